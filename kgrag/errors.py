@@ -1,0 +1,140 @@
+"""What can go wrong, as one tree; every message says what was found, where, what was expected and what to do.
+
+::
+
+    KgragError
+    ├── InputError              exit code 2: the caller gave something unusable
+    │   ├── UnreadableDocument      a file that no reader can turn into text
+    │   ├── InvalidRDF              RDF that does not parse, or is nested too deep
+    │   ├── MappingError            mapped data that is no tree of facts
+    │   ├── InvalidSettings         a setting or option outside its range
+    │   ├── UnknownName             no method, query, prompt, space or dataset of that name
+    │   ├── QueryParameterError     a stored query bound with a wrong, missing or unknown value
+    │   └── InvalidSPARQL           SPARQL that the store refuses
+    ├── StateError              exit code 2: the knowledge base is not in the state that the call needs
+    │   ├── NotBuilt                a method was asked before its graphs were built
+    │   ├── StoreLocked             another process holds the knowledge base
+    │   ├── SchemaMismatch          written by a newer kgrag, or with another base IRI
+    │   ├── EmbeddingMismatch       vectors made by another embedder
+    │   ├── VectorsCorrupt          a vector file whose checksum is wrong (rebuilt by the caller)
+    │   └── StorageFailed           the disk refused (full, read-only)
+    ├── ShapeViolation          a graph does not conform to its shape
+    └── ServiceError            exit code 3: something outside this process
+        ├── ServiceUnavailable      no answer, refused connection, retries used up
+        ├── ServiceRefused          wrong key, no quota, unknown model
+        ├── CompletionMissing       replaying a recording that lacks this prompt
+        └── UnsupportedTask         this model cannot honestly do this task
+"""
+
+__all__ = [
+    "CompletionMissing",
+    "EmbeddingMismatch",
+    "InputError",
+    "InvalidRDF",
+    "InvalidSPARQL",
+    "InvalidSettings",
+    "KgragError",
+    "MappingError",
+    "NotBuilt",
+    "QueryParameterError",
+    "SchemaMismatch",
+    "ServiceError",
+    "ServiceRefused",
+    "ServiceUnavailable",
+    "ShapeViolation",
+    "StateError",
+    "StorageFailed",
+    "StoreLocked",
+    "UnknownName",
+    "UnreadableDocument",
+    "UnsupportedTask",
+    "VectorsCorrupt",
+]
+
+
+class KgragError(Exception):
+    """Anything that kgrag raises on purpose."""
+
+
+class InputError(KgragError):
+    """The caller gave something unusable."""
+
+
+class UnreadableDocument(InputError):
+    """A file that no reader can turn into text."""
+
+
+class InvalidRDF(InputError):
+    """RDF that does not parse, or is nested too deep to be parsed safely."""
+
+
+class MappingError(InputError):
+    """Mapped data that is not a tree of facts."""
+
+
+class InvalidSettings(InputError):
+    """A setting or option outside its range."""
+
+
+class UnknownName(InputError):
+    """No method, query, prompt, space or dataset of that name."""
+
+
+class QueryParameterError(InputError):
+    """A stored query bound with a wrong, missing or unknown value."""
+
+
+class InvalidSPARQL(InputError):
+    """SPARQL that the store refuses."""
+
+
+class StateError(KgragError):
+    """The knowledge base is not in the state that the call needs."""
+
+
+class NotBuilt(StateError):
+    """A method was asked before its graphs were built."""
+
+
+class StoreLocked(StateError):
+    """Another process holds the knowledge base."""
+
+
+class SchemaMismatch(StateError):
+    """The knowledge base was written by a newer kgrag, or with another base IRI."""
+
+
+class EmbeddingMismatch(StateError):
+    """Vectors were made by another embedder than the one in use."""
+
+
+class VectorsCorrupt(StateError):
+    """A vector file is cut short or damaged; the caller rebuilds it from the store."""
+
+
+class StorageFailed(StateError):
+    """The disk refused a write (full, read-only)."""
+
+
+class ShapeViolation(KgragError):
+    """A graph that must conform to its shape does not."""
+
+
+class ServiceError(KgragError):
+    """Something outside this process failed."""
+
+
+class ServiceUnavailable(ServiceError):
+    """No answer within the deadline, connection refused, or retries used up."""
+
+
+class ServiceRefused(ServiceError):
+    """The service understood and said no: wrong key, no quota, unknown model."""
+
+
+class CompletionMissing(ServiceError):
+    """A recording is being replayed and does not hold this prompt."""
+
+
+class UnsupportedTask(ServiceError):
+    """This model cannot honestly do this task; the caller degrades in the open."""

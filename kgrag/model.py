@@ -1,0 +1,287 @@
+"""The values that kgrag passes around: frozen, comparable, without behaviour beyond display.
+
+==================  ==========================================================================
+value               what it is
+==================  ==========================================================================
+``Document``        a text that was read, before it is chunked
+``Chunk``           a span ``text[start:end]`` of a document
+``Span``            where something stands: chunk, document, start, end (characters)
+``GraphDraft``      a named graph about to be published
+``Publication``     what became of the drafts of one ``publish``
+``Violation``       one way in which a graph departs from its shape
+``Table``           rows of a SELECT
+``Prompt``          a rendered request to a language model, and the JSON schema of its reply
+``Completion``      the reply, its parsed JSON, and what it cost
+``Hit``             one retrieved piece of evidence, with the spans that carry it
+``Citation``        a quote that was found in a stored chunk
+``Answer``          sentences with citations, or *unknown*
+``BuildReport``     what a build wrote
+==================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pyoxigraph as ox
+
+__all__ = [
+    "Answer",
+    "BuildReport",
+    "Chunk",
+    "Citation",
+    "Completion",
+    "Document",
+    "GraphDraft",
+    "Hit",
+    "Prompt",
+    "Publication",
+    "Section",
+    "Span",
+    "Table",
+    "Term",
+    "Usage",
+    "Violation",
+]
+
+Term = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A stretch of a document's text with a heading path or a page number, as far as the format has them.
+
+    ``start`` and ``end`` are character offsets into the document's text; ``page`` counts from 1, 0 means none.
+    """
+
+    start: int
+    end: int
+    heading: str = ""
+    page: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text that was read.
+
+    ``text`` is what is stored and what every offset refers to (line ends are ``\\n``). ``location`` says where it came
+    from (path, or ``path#id`` for a record of a file). ``cites`` are identifiers or titles as the source gives them.
+    """
+
+    text: str
+    title: str = ""
+    location: str = ""
+    identifier: str = ""
+    media_type: str = "text/plain"
+    cites: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A span of a document: ``text == document.text[start:end]``; ``order`` counts from 0; ``tokens`` are words."""
+
+    text: str
+    start: int
+    end: int
+    order: int
+    tokens: int
+    heading: str = ""
+    page: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where something stands: characters ``start`` to ``end`` of the document's text, inside ``chunk``."""
+
+    chunk: str
+    document: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDraft:
+    """A named graph about to be published.
+
+    ``mode`` is "new" (content-addressed: published once, later drafts only add their sources), "append" (triples join
+    what is there) or "replace". ``described`` are further catalogue statements about the graph.
+    """
+
+    iri: ox.NamedNode
+    kind: ox.NamedNode
+    triples: Sequence[ox.Triple]
+    mode: Literal["new", "append", "replace"] = "new"
+    method: str = ""
+    sources: Sequence[ox.NamedNode] = ()
+    activity: ox.NamedNode | None = None
+    described: Sequence[tuple[ox.NamedNode, Term]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One way in which ``focus`` in ``graph`` departs from ``shape``; ``message`` is for a person."""
+
+    graph: str
+    focus: str
+    message: str
+    shape: str = ""
+    path: str = ""
+    value: str = ""
+    severity: str = "Violation"
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What became of the drafts of one ``publish``: graph IRIs, and the violations of those put in quarantine."""
+
+    revision: int
+    published: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    quarantined: tuple[str, ...] = ()
+    violations: tuple[Violation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a SELECT: ``rows[i][j]`` is the term of ``variables[j]``, or None where it is unbound."""
+
+    variables: tuple[str, ...]
+    rows: list[tuple[Term | None, ...]]
+
+    def __iter__(self) -> Iterator[tuple[Term | None, ...]]:
+        """Yield the rows."""
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.rows)
+
+    def values(self) -> list[tuple[str, ...]]:
+        """Give every term as plain text: an IRI without brackets, a literal's lexical form, "" where unbound."""
+        return [tuple(plain(term) for term in row) for row in self.rows]
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.variables)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.values()
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def plain(term: Term | None) -> str:
+    """Give a term as plain text: an IRI without brackets, a literal's lexical form, "" for an unbound variable."""
+    if term is None:
+        return ""
+    return str(term) if isinstance(term, ox.Triple) else term.value
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A rendered request to a language model.
+
+    ``name`` is the prompt's file (``og_rag/map``); ``variables`` are what it was rendered from (a model without a
+    network reads these, not the text); ``schema`` is the JSON Schema of the reply, or None for free text.
+    """
+
+    name: str
+    text: str
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    schema: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What completions cost: ``completions`` asked of a model (cached ones are not), and tokens as it counted them."""
+
+    completions: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Add up two costs."""
+        return Usage(
+            self.completions + other.completions,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The reply to a prompt.
+
+    ``data`` is the parsed JSON where a schema was asked for. ``problem`` is "" when all is well; otherwise it says why
+    the reply, even after one repair round, is not what the schema asks for, and ``data`` is None.
+    """
+
+    text: str
+    data: Any = None
+    model: str = ""
+    usage: Usage = Usage()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One retrieved piece of evidence; ``score`` is comparable within one result only, larger is better."""
+
+    iri: str
+    kind: str
+    text: str
+    score: float
+    sources: tuple[Span, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{self.score:.3f}</b> <code>{html.escape(self.iri)}</code><br>{html.escape(self.text)}</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A quote that stands in a stored chunk: ``quote == document.text[start:end]``. ``sentence`` counts from 0."""
+
+    quote: str
+    document: str
+    chunk: str
+    start: int
+    end: int
+    sentence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was answered, and what carries it.
+
+    ``unknown`` is True when the evidence does not carry an answer; ``text`` then says so. ``dropped`` counts quotes
+    that stand in no stored chunk and sentences that were left without a citation.
+    """
+
+    question: str
+    text: str
+    method: str
+    unknown: bool = False
+    sentences: tuple[str, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    usage: Usage = Usage()
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    sparql: str = ""
+    explain: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        quotes = "".join(f"<li>{html.escape(citation.quote)}</li>" for citation in self.citations)
+        return f"<p>{html.escape(self.text)}</p><ol>{quotes}</ol>"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build wrote: counts by name (``hyperedges``, ``blocks`` …), what it cost, and notes for a person."""
+
+    method: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    usage: Usage = Usage()
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,162 @@
+"""Protocols: what a method needs of the world. Adapters make them real, ``kgrag.testing`` has fakes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+import pyoxigraph as ox
+
+from kgrag.model import BuildReport, Completion, GraphDraft, Hit, Prompt, Publication, Table, Violation
+from kgrag.vocab import Names
+
+__all__ = [
+    "Embedder",
+    "LanguageModel",
+    "Method",
+    "TripleStore",
+    "Validator",
+    "VectorIndex",
+    "VectorSpaces",
+    "Vectors",
+]
+
+Vectors = npt.NDArray[np.float32]
+
+
+class LanguageModel(Protocol):
+    """Turns prompts into completions; concurrency, rate limits and retries live inside."""
+
+    @property
+    def identity(self) -> str:
+        """Model and parameters, as they go into cache keys and provenance."""
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
+        """Give one completion a prompt, in order. Raises ServiceError; a reply off its schema is no error."""
+
+    def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        """Yield (index, completion) as replies arrive, so that a cache can keep each before the next."""
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    @property
+    def dimension(self) -> int:
+        """Length d of a vector."""
+
+    @property
+    def identity(self) -> str:
+        """Model name and precision, recorded with every vector space."""
+
+    def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:
+        """Give a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts."""
+
+
+class TripleStore(Protocol):
+    """Named graphs: read by SPARQL, written by ``publish`` (validated, atomic) or ``update``."""
+
+    @property
+    def names(self) -> Names:
+        """The IRIs of this knowledge base."""
+
+    @property
+    def revision(self) -> int:
+        """Count of changes so far; 0 for a store just created."""
+
+    def select(self, query: str) -> Table:
+        """Run a SELECT. Raises InvalidSPARQL."""
+
+    def ask(self, query: str) -> bool:
+        """Run an ASK. Raises InvalidSPARQL."""
+
+    def construct(self, query: str) -> list[ox.Triple]:
+        """Run a CONSTRUCT or DESCRIBE. Raises InvalidSPARQL."""
+
+    def update(self, update: str) -> int:
+        """Run a SPARQL Update atomically and give the new revision. Raises InvalidSPARQL."""
+
+    def publish(self, drafts: Sequence[GraphDraft]) -> Publication:
+        """Validate drafts in a scratch store, then let all that conform in at once; the rest goes to quarantine."""
+
+    def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
+        """Yield the triples of one named graph."""
+
+    def described(self, graph: ox.NamedNode) -> bool:
+        """Say whether the catalogue knows this graph."""
+
+    def dump(self, target: Path) -> int:
+        """Write every quad as N-Quads (gzipped when the name ends in .gz) and give their count."""
+
+    def load(self, source: Path) -> int:
+        """Add every quad of an N-Quads file in one atomic step and give their count."""
+
+    def snapshot(self, folder: Path) -> None:
+        """Write a consistent copy of the store into a new folder."""
+
+    def flush(self) -> None:
+        """Make all that was acknowledged survive a power cut."""
+
+    def close(self) -> None:
+        """Flush and let go of the lock."""
+
+
+Validator = Callable[[TripleStore, Sequence[GraphDraft]], list[Violation]]
+"""Checks drafts that stand, with their catalogue entries, in a scratch store."""
+
+
+class VectorIndex(Protocol):
+    """One vector space: unit vectors keyed by IRI."""
+
+    @property
+    def revision(self) -> int:
+        """The store revision that the saved vectors reflect; -1 before anything was saved."""
+
+    def __len__(self) -> int:
+        """Count the keys."""
+
+    def keys(self) -> list[str]:
+        """Give every key."""
+
+    def upsert(self, iris: Sequence[str], vectors: Vectors) -> None:
+        """Add or replace vectors, shape (len(iris), d)."""
+
+    def delete(self, iris: Collection[str]) -> None:
+        """Drop keys; unknown ones are ignored."""
+
+    def search(self, vector: Vectors, k: int, within: Collection[str] | None = None) -> list[tuple[str, float]]:
+        """Give at most k (IRI, cosine) pairs, best first, ties by IRI; among ``within`` only, when given."""
+
+    def vectors(self, iris: Sequence[str]) -> Vectors:
+        """Give the stored vectors of known keys, shape (len(iris), d). Raises KeyError."""
+
+    def save(self, revision: int) -> None:
+        """Write everything beside the old files, then swap. Raises StorageFailed; the old files then still stand."""
+
+
+class VectorSpaces(Protocol):
+    """The vector spaces of a knowledge base."""
+
+    def space(self, name: str) -> VectorIndex:
+        """Open a space, creating it empty when absent or damaged. Raises EmbeddingMismatch."""
+
+    def names(self) -> list[str]:
+        """Give the names of the spaces that exist."""
+
+
+@runtime_checkable
+class Method(Protocol):
+    """A retrieval method: one module in ``kgrag.methods``, one paper."""
+
+    @property
+    def name(self) -> str:
+        """Its name on the command line."""
+
+    def build(self) -> BuildReport:
+        """Write the graphs and vectors that ``retrieve`` reads; building again changes nothing."""
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """Give at most k hits, best first. Raises NotBuilt."""

@@ -1,0 +1,90 @@
+"""Prompts as files: ``prompts/<method>/<name>.j2``, found and rendered into a ``Prompt``.
+
+A file begins with a jinja2 comment that names the paper's section and declares ``input name: type`` lines and an
+``output`` line. A JSON Schema of the reply stands beside it as ``<name>.schema.json``, or is given when rendering.
+Values are printed as they are and never interpreted: a document that contains ``{{ }}`` stays text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import jinja2.meta
+
+from kgrag.errors import QueryParameterError
+from kgrag.model import Prompt
+from kgrag.resources import declarations, find, listing
+
+__all__ = ["header", "names", "render"]
+
+_SUFFIX = ".j2"
+
+
+def names() -> list[str]:
+    """Give the name of every prompt, sorted."""
+    return listing("prompts", (_SUFFIX,))
+
+
+def header(name: str) -> str:
+    """Give the comment at the head of a prompt file.
+
+    Raises:
+        UnknownName: there is no such prompt.
+    """
+    text = find("prompts", name, (_SUFFIX,)).read_text(encoding="utf-8")
+    found = re.match(r"\{#(.*?)#\}", text, flags=re.DOTALL)
+    return "\n".join(line.strip() for line in found[1].strip().splitlines()) if found else ""
+
+
+def render(name: str, /, *, schema: Mapping[str, Any] | None = None, **variables: Any) -> Prompt:
+    """Render a prompt.
+
+    Args:
+        name: the prompt's file, ``og_rag/map``.
+        schema: JSON Schema of the reply; default: the file beside the prompt, else none (free text).
+        variables: one value for each declared input.
+
+    Raises:
+        UnknownName: there is no such prompt.
+        QueryParameterError: inputs and declarations disagree; the message names the file.
+    """
+    path = find("prompts", name, (_SUFFIX,))
+    declared = _declared(path)
+    if declared.keys() != variables.keys():
+        wrong = sorted(declared.keys() ^ variables.keys())
+        raise QueryParameterError(f"prompts/{name}: takes {sorted(declared)}; missing or unknown: {wrong}.")
+    text = _template(path).render(variables).strip()
+    return Prompt(name=name, text=text, variables=dict(variables), schema=schema if schema is not None else _schema(path))
+
+
+@cache
+def _declared(path: Path) -> dict[str, str]:
+    name = f"{path.parent.name}/{path.stem}"
+    declared = declarations(header(name), "input")
+    used = jinja2.meta.find_undeclared_variables(_environment().parse(path.read_text(encoding="utf-8")))
+    if used != declared.keys():
+        wrong = sorted(used ^ declared.keys())
+        raise QueryParameterError(f"prompts/{name}: 'input' lines and body disagree on {wrong}.")
+    return declared
+
+
+@cache
+def _schema(path: Path) -> Mapping[str, Any] | None:
+    beside = path.with_name(f"{path.stem}.schema.json")
+    return json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else None
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+
+
+@cache
+def _template(path: Path) -> jinja2.Template:
+    return _environment().from_string(path.read_text(encoding="utf-8"))

@@ -1,0 +1,243 @@
+"""Terms and names: the only place that mints an IRI.
+
+``KG`` holds the terms of ``ontologies/kgrag.ttl``; ``Names`` makes the IRIs of one knowledge base from its base IRI.
+Everything that is derived from content is named by a prefix of the SHA-256 of that content, so that the same thing
+ingested twice has the same name.
+
+>>> KG.Chunk.value
+'https://w3id.org/kgrag/ns#Chunk'
+>>> Names("urn:kgrag:").hypernode("Crop name", "Soybean").value
+'urn:kgrag:hypernode/4cf0b6437955f55d6835'
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import pyoxigraph as ox
+
+from kgrag.errors import InvalidSettings
+
+__all__ = [
+    "DCTERMS",
+    "DEFAULT_BASE",
+    "KG",
+    "OWL",
+    "PROV",
+    "RDF",
+    "RDFS",
+    "SCHEMA_VERSION",
+    "VOID",
+    "XSD",
+    "Names",
+    "digest",
+    "local_name",
+    "number",
+    "words_of",
+]
+
+DEFAULT_BASE = "urn:kgrag:"
+SCHEMA_VERSION = 1
+_HASH_LENGTH = 20
+
+
+class _Namespace:
+    """Terms of one vocabulary as attributes; only the listed ones exist, so a misspelt term is an error at once."""
+
+    def __init__(self, prefix: str, terms: str) -> None:
+        self.prefix = prefix
+        self._terms = {term: ox.NamedNode(prefix + term) for term in terms.split()}
+
+    def __getattr__(self, term: str) -> ox.NamedNode:
+        try:
+            return self._terms[term]
+        except KeyError:
+            message = f"{self.prefix}{term} is not a term that kgrag uses. Add it to kgrag/vocab.py."
+            raise AttributeError(message) from None
+
+    def all(self) -> dict[str, ox.NamedNode]:
+        """Give every term by its local name."""
+        return dict(self._terms)
+
+
+KG = _Namespace(
+    "https://w3id.org/kgrag/ns#",
+    # things
+    "Chunk Document Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Publication Rewrite VectorSpace "
+    # kinds of named graph
+    "Graph AnswerGraph AssertionGraph CatalogueGraph DataGraph DocumentGraph HyperedgeGraph HypernodeGraph "
+    "LexicalGraph OntologyGraph ProvenanceGraph QuarantineGraph "
+    # properties
+    "baseIRI cites completions content contentHash dropped end heading inputTokens intendedGraph intendedKind key "
+    "keyTerm lexicalForm lexicalDatatype location method model onProperty order outputTokens page parameters promptHash publication "
+    "question quote revision schemaVersion sentence size start text tokens unknown value valueTerm violation",
+)
+RDF = _Namespace("http://www.w3.org/1999/02/22-rdf-syntax-ns#", "type subject predicate object")
+RDFS = _Namespace("http://www.w3.org/2000/01/rdf-schema#", "label comment subClassOf domain range isDefinedBy seeAlso")
+OWL = _Namespace(
+    "http://www.w3.org/2002/07/owl#",
+    "Class DatatypeProperty ObjectProperty AnnotationProperty NamedIndividual Ontology imports versionInfo",
+)
+XSD = _Namespace("http://www.w3.org/2001/XMLSchema#", "string integer decimal double boolean date dateTime gYear")
+PROV = _Namespace(
+    "http://www.w3.org/ns/prov#",
+    "Activity Entity endedAtTime startedAtTime used wasDerivedFrom wasGeneratedBy",
+)
+DCTERMS = _Namespace(
+    "http://purl.org/dc/terms/", "created creator format hasPart identifier isPartOf references source title"
+)
+VOID = _Namespace("http://rdfs.org/ns/void#", "Dataset triples")
+
+
+def digest(*parts: str) -> str:
+    """Name content: the first 20 hex digits of the SHA-256 of the parts, each preceded by its length.
+
+    >>> digest("ab", "c") == digest("a", "bc")
+    False
+    """
+    sha = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        sha.update(f"{len(data)}:".encode())
+        sha.update(data)
+    return sha.hexdigest()[:_HASH_LENGTH]
+
+
+def local_name(iri: str) -> str:
+    """Give what follows the last ``#``, ``/`` or ``:`` of an IRI or prefixed name.
+
+    >>> local_name("http://crop-cultivation.org/Crop"), local_name("snap:asset"), local_name("Crop")
+    ('Crop', 'asset', 'Crop')
+    """
+    return re.split(r"[#/:]", iri.rstrip("#/:"))[-1]
+
+
+def words_of(name: str) -> str:
+    """Spell an identifier as lower-case words, for comparing labels with local names.
+
+    >>> words_of("hasGrowing_zones")
+    'has growing zones'
+    """
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
+    return " ".join(re.sub(r"[_\W]+", " ", spaced).lower().split())
+
+
+def number(value: int) -> ox.Literal:
+    """Give a canonical xsd:integer, the only integer datatype the store keeps as it is."""
+    return ox.Literal(str(value), datatype=XSD.integer)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The IRIs of one knowledge base; ``base`` ends in ``:``, ``/`` or ``#``."""
+
+    base: str = DEFAULT_BASE
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*", self.base) or self.base[-1] not in ":/#":
+            message = f"base IRI {self.base!r} is not an absolute IRI that ends in ':', '/' or '#'. Use e.g. {DEFAULT_BASE}"
+            raise InvalidSettings(message)
+
+    def _iri(self, kind: str, name: str) -> ox.NamedNode:
+        return ox.NamedNode(f"{self.base}{kind}/{name}")
+
+    @property
+    def catalogue(self) -> ox.NamedNode:
+        """The graph that describes every named graph."""
+        return self._iri("graph", "catalogue")
+
+    @property
+    def provenance(self) -> ox.NamedNode:
+        """The graph of PROV-O activities."""
+        return self._iri("graph", "provenance")
+
+    @property
+    def hypernodes(self) -> ox.NamedNode:
+        """The graph that lists each hypernode of OG-RAG once, with the terms its key and value are embedded under."""
+        return self._iri("graph", "hypernodes")
+
+    @property
+    def knowledge_base(self) -> ox.NamedNode:
+        """The knowledge base itself, subject of schema version and base IRI."""
+        return ox.NamedNode(f"{self.base}knowledge-base")
+
+    def space(self, name: str) -> ox.NamedNode:
+        """A vector space."""
+        return self._iri("space", name)
+
+    def publication(self, revision: int) -> ox.NamedNode:
+        """One change of the store."""
+        return self._iri("publication", str(revision))
+
+    def document(self, text: str, title: str) -> ox.NamedNode:
+        """A document, by its text and title."""
+        return self._iri("document", digest(title, text))
+
+    def document_graph(self, document: ox.NamedNode) -> ox.NamedNode:
+        """The graph of a document and its chunks."""
+        return self._iri("graph/document", local_name(document.value))
+
+    def chunk(self, document: ox.NamedNode, start: int, end: int) -> ox.NamedNode:
+        """A span of a document."""
+        return self._iri("chunk", f"{local_name(document.value)}-{start}-{end}")
+
+    def assertion_graph(self, *content: str) -> ox.NamedNode:
+        """The graph of what one extraction states, by what it was extracted from and with."""
+        return self._iri("graph/assertion", digest(*content))
+
+    def instance(self, *content: str) -> ox.NamedNode:
+        """A thing that an extraction speaks of; stands in for a blank node."""
+        return self._iri("instance", digest(*content))
+
+    def hypernode(self, key: str, value: str) -> ox.NamedNode:
+        """A hypernode, by key and value as text."""
+        return self._iri("hypernode", digest(key, value))
+
+    def hypernode_key(self, key: str) -> ox.NamedNode:
+        """A distinct key of hypernodes."""
+        return self._iri("hypernode-key", digest(key))
+
+    def hypernode_value(self, value: str) -> ox.NamedNode:
+        """A distinct value of hypernodes."""
+        return self._iri("hypernode-value", digest(value))
+
+    def hyperedge(self, nodes: Iterable[tuple[str, str]]) -> ox.NamedNode:
+        """A hyperedge, which is a named graph, by its set of (key, value) pairs in whatever order."""
+        flat = [part for pair in sorted(nodes) for part in pair]
+        return self._iri("hyperedge", digest("hyperedge", *flat))
+
+    def minted_property(self, name: str) -> ox.NamedNode:
+        """A property for a key that the ontology does not have."""
+        return self._iri("property", quote(name, safe=""))
+
+    def minted_class(self, name: str) -> ox.NamedNode:
+        """A class for a type that the ontology does not have."""
+        return self._iri("class", quote(name, safe=""))
+
+    def loaded_graph(self, content: str) -> ox.NamedNode:
+        """The graph of loaded RDF that names no ontology, by its content."""
+        return self._iri("graph/data", digest(content))
+
+    def lexical_graph(self, graph: str) -> ox.NamedNode:
+        """The graph that keeps the literals of another graph as they were written, where the store rewrites them."""
+        return self._iri("graph/lexical", digest(graph))
+
+    def quarantine_graph(self, graph: str, content: str) -> ox.NamedNode:
+        """The graph that keeps what failed its shape."""
+        return self._iri("graph/quarantine", digest(graph, content))
+
+    def activity(self, *content: str) -> ox.NamedNode:
+        """A PROV activity, by what it did."""
+        return self._iri("activity", digest(*content))
+
+    def answer_graph(self, *content: str) -> ox.NamedNode:
+        """The graph of a kept answer."""
+        return self._iri("graph/answer", digest(*content))
+
+    def answer(self, *content: str) -> ox.NamedNode:
+        """A kept answer."""
+        return self._iri("answer", digest(*content))
