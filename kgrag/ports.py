@@ -67,6 +67,9 @@ class TripleStore(Protocol):
     def revision(self) -> int:
         """Count of changes so far; 0 for a store just created."""
 
+    def __len__(self) -> int:
+        """Count the quads."""
+
     def select(self, query: str) -> Table:
         """Run a SELECT. Raises InvalidSPARQL."""
 

@@ -27,6 +27,7 @@ __all__ = [
     "DEFAULT_BASE",
     "KG",
     "OWL",
+    "PREFIXES",
     "PROV",
     "RDF",
     "RDFS",
@@ -74,7 +75,7 @@ KG = _Namespace(
     # properties
     "baseIRI cites completions content contentHash dropped end heading inputTokens intendedGraph intendedKind key "
     "keyTerm lexicalForm lexicalDatatype location method model onProperty order outputTokens page parameters promptHash publication "
-    "question quote revision schemaVersion sentence size start text tokens unknown value valueTerm violation",
+    "question quote revision schemaVersion sentence size start targetGraphKind text tokens unknown value valueTerm violation",
 )
 RDF = _Namespace("http://www.w3.org/1999/02/22-rdf-syntax-ns#", "type subject predicate object")
 RDFS = _Namespace("http://www.w3.org/2000/01/rdf-schema#", "label comment subClassOf domain range isDefinedBy seeAlso")
@@ -91,6 +92,19 @@ DCTERMS = _Namespace(
     "http://purl.org/dc/terms/", "created creator format hasPart identifier isPartOf references source title"
 )
 VOID = _Namespace("http://rdfs.org/ns/void#", "Dataset triples")
+
+PREFIXES: dict[str, str] = {
+    "dcterms": DCTERMS.prefix,
+    "kg": KG.prefix,
+    "owl": OWL.prefix,
+    "prov": PROV.prefix,
+    "rdf": RDF.prefix,
+    "rdfs": RDFS.prefix,
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "void": VOID.prefix,
+    "xsd": XSD.prefix,
+}
+"""Declared for every query and update of a user's, unless it declares them itself."""
 
 
 def digest(*parts: str) -> str:

@@ -1,0 +1,54 @@
+"""The command line: parse, open the knowledge base, print.
+
+Exit codes: 0 done; 1 the thing asked about does not hold; 2 wrong usage or bad input; 3 a service could not be reached.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from kgrag.cli import asking, care, content, experiments
+from kgrag.cli.options import remember
+from kgrag.errors import KgragError, ServiceError, ShapeViolation
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="kgrag",
+    help="Retrieval-augmented generation on one triple store: documents, ontologies, facts and answers as named graphs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.callback()(remember)
+for part in (content, asking, care, experiments):
+    part.register(app)
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    from click.exceptions import Abort, ClickException
+
+    try:
+        code = app(standalone_mode=False)
+    except ClickException as error:
+        error.show()
+        code = 2
+    except (Abort, KeyboardInterrupt):
+        typer.echo("interrupted; what was acknowledged is kept, and the same command goes on from there.", err=True)
+        code = 130
+    except KgragError as error:
+        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        code = _exit_code(error)
+    except BrokenPipeError:
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _exit_code(error: KgragError) -> int:
+    if isinstance(error, ServiceError):
+        return 3
+    return 1 if isinstance(error, ShapeViolation) else 2

@@ -1,0 +1,155 @@
+"""Commands that ask: ask, retrieve, query, update, queries."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgrag.cli.options import Format, JsonFormat, KbOption, MethodOption, TopOption, open_kb
+from kgrag.cli.printing import answer_json, answer_text, note, print_json, retrieval_json
+from kgrag.errors import InputError
+
+if TYPE_CHECKING:
+    from kgrag.knowledge_base import KnowledgeBase
+
+__all__ = ["register", "titles"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (ask, retrieve, query, update, queries):
+        app.command()(command)
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="A question in words.")],
+    kb: KbOption = None,
+    method: MethodOption = "passages",
+    k: TopOption = 5,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the evidence, and what was dropped.")] = False,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """Answer with citations that stand in stored chunks, or say that the evidence does not carry an answer."""
+    with open_kb(kb, access="either") as opened:
+        answer = opened.ask(question, method=method, k=k)
+        if format_ is JsonFormat.JSON:
+            print_json(answer_json(answer, explain=explain))
+        else:
+            typer.echo(answer_text(answer, titles(opened, answer.citations), explain=explain))
+
+
+def titles(opened: KnowledgeBase, citations: Any) -> dict[str, str]:
+    """Give the title of every cited document."""
+    from kgrag.stages import documents
+
+    return documents.titles(opened.store, sorted({citation.document for citation in citations}))
+
+
+def retrieve(
+    question: Annotated[str | None, typer.Argument(help="A question in words.", show_default=False)] = None,
+    kb: KbOption = None,
+    method: MethodOption = "passages",
+    k: TopOption = 5,
+    questions: Annotated[
+        Path | None, typer.Option("--questions", help="JSON Lines with id and question; one JSON line each is printed.")
+    ] = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """Give the evidence only, best first."""
+    if (question is None) == (questions is None):
+        raise InputError("give either a QUESTION or --questions FILE.jsonl.")
+    with open_kb(kb, access="either") as opened:
+        if questions is not None:
+            _retrieve_many(opened, questions, method, k)
+            return
+        hits, latency = opened.retrieve_timed(str(question), method=method, k=k)
+    if format_ is JsonFormat.JSON:
+        print_json(retrieval_json(str(question), hits, method=method, k=k, latency=latency))
+        return
+    for hit in hits:
+        typer.echo(f"{hit.score:.4f}  {hit.iri}\n        {' '.join(hit.text.split())}")
+
+
+def _retrieve_many(opened: KnowledgeBase, path: Path, method: str, k: int) -> None:
+    rows = _read_questions(path)
+    opened.embedder.embed([row["question"] for row in rows], "query")
+    for row in rows:
+        hits, latency = opened.retrieve_timed(row["question"], method=method, k=k)
+        document = retrieval_json(
+            row["question"], hits, method=method, k=k, latency=latency, identifier=row.get("id")
+        )
+        typer.echo(json.dumps(document, ensure_ascii=False))
+
+
+def _read_questions(path: Path) -> list[dict[str, Any]]:
+    rows = []
+    for number, line in enumerate(_read_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}, line {number}: no JSON ({error}). Expected {{\"id\": …, \"question\": …}}.") from None
+        if not isinstance(row, dict) or not isinstance(row.get("question"), str):
+            raise InputError(f"{path}, line {number}: no field 'question'. Expected {{\"id\": …, \"question\": …}}.")
+        rows.append(row)
+    return rows
+
+
+def query(
+    file: Annotated[str, typer.Argument(help="A SPARQL file, - for standard input, or the query itself.")],
+    kb: KbOption = None,
+    format_: Annotated[Format, typer.Option("--format", help="How results are printed.")] = Format.TABLE,
+) -> None:
+    """Run a SPARQL query; a pattern outside GRAPH matches the union of all named graphs unless FROM is given."""
+    from kgrag.cli.results import write_results
+
+    with open_kb(kb, access="read") as opened:
+        write_results(opened.raw_query(_sparql(file)), format_)
+
+
+def update(
+    file: Annotated[str, typer.Argument(help="A SPARQL Update file, - for standard input, or the update itself.")],
+    kb: KbOption = None,
+) -> None:
+    """Run a SPARQL Update atomically."""
+    with open_kb(kb) as opened:
+        before = len(opened.store)
+        revision = opened.update(_sparql(file))
+        typer.echo(f"revision {revision}: {before:,} quads before, {len(opened.store):,} after")
+
+
+def _sparql(argument: str) -> str:
+    if argument == "-":
+        return sys.stdin.read()
+    if any(character in argument for character in "{}\n") or argument.lower().startswith(("clear ", "drop ", "create ")):
+        return argument
+    return _read_text(Path(argument))
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}. Name a file that can be read, or - for standard input.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
+
+
+def queries(
+    name: Annotated[str | None, typer.Argument(help="Show this one.", show_default=False)] = None,
+) -> None:
+    """List the stored queries, or show one."""
+    from kgrag import queries as stored
+
+    if name is not None:
+        typer.echo(stored.describe(name).text.rstrip())
+        return
+    for each in stored.names():
+        described = stored.describe(each)
+        typer.echo(f"{each:40} {'writes' if described.writes else 'reads '} {described.title}")
+    note("`kgrag queries NAME` shows one.")

@@ -1,0 +1,121 @@
+"""Commands that fill a knowledge base: init, load, ingest, build, import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kgrag.cli.options import JsonFormat, KbOption, open_kb
+from kgrag.cli.printing import note, print_json, progress_bar
+
+__all__ = ["register"]
+
+_SHOWN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (init, load, ingest, build):
+        app.command()(command)
+    app.command("import")(import_)
+
+
+def init(
+    kb: KbOption = None,
+    base_iri: Annotated[
+        str | None, typer.Option("--base-iri", help="Base of every minted IRI; cannot be changed later.")
+    ] = None,
+) -> None:
+    """Create an empty knowledge base (other commands create it when absent)."""
+    with open_kb(kb, base_iri=base_iri) as opened:
+        typer.echo(f"{opened.path}: base IRI {opened.store.names.base}, revision {opened.store.revision}")
+
+
+def load(
+    files: Annotated[list[Path], typer.Argument(help="Ontologies or any RDF.")],
+    kb: KbOption = None,
+    graph: Annotated[str | None, typer.Option("--graph", help="IRI of the graph; default: the ontology's own.")] = None,
+    rdf_format: Annotated[
+        str | None, typer.Option("--rdf-format", help="turtle, rdfxml, ntriples, nquads, trig, jsonld, n3; default: by suffix.")
+    ] = None,
+) -> None:
+    """Load ontologies and any RDF into graphs of their own; loading again replaces them."""
+    with open_kb(kb) as opened:
+        publication = opened.load(*files, graph=graph, rdf_format=rdf_format)
+        for iri in publication.published:
+            typer.echo(f"loaded {iri}")
+        for iri in publication.unchanged:
+            typer.echo(f"unchanged {iri}")
+
+
+def ingest(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files or folders: txt, md, html, pdf, docx, csv, json, jsonl (.gz too).")
+    ],
+    kb: KbOption = None,
+    chunk_tokens: Annotated[int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)] = 180,
+    embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Embed the chunks now, or at first use.")] = True,
+) -> None:
+    """Read documents, cut them into chunks with exact offsets, publish and embed them."""
+    with open_kb(kb) as opened, progress_bar() as progress:
+        report = opened.ingest(*paths, chunk_tokens=chunk_tokens, progress=progress, embed=embed)
+    typer.echo(
+        f"{report.documents} documents, {report.chunks} chunks; {report.unchanged} unchanged, "
+        f"{report.duplicates} duplicates, {report.replaced} chunked again, {len(report.skipped)} skipped"
+    )
+    _some(report.skipped, "skipped")
+    _some([f"{v.focus}: {v.message}" for v in report.violations], "in quarantine")
+
+
+def build(
+    method: Annotated[str, typer.Argument(help="passages, og_rag …; hyper-parameters as in og_rag:nodes=5.")],
+    kb: KbOption = None,
+    mapped: Annotated[
+        Path | None, typer.Option("--mapped", help="og_rag: folder or file of mapped JSON-LD; no model is asked.")
+    ] = None,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="og_rag: flatten as the paper's authors did, for reproduction.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and write nothing.")] = False,
+    price: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--price", help="With --dry-run: price of a million input and output tokens.", show_default=False),
+    ] = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="How the report is printed.")] = JsonFormat.TEXT,
+) -> None:
+    """Build a method's graphs and vectors; building again goes on where it stopped and changes nothing else."""
+    options: dict[str, Any] = {"mapped": mapped, "as_published": as_published or None, "dry_run": dry_run or None}
+    given = {name: value for name, value in options.items() if value is not None}
+    with open_kb(kb) as opened, progress_bar() as progress:
+        report = opened.build(method, progress=progress, **given)
+    counts = dict(report.counts)
+    if price is not None and dry_run:
+        counts["price"] = round(
+            (counts.get("input_tokens", 0) * price[0] + counts.get("output_tokens", 0) * price[1]) / 1e6, 4
+        )
+    if format_ is JsonFormat.JSON:
+        usage = {"completions": report.usage.completions, "input_tokens": report.usage.input_tokens}
+        print_json({"method": report.method, "counts": counts, "usage": usage, "notes": list(report.notes)})
+        return
+    typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    _some(report.notes, "note")
+
+
+def import_(
+    source: Annotated[Path, typer.Argument(help="What `kgrag export` wrote.")],
+    kb: KbOption = None,
+) -> None:
+    """Read an export into a knowledge base that is still empty."""
+    with open_kb(kb) as opened:
+        quads = opened.import_(source)
+        typer.echo(f"{quads:,} quads into {opened.path}")
+
+
+def _some(lines: Any, label: str) -> None:
+    lines = list(lines)
+    for line in lines[:_SHOWN]:
+        note(f"{label}: {line}")
+    if len(lines) > _SHOWN:
+        note(f"{label}: {len(lines) - _SHOWN} more")

@@ -1,0 +1,75 @@
+"""Options that many commands share, and how they become a knowledge base."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import click
+import typer
+
+if TYPE_CHECKING:
+    from kgrag.knowledge_base import KnowledgeBase
+
+__all__ = ["Access", "Format", "JsonFormat", "KbOption", "MethodOption", "TopOption", "open_kb", "remember"]
+
+Access = Literal["write", "read", "either"]
+
+KbOption = Annotated[
+    Path | None, typer.Option("--kb", help="Folder of the knowledge base [KGRAG_KB, else ./kgrag.kb].", show_default=False)
+]
+MethodOption = Annotated[
+    str, typer.Option("--method", "-m", help="Method, with hyper-parameters where wanted: og_rag:nodes=5,edges=2.")
+]
+TopOption = Annotated[int, typer.Option("-k", "--k", help="How many hits at most.", min=1)]
+
+
+class JsonFormat(StrEnum):
+    """How a command prints its result."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class Format(StrEnum):
+    """How query results are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    TSV = "tsv"
+    XML = "xml"
+    TURTLE = "turtle"
+    NTRIPLES = "ntriples"
+
+
+def remember(context: typer.Context, kb: KbOption = None) -> None:
+    """Take ``--kb`` also in front of the command."""
+    context.obj = kb
+
+
+def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> KnowledgeBase:
+    """Open the knowledge base that the options, else the settings, name.
+
+    Args:
+        kb: what ``--kb`` said behind the command.
+        access: "write"; "read" beside whoever writes; "either" writes (a sidecar that is behind is brought up to date
+            and kept) unless another process does, and then reads what was there when it was opened.
+        settings: values that win over environment and file.
+    """
+    from kgrag.errors import InputError, StoreLocked
+    from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.settings import read_settings
+
+    context = click.get_current_context(silent=True)
+    configured = read_settings(kb=kb or (context.obj if context is not None else None), **settings)
+    if access != "write" and not configured.kb.is_dir():
+        raise InputError(f"there is no knowledge base at {configured.kb}. Fill one first: kgrag ingest PATH --kb {configured.kb}")
+    try:
+        return KnowledgeBase(configured.kb, settings=configured, read_only=access == "read")
+    except StoreLocked as error:
+        if access != "either":
+            raise
+        typer.echo(f"reading only: {error}", err=True)
+        return KnowledgeBase(configured.kb, settings=configured, read_only=True)

@@ -1,0 +1,15 @@
+"""Retrieval methods, one module a paper; ``METHODS`` is where a new one is registered.
+
+>>> sorted(METHODS)
+['og_rag', 'passages']
+"""
+
+from __future__ import annotations
+
+__all__ = ["METHODS"]
+
+METHODS: dict[str, str] = {
+    "og_rag": "kgrag.methods.og_rag:OgRag",
+    "passages": "kgrag.methods.passages:Passages",
+}
+"""Name on the command line -> ``module:Class``; imported when first used."""

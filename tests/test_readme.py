@@ -1,0 +1,49 @@
+"""The README's commands and examples are real."""
+
+import re
+import shlex
+from pathlib import Path
+
+import typer.main
+
+from kgrag import cli
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+
+
+def _lines() -> list[list[str]]:
+    blocks = re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("kgrag ")]
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
+def test_every_command_line_names_a_command_and_options_that_exist() -> None:
+    wrong = []
+    for words in _lines():
+        words = words[2:] if words[0] == "--kb" else words
+        command = COMMANDS.get(words[0])
+        options = {flag for parameter in command.params for flag in parameter.opts} if command else set()
+        wrong += [words] if command is None else [word for word in words if word.startswith("--") and word not in options]
+    assert len(_lines()) >= 10
+    assert wrong == []
+
+
+def test_the_two_set_up_commands_are_single_lines_that_do_everything() -> None:
+    assert "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/kgrag demo\n" in README
+    assert "python3 -m venv .venv && .venv/bin/pip install '.[dev]' && .venv/bin/pytest\n" in README
+
+
+def test_the_python_example_runs(tmp_path, monkeypatch) -> None:
+    from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.testing import HashEmbedder
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(KnowledgeBase, "_configured_embedder", lambda self: HashEmbedder())
+    source = re.search(r"```python\n(.*?)```", README, flags=re.DOTALL)[1]
+    (tmp_path / "manuals").mkdir()
+    root = Path(__file__).parents[1]
+    (tmp_path / "crops.ttl").write_text((root / "ontologies" / "crops.ttl").read_text())
+    text = "# Crop manual\n\nCrop name: Soybean\n\nGrowing zone: Central Zone\n\nVariety name: JS 20-69\n\nStart date: 15 June\n"
+    (tmp_path / "manuals" / "soybean.md").write_text(text)
+    exec(compile(source, "README.md", "exec"), {})

@@ -1,0 +1,56 @@
+"""Settings: environment, file, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from kgrag.errors import InvalidSettings
+from kgrag.settings import read_settings
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_environment_wins_over_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("kgrag.toml").write_text('model = "from-file"\nconcurrency = 3\n')
+    monkeypatch.setenv("KGRAG_MODEL", "from-environment")
+    settings = read_settings()
+    assert (settings.model, settings.concurrency) == ("from-environment", 3)
+
+
+def test_an_argument_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGRAG_KB", "a.kb")
+    assert read_settings(kb=Path("b.kb")).kb == Path("b.kb")
+
+
+def test_a_value_outside_its_range_is_refused_with_the_known_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGRAG_CONCURRENCY", "0")
+    with pytest.raises(InvalidSettings, match="concurrency.*Known settings"):
+        read_settings()
+
+
+def test_an_unknown_name_in_the_file_is_refused() -> None:
+    Path("kgrag.toml").write_text('modle = "x"\n')
+    with pytest.raises(InvalidSettings, match="modle"):
+        read_settings()
+
+
+def test_a_secret_in_the_file_is_refused() -> None:
+    Path("kgrag.toml").write_text('api_key = "sk-1"\n')
+    with pytest.raises(InvalidSettings, match="KGRAG_API_KEY"):
+        read_settings()
+
+
+def test_broken_toml_is_refused() -> None:
+    Path("kgrag.toml").write_text("model = \n")
+    with pytest.raises(InvalidSettings, match="not valid TOML"):
+        read_settings()
+
+
+def test_the_key_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    settings = read_settings()
+    assert settings.api_key.get_secret_value() == "sk-secret"
+    assert "sk-secret" not in repr(settings)
