@@ -30,22 +30,11 @@ for part in (content, asking, care, experiments):
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    from click.exceptions import Abort, ClickException
-
     try:
-        code = app(standalone_mode=False)
-    except ClickException as error:
-        error.show()
-        code = 2
-    except (Abort, KeyboardInterrupt):
-        typer.echo("interrupted; what was acknowledged is kept, and the same command goes on from there.", err=True)
-        code = 130
+        app()
     except KgragError as error:
         typer.echo(f"{type(error).__name__}: {error}", err=True)
-        code = _exit_code(error)
-    except BrokenPipeError:
-        code = 0
-    sys.exit(code if isinstance(code, int) else 0)
+        sys.exit(_exit_code(error))
 
 
 def _exit_code(error: KgragError) -> int:

@@ -1,11 +1,113 @@
-"""The eval command."""
+"""The eval command: metrics with intervals for one or several methods over a question set."""
 
 from __future__ import annotations
 
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
 
-__all__ = ["register"]
+from kgrag.cli.options import JsonFormat, KbOption, named_kb, open_kb
+from kgrag.cli.printing import note, print_json, progress_bar
+from kgrag.errors import InputError
+
+if TYPE_CHECKING:
+    from kgrag.evaluation import Experiment
+    from kgrag.knowledge_base import KnowledgeBase
+
+__all__ = ["register", "split_specs"]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
+    app.command("eval")(evaluate)
+
+
+def evaluate(
+    dataset: Annotated[
+        Path | None,
+        typer.Argument(help="Folder with questions and what they are asked of; a knowledge base is made for it.", show_default=False),
+    ] = None,
+    kb: KbOption = None,
+    questions: Annotated[
+        Path | None, typer.Option("--questions", help="Questions (JSON Lines) asked of the knowledge base as it stands.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option("--method", "-m", help="Method, with hyper-parameters where wanted; may be repeated.")
+    ] = None,
+    compare: Annotated[str, typer.Option("--compare", help="Several methods: passages:signal=bm25,og_rag:nodes=5,edges=2.")] = "",
+    baseline: Annotated[str, typer.Option("--baseline", help="What the others are compared with; default: the last one.")] = "",
+    k: Annotated[int, typer.Option("-k", "--k", help="How many hits count.", min=1)] = 5,
+    answers: Annotated[bool, typer.Option("--answers", help="Answer the questions and score the answers too.")] = False,
+    rows: Annotated[Path | None, typer.Option("--rows", help="Write one JSON line a question and method.")] = None,
+    target: Annotated[str, typer.Option("--target", help="recall@5=0.66: exit code 1 when the first method is below.")] = "",
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """Measure methods on the same questions: means with 95 % intervals, paired differences, latency, tokens."""
+    from kgrag.evaluation import read_dataset, run
+    from kgrag.stages import answering
+
+    source = dataset or questions
+    if source is None or (dataset is not None and questions is not None):
+        raise InputError("give either a DATASET folder or --questions FILE.jsonl.")
+    wanted = [*(method or []), *split_specs(compare)]
+    specs = list(dict.fromkeys([*wanted, *([baseline] if baseline else [])])) or ["passages"]
+    read = read_dataset(source)
+    with _bench(kb, temporary=dataset is not None) as opened, progress_bar() as progress:
+
+        def answer(question: str, hits: Any, name: str) -> Any:
+            return answering.answer(question, hits, model=opened.model, store=opened.store, method=name)
+
+        outcome = run(opened, read, specs, k=k, answerer=answer if answers else None, progress=progress)
+    _report(outcome, baseline or specs[-1], rows, format_)
+    if target:
+        _hold(outcome, specs[0], target)
+
+
+def split_specs(text: str) -> list[str]:
+    """Split a comma-separated list of methods whose hyper-parameters are separated by commas too.
+
+    >>> split_specs("passages:signal=bm25,og_rag:nodes=5,edges=2,passages")
+    ['passages:signal=bm25', 'og_rag:nodes=5,edges=2', 'passages']
+    """
+    return [spec for spec in re.split(r",(?!\s*\w+=)", text) if spec]
+
+
+@contextmanager
+def _bench(kb: Path | None, *, temporary: bool) -> Iterator[KnowledgeBase]:
+    if named_kb(kb) is not None or not temporary:
+        with open_kb(kb) as opened:
+            yield opened
+        return
+    with tempfile.TemporaryDirectory(prefix="kgrag-eval-") as folder, open_kb(Path(folder) / "eval.kb") as opened:
+        note("a temporary knowledge base is used; name one with --kb to keep what is built and embedded")
+        yield opened
+
+
+def _report(outcome: Experiment, baseline: str, rows: Path | None, format_: JsonFormat) -> None:
+    if rows is not None:
+        outcome.save_rows(rows)
+    if format_ is JsonFormat.JSON:
+        print_json(outcome.json(baseline=baseline))
+        return
+    import sys
+
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else 200).print(outcome.table(baseline=baseline))
+
+
+def _hold(outcome: Experiment, method: str, target: str) -> None:
+    metric, _, text = target.partition("=")
+    try:
+        wanted = float(text)
+    except ValueError:
+        raise InputError(f"--target {target!r}: expected METRIC=NUMBER, as in recall@5=0.66.") from None
+    reached = outcome.mean(method, metric)
+    if reached < wanted:
+        note(f"{method}: {metric} is {reached:.4f}, below the target {wanted}.")
+        raise typer.Exit(1)

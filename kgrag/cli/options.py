@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import click
 import typer
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
 
-__all__ = ["Access", "Format", "JsonFormat", "KbOption", "MethodOption", "TopOption", "open_kb", "remember"]
+__all__ = ["Access", "Format", "JsonFormat", "KbOption", "MethodOption", "TopOption", "named_kb", "open_kb", "remember"]
 
 Access = Literal["write", "read", "either"]
 
@@ -44,9 +44,17 @@ class Format(StrEnum):
     NTRIPLES = "ntriples"
 
 
-def remember(context: typer.Context, kb: KbOption = None) -> None:
+_IN_FRONT: ContextVar[Path | None] = ContextVar("kb", default=None)
+
+
+def remember(kb: KbOption = None) -> None:
     """Take ``--kb`` also in front of the command."""
-    context.obj = kb
+    _IN_FRONT.set(kb)
+
+
+def named_kb(kb: Path | None) -> Path | None:
+    """Give the folder that ``--kb`` named, behind the command or in front of it; None when it named none."""
+    return kb or _IN_FRONT.get()
 
 
 def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> KnowledgeBase:
@@ -62,8 +70,7 @@ def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> Kn
     from kgrag.knowledge_base import KnowledgeBase
     from kgrag.settings import read_settings
 
-    context = click.get_current_context(silent=True)
-    configured = read_settings(kb=kb or (context.obj if context is not None else None), **settings)
+    configured = read_settings(kb=named_kb(kb), **settings)
     if access != "write" and not configured.kb.is_dir():
         raise InputError(f"there is no knowledge base at {configured.kb}. Fill one first: kgrag ingest PATH --kb {configured.kb}")
     try:
