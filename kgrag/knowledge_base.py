@@ -229,6 +229,7 @@ class KnowledgeBase:
             "embedder": lambda: self.embedder,
             "model": lambda: self.model,
             "lexical": lambda: self._folder(_LEXICAL),
+            "read_only": lambda: self.read_only,
         }
         declared = {field.name: field.default for field in fields(kind)}
         wired = {port: make() for port, make in ports.items() if port in declared}

@@ -22,7 +22,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_data_file_of_the_checkout_is_in_the_wheel(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     missing = []
-    for folder, suffixes in (("queries", (".rq", ".ru")), ("shapes", (".ttl",)), ("ontologies", (".ttl",))):
+    for folder, suffixes in (("queries", (".rq", ".ru", ".part")), ("shapes", (".ttl",)), ("ontologies", (".ttl",))):
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in suffixes and f"kgrag/data/{path.relative_to(ROOT).as_posix()}" not in inside:
                 missing.append(path)

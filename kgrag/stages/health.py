@@ -1,6 +1,6 @@
 """Checks of a knowledge base: store, catalogue, shapes and vectors against each other.
 
-Queries read: ``health/*``, and those of ``stages/sync``.
+Queries read: ``health/*``, ``catalogue/uncatalogued``, ``catalogue/quarantined``, and those of ``stages/sync``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from kgrag import queries
 from kgrag.errors import EmbeddingMismatch
-from kgrag.model import plain
 from kgrag.ports import Embedder, TripleStore, VectorSpaces
 from kgrag.stages import shacl, sync
+from kgrag.vocab import local_name
 
 __all__ = ["Finding", "examine"]
 
@@ -53,13 +53,14 @@ def examine(
 def _catalogue(store: TripleStore) -> Iterator[Finding]:
     catalogue = store.names.catalogue
     for name, words in (
-        ("health/uncatalogued", "is in the store but not in the catalogue. Load it again, or drop it by an update."),
+        ("catalogue/uncatalogued", "is in the store but not in the catalogue. Load it again, or drop it by an update."),
         ("health/miscounted", "has another number of triples than the catalogue says. Load or build it again."),
-        ("health/quarantined", "holds data that failed its shape; see its kg:violation."),
+        ("catalogue/quarantined", "holds data that failed its shape; see its kg:violation."),
         ("health/loose_hypernodes", "is listed as a hypernode but no hyperedge holds it. Run `kgrag build og_rag`."),
     ):
-        for row in store.select(queries.bind(name, catalogue=catalogue)).values()[:_SHOWN]:
-            yield Finding(name.removeprefix("health/"), f"<{row[0]}> {words}")
+        values = {"catalogue": catalogue} if "catalogue" in queries.describe(name).parameters else {}
+        for row in store.select(queries.bind(name, **values)).values()[:_SHOWN]:
+            yield Finding(local_name(name), f"<{row[0]}> {words}")
 
 
 def _shapes(store: TripleStore) -> Iterator[Finding]:
@@ -90,7 +91,7 @@ def _vectors(
 
 
 def _space(store: TripleStore, spaces: VectorSpaces, name: str) -> Finding | None:
-    wanted = {plain(row[0]) for row in store.select(queries.bind(f"spaces/{name}"))}
+    wanted = set(sync.keys(name, store=store))
     kept = set(spaces.space(name).keys())
     if missing := len(wanted - kept):
         return Finding("vectors", f"space '{name}' lacks {missing} of {len(wanted)} vectors; they are made on the next use.")
