@@ -25,7 +25,7 @@ from kgrag.model import Answer, BuildReport, Hit, Publication, Table
 from kgrag.ports import Embedder, LanguageModel, Method, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, MINILM, Settings, read_settings
-from kgrag.stages import answering, ingestion, rdf_files, sparql_gate, statistics
+from kgrag.stages import answering, ingestion, keeping, rdf_files, sparql_gate, statistics
 from kgrag.stages.ingestion import IngestReport, Progress
 
 if TYPE_CHECKING:
@@ -259,10 +259,13 @@ class KnowledgeBase:
         embed = 1000 * (self.embedder.seconds - embedded)
         return hits, {"embed": round(embed, 3), "search": round(total - embed, 3), "total": round(total, 3)}
 
-    def ask(self, question: str, *, method: str = "passages", k: int = 5) -> Answer:
-        """Answer with citations that were found in stored chunks, or say *unknown*."""
+    def ask(self, question: str, *, method: str = "passages", k: int = 5, keep: bool = False) -> Answer:
+        """Answer with citations that were found in stored chunks, or say *unknown*; ``keep`` publishes the answer."""
         hits = self.retrieve(question, method=method, k=k)
-        return answering.answer(question, hits, model=self.model, store=self.store, method=method)
+        answer = answering.answer(question, hits, model=self.model, store=self.store, method=method)
+        if keep:
+            self.store.publish([keeping.answer_draft(answer, names=self.store.names)])
+        return answer
 
     def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
         """Run a SPARQL query of the user's: rows, a truth value, or triples.

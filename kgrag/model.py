@@ -123,7 +123,11 @@ class GraphDraft:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One way in which ``focus`` in ``graph`` departs from ``shape``; ``message`` is for a person."""
+    """One way in which ``focus`` in ``graph`` departs from ``shape``; ``message`` is for a person.
+
+    ``component`` is the local name of the SHACL property that was not met (``minCount``), ``path`` an IRI, with ``^``
+    before it when it is read backwards.
+    """
 
     graph: str
     focus: str
@@ -132,6 +136,7 @@ class Violation:
     path: str = ""
     value: str = ""
     severity: str = "Violation"
+    component: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ A file is one question. Its comment header declares what it takes and gives::
     # reads   every hyperedge graph
 
 A parameter's type is ``IRI``, ``literal``, ``term``, ``integer`` or ``number``, each also as ``... list``. Values are
-RDF terms, numbers and booleans only: a bare ``str`` is refused, so text can never become syntax.
+RDF terms, numbers and booleans only: a bare ``str`` is refused, so text can never become syntax. What several questions
+share is a ``.part`` file, taken in by ``{% include "shacl/focus.part" %}`` together with the parameters it declares.
 
 >>> print(bind("catalogue/kinds", catalogue=ox.NamedNode("urn:c")).splitlines()[-1])
 ORDER BY ?kind
@@ -62,6 +63,7 @@ def names() -> list[str]:
     return listing("queries", _SUFFIXES)
 
 
+@cache
 def describe(name: str) -> Query:
     """Give a stored query with its header.
 
@@ -94,16 +96,26 @@ def _read(path: Path, top: Path) -> Query:
     head = [line for line in _leading_comments(lines)]
     header = "\n".join(line.removeprefix("#").strip() for line in head)
     name = path.relative_to(top).with_suffix("").as_posix()
+    body = "\n".join([*lines[len(head) :], *_parts(text)])
     query = Query(
         name=name,
         title=header.split("\n", 1)[0].strip(),
         header=header,
-        parameters=declarations(header, "param"),
+        parameters=declarations(header, "param") | declarations(body, "# param"),
         text=text,
         writes=path.suffix == ".ru",
     )
-    _agree(query, "\n".join(lines[len(head) :]))
+    _agree(query, body)
     return query
+
+
+def _parts(text: str) -> list[str]:
+    """Give the texts of the files that a template includes, those of included files as well."""
+    texts: list[str] = []
+    for name in jinja2.meta.find_referenced_templates(_environment().parse(text)):
+        part = (folder("queries") / str(name)).read_text(encoding="utf-8")
+        texts += [part, *_parts(part)]
+    return texts
 
 
 def _leading_comments(lines: Sequence[str]) -> list[str]:
@@ -175,6 +187,7 @@ def _term(value: Any) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(  # noqa: S701 - SPARQL, not HTML; only terms are ever printed
+        loader=jinja2.FileSystemLoader(folder("queries")),
         finalize=_term,
         undefined=jinja2.StrictUndefined,
         comment_start_string="\x00{#",

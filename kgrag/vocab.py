@@ -68,7 +68,7 @@ class _Namespace:
 KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
-    "Chunk Document Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Publication Rewrite VectorSpace "
+    "Answer Chunk Citation Document Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Publication Rewrite VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph CatalogueGraph DataGraph DocumentGraph HyperedgeGraph HypernodeGraph "
     "LexicalGraph OntologyGraph ProvenanceGraph QuarantineGraph "
@@ -236,9 +236,18 @@ class Names:
         """The graph of loaded RDF that names no ontology, by its content."""
         return self._iri("graph/data", digest(content))
 
+    @property
+    def default_data(self) -> ox.NamedNode:
+        """The graph that takes what an update writes outside every named graph."""
+        return self._iri("graph/data", "default")
+
     def lexical_graph(self, graph: str) -> ox.NamedNode:
         """The graph that keeps the literals of another graph as they were written, where the store rewrites them."""
         return self._iri("graph/lexical", digest(graph))
+
+    def lexical(self, *content: str) -> ox.NamedNode:
+        """A literal as it was written, by its graph and triple."""
+        return self._iri("lexical", digest(*content))
 
     def quarantine_graph(self, graph: str, content: str) -> ox.NamedNode:
         """The graph that keeps what failed its shape."""
@@ -251,6 +260,10 @@ class Names:
     def answer_graph(self, *content: str) -> ox.NamedNode:
         """The graph of a kept answer."""
         return self._iri("graph/answer", digest(*content))
+
+    def citation(self, *content: str) -> ox.NamedNode:
+        """A citation of a kept answer."""
+        return self._iri("citation", digest(*content))
 
     def answer(self, *content: str) -> ox.NamedNode:
         """A kept answer."""

@@ -31,11 +31,12 @@ def ask(
     method: MethodOption = "passages",
     k: TopOption = 5,
     explain: Annotated[bool, typer.Option("--explain", help="Show the evidence, and what was dropped.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the answer in the store, as a graph of its own.")] = False,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Answer with citations that stand in stored chunks, or say that the evidence does not carry an answer."""
-    with open_kb(kb, access="either") as opened:
-        answer = opened.ask(question, method=method, k=k)
+    with open_kb(kb, access="write" if keep else "either") as opened:
+        answer = opened.ask(question, method=method, k=k, keep=keep)
         if format_ is JsonFormat.JSON:
             print_json(answer_json(answer, explain=explain))
         else:

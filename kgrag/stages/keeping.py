@@ -1,0 +1,62 @@
+"""Answers as named graphs, so that an auditor can ask the store what was answered, from what, and quoting what.
+
+Graphs written: one answer graph an answer, named by question, method, text and citations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyoxigraph as ox
+
+from kgrag.model import Answer, Citation, GraphDraft
+from kgrag.vocab import DCTERMS, KG, PROV, RDF, XSD, Names, number
+
+__all__ = ["answer_draft"]
+
+
+def answer_draft(answer: Answer, *, names: Names) -> GraphDraft:
+    """Give the graph of an answer, ready to be published; the same answer kept twice is one graph.
+
+    Args:
+        answer: what was answered.
+        names: the IRIs of the knowledge base.
+    """
+    quotes = [f"{citation.chunk} {citation.start} {citation.end}" for citation in answer.citations]
+    content = (answer.question, answer.method, answer.text, *quotes)
+    iri = names.answer(*content)
+    return GraphDraft(
+        iri=names.answer_graph(*content),
+        kind=KG.AnswerGraph,
+        triples=[*_answer_triples(answer, iri), *_citation_triples(answer, iri, names)],
+        method=answer.method,
+        sources=[ox.NamedNode(chunk) for chunk in dict.fromkeys(citation.chunk for citation in answer.citations)],
+    )
+
+
+def _answer_triples(answer: Answer, iri: ox.NamedNode) -> Iterator[ox.Triple]:
+    yield ox.Triple(iri, RDF.type, KG.Answer)
+    yield ox.Triple(iri, KG.question, ox.Literal(answer.question))
+    yield ox.Triple(iri, KG.text, ox.Literal(answer.text))
+    yield ox.Triple(iri, KG.method, ox.Literal(answer.method))
+    yield ox.Triple(iri, KG.unknown, ox.Literal("true" if answer.unknown else "false", datatype=XSD.boolean))
+    yield ox.Triple(iri, KG.dropped, number(sum(answer.dropped.values())))
+    for hit in answer.hits:
+        yield ox.Triple(iri, PROV.used, ox.NamedNode(hit.iri))
+
+
+def _citation_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:
+    for citation in dict.fromkeys(answer.citations):
+        iri = _citation_iri(citation, answered, names)
+        yield ox.Triple(iri, RDF.type, KG.Citation)
+        yield ox.Triple(iri, DCTERMS.isPartOf, answered)
+        yield ox.Triple(iri, KG.quote, ox.Literal(citation.quote))
+        yield ox.Triple(iri, KG.start, number(citation.start))
+        yield ox.Triple(iri, KG.end, number(citation.end))
+        yield ox.Triple(iri, KG.sentence, number(citation.sentence))
+        yield ox.Triple(iri, PROV.wasDerivedFrom, ox.NamedNode(citation.chunk))
+
+
+def _citation_iri(citation: Citation, answered: ox.NamedNode, names: Names) -> ox.NamedNode:
+    place = (citation.chunk, str(citation.start), str(citation.end), str(citation.sentence))
+    return names.citation(answered.value, *place)

@@ -1,0 +1,23 @@
+"""A store of quads that takes whatever it is given: the least of a TripleStore that reading needs."""
+
+from collections.abc import Iterable
+
+import pyoxigraph as ox
+
+from kgrag.model import Table
+from kgrag.vocab import Names
+
+
+class QuadStore:
+    """An in-memory store without validation, so that a test can hold what ``publish`` would refuse."""
+
+    def __init__(self, quads: Iterable[ox.Quad] = ()) -> None:
+        self.names = Names()
+        self.store = ox.Store()
+        self.store.extend(quads)
+
+    def select(self, query: str) -> Table:
+        found = self.store.query(query)
+        assert isinstance(found, ox.QuerySolutions)
+        names = tuple(variable.value for variable in found.variables)
+        return Table(names, [tuple(row[name] for name in names) for row in found])
