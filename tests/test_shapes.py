@@ -100,6 +100,7 @@ def broken(constraint: Constraint) -> list[ox.Quad]:
         "datatype": [ELSE],
         "nodeKind": [TEXT if constraint.values.get("wanted") != ox.NamedNode(SH + "Literal") else ELSE],
         "in": [ELSE],
+        "class": [ELSE],
         "pattern": [TEXT],
         "minLength": [ox.Literal("")],
         "minInclusive": [number(-1)],

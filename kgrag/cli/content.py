@@ -63,10 +63,14 @@ def ingest(
         report = opened.ingest(*paths, chunk_tokens=chunk_tokens, progress=progress, embed=embed)
     typer.echo(
         f"{report.documents} documents, {report.chunks} chunks; {report.unchanged} unchanged, "
-        f"{report.duplicates} duplicates, {report.replaced} chunked again, {len(report.skipped)} skipped"
+        f"{report.duplicates} duplicates, {report.replaced} chunked again, {len(report.skipped)} skipped, "
+        f"{len(report.broken)} broken"
     )
     _some(report.skipped, "skipped")
+    _some(report.broken, "broken")
     _some([f"{v.focus}: {v.message}" for v in report.violations], "in quarantine")
+    if report.broken or report.violations:
+        raise typer.Exit(2)
 
 
 def build(

@@ -18,7 +18,7 @@ from kgrag.errors import InvalidSettings
 from kgrag.model import Document, GraphDraft, Violation, plain
 from kgrag.ports import TripleStore
 from kgrag.stages import chunking, documents
-from kgrag.vocab import KG
+from kgrag.vocab import DCTERMS, KG
 
 __all__ = ["IngestReport", "Progress", "ingest"]
 
@@ -31,7 +31,10 @@ _BATCH_CHARACTERS = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What an ingest did: counts of documents and chunks, and what was left out and why."""
+    """What an ingest did: counts of documents and chunks, and what was left out and why.
+
+    ``skipped`` are files of a kind that is not read, ``broken`` files that should have been readable.
+    """
 
     documents: int = 0
     unchanged: int = 0
@@ -39,6 +42,7 @@ class IngestReport:
     replaced: int = 0
     chunks: int = 0
     skipped: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
 
 
@@ -127,7 +131,9 @@ def _publish(batch: Sequence[Document], store: TripleStore, chunk_tokens: int, t
 
 
 def _location_only(graph: ox.NamedNode, document: Document) -> GraphDraft:
-    described = [(KG.location, ox.Literal(document.location))] if document.location else []
+    """Give the draft of a document that is there: it gains a location, and the identifier it has at that place."""
+    given = ((KG.location, document.location), (DCTERMS.identifier, document.identifier))
+    described = [(term, ox.Literal(value)) for term, value in given if value]
     return GraphDraft(iri=graph, kind=KG.DocumentGraph, triples=(), described=described)
 
 

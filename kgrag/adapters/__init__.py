@@ -1,0 +1,1 @@
+"""The ports made real; the only modules that import a client library."""

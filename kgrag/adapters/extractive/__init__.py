@@ -1,0 +1,61 @@
+"""The language model that is always there: no key, no network, no weights; it copies and never writes of its own.
+
+It reads a prompt's variables, not its text, and gives the same JSON as a language model would: for
+``answering/answer`` the sentences and facts of the evidence that cover the question, for ``og_rag/map`` what stands in
+the text beside words of the ontology. Any other task it refuses, so that the caller can say *unknown*.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kgrag.adapters.extractive.answers import reply as answer_from
+from kgrag.adapters.extractive.mapping import reply as map_onto
+from kgrag.errors import UnsupportedTask
+from kgrag.model import Completion, Prompt, Usage
+
+__all__ = ["ExtractiveModel"]
+
+_TASKS = {"answering/answer": answer_from, "og_rag/map": map_onto}
+
+
+class ExtractiveModel:
+    """A ``LanguageModel`` that fulfils two named prompts by deterministic means.
+
+    >>> prompt = Prompt("answering/answer", "", {"question": "Who sows?", "evidence": []})
+    >>> ExtractiveModel().complete([prompt])[0].data
+    {'unknown': True, 'sentences': []}
+    """
+
+    @property
+    def identity(self) -> str:
+        """Name and version of the rules."""
+        return "extractive-1"
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
+        """Give one completion a prompt, in order.
+
+        Raises:
+            UnsupportedTask: a prompt asks for something that copying cannot do.
+        """
+        return [completion for _, completion in self.as_completed(prompts)]
+
+    def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        """Yield (index, completion) in order. Raises what ``complete`` raises."""
+        for index, prompt in enumerate(prompts):
+            data = _reply(prompt)
+            text = json.dumps(data, ensure_ascii=False)
+            yield index, Completion(text=text, data=data, model=self.identity, usage=Usage(completions=1))
+
+
+def _reply(prompt: Prompt) -> Any:
+    task = _TASKS.get(prompt.name)
+    if task is None:
+        known = ", ".join(sorted(_TASKS))
+        raise UnsupportedTask(
+            f"the extractive model cannot fulfil prompt '{prompt.name}': it only copies from text ({known}). "
+            "Set KGRAG_MODEL to a language model."
+        )
+    return task(prompt.variables)

@@ -1,0 +1,180 @@
+"""Unit vectors by slot, each under an IRI, with exact cosines.
+
+A slot is a row number. Rows never change: replacing a vector takes a new slot and marks the old one dead, so that a
+neighbour graph over slots stays true. Compaction is a new table of the live rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from kgrag.ports import Vectors
+
+__all__ = ["SlotTable", "Slots", "unit_rows"]
+
+Slots = npt.NDArray[np.int64]
+
+_BATCH = 8192  # rows copied at once when a table is rewritten
+_SLACK = 1e-5  # more than float32 rounding moves a cosine, so that true ties survive the first pass
+
+
+def unit_rows(vectors: Vectors, dimension: int) -> Vectors:
+    """Give float32 rows of length 1; rows already within 0.1 % of it stay as they are, zero rows stay zero.
+
+    Raises:
+        ValueError: not of shape (n, dimension), or not finite.
+    """
+    rows = np.ascontiguousarray(vectors, dtype=np.float32)
+    if rows.ndim != 2 or rows.shape[1] != dimension:
+        raise ValueError(f"vectors have shape {rows.shape}; expected (n, {dimension}).")
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    if not np.isfinite(norms).all():
+        raise ValueError("a vector holds NaN or infinity; an embedder must give finite numbers.")
+    off = (np.abs(norms - 1) > 1e-3) & (norms > 0)
+    if off.any():
+        rows = rows.copy()
+        rows[off] = rows[off] / norms[off, None]
+    return rows
+
+
+class SlotTable:
+    """Rows of shape (n, dimension), float32: saved blocks (perhaps mapped from files) and a tail that grows."""
+
+    def __init__(
+        self, dimension: int, *, blocks: Sequence[Vectors] = (), keys: Sequence[str] = (), dead: Collection[int] = ()
+    ) -> None:
+        self.dimension = dimension
+        self._blocks = list(blocks)
+        self._keys = list(keys)
+        self.saved = sum(len(block) for block in self._blocks)
+        if self.saved != len(self._keys):
+            raise ValueError(f"{self.saved} rows and {len(self._keys)} keys")
+        self._tail: Vectors = np.empty((0, dimension), np.float32)
+        self._alive = np.ones(max(16, len(self._keys)), dtype=bool)
+        self._alive[list(dead)] = False
+        self._slots = {key: slot for slot, key in enumerate(self._keys) if self._alive[slot]}
+
+    def __len__(self) -> int:
+        """Count the slots, dead ones too."""
+        return len(self._keys)
+
+    @property
+    def live(self) -> int:
+        """Count the live slots."""
+        return len(self._slots)
+
+    @property
+    def alive(self) -> npt.NDArray[np.bool_]:
+        """Which slots are live, shape (len,)."""
+        return self._alive[: len(self)]
+
+    def dead(self) -> list[int]:
+        """Give the slots that were replaced or deleted, ascending."""
+        return [int(slot) for slot in np.flatnonzero(~self.alive)]
+
+    def keys(self) -> list[str]:
+        """Give the IRIs of the live slots, in slot order."""
+        return list(self._slots)
+
+    def keys_from(self, start: int, *, live_only: bool = False) -> list[str]:
+        """Give the IRIs of the slots from ``start`` on, those of dead ones too unless ``live_only``."""
+        return [key for slot, key in enumerate(self._keys[start:], start) if not live_only or self._alive[slot]]
+
+    def slots_of(self, iris: Collection[str]) -> Slots:
+        """Give the live slots of those IRIs that are known, ascending and each once."""
+        found = {self._slots[iri] for iri in iris if iri in self._slots}
+        return np.fromiter(sorted(found), dtype=np.int64, count=len(found))
+
+    def rows(self, slots: Slots) -> Vectors:
+        """Copy rows, shape (len(slots), dimension)."""
+        out = np.empty((len(slots), self.dimension), np.float32)
+        for start, block in self._placed():
+            here = (slots >= start) & (slots < start + len(block))
+            if here.any():
+                out[here] = block[slots[here] - start]
+        return out
+
+    def rows_of(self, iris: Sequence[str]) -> Vectors:
+        """Copy the rows of known IRIs, in their order. Raises KeyError."""
+        return self.rows(np.array([self._slots[iri] for iri in iris], dtype=np.int64))
+
+    def chunks(self, start: int, *, live_only: bool = False) -> Iterator[Vectors]:
+        """Yield the rows from slot ``start`` on in contiguous pieces, dead ones too unless ``live_only``."""
+        for first, block in self._placed():
+            for at in range(max(0, start - first), len(block), _BATCH):
+                piece = block[at : at + _BATCH]
+                yield piece[self._alive[first + at : first + at + len(piece)]] if live_only else piece
+
+    def put(self, iris: Sequence[str], rows: Vectors) -> None:
+        """Add or replace unit rows; a row equal to the stored one changes nothing."""
+        last = {iri: at for at, iri in enumerate(iris)}
+        new = {iri: at for iri, at in last.items() if not self._holds(iri, rows[at])}
+        for iri in new:
+            self.drop(iri)
+        start = len(self)
+        self._grow(start + len(new))
+        self._tail[start - self.saved : start - self.saved + len(new)] = rows[list(new.values())]
+        self._keys.extend(new)
+        self._alive[start : len(self)] = True
+        self._slots.update(zip(new, range(start, len(self)), strict=True))
+
+    def drop(self, iri: str) -> None:
+        """Mark the slot of an IRI dead; an unknown one is ignored."""
+        slot = self._slots.pop(iri, None)
+        if slot is not None:
+            self._alive[slot] = False
+
+    def settle(self, kept: int, block: Vectors) -> None:
+        """Take ``block``, which holds the slots from ``kept`` on, in place of the blocks and tail that held them."""
+        whole: list[Vectors] = []
+        while sum(map(len, whole)) < kept:
+            whole.append(self._blocks[len(whole)])
+        self._blocks = [*whole, block]
+        self._tail = np.empty((0, self.dimension), np.float32)
+        self.saved = len(self)
+
+    def best(self, vector: Vectors, k: int, slots: Slots | None = None) -> list[tuple[str, float]]:
+        """Rank live slots exactly (all, or ``slots``) by cosine with a unit vector of shape (d,); ties by IRI."""
+        near = self._leading(vector, k, slots)
+        exact = np.multiply(self.rows(near), vector, dtype=np.float64).sum(axis=1)
+        cosines = np.clip(exact, -1.0, 1.0).tolist()
+        ranked = sorted((-cosine, self._keys[slot]) for slot, cosine in zip(near, cosines, strict=True))
+        return [(key, -negative + 0.0) for negative, key in ranked[:k]]
+
+    def _leading(self, vector: Vectors, k: int, slots: Slots | None) -> Slots:
+        """Give the slots of the k best float32 cosines and of all that rounding might put among them."""
+        if slots is None or len(slots) > len(self) // 4:
+            scores = np.concatenate([block @ vector for _, block in self._placed()] or [np.empty(0, np.float32)])
+            chosen = np.flatnonzero(self.alive) if slots is None else slots
+            scores = scores[chosen]
+        else:
+            chosen, scores = slots, self.rows(slots) @ vector
+        if len(chosen) <= k:
+            return chosen
+        bar = np.partition(scores, len(scores) - k)[len(scores) - k] - _SLACK
+        leading: Slots = chosen[scores >= bar]
+        return leading
+
+    def _placed(self) -> Iterator[tuple[int, Vectors]]:
+        start = 0
+        for block in self._blocks:
+            yield start, block
+            start += len(block)
+        if start < len(self):
+            yield start, self._tail[: len(self) - start]
+
+    def _holds(self, iri: str, row: Vectors) -> bool:
+        slot = self._slots.get(iri)
+        return slot is not None and bool(np.array_equal(self.rows(np.array([slot]))[0], row))
+
+    def _grow(self, slots: int) -> None:
+        wanted = slots - self.saved
+        if wanted > len(self._tail):
+            tail = np.empty((max(wanted, 2 * len(self._tail)), self.dimension), np.float32)
+            tail[: len(self) - self.saved] = self._tail[: len(self) - self.saved]
+            self._tail = tail
+        if slots > len(self._alive):
+            self._alive = np.concatenate([self._alive, np.zeros(max(slots, len(self._alive)), dtype=bool)])

@@ -1,0 +1,115 @@
+"""Finds a quote in a stored text and gives the exact offsets of what stands there.
+
+A model that quotes changes line breaks, straightens curly quotes, swaps dashes and drops case. Both sides are therefore
+folded, character by character, to a comparable form; the offsets found there lead back to the text as it is stored.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+import regex
+
+__all__ = ["cuts", "locate"]
+
+_MAPPED = str.maketrans(
+    dict.fromkeys("“”„‟«»″〝〞〟＂", '"') | dict.fromkeys("‘’‚‛′`´ʼ＇", "'") | dict.fromkeys("‐‑‒–—―−﹘﹣－", "-")
+)
+_TELLING = regex.compile(r"[^\s\p{P}\p{C}]")
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]{2}")
+_NUMBER = regex.compile(r"\p{N}(?:\p{N}|[.,]\p{N})|(?<=\p{N})[.,]\p{N}")
+_MOST_PLACES = 100
+_AROUND = " \t\n\"'“”‘’«».,;:…"
+
+_Folded = tuple[str, tuple[int, ...], tuple[int, ...]]
+"""The comparable form, and for each of its characters where its origin starts and ends in the text."""
+
+
+def locate(quote: str, text: str) -> tuple[int, int] | None:
+    r"""Give start and end of a quote in a text, or None.
+
+    As it is; else with runs of whitespace, typographic quotes and dashes, case, compatibility forms and invisible
+    characters made equal; else so and without punctuation around it. The first place that cuts no word counts, else the
+    first place.
+
+    Returns:
+        Offsets of characters: ``text[start:end]`` is what the text really says.
+
+    >>> text = "Harvest when the\n'green' pods turn brown."
+    >>> locate("“the ‘GREEN’ pods”", text)
+    (13, 29)
+    >>> text[13:29]
+    "the\n'green' pods"
+    """
+    quote = quote.strip()
+    if not _TELLING.search(quote):
+        return None
+    exact = [(at, at + len(quote)) for at in _places(quote, text)]
+    found = exact or _folded_places(quote, text) or _folded_places(quote.strip(_AROUND), text)
+    whole = (place for place in found if not cuts(text, *place))
+    return next(whole, found[0] if found else None)
+
+
+def cuts(text: str, start: int, end: int, *, numbers: bool = False) -> bool:
+    """Say whether a span begins or ends inside a word, or (``numbers``) inside a number.
+
+    >>> cuts("55 kg", 1, 5), cuts("55 kg", 1, 5, numbers=True), cuts("kilogram", 0, 4, numbers=True)
+    (True, True, False)
+    """
+    inside = _NUMBER if numbers else _WORD
+    return any(bool(inside.match(text, at - 1)) for at in (start, end) if 0 < at < len(text))
+
+
+def _places(wanted: str, text: str) -> list[int]:
+    places: list[int] = []
+    at = text.find(wanted)
+    while at >= 0 and len(places) < _MOST_PLACES:
+        places.append(at)
+        at = text.find(wanted, at + 1)
+    return places
+
+
+def _folded_places(quote: str, text: str) -> list[tuple[int, int]]:
+    wanted = _fold(quote)[0].strip(" ")
+    if not wanted:
+        return []
+    form, starts, ends = _fold(text)
+    firsts = [at for at in _places(wanted, form) if _whole(starts, at, at + len(wanted) - 1)]
+    return [(starts[at], ends[at + len(wanted) - 1]) for at in firsts]
+
+
+def _whole(starts: tuple[int, ...], first: int, last: int) -> bool:
+    """Say whether a match takes every character of the text whole ("1" is not a match in "½")."""
+    opens = first == 0 or starts[first - 1] != starts[first]
+    closes = last + 1 == len(starts) or starts[last + 1] != starts[last]
+    return opens and closes
+
+
+@lru_cache(maxsize=128)
+def _fold(text: str) -> _Folded:
+    """Fold a text; each character on its own, so that a part of a text folds to a part of its form."""
+    form: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for at, character in enumerate(text):
+        if character.isspace():
+            if form and form[-1] == " ":
+                ends[-1] = at + 1
+                continue
+            pieces = " "
+        else:
+            pieces = _folded_character(character)
+        for piece in pieces:
+            form.append(piece)
+            starts.append(at)
+            ends.append(at + 1)
+    return "".join(form), tuple(starts), tuple(ends)
+
+
+@lru_cache(maxsize=8192)
+def _folded_character(character: str) -> str:
+    if unicodedata.category(character) == "Cf":
+        return ""
+    decomposed = unicodedata.normalize("NFKD", character.translate(_MAPPED))
+    return unicodedata.normalize("NFKD", decomposed.casefold()).translate(_MAPPED).replace(" ", "")

@@ -1,0 +1,125 @@
+"""Bytes into text: byte order mark, UTF-8, what the file declares, UTF-16 without a mark, else an informed guess.
+
+A guess is logged as a warning, since nothing but a reader can tell whether it is right.
+"""
+
+from __future__ import annotations
+
+import codecs
+import logging
+import re
+
+from kgrag.errors import UnreadableDocument
+
+__all__ = ["decode", "encoding_of"]
+
+_LOG = logging.getLogger(__name__)
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_HEAD = 8192
+_REACH = 65_536
+_GUESSES = [
+    *("cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
+    *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
+]
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
+
+
+def decode(data: bytes, where: str, *, declared: str = "") -> str:
+    """Give the text that bytes stand for.
+
+    Args:
+        data: the whole file.
+        where: its name, for messages.
+        declared: the encoding that the file itself names, believed when the bytes are not UTF-8.
+
+    Raises:
+        UnreadableDocument: the bytes are no text.
+    """
+    encoding = encoding_of(data, where, declared=declared)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding == "utf-8" and (patched := _patched(data, where)):
+            return patched
+        message = f"{where}: looks like {encoding}, but the bytes at {error.start} are not. Convert it to UTF-8."
+        raise UnreadableDocument(message) from error
+    if encoding not in ("utf-8", "utf-8-sig") and len(_CONTROL.findall(text)) * 100 > len(text):
+        raise _binary(where)
+    return text
+
+
+def encoding_of(data: bytes, where: str, *, declared: str = "") -> str:
+    """Name the encoding of bytes, or of the beginning of a file.
+
+    Raises:
+        UnreadableDocument: the bytes are no text.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return encoding
+    if b"\x00" in data[:_HEAD]:
+        return _wide(data[:_HEAD], where)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(data)
+    except UnicodeDecodeError as error:
+        if _patched(data, where, quiet=True):
+            return "utf-8"
+        return _known(declared) or _guessed(data, error.start, where)
+    return "utf-8"
+
+
+def _wide(head: bytes, where: str) -> str:
+    """Name the UTF-16 without a mark whose zero bytes all stand on one side, as those of Latin text do."""
+    low, high = head[0::2].count(0), head[1::2].count(0)
+    if low * 10 < high and high * 8 > len(head):
+        return "utf-16-le"
+    if high * 10 < low and low * 8 > len(head):
+        return "utf-16-be"
+    raise _binary(where)
+
+
+def _patched(data: bytes, where: str, *, quiet: bool = False) -> str:
+    """Give UTF-8 with a few damaged places as text with U+FFFD there; "" when there is more damage than UTF-8."""
+    text = data.decode("utf-8", "replace")
+    damaged = text.count("\ufffd")
+    sound = sum(1 for _ in re.finditer("[\x80-\ufffc\ufffe-\U0010ffff]", text))
+    if sound < damaged * 10:
+        return ""
+    if not quiet:
+        _LOG.warning("%s: %d places are not UTF-8 and were replaced by U+FFFD.", where, damaged)
+    return text
+
+
+def _known(declared: str) -> str:
+    try:
+        return codecs.lookup(declared).name if declared else ""
+    except LookupError:
+        return ""
+
+
+def _guessed(data: bytes, start: int, where: str) -> str:
+    """Guess from what stands around the first byte that is not UTF-8; western European where all else is equal."""
+    from charset_normalizer import from_bytes
+
+    first = data.rfind(b"\n", 0, max(0, start - 256)) + 1
+    sample = data[max(first, start - _REACH) : start + _REACH]
+    found = list(from_bytes(sample, cp_isolation=_GUESSES, enable_fallback=False))
+    if not found:
+        raise _binary(where)
+    best = [match for match in found if (match.chaos, match.coherence) == (found[0].chaos, found[0].coherence)]
+    equal = {name for match in best for name in match.could_be_from_charset}
+    chosen = "cp1252" if "cp1252" in equal else found[0].encoding
+    _LOG.warning("%s: is not UTF-8; read as %s, which is a guess. Convert it if the text looks wrong.", where, chosen)
+    return chosen
+
+
+def _binary(where: str) -> UnreadableDocument:
+    message = f"{where}: the bytes are no text in UTF-8 or any other encoding (a binary file under a text suffix?)."
+    return UnreadableDocument(f"{message} Convert it to text, or leave it out.")

@@ -1,0 +1,56 @@
+"""Markdown: the text as it is, with the headings that CommonMark sees as sections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from kgrag.model import Document
+from kgrag.stages.reading.outline import Heading, collapsed, sections
+from kgrag.stages.reading.sources import Source
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+__all__ = ["read"]
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n){0,200})(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_TITLE = re.compile(r"^title[ \t]*:[ \t]*(?P<title>.*\S)", flags=re.MULTILINE)
+
+
+def read(source: Source) -> Iterator[Document]:
+    """Yield the file; its title is that of its front matter, its first level-1 heading, or the file's name.
+
+    Raises:
+        UnreadableDocument: no text.
+    """
+    text = source.text()
+    front = _FRONT_MATTER.match(text)
+    found = _headings(text, front.end() if front else 0)
+    named = _TITLE.search(front["fields"]) if front else None
+    first = next((heading.words for heading in found if heading.level == 1), "")
+    title = named["title"].strip("\"'") if named else first
+    yield source.document(text, title=title, sections=sections(found, len(text)))
+
+
+def _headings(text: str, start: int) -> list[Heading]:
+    """Find the headings outside of quotes and lists, from ``start`` on."""
+    from markdown_it import MarkdownIt
+
+    body = text[start:]
+    begins = list(accumulate((len(line) + 1 for line in body.split("\n")), initial=start))
+    blocks = MarkdownIt("commonmark").disable("inline").parse(body)
+    inline = MarkdownIt("commonmark")
+    return [
+        Heading(begins[opening.map[0]], int(opening.tag[1:]), _words(inline, content.content))
+        for opening, content in pairwise(blocks)
+        if opening.type == "heading_open" and opening.level == 0 and opening.map
+    ]
+
+
+def _words(inline: MarkdownIt, content: str) -> str:
+    """Give a heading's words without markup."""
+    tokens = inline.parseInline(content)[0].children or []
+    return collapsed("".join(" " if token.type in ("softbreak", "hardbreak") else token.content for token in tokens))

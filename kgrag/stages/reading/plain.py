@@ -1,0 +1,19 @@
+"""Plain text: as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kgrag.model import Document
+from kgrag.stages.reading.sources import Source
+
+__all__ = ["read"]
+
+
+def read(source: Source) -> Iterator[Document]:
+    """Yield the file, titled by its name.
+
+    Raises:
+        UnreadableDocument: no text.
+    """
+    yield source.document(source.text())

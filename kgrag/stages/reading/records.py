@@ -1,0 +1,161 @@
+"""Records, one document each: JSON (a record, a list, or ``{"documents": [...]}``), JSON Lines, rows of CSV.
+
+A record is an object. Its text is the first of ``text``, ``abstract``, ``contents`` (strings), ``sentences`` (strings,
+joined by spaces) and ``chunks`` (objects with ``label`` and ``text``: sections, joined by line ends) that is there and
+not blank. Its identifier is the first of ``id``, ``_id``, ``idx`` and ``pmid``; ``title`` and ``cites`` (a list, or a
+string with ``;`` between) are kept as given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kgrag.model import Document, Section
+from kgrag.stages.reading.sources import Source, cleaned
+
+__all__ = ["TEXT_FIELDS", "read_json", "read_lines", "record_document"]
+
+TEXT_FIELDS = ("text", "abstract", "contents", "sentences", "chunks")
+"""Where the text of a record is looked for, in this order."""
+
+_IDENTIFIERS = ("id", "_id", "idx", "pmid")
+_EXPECTED = f"expected an object with one of {', '.join(TEXT_FIELDS)}, and title, id, cites where there are any"
+
+_Body = tuple[str, tuple[Section, ...]]
+
+
+def read_lines(source: Source) -> Iterator[Document]:
+    """Yield one document a line, while the file is read.
+
+    Raises:
+        UnreadableDocument: no records, or a line that is no record; the message names it.
+    """
+    number = 0
+    for number, line in source.lines():
+        yield record_document(_parsed(source, line, number), source, place=f"line {number}", anchor=f"L{number}")
+    if not number:
+        raise source.unreadable("holds no records, only blank lines. Leave it out.")
+
+
+def read_json(source: Source) -> Iterator[Document]:
+    """Yield one document a record.
+
+    Raises:
+        UnreadableDocument: no JSON, no records, or something that is no record; the message says which.
+    """
+    data = _parsed(source, source.text(), 0)
+    if isinstance(data, Mapping) and isinstance(data.get("documents"), list):
+        data = data["documents"]
+    if not isinstance(data, list):
+        yield record_document(data, source, place="the file", anchor="")
+        return
+    if not data:
+        raise source.unreadable("holds an empty list of records. Leave it out.")
+    for number, record in enumerate(data, start=1):
+        yield record_document(record, source, place=f"record {number}", anchor=f"record-{number}")
+
+
+def _parsed(source: Source, text: str, line: int) -> Any:
+    where = f"line {line}" if line else "it"
+    try:
+        return json.loads(text.removeprefix("\ufeff"))
+    except RecursionError as error:
+        raise source.unreadable(f"{where} is nested too deeply for a record; {_EXPECTED}.") from error
+    except json.JSONDecodeError as error:
+        place = f"line {line or error.lineno}, column {error.colno}"
+        raise source.unreadable(f"is not JSON: {error.msg} at {place}. Correct it there.") from error
+    except ValueError as error:  # an integer of thousands of digits
+        raise source.unreadable(f"{where} holds a number that cannot be read ({error}).") from error
+
+
+def record_document(record: Any, source: Source, *, place: str, anchor: str) -> Document:
+    """Give one record as a document.
+
+    Args:
+        record: what was parsed.
+        source: the file that it stands in.
+        place: where in the file, for messages (``line 12``).
+        anchor: what follows ``#`` in its location when it has no identifier; "" for nothing.
+
+    Raises:
+        UnreadableDocument: it is no object, or has no text; the message names its fields.
+    """
+    if not isinstance(record, Mapping):
+        raise source.unreadable(f"{place} is {_kind(record)}; {_EXPECTED}.")
+    text, sections = _body(record, source, place)
+    identifier = next((name for field in _IDENTIFIERS if (name := _name(record.get(field)))), "")
+    location = f"{source.location}#{identifier or anchor}".removesuffix("#")
+    return Document(
+        text,
+        title=_name(record.get("title")),
+        location=location,
+        identifier=identifier,
+        media_type=source.media_type,
+        cites=_cites(record.get("cites"), source, place),
+        sections=sections,
+    )
+
+
+def _body(record: Mapping[str, Any], source: Source, place: str) -> _Body:
+    for field in TEXT_FIELDS:
+        value = record.get(field)
+        if value is None or value in ("", []):
+            continue
+        found = _read_field(field, value)
+        if found is None:
+            raise source.unreadable(f"{place}: '{field}' is {_kind(value)}; {_EXPECTED}.")
+        if found[0] and not found[0].isspace():
+            return found
+    fields = ", ".join(map(str, record)) or "none"
+    raise source.unreadable(f"{place} has no text (its fields: {cleaned(fields)[:200]}); {_EXPECTED}.")
+
+
+def _read_field(field: str, value: Any) -> _Body | None:
+    """Give text and sections of a field, None when it is not of the type that its name promises."""
+    if isinstance(value, str):
+        return cleaned(value), ()
+    if field == "sentences" and _all(value, str):
+        return cleaned(" ".join(sentence.strip() for sentence in value)), ()
+    if field == "chunks" and _all(value, Mapping) and all(isinstance(part.get("text"), str) for part in value):
+        return _labelled(value)
+    return None
+
+
+def _all(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
+
+
+def _labelled(parts: list[Mapping[str, Any]]) -> _Body:
+    texts = [cleaned(part["text"]) for part in parts]
+    sections = []
+    start = 0
+    for part, text in zip(parts, texts, strict=True):
+        sections.append(Section(start, start + len(text), _name(part.get("label"))))
+        start += len(text) + 1
+    return "\n".join(texts), tuple(sections)
+
+
+def _name(value: Any) -> str:
+    """Give a title or identifier as text on one line; "" for what is neither text nor number."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return " ".join(cleaned(str(value)).split())
+
+
+def _cites(value: Any, source: Source, place: str) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        value = value.split(";")
+    if not isinstance(value, list) or not all(isinstance(item, str | int) for item in value):
+        raise source.unreadable(
+            f"{place}: 'cites' is {_kind(value)}; expected a list of names, or names with ';' between."
+        )
+    return tuple(dict.fromkeys(name for item in value if (name := _name(item))))
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

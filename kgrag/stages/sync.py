@@ -1,0 +1,132 @@
+"""Vector spaces that follow the store: what appeared is embedded, what vanished is dropped, the rest stays as it is.
+
+Things are named by their content, so a known key never needs embedding again. A space records the store revision that
+it reflects; while no graph of its kind changed since, nothing but one ASK is run.
+
+Queries read: ``spaces/*``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.errors import UnknownName
+from kgrag.ports import Embedder, TripleStore, VectorIndex, VectorSpaces
+from kgrag.resources import closest
+from kgrag.vocab import KG
+
+__all__ = ["SPACES", "Progress", "Space", "changed", "fresh", "keys", "texts"]
+
+Progress = Callable[[str, int, int], None] | None
+"""Told (stage label, done, total) at the end of each batch."""
+
+_BATCH = 1024  # texts read and embedded at once
+_SAVE_EVERY = 20  # batches, so that a killed run loses at most this many
+_TURN = threading.Lock()  # two threads that find a space behind must not both embed
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A kind of embedded text: the kind of graph that holds it, and the stored query that lists its things."""
+
+    kind: ox.NamedNode
+    query: str
+
+
+SPACES = {
+    "chunk": Space(KG.DocumentGraph, "spaces/chunk"),
+    "hypernode-key": Space(KG.HypernodeGraph, "spaces/hypernode-key"),
+    "hypernode-value": Space(KG.HypernodeGraph, "spaces/hypernode-value"),
+}
+
+
+def fresh(
+    name: str, *, store: TripleStore, spaces: VectorSpaces, embedder: Embedder, progress: Progress = None
+) -> VectorIndex:
+    """Give a space that holds exactly the texts that the store holds now.
+
+    Saved every 20,000 texts under the old revision, so that a killed run goes on where it was; under the new
+    revision at the end. Spaces that are read-only are brought up to date in memory.
+
+    Args:
+        name: one of ``SPACES``.
+        store: where the texts are.
+        spaces: where the vectors are.
+        embedder: makes the missing vectors, as passages.
+        progress: told after each batch.
+
+    Raises:
+        EmbeddingMismatch: the space was made by another embedder.
+        ServiceError: the embedder is a service that does not answer; what was embedded is kept.
+        StorageFailed: the disk refused the vectors.
+        UnknownName: there is no such space.
+    """
+    _space(name)
+    index = spaces.space(name)
+    if index.revision == store.revision:
+        return index
+    with _TURN:
+        now = store.revision
+        if index.revision > now or changed(name, store=store, since=index.revision):
+            _follow(name, index, store=store, embedder=embedder, progress=progress)
+        if index.revision != now:
+            index.save(now)
+    return index
+
+
+def changed(name: str, *, store: TripleStore, since: int) -> bool:
+    """Say whether the texts of a space can have changed after a revision; False is certain. Raises UnknownName."""
+    kind = _space(name).kind
+    return store.ask(queries.bind("spaces/changed", catalogue=store.names.catalogue, kind=kind, since=since))
+
+
+def keys(name: str, *, store: TripleStore) -> list[str]:
+    """Give the IRIs of what a space is to hold, sorted. Raises UnknownName."""
+    table = store.select(queries.bind(_space(name).query, catalogue=store.names.catalogue))
+    return list(dict.fromkeys(iri for (iri,) in table.values()))
+
+
+def texts(name: str, *, store: TripleStore, iris: Sequence[str] | None = None) -> list[tuple[str, str]]:
+    """Give (IRI, text) pairs sorted by IRI: of all that a space is to hold, or of ``iris``. Raises UnknownName."""
+    wanted = keys(name, store=store) if iris is None else sorted(set(iris))
+    return [pair for batch in _batches(wanted) for pair in _texts(name, store, batch)]
+
+
+def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embedder, progress: Progress) -> None:
+    """Drop the keys that vanished and embed those that are new."""
+    wanted = keys(name, store=store)
+    held = set(index.keys())
+    index.delete(held.difference(wanted))
+    missing = [iri for iri in wanted if iri not in held]
+    done = 0
+    for number, batch in enumerate(_batches(missing), 1):
+        pairs = _texts(name, store, batch)
+        index.upsert([iri for iri, _ in pairs], embedder.embed([text for _, text in pairs], "passage"))
+        done += len(batch)
+        if progress:
+            progress(f"embed {name}", done, len(missing))
+        if number % _SAVE_EVERY == 0:
+            index.save(index.revision)
+
+
+def _texts(name: str, store: TripleStore, iris: Sequence[str]) -> list[tuple[str, str]]:
+    terms = [ox.NamedNode(iri) for iri in iris]
+    query = queries.bind("spaces/texts", catalogue=store.names.catalogue, kind=_space(name).kind, iris=terms)
+    return list({iri: (iri, text) for iri, text in store.select(query).values()}.values())
+
+
+def _batches(items: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(items), _BATCH):
+        yield items[start : start + _BATCH]
+
+
+def _space(name: str) -> Space:
+    try:
+        return SPACES[name]
+    except KeyError:
+        raise UnknownName(f"there is no vector space '{name}'. {closest(name, SPACES)}") from None
