@@ -112,9 +112,6 @@ class KnowledgeBase:
     @cached_property
     def spaces(self) -> VectorSpaces:
         """The vector spaces, keyed by IRI."""
-        return self._open_spaces()
-
-    def _open_spaces(self) -> VectorSpaces:
         from kgrag.adapters.hnsw import FolderSpaces
 
         return FolderSpaces(
@@ -328,13 +325,7 @@ class KnowledgeBase:
         """Check store, catalogue, shapes and vectors against each other; mend what can be mended."""
         from kgrag.stages import health
 
-        return health.examine(
-            self.store,
-            open_spaces=self._open_spaces,
-            embedder=self.embedder,
-            vectors=self._folder(_VECTORS),
-            repair=repair,
-        )
+        return health.examine(self.store, spaces=self.spaces, embedder=self.embedder, repair=repair)
 
     def export(self, target: str | Path) -> int:
         """Write every quad as N-Quads (``.gz`` when named so) beside a manifest; gives the count of quads."""
@@ -360,6 +351,10 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Flush and let go of the folder."""
+        for cached in ("embedder", "model"):
+            close = getattr(self.__dict__.get(cached), "close", None)
+            if close is not None:
+                close()
         self._store.close()
 
     def __enter__(self) -> Self:

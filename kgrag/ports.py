@@ -149,6 +149,9 @@ class VectorSpaces(Protocol):
     def names(self) -> list[str]:
         """Give the names of the spaces that exist."""
 
+    def drop(self, name: str) -> None:
+        """Forget a space, whichever embedder made it; the next opening finds it empty."""
+
 
 @runtime_checkable
 class Method(Protocol):

@@ -153,13 +153,25 @@ def test_a_backup_opens_as_a_knowledge_base(run) -> None:
     assert "10 March" in out
 
 
-def test_doctor_finds_and_mends(run, tmp_path: Path) -> None:
+def test_doctor_notes_what_is_behind_and_brings_it_up_to_date(run) -> None:
     run("ingest", str(DEMO / "texts"), "--no-embed")
     code, out, _ = run("doctor")
-    assert code == 1
-    assert "lacks" in out
+    assert (code, "note   vectors: space 'chunk' lacks" in out) == (0, True)
     assert run("doctor", "--repair")[0] == 0
     assert run("doctor")[1].strip() == "healthy"
+
+
+def test_doctor_finds_vectors_of_another_embedder_and_mends_them(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.testing import HashEmbedder
+
+    run("ingest", str(DEMO / "texts"))
+    monkeypatch.setattr(KnowledgeBase, "_configured_embedder", lambda self: HashEmbedder(32))
+    code, _, err = run("ask", "When is chickpea sown?")
+    assert (code, "EmbeddingMismatch" in err, "kgrag doctor --repair" in err) == (2, True, True)
+    assert run("doctor")[0] == 1
+    assert run("doctor", "--repair")[0] == 0
+    assert run("ask", "When is chickpea sown in the Hill Zone?")[0] == 0
 
 
 def test_the_demo_ends_in_cited_answers_and_one_honest_unknown(run) -> None:

@@ -44,6 +44,6 @@ def test_the_python_example_runs(tmp_path, monkeypatch) -> None:
     (tmp_path / "manuals").mkdir()
     root = Path(__file__).parents[1]
     (tmp_path / "crops.ttl").write_text((root / "ontologies" / "crops.ttl").read_text())
-    text = "# Crop manual\n\nCrop name: Soybean\n\nGrowing zone: Central Zone\n\nVariety name: JS 20-69\n\nStart date: 15 June\n"
+    text = "# Crop manual\n\nCrop name: Soybean\n\nGrowing zone: Central Zone\n\nVariety name: JS 20-69\n\nThe Central Zone is the zone that sows JS 20-69 first.\n"
     (tmp_path / "manuals" / "soybean.md").write_text(text)
     exec(compile(source, "README.md", "exec"), {})

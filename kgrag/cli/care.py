@@ -49,14 +49,15 @@ def doctor(
     """Check store, catalogue, shapes and vectors against each other; exit code 1 when something does not hold."""
     with open_kb(kb) as opened:
         findings = opened.doctor(repair=repair)
-    open_ones = [finding for finding in findings if not finding.mended]
+    open_ones = [finding for finding in findings if finding.fault and not finding.mended]
     if format_ is JsonFormat.JSON:
-        rows = [{"check": f.check, "message": f.message, "mended": f.mended} for f in findings]
+        rows = [{"check": f.check, "message": f.message, "fault": f.fault, "mended": f.mended} for f in findings]
         print_json({"healthy": not open_ones, "findings": rows})
     else:
         for finding in findings:
-            typer.echo(f"{'mended' if finding.mended else 'found'}  {finding.check}: {finding.message}")
-        typer.echo("healthy" if not open_ones else f"{len(open_ones)} findings")
+            word = "mended" if finding.mended else "fault" if finding.fault else "note"
+            typer.echo(f"{word:7}{finding.check}: {finding.message}")
+        typer.echo("healthy" if not open_ones else f"{len(open_ones)} faults")
     if open_ones:
         raise typer.Exit(1)
 

@@ -5,10 +5,8 @@ Queries read: ``health/*``, ``catalogue/uncatalogued``, ``catalogue/quarantined`
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from kgrag import queries
 from kgrag.errors import EmbeddingMismatch
@@ -23,31 +21,29 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that does not hold: which check, what was found, what to do; ``mended`` when it has been done."""
+    """Something that was found: which check, what, and what to do; ``mended`` when it has been done.
+
+    ``fault`` is False for what is in order and worth knowing, such as vectors that are made on the next use.
+    """
 
     check: str
     message: str
     mended: bool = False
+    fault: bool = True
 
 
 def examine(
-    store: TripleStore,
-    *,
-    open_spaces: Callable[[], VectorSpaces],
-    embedder: Embedder,
-    vectors: Path | None,
-    repair: bool = False,
+    store: TripleStore, *, spaces: VectorSpaces, embedder: Embedder, repair: bool = False
 ) -> list[Finding]:
-    """Give everything that does not hold; [] for a healthy knowledge base.
+    """Give everything that was found; no fault among it for a healthy knowledge base.
 
     Args:
         store: the store.
-        open_spaces: opens the vector spaces; called again after a space had to be dropped.
+        spaces: its vector spaces.
         embedder: embeds again what a repair needs.
-        vectors: folder of the vector spaces, None in memory.
-        repair: bring vector spaces up to date, and drop those of another embedder first.
+        repair: bring vector spaces up to date; one that is wrong is dropped first and made anew.
     """
-    return [*_catalogue(store), *_shapes(store), *_vectors(store, open_spaces, embedder, vectors, repair)]
+    return [*_catalogue(store), *_shapes(store), *_vectors(store, spaces, embedder, repair)]
 
 
 def _catalogue(store: TripleStore) -> Iterator[Finding]:
@@ -68,33 +64,31 @@ def _shapes(store: TripleStore) -> Iterator[Finding]:
         yield Finding("shapes", f"{violation.focus} in <{violation.graph}>: {violation.message}")
 
 
-def _vectors(
-    store: TripleStore,
-    open_spaces: Callable[[], VectorSpaces],
-    embedder: Embedder,
-    vectors: Path | None,
-    repair: bool,
-) -> Iterator[Finding]:
+def _vectors(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, repair: bool) -> Iterator[Finding]:
     for name in sync.SPACES:
         try:
-            finding = _space(store, open_spaces(), name)
+            finding = _space(store, spaces, name)
         except EmbeddingMismatch as error:
             finding = Finding("vectors", str(error))
-            if repair and vectors is not None:
-                shutil.rmtree(vectors / name)
         if finding is None:
             continue
         if repair:
-            sync.fresh(name, store=store, spaces=open_spaces(), embedder=embedder)
+            if finding.fault:
+                spaces.drop(name)
+            sync.fresh(name, store=store, spaces=spaces, embedder=embedder)
             finding = replace(finding, mended=True)
         yield finding
 
 
 def _space(store: TripleStore, spaces: VectorSpaces, name: str) -> Finding | None:
+    index = spaces.space(name)
     wanted = set(sync.keys(name, store=store))
-    kept = set(spaces.space(name).keys())
+    kept = set(index.keys())
+    behind = sync.changed(name, store=store, since=index.revision)
     if missing := len(wanted - kept):
-        return Finding("vectors", f"space '{name}' lacks {missing} of {len(wanted)} vectors; they are made on the next use.")
+        message = f"space '{name}' lacks {missing} of {len(wanted)} vectors; the next use makes them."
+        return Finding("vectors", message, fault=not behind)
     if extra := len(kept - wanted):
-        return Finding("vectors", f"space '{name}' keeps {extra} vectors of things that are gone; dropped on the next use.")
+        message = f"space '{name}' keeps {extra} vectors of things that are gone; the next use drops them."
+        return Finding("vectors", message, fault=not behind)
     return None

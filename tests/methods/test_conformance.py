@@ -46,7 +46,7 @@ def test_every_source_span_is_a_stored_text(demo_kb: KnowledgeBase, name: str) -
 def test_graphs_are_catalogued_and_conform_to_their_shape(demo_kb: KnowledgeBase, name: str) -> None:
     demo_kb.build(name, **({"mapped": DEMO / "mapped"} if name == "og_rag" else {}))
     assert shacl.validate(demo_kb.store, shacl.graph_shapes()) == []
-    assert demo_kb.doctor() == []
+    assert [finding for finding in demo_kb.doctor() if finding.fault] == []
 
 
 def test_the_same_input_gives_the_same_graphs_and_hits(name: str) -> None:

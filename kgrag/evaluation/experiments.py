@@ -1,0 +1,165 @@
+"""Measures methods on the same questions: one row a question and method, means with intervals, paired differences.
+
+A method is anything with ``retrieve(question, k)``. Passages are judged by the identifier of the document they stand in
+(``queries/evaluation/identifiers``), facts by the key-value pairs they hold.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.evaluation.datasets import Dataset, Question
+from kgrag.evaluation.reports import Experiment, Row
+from kgrag.evaluation.scores import Retrieved, score
+from kgrag.model import Answer, Hit, Usage, plain
+from kgrag.ports import Embedder, TripleStore
+from kgrag.stages import ingestion
+
+__all__ = ["Answerer", "Bench", "Retriever", "evaluate", "prepare", "run"]
+
+_SPARE = 3
+"""Hits asked for per rank that is scored, since several may stand in one document."""
+_LEAST_RANKS = 10
+
+Progress = Callable[[str, int, int], None]
+
+
+class Retriever(Protocol):
+    """What is measured."""
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """Give at most k hits, best first."""
+
+
+class Bench(Protocol):
+    """What an experiment needs of a knowledge base."""
+
+    @property
+    def store(self) -> TripleStore:
+        """The triple store."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder."""
+
+    def build(self, method: str, **options: Any) -> Any:
+        """Build the graphs and vectors of a method."""
+
+    def method(self, spec: str) -> Retriever:
+        """Give a method by name, with options as ``name:option=value,…``."""
+
+
+Answerer = Callable[[str, Sequence[Hit], str], Answer]
+"""Answers (question, hits, method name); given when answers are measured too."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """Where time goes: the clock less what the embedder took, where the embedder says."""
+
+    embedder: Embedder
+
+    def now(self) -> float:
+        """Give seconds spent outside the embedder, from some start."""
+        return time.perf_counter() - float(getattr(self.embedder, "seconds", 0.0))
+
+
+def run(
+    bench: Bench,
+    dataset: Dataset,
+    methods: Sequence[str],
+    *,
+    k: int = 5,
+    answerer: Answerer | None = None,
+    progress: Progress | None = None,
+) -> Experiment:
+    """Fill a knowledge base from a dataset, build the methods, and measure them on its questions.
+
+    Args:
+        bench: a knowledge base; a dataset without corpus and mapped data is asked of it as it stands.
+        dataset: what ``read_dataset`` gave.
+        methods: method specs, ``passages:signal=bm25``; the first is the baseline that the others are compared with.
+        k: how many hits count as retrieved.
+        answerer: answers from the hits, so that answers are scored too; None scores retrieval alone.
+        progress: told (stage, done, in all).
+
+    Raises:
+        UnknownName: no method of that name.
+        KgragError: whatever building and retrieving raise.
+    """
+    prepare(bench, dataset, methods, progress=progress)
+    found = {spec: bench.method(spec) for spec in methods}
+    experiment = evaluate(bench, found, dataset.scored, k=k, answerer=answerer)
+    return experiment.of(dataset.name, dataset.left_out)
+
+
+def prepare(bench: Bench, dataset: Dataset, methods: Sequence[str], *, progress: Progress | None = None) -> None:
+    """Put what a dataset is asked of into a knowledge base and build the methods; again changes nothing.
+
+    Questions alone are asked of the knowledge base as it stands, and nothing is built.
+    """
+    if not (dataset.corpus or dataset.mapped):
+        return
+    if dataset.corpus:
+        ingestion.ingest(dataset.documents(), store=bench.store, chunk_tokens=dataset.chunk_tokens, progress=progress)
+    if dataset.mapped:
+        bench.build("og_rag", mapped=dataset.mapped)
+    for name in dict.fromkeys(spec.partition(":")[0] for spec in methods):
+        if not (dataset.mapped and name == "og_rag"):
+            bench.build(name)
+
+
+def evaluate(
+    bench: Bench,
+    methods: Mapping[str, Retriever],
+    questions: Sequence[Question],
+    *,
+    k: int = 5,
+    answerer: Answerer | None = None,
+) -> Experiment:
+    """Ask every method every question and score what comes back.
+
+    All questions are embedded first in one batch, and each method is asked one question untimed, so that latency is
+    that of retrieval alone, with everything loaded.
+    """
+    if questions:
+        bench.embedder.embed([question.text for question in questions], "query")
+    rows = [
+        row
+        for name, method in methods.items()
+        for row in _asked(bench, name, method, questions, k=k, answerer=answerer)
+    ]
+    return Experiment(k=k, methods=tuple(methods), rows=tuple(rows))
+
+
+def _asked(
+    bench: Bench, name: str, method: Retriever, questions: Sequence[Question], *, k: int, answerer: Answerer | None
+) -> list[Row]:
+    depth = _SPARE * max(k, _LEAST_RANKS)
+    clock = _Timed(bench.embedder)
+    if questions:
+        method.retrieve(questions[0].text, depth)
+    rows = []
+    for question in questions:
+        start = clock.now()
+        hits = method.retrieve(question.text, depth)
+        milliseconds = 1000 * (clock.now() - start)
+        answer = answerer(question.text, hits[:k], name) if answerer else None
+        retrieved = Retrieved(hits=hits, documents=_documents(bench.store, hits), answer=answer)
+        usage = answer.usage if answer else Usage()
+        rows.append(Row(name, question, score(question, retrieved, k), tuple(hits[:k]), milliseconds, usage))
+    return rows
+
+
+def _documents(store: TripleStore, hits: Sequence[Hit]) -> list[str]:
+    """Give the identifiers of the documents of hits, each once, in the order of their best hit; the IRI without one."""
+    iris = list(dict.fromkeys(span.document for hit in hits for span in hit.sources))
+    query = queries.bind("evaluation/identifiers", documents=[ox.NamedNode(iri) for iri in iris])
+    known = {plain(document): plain(identifier) for document, identifier in store.select(query)}
+    return list(dict.fromkeys(known.get(iri, iri) for iri in iris))
