@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
@@ -96,7 +96,9 @@ class KnowledgeBase:
         """The embedder of the settings, behind a cache by content."""
         from kgrag.adapters.embedders import CachedEmbedder
 
-        return CachedEmbedder(self._given_embedder or self._configured_embedder(), self._folder(_CACHE, "embeddings.sqlite"))
+        return CachedEmbedder(
+            self._given_embedder or self._configured_embedder(), self._folder(_CACHE, "embeddings.sqlite")
+        )
 
     def _configured_embedder(self) -> Embedder:
         settings = self.settings
@@ -148,9 +150,7 @@ class KnowledgeBase:
 
     # --- in -----------------------------------------------------------------------------------------------------
 
-    def load(
-        self, *paths: str | Path, graph: str | None = None, rdf_format: str | None = None
-    ) -> Publication:
+    def load(self, *paths: str | Path, graph: str | None = None, rdf_format: str | None = None) -> Publication:
         """Load ontologies or any RDF, each file into a graph of its own; loading it again replaces that graph.
 
         Raises:
@@ -199,7 +199,9 @@ class KnowledgeBase:
         chosen = self.method(method)
         known = _options(chosen.build)
         if unknown := options.keys() - known:
-            raise InvalidSettings(f"method '{method}' has no build option {min(unknown)!r}. {closest(min(unknown), known)}")
+            raise InvalidSettings(
+                f"method '{method}' has no build option {min(unknown)!r}. {closest(min(unknown), known)}"
+            )
         report = chosen.build(**options)
         self.store.flush()
         return report
@@ -222,8 +224,8 @@ class KnowledgeBase:
         if name not in METHODS:
             raise UnknownName(f"there is no method '{name}'. {closest(name, METHODS)}")
         module, _, cls = METHODS[name].partition(":")
-        kind = getattr(importlib.import_module(module), cls)
-        ports = {
+        kind: Any = getattr(importlib.import_module(module), cls)
+        ports: dict[str, Callable[[], Any]] = {
             "store": lambda: self.store,
             "spaces": lambda: self.spaces,
             "embedder": lambda: self.embedder,
@@ -250,7 +252,9 @@ class KnowledgeBase:
             raise InputError(f"k is {k}; at least one hit must be asked for.")
         return self.method(method).retrieve(question, k)
 
-    def retrieve_timed(self, question: str, *, method: str = "passages", k: int = 5) -> tuple[list[Hit], dict[str, float]]:
+    def retrieve_timed(
+        self, question: str, *, method: str = "passages", k: int = 5
+    ) -> tuple[list[Hit], dict[str, float]]:
         """Give the hits, and the milliseconds that embedding, searching and both took."""
         self.method(method)
         embedded, start = self.embedder.seconds, time.perf_counter()
@@ -299,7 +303,9 @@ class KnowledgeBase:
         """
         node = _iri(iri)
         if not self.store.described(node):
-            raise UnknownName(f"there is no graph <{iri}>. `kgrag stats` counts them, queries/catalogue/graphs lists them.")
+            raise UnknownName(
+                f"there is no graph <{iri}>. `kgrag stats` counts them, queries/catalogue/graphs lists them."
+            )
         return list(self.store.triples(node))
 
     def to_rdflib(self, iri: str) -> rdflib.Graph:

@@ -30,7 +30,9 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="KGRAG_", toml_file=_FILE, frozen=True, extra="forbid")
 
     kb: Path = Field(default=Path("kgrag.kb"), description="folder of the knowledge base")
-    base_iri: str = Field(default=DEFAULT_BASE, description="base of every minted IRI, fixed when the folder is created")
+    base_iri: str = Field(
+        default=DEFAULT_BASE, description="base of every minted IRI, fixed when the folder is created"
+    )
     model: str = Field(default=EXTRACTIVE, description="'extractive', or the name of a chat model at `base_url`")
     base_url: str | None = Field(default=None, description="any OpenAI-compatible service; unset: OpenAI's own")
     api_key: SecretStr = Field(default=SecretStr(""), description="key of that service; environment only")
@@ -72,7 +74,9 @@ def read_settings(**overrides: Any) -> Settings:
 
 def _refuse_secrets_in_file() -> None:
     if _FILE.is_file() and "api_key" in tomllib.loads(_FILE.read_text(encoding="utf-8")):
-        raise InvalidSettings(f"{_FILE} holds 'api_key'. Take it out, and set KGRAG_API_KEY in the environment instead.")
+        raise InvalidSettings(
+            f"{_FILE} holds 'api_key'. Take it out, and set KGRAG_API_KEY in the environment instead."
+        )
 
 
 def _explain(error: ValidationError | tomllib.TOMLDecodeError) -> str:

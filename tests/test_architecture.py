@@ -53,7 +53,9 @@ def test_a_function_has_at_most_40_lines_without_its_docstring(path: Path) -> No
     assert long == []
 
 
-SPARQL = re.compile(r"\b(SELECT\s+(DISTINCT\s+)?[?(*]|CONSTRUCT\s*\{|INSERT\s+DATA\s*\{|DELETE\s+WHERE\s*\{|ASK\s*\{|WHERE\s*\{\s*[?<])")
+SPARQL = re.compile(
+    r"\b(SELECT\s+(DISTINCT\s+)?[?(*]|CONSTRUCT\s*\{|INSERT\s+DATA\s*\{|DELETE\s+WHERE\s*\{|ASK\s*\{|WHERE\s*\{\s*[?<])"
+)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
@@ -174,7 +176,9 @@ def test_every_dependency_is_used() -> None:
 
 
 def test_no_path_of_a_machine_stands_in_the_tree() -> None:
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if listed.returncode:
         pytest.skip("not a git checkout")
     machine = re.compile(r"(^|[^A-Za-z0-9_.])/(" + "|".join(("work", "farm", "home/[a-z]+")) + r")/")

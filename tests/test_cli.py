@@ -57,7 +57,9 @@ def test_the_option_kb_may_stand_before_or_behind_the_command(run, tmp_path: Pat
 
 def test_retrieve_of_a_question_file_prints_one_json_line_each(run, tmp_path: Path) -> None:
     run("ingest", str(DEMO / "texts"))
-    (tmp_path / "q.jsonl").write_text('{"id": "a", "question": "wild oat"}\n{"id": "b", "question": "irrigation canal"}\n')
+    (tmp_path / "q.jsonl").write_text(
+        '{"id": "a", "question": "wild oat"}\n{"id": "b", "question": "irrigation canal"}\n'
+    )
     code, out, _ = run("retrieve", "--questions", "q.jsonl", "-k", "2")
     rows = [json.loads(line) for line in out.splitlines()]
     assert code == 0

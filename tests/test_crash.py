@@ -69,7 +69,11 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chance = random.Random(7)
     path = tmp_path_factory.mktemp("corpus") / "texts.jsonl"
     rows = (
-        {"id": str(i), "title": f"Note {i}", "text": ". ".join(" ".join(chance.choices(WORDS, k=9)) for _ in range(6)) + "."}
+        {
+            "id": str(i),
+            "title": f"Note {i}",
+            "text": ". ".join(" ".join(chance.choices(WORDS, k=9)) for _ in range(6)) + ".",
+        }
         for i in range(600)
     )
     path.write_text("\n".join(json.dumps(row) for row in rows))

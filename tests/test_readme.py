@@ -24,7 +24,9 @@ def test_every_command_line_names_a_command_and_options_that_exist() -> None:
         words = words[2:] if words[0] == "--kb" else words
         command = COMMANDS.get(words[0])
         options = {flag for parameter in command.params for flag in parameter.opts} if command else set()
-        wrong += [words] if command is None else [word for word in words if word.startswith("--") and word not in options]
+        wrong += (
+            [words] if command is None else [word for word in words if word.startswith("--") and word not in options]
+        )
     assert len(_lines()) >= 10
     assert wrong == []
 

@@ -26,7 +26,11 @@ def test_every_data_file_of_the_checkout_is_in_the_wheel(wheel: Path) -> None:
         for path in (ROOT / folder).rglob("*"):
             if path.suffix in suffixes and f"kgrag/data/{path.relative_to(ROOT).as_posix()}" not in inside:
                 missing.append(path)
-    for path in (*(ROOT / "kgrag" / "prompts").rglob("*.j2"), *(ROOT / "kgrag" / "demo").rglob("*.*"), ROOT / "kgrag" / "py.typed"):
+    for path in (
+        *(ROOT / "kgrag" / "prompts").rglob("*.j2"),
+        *(ROOT / "kgrag" / "demo").rglob("*.*"),
+        ROOT / "kgrag" / "py.typed",
+    ):
         if "__pycache__" not in path.parts and path.relative_to(ROOT).as_posix() not in inside:
             missing.append(path)
     assert missing == []

@@ -17,7 +17,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="kgrag",
-    help="Retrieval-augmented generation on one triple store: documents, ontologies, facts and answers as named graphs.",
+    help="Retrieval-augmented generation on one triple store: documents, ontologies and facts as named graphs.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -80,9 +80,7 @@ def _retrieve_many(opened: KnowledgeBase, path: Path, method: str, k: int) -> No
     opened.embedder.embed([row["question"] for row in rows], "query")
     for row in rows:
         hits, latency = opened.retrieve_timed(row["question"], method=method, k=k)
-        document = retrieval_json(
-            row["question"], hits, method=method, k=k, latency=latency, identifier=row.get("id")
-        )
+        document = retrieval_json(row["question"], hits, method=method, k=k, latency=latency, identifier=row.get("id"))
         typer.echo(json.dumps(document, ensure_ascii=False))
 
 
@@ -94,9 +92,11 @@ def _read_questions(path: Path) -> list[dict[str, Any]]:
         try:
             row = json.loads(line)
         except json.JSONDecodeError as error:
-            raise InputError(f"{path}, line {number}: no JSON ({error}). Expected {{\"id\": …, \"question\": …}}.") from None
+            raise InputError(
+                f'{path}, line {number}: no JSON ({error}). Expected {{"id": …, "question": …}}.'
+            ) from None
         if not isinstance(row, dict) or not isinstance(row.get("question"), str):
-            raise InputError(f"{path}, line {number}: no field 'question'. Expected {{\"id\": …, \"question\": …}}.")
+            raise InputError(f'{path}, line {number}: no field \'question\'. Expected {{"id": …, "question": …}}.')
         rows.append(row)
     return rows
 
@@ -127,7 +127,9 @@ def update(
 def _sparql(argument: str) -> str:
     if argument == "-":
         return sys.stdin.read()
-    if any(character in argument for character in "{}\n") or argument.lower().startswith(("clear ", "drop ", "create ")):
+    if any(character in argument for character in "{}\n") or argument.lower().startswith(
+        ("clear ", "drop ", "create ")
+    ):
         return argument
     return _read_text(Path(argument))
 
@@ -136,7 +138,9 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}. Name a file that can be read, or - for standard input.") from None
+        raise InputError(
+            f"{path}: {error.strerror or error}. Name a file that can be read, or - for standard input."
+        ) from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
 

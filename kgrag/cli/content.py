@@ -38,7 +38,8 @@ def load(
     kb: KbOption = None,
     graph: Annotated[str | None, typer.Option("--graph", help="IRI of the graph; default: the ontology's own.")] = None,
     rdf_format: Annotated[
-        str | None, typer.Option("--rdf-format", help="turtle, rdfxml, ntriples, nquads, trig, jsonld, n3; default: by suffix.")
+        str | None,
+        typer.Option("--rdf-format", help="turtle, rdfxml, ntriples, nquads, trig, jsonld, n3; default: by suffix."),
     ] = None,
 ) -> None:
     """Load ontologies and any RDF into graphs of their own; loading again replaces them."""
@@ -55,7 +56,9 @@ def ingest(
         list[Path], typer.Argument(help="Files or folders: txt, md, html, pdf, docx, csv, json, jsonl (.gz too).")
     ],
     kb: KbOption = None,
-    chunk_tokens: Annotated[int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)] = 180,
+    chunk_tokens: Annotated[
+        int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
+    ] = 180,
     embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Embed the chunks now, or at first use.")] = True,
 ) -> None:
     """Read documents, cut them into chunks with exact offsets, publish and embed them."""
@@ -94,7 +97,7 @@ def build(
     given = {name: value for name, value in options.items() if value is not None}
     with open_kb(kb) as opened, progress_bar() as progress:
         report = opened.build(method, progress=progress, **given)
-    counts = dict(report.counts)
+    counts: dict[str, Any] = dict(report.counts)
     if price is not None and dry_run:
         counts["price"] = round(
             (counts.get("input_tokens", 0) * price[0] + counts.get("output_tokens", 0) * price[1]) / 1e6, 4

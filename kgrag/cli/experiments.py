@@ -30,21 +30,32 @@ def register(app: typer.Typer) -> None:
 def evaluate(
     dataset: Annotated[
         Path | None,
-        typer.Argument(help="Folder with questions and what they are asked of; a knowledge base is made for it.", show_default=False),
+        typer.Argument(
+            help="Folder with questions and what they are asked of; a knowledge base is made for it.",
+            show_default=False,
+        ),
     ] = None,
     kb: KbOption = None,
     questions: Annotated[
-        Path | None, typer.Option("--questions", help="Questions (JSON Lines) asked of the knowledge base as it stands.")
+        Path | None,
+        typer.Option("--questions", help="Questions (JSON Lines) asked of the knowledge base as it stands."),
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option("--method", "-m", help="Method, with hyper-parameters where wanted; may be repeated.")
+        list[str] | None,
+        typer.Option("--method", "-m", help="Method, with hyper-parameters where wanted; may be repeated."),
     ] = None,
-    compare: Annotated[str, typer.Option("--compare", help="Several methods: passages:signal=bm25,og_rag:nodes=5,edges=2.")] = "",
-    baseline: Annotated[str, typer.Option("--baseline", help="What the others are compared with; default: the last one.")] = "",
+    compare: Annotated[
+        str, typer.Option("--compare", help="Several methods: passages:signal=bm25,og_rag:nodes=5,edges=2.")
+    ] = "",
+    baseline: Annotated[
+        str, typer.Option("--baseline", help="What the others are compared with; default: the last one.")
+    ] = "",
     k: Annotated[int, typer.Option("-k", "--k", help="How many hits count.", min=1)] = 5,
     answers: Annotated[bool, typer.Option("--answers", help="Answer the questions and score the answers too.")] = False,
     rows: Annotated[Path | None, typer.Option("--rows", help="Write one JSON line a question and method.")] = None,
-    target: Annotated[str, typer.Option("--target", help="recall@5=0.66: exit code 1 when the first method is below.")] = "",
+    target: Annotated[
+        str, typer.Option("--target", help="recall@5=0.66: exit code 1 when the first method is below.")
+    ] = "",
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Measure methods on the same questions: means with 95 % intervals, paired differences, latency, tokens."""

@@ -17,7 +17,8 @@ __all__ = ["Access", "Format", "JsonFormat", "KbOption", "MethodOption", "TopOpt
 Access = Literal["write", "read", "either"]
 
 KbOption = Annotated[
-    Path | None, typer.Option("--kb", help="Folder of the knowledge base [KGRAG_KB, else ./kgrag.kb].", show_default=False)
+    Path | None,
+    typer.Option("--kb", help="Folder of the knowledge base [KGRAG_KB, else ./kgrag.kb].", show_default=False),
 ]
 MethodOption = Annotated[
     str, typer.Option("--method", "-m", help="Method, with hyper-parameters where wanted: og_rag:nodes=5,edges=2.")
@@ -72,7 +73,9 @@ def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> Kn
 
     configured = read_settings(kb=named_kb(kb), **settings)
     if access != "write" and not configured.kb.is_dir():
-        raise InputError(f"there is no knowledge base at {configured.kb}. Fill one first: kgrag ingest PATH --kb {configured.kb}")
+        raise InputError(
+            f"there is no knowledge base at {configured.kb}. Fill one first: kgrag ingest PATH --kb {configured.kb}"
+        )
     try:
         return KnowledgeBase(configured.kb, settings=configured, read_only=access == "read")
     except StoreLocked as error:

@@ -94,7 +94,7 @@ def answer_text(answer: Answer, titles: Mapping[str, str], *, explain: bool = Fa
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Give a callback (stage, done, total): a bar with rate and remaining time on a terminal, else a line now and then."""
+    """Give a callback (stage, done, total): a bar with rate and time left on a terminal, else a line now and then."""
     if not sys.stderr.isatty():
         yield _plain_lines()
         return

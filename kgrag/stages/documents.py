@@ -58,7 +58,11 @@ def document_draft(
         triples.append(ox.Triple(iri, RDF.type, KG.MappedRecord))
     for piece in chunks:
         triples.extend(_chunk_triples(piece, iri, names.chunk(iri, piece.start, piece.end)))
-    described = [(KG.location, document.location), (KG.parameters, parameters)]
+    described = [
+        (KG.location, document.location),
+        (KG.parameters, parameters),
+        (DCTERMS.identifier, document.identifier),  # also here, where a duplicate adds its own
+    ]
     return GraphDraft(
         iri=names.document_graph(iri),
         kind=KG.DocumentGraph,

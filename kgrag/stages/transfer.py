@@ -65,7 +65,9 @@ def import_(store: TripleStore, source: Path) -> int:
 def _agree(manifest: dict[str, object], source: Path, store: TripleStore) -> None:
     version, base = manifest.get("schema_version"), manifest.get("base_iri")
     if not isinstance(version, int) or version > SCHEMA_VERSION:
-        raise SchemaMismatch(f"{source}: schema version {version}, this kgrag reads up to {SCHEMA_VERSION}. Upgrade kgrag.")
+        raise SchemaMismatch(
+            f"{source}: schema version {version}, this kgrag reads up to {SCHEMA_VERSION}. Upgrade kgrag."
+        )
     if base != store.names.base:
         raise SchemaMismatch(
             f"{source}: base IRI {base}, this knowledge base has {store.names.base}. "

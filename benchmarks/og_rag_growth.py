@@ -1,0 +1,260 @@
+"""How long OG-RAG takes to retrieve as the hypergraph grows, beside the authors' algorithm re-implemented plainly.
+
+Run ``python -m benchmarks.og_rag_growth [LARGEST] [--keep FOLDER]`` (default 100000 hypernodes, up to 1000000). The
+hypergraph is made up after the news data: records of about 20 facts, 9.7 hypernodes a fact, mean degree 5.9, a hub in a
+third of all hyperedges, 400 keys drawn by Zipf's law, one value to 1.2 hypernodes. Vectors lie in 200 clusters of 384
+dimensions. The store is on disk; questions are not embedded, their vectors are made up too. Times are of retrieval with
+the facts and the spans of their sources, one question after the other.
+
+The authors' algorithm: cosine of every key and every value with the question, both lists sorted in Python, hyperedges of
+every hypernode from a dictionary, greedy cover. Everything is in memory already and no source is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyoxigraph as ox
+
+from kgrag.adapters.hnsw import FolderSpaces
+from kgrag.adapters.oxigraph import OxigraphStore
+from kgrag.methods.og_rag import OgRag, drafts
+from kgrag.model import Chunk, Document, GraphDraft
+from kgrag.ports import Vectors
+from kgrag.stages import documents
+from kgrag.stages.hypergraph import Edge, line
+from kgrag.testing import ScriptedModel
+from kgrag.vocab import Names
+
+__all__ = ["main"]
+
+_DIMENSION = 384
+_KEYS = 400
+_CLUSTERS = 200
+_FACTS = 20  # of a record
+_QUESTIONS = 50
+_BATCH = 20_000
+_WORDS = [f"word{number}" for number in range(20_000)]
+
+
+@dataclass(frozen=True)
+class Hypergraph:
+    """Hyperedges in the order of their records, and the distinct keys and values with their vectors, (n, 384)."""
+
+    records: list[list[Edge]]
+    keys: dict[str, int]
+    values: dict[str, int]
+    key_vectors: Vectors
+    value_vectors: Vectors
+
+
+def made_up(nodes: int, seed: int = 7) -> Hypergraph:
+    """Make up a hypergraph of about so many hypernodes."""
+    draw = np.random.default_rng(seed)
+    zipf = 1.0 / np.arange(1, _KEYS + 1)
+    keys = [f"Record part{number % 20} attribute{number}" for number in range(_KEYS)]
+    order = iter(draw.choice(_KEYS, size=6 * nodes + 1000, p=zipf / zipf.sum()).tolist())
+    words = iter(draw.zipf(1.3, size=40 * nodes + 10_000).tolist())
+    hubs = [(keys[0], f"hub {number}") for number in range(10)]
+    records: list[list[Edge]] = []
+    count = 0
+
+    def fresh() -> tuple[str, str]:
+        nonlocal count
+        count += 1
+        said = " ".join(_WORDS[next(words) % len(_WORDS)] for _ in range(6))
+        return keys[next(order)], f"{said} {count - count % 6 if count % 6 == 1 else count}"
+
+    while count < nodes:
+        hub = hubs[0] if draw.random() < 1 / 3 else hubs[int(draw.integers(1, 10))]
+        shared = [hub, *(fresh() for _ in range(5))]
+        facts = []
+        for _ in range(_FACTS // 4):
+            part = [fresh(), fresh()]
+            facts += [frozenset([*shared, *part, fresh(), part[0]]) for _ in range(4)]
+        records.append(facts)
+    return _with_vectors(records, draw)
+
+
+def _with_vectors(records: list[list[Edge]], draw: np.random.Generator) -> Hypergraph:
+    pairs = sorted({pair for facts in records for fact in facts for pair in fact})
+    keys = {key: place for place, key in enumerate(dict.fromkeys(key for key, _ in pairs))}
+    values = {value: place for place, value in enumerate(dict.fromkeys(value for _, value in pairs))}
+    return Hypergraph(records, keys, values, clustered(len(keys), draw), clustered(len(values), draw))
+
+
+def clustered(count: int, draw: np.random.Generator) -> Vectors:
+    """Give unit vectors around 200 centres, float32 of shape (count, 384)."""
+    centres = np.random.default_rng(1).normal(size=(_CLUSTERS, _DIMENSION)).astype(np.float32)
+    rows = centres[draw.integers(0, _CLUSTERS, count)]
+    for first in range(0, count, 100_000):
+        part = rows[first : first + 100_000]
+        part += draw.normal(scale=0.7, size=part.shape).astype(np.float32)
+        part /= np.linalg.norm(part, axis=1, keepdims=True)
+    return rows
+
+
+def drafted(graph: Hypergraph, names: Names) -> Iterator[list[GraphDraft]]:
+    """Yield batches of drafts: a document a record, its hyperedges, and the hypernodes."""
+    batch: list[GraphDraft] = []
+    edges: list[Edge] = []
+    activity = names.activity("benchmark")
+    for number, facts in enumerate(graph.records):
+        pieces, start = [], 0
+        for order, fact in enumerate(facts):
+            text = line(fact)
+            pieces.append(Chunk(text, start, start + len(text), order, len(text.split())))
+            start += len(text) + 1
+        document = Document("\n".join(piece.text for piece in pieces), f"record {number}")
+        iri = documents.document_iri(document, names)
+        batch.append(documents.document_draft(document, pieces, names=names, record=True))
+        for fact, piece in zip(facts, pieces, strict=True):
+            source = names.chunk(iri, piece.start, piece.end)
+            batch.append(drafts.hyperedge_draft(fact, sources=[source], activity=activity, names=names))
+        edges += facts
+        if len(batch) >= _BATCH or number + 1 == len(graph.records):
+            yield [*batch, drafts.hypernodes_draft(list(drafts.hypernode_triples(edges, {}, names)), names)]
+            batch, edges = [], []
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Questions with the vectors that an embedder would give them."""
+
+    vectors: dict[str, Vectors]
+    dimension: int = _DIMENSION
+    identity: str = "made up"
+
+    def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:
+        """Look the vectors up, shape (len(texts), 384)."""
+        return np.array([self.vectors[text] for text in texts], dtype=np.float32).reshape(len(texts), _DIMENSION)
+
+
+def questions(graph: Hypergraph, seed: int = 11) -> Asked:
+    """Make up questions near to some key and some value, worded after a few values."""
+    draw = np.random.default_rng(seed)
+    values = list(graph.values)
+    vectors = {}
+    for number in range(_QUESTIONS):
+        places = draw.integers(0, len(values), 3)
+        words = [word for place in places for word in values[place].split()[:2]]
+        vector = graph.value_vectors[places[0]] + graph.key_vectors[draw.integers(0, len(graph.keys))]
+        vectors[f"question {number} {' '.join(words)}?"] = vector / np.linalg.norm(vector)
+    return Asked(vectors)
+
+
+def built(graph: Hypergraph, asked: Asked, folder: Path) -> OgRag:
+    """Publish a hypergraph into a store on disk, and put the vectors in place."""
+    store = OxigraphStore.open(folder / "store")
+    for batch in drafted(graph, store.names):
+        store.publish(batch)
+    store.flush()
+    spaces = FolderSpaces(folder / "vectors", identity=asked.identity, dimension=_DIMENSION)
+    keys, values = spaces.space("hypernode-key"), spaces.space("hypernode-value")
+    keys.upsert([store.names.hypernode_key(key).value for key in graph.keys], graph.key_vectors)
+    values.upsert([store.names.hypernode_value(value).value for value in graph.values], graph.value_vectors)
+    keys.save(store.revision)
+    values.save(store.revision)
+    return OgRag(store, spaces, asked, ScriptedModel({}), lexical=folder / "lexical")
+
+
+class Authors:
+    """Algorithm 2 as the authors run it, everything in memory."""
+
+    def __init__(self, graph: Hypergraph) -> None:
+        self.graph = graph
+        self.edges = list(dict.fromkeys(fact for facts in graph.records for fact in facts))
+        self.nodes = sorted({pair for edge in self.edges for pair in edge})
+        self.key_of = np.array([graph.keys[key] for key, _ in self.nodes])
+        self.value_of = np.array([graph.values[value] for _, value in self.nodes])
+        self.holding: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for place, edge in enumerate(self.edges):
+            for pair in edge:
+                self.holding[pair].append(place)
+
+    def retrieve(self, vector: Vectors, k: int = 10, limit: int = 5) -> list[int]:
+        """Give hyperedges by their place."""
+        by_key = (self.graph.key_vectors @ vector)[self.key_of].tolist()
+        by_value = (self.graph.value_vectors @ vector)[self.value_of].tolist()
+        places = range(len(self.nodes))
+        wanted = sorted(places, key=lambda place: -by_key[place])[:k]
+        wanted += sorted(places, key=lambda place: -by_value[place])[:k]
+        left = [self.nodes[place] for place in wanted]
+        chosen: list[int] = []
+        while left and len(chosen) < limit:
+            counts = Counter(edge for pair in left for edge in self.holding[pair])
+            best = max(counts, key=lambda edge: counts[edge])
+            chosen.append(best)
+            left = [pair for pair in left if pair not in self.edges[best]]
+        return chosen
+
+
+def timed(run: Sequence[float]) -> str:
+    """Write p50 and p95 of seconds in milliseconds."""
+    return " / ".join(f"{1000 * np.percentile(run, share):.1f}" for share in (50, 95))
+
+
+def measured(method: OgRag, asked: Asked) -> list[float]:
+    """Give the seconds that each question takes, indexes loaded."""
+    method.retrieve(next(iter(asked.vectors)), 5)
+    seconds = []
+    for question in asked.vectors:
+        start = time.perf_counter()
+        method.retrieve(question, 5)
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def grown(nodes: int, folder: Path, *, authors: bool) -> str:
+    """Measure one size and give its row of the table."""
+    graph = made_up(nodes)
+    asked = questions(graph)
+    start = time.perf_counter()
+    method = built(graph, asked, folder)
+    method.retrieve(next(iter(asked.vectors)), 5)
+    seconds = time.perf_counter() - start
+    sizes = method.statistics()
+    fusion = measured(method, asked)
+    paper = measured(replace(method, scoring="paper"), asked)
+    theirs, ratio = "", ""
+    if authors:
+        plain = Authors(graph)
+        runs = []
+        for vector in asked.vectors.values():
+            begun = time.perf_counter()
+            plain.retrieve(vector)
+            runs.append(time.perf_counter() - begun)
+        theirs, ratio = timed(runs), f"{np.median(runs) / np.median(paper):.1f}"
+    method.store.close()
+    cells = (f"{sizes['hypernodes']:,}", f"{sizes['hyperedges']:,}", f"{sizes['degree']['mean']:.2f}", f"{sizes['degree']['max']:,}")
+    return "| " + " | ".join([*cells, f"{seconds:.0f}", timed(paper), timed(fusion), theirs, ratio]) + " |"
+
+
+def main() -> None:
+    """Print one row a size as it is measured."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("largest", nargs="?", type=int, default=100_000)
+    parser.add_argument("--smallest", type=int, default=1_000)
+    parser.add_argument("--authors", type=int, default=1_000_000, help="largest size at which the authors' is run too")
+    parser.add_argument("--keep", type=Path, help="folder for the stores; default: a temporary one")
+    options = parser.parse_args()
+    print("| hypernodes | hyperedges | mean degree | largest | build s | paper ms p50/p95 | fusion ms | authors' ms | ratio |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    nodes = options.smallest
+    with tempfile.TemporaryDirectory() as temporary:
+        while nodes <= options.largest:
+            folder = (options.keep or Path(temporary)) / str(nodes)
+            print(grown(nodes, folder, authors=nodes <= options.authors), flush=True)
+            nodes *= 10
+
+
+if __name__ == "__main__":
+    main()
