@@ -85,7 +85,12 @@ class QueryParameterError(InputError):
 
 
 class InvalidSPARQL(InputError):
-    """SPARQL that the store refuses."""
+    """SPARQL that the store refuses; ``line`` and ``column`` (from 1) say where, 0 where that isn't known."""
+
+    def __init__(self, message: str = "", *, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
 
 
 class StateError(KgragError):

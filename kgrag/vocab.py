@@ -23,6 +23,7 @@ import pyoxigraph as ox
 from kgrag.errors import InvalidSettings
 
 __all__ = [
+    "CHECK",
     "DCTERMS",
     "DEFAULT_BASE",
     "KG",
@@ -32,6 +33,7 @@ __all__ = [
     "RDF",
     "RDFS",
     "SCHEMA_VERSION",
+    "SH",
     "VOID",
     "XSD",
     "Names",
@@ -65,6 +67,15 @@ class _Namespace:
         return dict(self._terms)
 
 
+CHECK = _Namespace(
+    "https://w3id.org/kgrag/check#",
+    # what a query graph speaks of
+    "Call Comparison Pattern Problem Request Selection Typing Use Variable "
+    "bound constant datatype family form function kind name object operator predicate role "
+    "scope separate service subject together type variable "
+    # what an ontology graph and a data graph say of the query's terms
+    "Class Datatype DatatypeProperty ObjectProperty Property absent disjoint incompatible instances unused within",
+)
 KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
@@ -77,11 +88,17 @@ KG = _Namespace(
     "keyTerm lexicalForm lexicalDatatype location method model onProperty order outputTokens page parameters promptHash publication "
     "question quote revision schemaVersion sentence size start targetGraphKind text tokens unknown value valueTerm violation",
 )
-RDF = _Namespace("http://www.w3.org/1999/02/22-rdf-syntax-ns#", "type subject predicate object")
-RDFS = _Namespace("http://www.w3.org/2000/01/rdf-schema#", "label comment subClassOf domain range isDefinedBy seeAlso")
+RDF = _Namespace(
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "type subject predicate object Property first rest nil langString"
+)
+RDFS = _Namespace(
+    "http://www.w3.org/2000/01/rdf-schema#",
+    "Class Datatype Literal Resource comment domain isDefinedBy label range seeAlso subClassOf subPropertyOf",
+)
 OWL = _Namespace(
     "http://www.w3.org/2002/07/owl#",
-    "Class DatatypeProperty ObjectProperty AnnotationProperty NamedIndividual Ontology imports versionInfo",
+    "AllDisjointClasses AnnotationProperty Class DatatypeProperty NamedIndividual Nothing ObjectProperty Ontology Thing "
+    "disjointUnionOf disjointWith equivalentClass imports intersectionOf inverseOf members onDatatype oneOf unionOf versionInfo",
 )
 XSD = _Namespace("http://www.w3.org/2001/XMLSchema#", "string integer decimal double boolean date dateTime gYear")
 PROV = _Namespace(
@@ -90,6 +107,10 @@ PROV = _Namespace(
 )
 DCTERMS = _Namespace(
     "http://purl.org/dc/terms/", "created creator format hasPart identifier isPartOf references source title"
+)
+SH = _Namespace(
+    "http://www.w3.org/ns/shacl#",
+    "SPARQLAskExecutable SPARQLConstructExecutable SPARQLExecutable SPARQLSelectExecutable ask construct select",
 )
 VOID = _Namespace("http://rdfs.org/ns/void#", "Dataset triples")
 
@@ -153,7 +174,9 @@ class Names:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*", self.base) or self.base[-1] not in ":/#":
-            message = f"base IRI {self.base!r} is not an absolute IRI that ends in ':', '/' or '#'. Use e.g. {DEFAULT_BASE}"
+            message = (
+                f"base IRI {self.base!r} is not an absolute IRI that ends in ':', '/' or '#'. Use e.g. {DEFAULT_BASE}"
+            )
             raise InvalidSettings(message)
 
     def _iri(self, kind: str, name: str) -> ox.NamedNode:
@@ -240,6 +263,19 @@ class Names:
     def default_data(self) -> ox.NamedNode:
         """The graph that takes what an update writes outside every named graph."""
         return self._iri("graph/data", "default")
+
+    @property
+    def competency_questions(self) -> ox.NamedNode:
+        """The graph of the competency questions that were read from a file of questions with queries."""
+        return self._iri("graph/data", "competency-questions")
+
+    def competency(self, question: str, sparql: str) -> ox.NamedNode:
+        """A competency question, by its words and its query."""
+        return self._iri("competency", digest(question, sparql))
+
+    def row(self, *content: str) -> ox.NamedNode:
+        """A row that a query gave, by the query and the row's terms."""
+        return self._iri("row", digest(*content))
 
     def lexical_graph(self, graph: str) -> ox.NamedNode:
         """The graph that keeps the literals of another graph as they were written, where the store rewrites them."""

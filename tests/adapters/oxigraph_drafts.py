@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import pyoxigraph as ox
 
@@ -61,8 +60,3 @@ def entry(store: OxigraphStore, graph: ox.NamedNode) -> dict[str, list[str]]:
             name = triple.predicate.value.rsplit("#", 1)[-1].rsplit("/", 1)[-1]
             found.setdefault(name, []).append(getattr(triple.object, "value", str(triple.object)))
     return {name: sorted(values) for name, values in found.items()}
-
-
-def opened(folder: Path) -> OxigraphStore:
-    """Open a store in a folder."""
-    return OxigraphStore.open(folder)

@@ -13,9 +13,16 @@ import pytest
 
 from kgrag import queries
 from kgrag.adapters.oxigraph import OxigraphStore
-from kgrag.errors import InvalidRDF, InvalidSettings, SchemaMismatch, StateError, StorageFailed, StoreLocked
+from kgrag.errors import (
+    InvalidRDF,
+    InvalidSettings,
+    InvalidSPARQL,
+    SchemaMismatch,
+    StateError,
+    StorageFailed,
+    StoreLocked,
+)
 from kgrag.vocab import KG, SCHEMA_VERSION, XSD, number
-
 from tests.adapters.oxigraph_drafts import EDGE, N, content, edge, entry, listed, ontology
 
 ROOT = Path(__file__).parents[2]
@@ -58,6 +65,30 @@ def test_another_process_that_writes_is_named(folder: Path) -> None:
 def test_a_second_store_of_this_process_is_refused(folder: Path) -> None:
     with OxigraphStore.open(folder), pytest.raises(StoreLocked):
         OxigraphStore.open(folder)
+    OxigraphStore.open(folder).close()
+
+
+def test_an_exception_that_somebody_keeps_does_not_keep_the_folder(folder: Path) -> None:
+    kept = []
+    for text in ("INSERT DATA { broken", "SELECT ?x WHERE { BIND(<urn:t:function>(1) AS ?x) }"):
+        with OxigraphStore.open(folder) as store:
+            for method in (store.update, store.select, store.construct, store.query):
+                with pytest.raises(InvalidSPARQL) as caught:
+                    method(text)
+                kept.append(caught)
+        with pytest.raises(SchemaMismatch) as caught:
+            OxigraphStore.open(folder, base="urn:other:")
+        kept.append(caught)
+    OxigraphStore.open(folder).close()
+
+
+def test_a_folder_that_results_keep_open_is_reported_so(folder: Path) -> None:
+    with OxigraphStore.open(folder) as store:
+        results = store.query("SELECT ?s WHERE { GRAPH ?g { ?s ?p ?o } }")
+        next(iter(results))
+    with pytest.raises(StoreLocked, match="results of a query"):
+        OxigraphStore.open(folder)
+    del results
     OxigraphStore.open(folder).close()
 
 
@@ -110,7 +141,7 @@ def test_a_newer_schema_is_refused_with_both_versions(folder: Path) -> None:
 
 def test_another_base_iri_is_refused_with_both(folder: Path) -> None:
     OxigraphStore.open(folder, base="urn:mine:").close()
-    with pytest.raises(SchemaMismatch, match="'urn:mine:'.*'urn:other:'"):
+    with pytest.raises(SchemaMismatch, match=r"'urn:mine:'.*'urn:other:'"):
         OxigraphStore.open(folder, base="urn:other:")
     OxigraphStore.open(folder, base="urn:mine:").close()
 
@@ -226,7 +257,8 @@ import pyoxigraph as ox
 store = OxigraphStore.open(Path(sys.argv[1]))
 for batch in range(10_000):
     drafts = [edge(f"{batch}-{row}", str(row)) for row in range(300 if batch % 2 else 20)]
-    revision = store.publish([*drafts, listed(f"{batch}-", 5), ontology(*[ox.Literal(f"{batch} {row}") for row in range(50)])]).revision
+    values = [ox.Literal(f"{batch} {row}") for row in range(50)]
+    revision = store.publish([*drafts, listed(f"{batch}-", 5), ontology(*values)]).revision
     print(batch, revision, flush=True)
 """
 

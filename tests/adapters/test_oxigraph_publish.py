@@ -15,7 +15,6 @@ from kgrag.errors import InvalidRDF, ShapeViolation, StateError, StorageFailed
 from kgrag.model import GraphDraft, Violation
 from kgrag.ports import TripleStore
 from kgrag.vocab import KG, RDF, XSD, number
-
 from tests.adapters.oxigraph_drafts import EDGE, N, content, edge, entry, listed, ontology
 
 
@@ -189,7 +188,7 @@ def test_a_literal_of_ours_that_the_engine_would_rewrite_is_refused(store: Oxigr
     assert store.revision == 0
 
 
-def blames(*graphs: str, severity: str = "Violation"):  # noqa: ANN201
+def blames(*graphs: str, severity: str = "Violation"):
     """A validator that finds fault with the given graphs."""
 
     def validator(scratch: TripleStore, drafts: Sequence[GraphDraft]) -> list[Violation]:
@@ -278,7 +277,7 @@ def test_an_error_of_the_validator_comes_through_as_it_is() -> None:
 def test_a_failure_while_writing_leaves_nothing(bulk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publishing, "_BULK", bulk)
 
-    def failing(change: object):  # noqa: ANN202
+    def failing(change: object):
         yield ox.Quad(N("urn:t:s"), KG.value, number(1), EDGE)
         raise OSError("No space left on device")
 

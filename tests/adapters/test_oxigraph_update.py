@@ -14,7 +14,6 @@ from kgrag.adapters.oxigraph import OxigraphStore
 from kgrag.errors import InvalidSPARQL
 from kgrag.stages.sparql_gate import MAX_CHAIN, MAX_DEPTH
 from kgrag.vocab import KG
-
 from tests.adapters.oxigraph_drafts import EDGE, N, content, edge, entry, listed, ontology
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import pyoxigraph as ox
@@ -47,7 +48,7 @@ CALLS = {
     "hidden by a comparison and a quote": "SELECT * { FILTER(?a<'x>')SERVICE<http://h/>{?s ?p 'y'} }",
     "hidden by a comparison and a comment": "SELECT * { FILTER(?a<?b#>'''\n)SERVICE<http://h/>{}#'''\n}",
     "behind a string that is closed": "SELECT * WHERE { ?s ?p '''x''' SERVICE <http://h/> { ?s ?p ?o } }",
-    "behind an escaped quote in a name": r"PREFIX ex: <http://h/> SELECT * { ?s ex:\' ?o SERVICE <http://h/> {} . ?s ex:\' ?o }",
+    "behind an escaped quote": r"PREFIX ex: <urn:e:> SELECT * { ?s ex:\' ?o SERVICE <http://h/> {} . ?s ex:\' ?o }",
 }
 
 
@@ -138,10 +139,8 @@ def test_a_string_that_is_not_closed_is_refused_with_its_place() -> None:
 def test_no_text_takes_long_to_read(part: str) -> None:
     text = part * (MAX_CHARACTERS // len(part))
     begun = time.process_time()
-    try:
+    with contextlib.suppress(InvalidSPARQL):
         check_query(text)
-    except InvalidSPARQL:
-        pass
     assert time.process_time() - begun < 15
 
 

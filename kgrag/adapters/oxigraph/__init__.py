@@ -8,13 +8,17 @@ module           what it does
 ``surface``      finds literals that the engine rewrites, and keeps them as they were written
 ``exchange``     takes quads out and puts others in, in one atomic step
 ``files``        dump and load as N-Quads
+``identity``     which knowledge base a folder holds
 ``lock``         one writer a folder
+``held``         makes closing let go of the folder
+``scratch``      ``OxigraphScratch``: the port ``Scratch``, for query checks
 ``boundary``     maps the engine's exceptions to ours
 ===============  ======================================================================================
 """
 
 from __future__ import annotations
 
+from kgrag.adapters.oxigraph.scratch import OxigraphScratch
 from kgrag.adapters.oxigraph.store import OxigraphStore
 
-__all__ = ["OxigraphStore"]
+__all__ = ["OxigraphScratch", "OxigraphStore"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import cast
 
@@ -9,43 +10,51 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.adapters.oxigraph import plan
-from kgrag.errors import SchemaMismatch, StorageFailed
+from kgrag.adapters.oxigraph.held import held
+from kgrag.errors import SchemaMismatch, StorageFailed, StoreLocked
 from kgrag.vocab import DEFAULT_BASE, SCHEMA_VERSION, Names
 
-__all__ = ["FOUNDING_QUADS", "birthday", "found", "opened", "opened_for_reading", "recognised", "revision"]
+__all__ = ["FOUNDING_QUADS", "birthday", "found", "opened", "recognised", "revision"]
 
 FOUNDING_QUADS = 9
+_ATTEMPTS = 20
 
 
-def opened(folder: Path) -> ox.Store:
-    """Open a folder for writing, and make it when it is absent.
+def opened(folder: Path | None, *, read_only: bool = False) -> ox.Store:
+    """Open a folder, making it when it is absent; None gives a store in memory.
 
     Raises:
-        StorageFailed: it cannot be made.
+        StorageFailed: it cannot be made, or is to be read and there is no store in it.
     """
+    if folder is None:
+        return held(ox.Store())
+    if read_only:
+        return _opened_for_reading(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return ox.Store(str(folder))
+        return held(ox.Store(str(folder)))
     except FileExistsError as error:
         raise StorageFailed(f"{folder} is a file, and a folder was expected. Choose another path.") from error
     except OSError as error:
+        if "lock hold by current process" in str(error):
+            raise StoreLocked(
+                f"{folder} was opened by this process before, and results of a query keep it open. "
+                "Let go of the results, then open it again."
+            ) from error
         raise StorageFailed(f"{folder} cannot be opened for writing: {error}. Make it writable.") from error
 
 
-def opened_for_reading(folder: Path) -> ox.Store:
-    """Open a folder for reading, beside whoever writes to it.
-
-    Raises:
-        StorageFailed: there is no store in it.
-    """
+def _opened_for_reading(folder: Path) -> ox.Store:
+    """Open a folder for reading, beside whoever writes to it."""
     if not (folder / "CURRENT").is_file():
         raise StorageFailed(f"there is no store in {folder} to be read. Create one by opening it for writing first.")
-    failure: OSError | None = None
-    for _ in range(5):  # a writer may swap files between our listing and our opening them
+    failure: Exception | None = None
+    for attempt in range(_ATTEMPTS):
         try:
-            return ox.Store.read_only(str(folder))
-        except OSError as error:
+            return held(ox.Store.read_only(str(folder)))
+        except (OSError, RuntimeError) as error:  # the writer swapped files between our listing and our opening them
             failure = error
+            time.sleep(0.01 * attempt)
     raise StorageFailed(f"{folder} cannot be opened for reading: {failure}. Mend it from a backup.") from failure
 
 

@@ -32,6 +32,7 @@ class Publishing:
         self._names = names
         self._now = plan.now()
         self._changes: list[Change] = []
+        self._built: dict[ox.NamedNode, tuple[Change, list[ox.Quad]]] = {}
         self._quarantined: list[str] = []
         self._violations: list[Violation] = []
 
@@ -56,13 +57,20 @@ class Publishing:
 
     def rehearsal(self) -> Iterator[ox.Quad]:
         """Yield what a scratch store holds for validation: those graphs as they are drafted, and their entries."""
-        node = self._names.publication(self.revision + 1)
         yield from self._publication(KG.Publication)
         for change in self._changes:
             if change.writes:
-                drafted = Change(change.draft, known=False, come=change.draft.triples)
-                yield from plan.quads(drafted)
-                yield from plan.entry(drafted, node, self._now, self._names)
+                come = change.come if change.draft.mode == "append" else change.draft.triples
+                yield from self._written(change if not change.known else Change(change.draft, known=False, come=come))
+
+    def _written(self, change: Change) -> list[ox.Quad]:
+        """Give the quads of a graph that is new or changes, and of its entry; made once for validating and writing."""
+        built = self._built.get(change.draft.iri)
+        if built is None or built[0] is not change:
+            node = self._names.publication(self.revision + 1)
+            built = (change, [*plan.quads(change), *plan.entry(change, node, self._now, self._names)])
+            self._built[change.draft.iri] = built
+        return built[1]
 
     def put_aside(self, violations: Sequence[Violation]) -> None:
         """Replace each draft that has a violation by one of a quarantine graph.
@@ -115,10 +123,10 @@ class Publishing:
         gone = [plan.quad_of(triple, change.draft.iri) for change in changes for triple in change.gone]
         gone += [quad for change in changes for quad in change.entry_gone]
         gone += [quad for graph in stale for quad in self._store.quads_for_pattern(graph, None, None, catalogue)]
-        come = [quad for change in changes for quad in plan.quads(change)]
-        come += self._entries(changes) + self._publication(KG.Rewrite)
-        exchange(self._store, gone, come, [*emptied, *stale])
+        come = [quad for change in changes for quad in self._enters(change)]
+        exchange(self._store, gone, [*come, *self._publication(KG.Rewrite)], [*emptied, *stale])
         self.revision += 1
+        self._built.clear()
 
     def _stale(self) -> list[ox.NamedNode]:
         """Give the lexical graphs of replaced graphs in which nothing is rewritten any more."""
@@ -131,26 +139,19 @@ class Publishing:
         return plan.kind_of(graph, self._store, self._names.catalogue) is not None
 
     def _add(self, changes: Sequence[Change]) -> None:
-        entries = self._entries(changes)
-        if not entries:
+        entering = [self._enters(change) for change in changes]
+        total = sum(len(quads) for quads in entering)
+        if not total:
             return
-        entries += self._publication(KG.Publication)
-        come = chain(chain.from_iterable(plan.quads(change) for change in changes), entries)
-        if len(entries) + sum(len(change.come) for change in changes) < _BULK:
+        come = chain(chain.from_iterable(entering), self._publication(KG.Publication))
+        if total < _BULK:
             self._store.extend(come)
         else:
             self._store.bulk_extend(come)
         self.revision += 1
 
-    def _entries(self, changes: Sequence[Change]) -> list[ox.Quad]:
-        node = self._names.publication(self.revision + 1)
-        entries: list[ox.Quad] = []
-        for change in changes:
-            if change.writes or change.rewrites:
-                entries.extend(plan.entry(change, node, self._now, self._names))
-            else:
-                entries.extend(self._said_newly(change.draft))
-        return entries
+    def _enters(self, change: Change) -> list[ox.Quad]:
+        return self._written(change) if change.writes or change.rewrites else self._said_newly(change.draft)
 
     def _publication(self, kind: ox.NamedNode) -> list[ox.Quad]:
         return plan.publication(self.revision + 1, kind, self._now, self._names)

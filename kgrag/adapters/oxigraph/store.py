@@ -23,6 +23,7 @@ from kgrag import queries
 from kgrag.adapters.oxigraph import files, identity, plan
 from kgrag.adapters.oxigraph.boundary import engine
 from kgrag.adapters.oxigraph.exchange import exchange, functions
+from kgrag.adapters.oxigraph.held import let_go
 from kgrag.adapters.oxigraph.lock import WriterLock
 from kgrag.adapters.oxigraph.publishing import Publishing
 from kgrag.errors import InputError, InvalidSPARQL, StateError, StorageFailed
@@ -85,25 +86,21 @@ class OxigraphStore:
             SchemaMismatch: it was written by a newer kgrag, or has another base IRI.
             StorageFailed: the folder cannot be read or written, or is to be read only and does not exist.
         """
-        if folder is None:
-            return cls._founded(ox.Store(), base, validator, None)
-        if read_only:
-            with engine():
-                store = identity.opened_for_reading(folder)
-                return cls(store, identity.recognised(store, base), validator=validator, read_only=True)
-        lock = WriterLock(folder)
+        lock = WriterLock(folder) if folder is not None and not read_only else None
+        store = None
         try:
-            return cls._founded(identity.opened(folder), base, validator, lock)
+            with engine():
+                store = identity.opened(folder, read_only=read_only)
+                names = identity.recognised(store, base)
+                if not read_only:
+                    identity.found(store, names)
+                return cls(store, names, validator=validator, lock=lock, read_only=read_only)
         except BaseException:
-            lock.release()
+            if store is not None:
+                let_go(store)
+            if lock is not None:
+                lock.release()
             raise
-
-    @classmethod
-    def _founded(cls, store: ox.Store, base: str | None, validator: Validator | None, lock: WriterLock | None) -> Self:
-        with engine():
-            names = identity.recognised(store, base)
-            identity.found(store, names)
-            return cls(store, names, validator=validator, lock=lock)
 
     @property
     def names(self) -> Names:
@@ -124,10 +121,7 @@ class OxigraphStore:
             InvalidSPARQL: it does not parse, or is no SELECT.
         """
         with engine(query):
-            results = self._engine().query(query)
-            if not isinstance(results, ox.QuerySolutions):
-                raise InvalidSPARQL("a SELECT was expected, and this is another form of query. Write SELECT.")
-            return Table(tuple(variable.value for variable in results.variables), [tuple(row) for row in results])
+            return _table(self._engine().query(query))
 
     def ask(self, query: str) -> bool:
         """Run an ASK of our own.
@@ -149,9 +143,12 @@ class OxigraphStore:
         """
         with engine(query):
             results = self._engine().query(query)
-            if not isinstance(results, ox.QueryTriples):
-                raise InvalidSPARQL("a CONSTRUCT or DESCRIBE was expected. Write one of them.")
-            return list(results)
+            try:
+                if not isinstance(results, ox.QueryTriples):
+                    raise InvalidSPARQL("a CONSTRUCT or DESCRIBE was expected. Write one of them.")
+                return list(results)
+            finally:
+                del results  # a traceback must not keep the folder open
 
     def query(self, sparql: str, *, union: bool = False) -> Results:
         """Run a query from outside, past the gate, and give the engine's own results.
@@ -377,7 +374,7 @@ class OxigraphStore:
                 self.flush()
             finally:
                 self._closed = True
-                del self._store
+                let_go(self._store)
                 if self._lock is not None:
                     self._lock.release()
 
@@ -402,3 +399,12 @@ class OxigraphStore:
             if self._read_only:
                 raise StateError("this store was opened for reading only. Open it for writing to change it.")
             yield self._engine()
+
+
+def _table(results: Results) -> Table:
+    try:
+        if not isinstance(results, ox.QuerySolutions):
+            raise InvalidSPARQL("a SELECT was expected, and this is another form of query. Write SELECT.")
+        return Table(tuple(variable.value for variable in results.variables), [tuple(row) for row in results])
+    finally:
+        del results  # a traceback must not keep the folder open

@@ -1,0 +1,80 @@
+# Set the catalogue right after an update from outside, in the same atomic step
+#
+# Source  own. The adapter appends this text to the update. Hence no PREFIX lines: the engine allows them only at the
+#         very beginning of an update.
+# Problem An update may create graphs, empty graphs, change their size and write to the default graph, and the
+#         catalogue sees none of it.
+# Repair  Enter the revision; move the default graph's triples into a graph of their own; strike graphs that are empty
+#         now; list new graphs as data graphs; count the triples anew.
+# param catalogue: IRI        the catalogue graph
+# param default: IRI          the graph that takes the default graph's triples
+# param publication: IRI      this revision
+# param created: literal      now
+# param touched: IRI list     the graphs that the update may have changed; none given = any
+# param come: integer list    rows to put in: the revision and the catalogue's own entry
+# writes  the catalogue, and the graph for default triples
+
+INSERT { GRAPH ?graph { ?subject ?predicate ?object } }
+WHERE {
+  VALUES ?row { {{ come }} }
+  BIND(<https://w3id.org/kgrag/row#graph>(?row) AS ?graph)
+  BIND(<https://w3id.org/kgrag/row#subject>(?row) AS ?subject)
+  BIND(<https://w3id.org/kgrag/row#predicate>(?row) AS ?predicate)
+  BIND(<https://w3id.org/kgrag/row#object>(?row) AS ?object)
+} ;
+ADD SILENT DEFAULT TO {{ default }} ;
+DROP SILENT DEFAULT ;
+DELETE { GRAPH {{ catalogue }} { ?graph ?predicate ?object } }
+WHERE {
+  {
+    SELECT ?graph
+    WHERE {
+      {% if touched %}
+      VALUES ?graph { {{ touched }} }
+      {% endif %}
+      GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#publication> ?any }
+      FILTER NOT EXISTS { GRAPH ?graph { ?inner ?relation ?value } }
+    }
+  }
+  GRAPH {{ catalogue }} { ?graph ?predicate ?object }
+  FILTER NOT EXISTS { GRAPH {{ catalogue }} { ?graph <http://rdfs.org/ns/void#triples> 0 } }
+} ;
+INSERT {
+  GRAPH {{ catalogue }} {
+    ?graph a <https://w3id.org/kgrag/ns#DataGraph> ;
+           <http://purl.org/dc/terms/created> {{ created }} ;
+           <http://rdfs.org/ns/void#triples> 0 ;
+           <https://w3id.org/kgrag/ns#publication> {{ publication }} .
+  }
+}
+WHERE {
+  {% if touched %}
+  VALUES ?graph { {{ touched }} }
+  FILTER NOT EXISTS { GRAPH {{ catalogue }} { ?graph a ?kind } }
+  {% else %}
+  {
+    SELECT ?graph
+    WHERE {
+      { SELECT ?graph WHERE { GRAPH ?graph { } } }
+      MINUS { GRAPH {{ catalogue }} { ?graph a ?kind } }
+    }
+  }
+  {% endif %}
+  FILTER EXISTS { GRAPH ?graph { ?inner ?relation ?value } }
+} ;
+DELETE { GRAPH {{ catalogue }} { ?graph <http://rdfs.org/ns/void#triples> ?before } }
+INSERT { GRAPH {{ catalogue }} { ?graph <http://rdfs.org/ns/void#triples> ?now } }
+WHERE {
+  {
+    SELECT ?graph ?before (COUNT(*) AS ?now)
+    WHERE {
+      {% if touched %}
+      VALUES ?graph { {{ touched }} }
+      {% endif %}
+      GRAPH {{ catalogue }} { ?graph <http://rdfs.org/ns/void#triples> ?before }
+      GRAPH ?graph { ?subject ?predicate ?object }
+    }
+    GROUP BY ?graph ?before
+  }
+  FILTER(?before != ?now)
+}
