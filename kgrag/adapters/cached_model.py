@@ -11,13 +11,14 @@ import json
 import logging
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from threading import RLock
 from typing import Any, Literal, Self
 
+from kgrag.adapters.drawing import ahead
 from kgrag.errors import CompletionMissing, StorageFailed
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.ports import LanguageModel
@@ -71,7 +72,7 @@ class CachedModel:
     def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         """Yield (index, completion): what is known first, then what the inner model says as it comes.
 
-        Each is kept before it is yielded. Raises what ``complete`` raises.
+        Each is kept the moment it comes, even while whoever takes them is busy. Raises what ``complete`` raises.
         """
         if self.mode == "off":
             yield from self.inner.as_completed(prompts)
@@ -85,14 +86,20 @@ class CachedModel:
             raise self._missing([prompts[places[key][0]] for key in missing], len(prompts))
         for key, completion in known.items():
             yield from ((index, completion) for index in places[key])
-        asked = [prompts[places[key][0]] for key in missing]
-        for number, completion in self.inner.as_completed(asked) if asked else ():
-            key = missing[number]
-            if not completion.problem:
-                self._write(key, asked[number].name, completion)
+        asked = {key: prompts[places[key][0]] for key in missing}
+        for key, completion in ahead(self._asked(asked)) if asked else ():
             yield places[key][0], completion
             again = replace(completion, usage=Usage())
             yield from ((index, again) for index in places[key][1:])
+
+    def _asked(self, prompts: Mapping[str, Prompt]) -> Generator[tuple[str, Completion], None, None]:
+        """Ask the inner model, and keep each completion the moment it comes."""
+        keys = list(prompts)
+        for number, completion in self.inner.as_completed(list(prompts.values())):
+            key = keys[number]
+            if not completion.problem:
+                self._write(key, prompts[key].name, completion)
+            yield key, completion
 
     def close(self) -> None:
         """Close the file, and the inner model where it can be closed."""

@@ -6,7 +6,9 @@ from kgrag.stages import shacl
 
 def test_a_kept_answer_can_be_asked_for_with_its_quotes(demo_kb: KnowledgeBase) -> None:
     answer = demo_kb.ask("When is chickpea sown in the Hill Zone?", keep=True)
-    rows = demo_kb.query("SELECT ?quote WHERE { ?answer kg:question ?question . ?c dcterms:isPartOf ?answer ; kg:quote ?quote }")
+    rows = demo_kb.query(
+        "SELECT ?quote WHERE { ?answer kg:question ?question . ?c dcterms:isPartOf ?answer ; kg:quote ?quote }"
+    )
     assert {row[0] for row in rows.values()} == {citation.quote for citation in answer.citations}
 
 
