@@ -70,7 +70,7 @@ def _warm(path: Path) -> list[tuple[str, str]]:
 
     with KnowledgeBase(path) as kb:
         kb.ask(QUESTIONS[0])
-        times = []
+        times: list[float] = []
         for question in QUESTIONS * 5:
             start = time.perf_counter()
             kb.ask(question + " " * len(times))  # another text each time, so that it is embedded each time

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     from kgrag.adapters.embedders import CachedEmbedder
     from kgrag.adapters.oxigraph import OxigraphStore
+    from kgrag.adapters.query_process import QueryProcess
+    from kgrag.ports import Scratch
     from kgrag.stages.health import Finding
 
 __all__ = ["KnowledgeBase"]
@@ -136,6 +138,13 @@ class KnowledgeBase:
         inner = self._given_model or self._configured_model()
         return CachedModel(inner, self._folder(_CACHE, "completions.sqlite"), mode=settings.completions)
 
+    @cached_property
+    def runner(self) -> QueryProcess:
+        """Runs queries that a model wrote: over the facts alone, in a process that can be killed."""
+        from kgrag.adapters.query_process import QueryProcess
+
+        return QueryProcess(self.store, None if self.read_only else self._folder(_CACHE, "facts"))
+
     def _configured_model(self) -> LanguageModel:
         from kgrag.adapters.openai_service import OpenAIModel
 
@@ -232,6 +241,8 @@ class KnowledgeBase:
             "model": lambda: self.model,
             "lexical": lambda: self._folder(_LEXICAL),
             "read_only": lambda: self.read_only,
+            "open_scratch": lambda: _open_scratch,
+            "runner": lambda: self.runner,
         }
         declared = {field.name: field.default for field in fields(kind)}
         wired = {port: make() for port, make in ports.items() if port in declared}
@@ -246,10 +257,7 @@ class KnowledgeBase:
             NotBuilt: the method has nothing to retrieve from yet.
             InputError: the question is empty, or k is below 1.
         """
-        if not question.strip():
-            raise InputError("the question is empty. Ask something.")
-        if k < 1:
-            raise InputError(f"k is {k}; at least one hit must be asked for.")
+        _sensible(question, k)
         return self.method(method).retrieve(question, k)
 
     def retrieve_timed(
@@ -264,9 +272,21 @@ class KnowledgeBase:
         return hits, {"embed": round(embed, 3), "search": round(total - embed, 3), "total": round(total, 3)}
 
     def ask(self, question: str, *, method: str = "passages", k: int = 5, keep: bool = False) -> Answer:
-        """Answer with citations that were found in stored chunks, or say *unknown*; ``keep`` publishes the answer."""
-        hits = self.retrieve(question, method=method, k=k)
-        answer = answering.answer(question, hits, model=self.model, store=self.store, method=method)
+        """Answer with citations that were found in stored chunks, or say *unknown*; ``keep`` publishes the answer.
+
+        A method that has an ``answer`` of its own, as those that answer from rows and not from texts, gives it.
+
+        Raises:
+            NotBuilt: the method has nothing to retrieve from yet.
+            InputError: the question is empty, or k is below 1.
+        """
+        own = getattr(self.method(method), "answer", None)
+        if own is None:
+            hits = self.retrieve(question, method=method, k=k)
+            answer = answering.answer(question, hits, model=self.model, store=self.store, method=method)
+        else:
+            _sensible(question, k)
+            answer = own(question, k)
         if keep:
             self.store.publish([keeping.answer_draft(answer, names=self.store.names)])
         return answer
@@ -357,7 +377,7 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Flush and let go of the folder."""
-        for cached in ("embedder", "model"):
+        for cached in ("embedder", "model", "runner"):
             close = getattr(self.__dict__.get(cached), "close", None)
             if close is not None:
                 close()
@@ -376,6 +396,19 @@ class KnowledgeBase:
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{name}</td><td>{count}</td></tr>" for name, count in self.stats().items())
         return f"<table>{rows}</table>"
+
+
+def _sensible(question: str, k: int) -> None:
+    if not question.strip():
+        raise InputError("the question is empty. Ask something.")
+    if k < 1:
+        raise InputError(f"k is {k}; at least one hit must be asked for.")
+
+
+def _open_scratch() -> Scratch:
+    from kgrag.adapters.oxigraph import OxigraphScratch
+
+    return OxigraphScratch()
 
 
 def _iri(text: str) -> ox.NamedNode:

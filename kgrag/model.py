@@ -67,8 +67,9 @@ class Section:
 class Document:
     """A text that was read.
 
-    ``text`` is what is stored and what every offset refers to (line ends are line feeds). ``location`` says where it came
-    from (path, or ``path#id`` for a record of a file). ``cites`` are identifiers or titles as the source gives them.
+    ``text`` is what is stored and what every offset refers to (line ends are line feeds). ``location`` says where it
+    came from (path, or ``path#id`` for a record of a file). ``cites`` are identifiers or titles as
+    the source gives them.
     """
 
     text: str

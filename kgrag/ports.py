@@ -17,6 +17,7 @@ __all__ = [
     "Embedder",
     "LanguageModel",
     "Method",
+    "Scratch",
     "TripleStore",
     "Validator",
     "VectorIndex",
@@ -105,6 +106,16 @@ class TripleStore(Protocol):
 
     def close(self) -> None:
         """Flush and let go of the lock."""
+
+
+class Scratch(Protocol):
+    """A small store in memory that is filled anew for every question; not for use by several threads at once."""
+
+    def fill(self, quads: Sequence[ox.Quad]) -> None:
+        """Forget what was there, and hold these quads."""
+
+    def select(self, query: str) -> Table:
+        """Run a SELECT. Raises InvalidSPARQL."""
 
 
 Validator = Callable[[TripleStore, Sequence[GraphDraft]], list[Violation]]

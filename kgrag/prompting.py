@@ -60,7 +60,9 @@ def render(name: str, /, *, schema: Mapping[str, Any] | None = None, **variables
         wrong = sorted(declared.keys() ^ variables.keys())
         raise QueryParameterError(f"prompts/{name}: takes {sorted(declared)}; missing or unknown: {wrong}.")
     text = _template(path).render(variables).strip()
-    return Prompt(name=name, text=text, variables=dict(variables), schema=schema if schema is not None else _schema(path))
+    return Prompt(
+        name=name, text=text, variables=dict(variables), schema=schema if schema is not None else _schema(path)
+    )
 
 
 @cache

@@ -93,7 +93,7 @@ def bind_file(path: Path, /, **values: Any) -> str:
 def _read(path: Path, top: Path) -> Query:
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
-    head = [line for line in _leading_comments(lines)]
+    head = _leading_comments(lines)
     header = "\n".join(line.removeprefix("#").strip() for line in head)
     name = path.relative_to(top).with_suffix("").as_posix()
     body = "\n".join([*lines[len(head) :], *_parts(text)])

@@ -70,7 +70,7 @@ class _Namespace:
 CHECK = _Namespace(
     "https://w3id.org/kgrag/check#",
     # what a query graph speaks of
-    "Call Comparison Pattern Problem Request Selection Typing Use Variable "
+    "Call Comparison Problem Request Selection Use Variable "
     "bound constant datatype family form function kind name object operator predicate role "
     "scope separate service subject together type variable "
     # what an ontology graph and a data graph say of the query's terms
@@ -79,14 +79,17 @@ CHECK = _Namespace(
 KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
-    "Answer Chunk Citation Document Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Publication Rewrite VectorSpace "
+    "Answer Chunk Citation Document Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord "
+    "Publication Rewrite VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph CatalogueGraph DataGraph DocumentGraph HyperedgeGraph HypernodeGraph "
     "LexicalGraph OntologyGraph ProvenanceGraph QuarantineGraph "
     # properties
     "baseIRI cites completions content contentHash dropped end heading inputTokens intendedGraph intendedKind key "
-    "keyTerm lexicalForm lexicalDatatype location method model onProperty order outputTokens page parameters promptHash publication "
-    "question quote revision schemaVersion sentence size start targetGraphKind text tokens unknown value valueTerm violation",
+    "keyTerm lexicalForm lexicalDatatype location method model onProperty order outputTokens page parameters "
+    "promptHash publication "
+    "question quote revision schemaVersion sentence size sparql start targetGraphKind text tokens unknown "
+    "value valueTerm violation",
 )
 RDF = _Namespace(
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "type subject predicate object Property first rest nil langString"
@@ -97,8 +100,9 @@ RDFS = _Namespace(
 )
 OWL = _Namespace(
     "http://www.w3.org/2002/07/owl#",
-    "AllDisjointClasses AnnotationProperty Class DatatypeProperty NamedIndividual Nothing ObjectProperty Ontology Thing "
-    "disjointUnionOf disjointWith equivalentClass imports intersectionOf inverseOf members onDatatype oneOf unionOf versionInfo",
+    "AllDisjointClasses AnnotationProperty Class DatatypeProperty NamedIndividual Nothing ObjectProperty Ontology "
+    "Thing disjointUnionOf disjointWith equivalentClass imports intersectionOf inverseOf members onDatatype oneOf "
+    "unionOf versionInfo",
 )
 XSD = _Namespace("http://www.w3.org/2001/XMLSchema#", "string integer decimal double boolean date dateTime gYear")
 PROV = _Namespace(

@@ -69,4 +69,5 @@ def demo_kb(kb: "KnowledgeBase") -> "KnowledgeBase":
     kb.load(folder("ontologies") / "crops.ttl")
     kb.ingest(DEMO / "texts")
     kb.build("og_rag", mapped=DEMO / "mapped")
+    kb.build("obqc", competency=DEMO / "competency.jsonl")
     return kb

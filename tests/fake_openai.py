@@ -296,7 +296,7 @@ def main() -> None:
         file, _, name = given.function.rpartition(":")
         reply = runpy.run_path(file)[name]
     with FakeOpenAI(reply=reply, log=given.log, port=given.port, hold_after=given.hold_after) as server:
-        print(server.url, flush=True)  # noqa: T201
+        print(server.url, flush=True)
         with suppress(KeyboardInterrupt):
             Event().wait()
 

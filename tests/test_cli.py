@@ -1,10 +1,12 @@
 """The command line, as a new user meets it."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+import typer.main
 
 from kgrag import cli
 from tests.conftest import DEMO
@@ -30,11 +32,18 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFi
     return go
 
 
+def _described(name: str, command: Any) -> Iterator[str]:
+    """Say what a command is and takes, whatever the layout of its help page."""
+    yield f"{name}: {' '.join((command.help or '').split())}"
+    for parameter in command.params:
+        label = " ".join((*parameter.opts, *parameter.secondary_opts))
+        yield f"    {label} [{parameter.default}] {' '.join((getattr(parameter, 'help', '') or '').split())}"
+    for sub, inner in getattr(command, "commands", {}).items():
+        yield from _described(f"{name} {sub}", inner)
+
+
 def test_help_is_what_was_reviewed(golden) -> None:
-    runner = CliRunner()
-    names = ["", *sorted(__import__("typer").main.get_command(cli.app).commands)]
-    pages = [runner.invoke(cli.app, [*([name] if name else []), "--help"], terminal_width=100).output for name in names]
-    golden("help.txt", "\n".join(pages))
+    golden("help.txt", "\n".join(_described("kgrag", typer.main.get_command(cli.app))) + "\n")
 
 
 def test_ingest_then_ask_gives_a_cited_answer(run) -> None:

@@ -18,7 +18,6 @@ from kgrag.resources import folder
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 from kgrag.vocab import DCTERMS, KG
-
 from tests.fake_openai import FakeOpenAI
 
 ROOT = Path(__file__).parents[1]

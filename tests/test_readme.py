@@ -14,7 +14,8 @@ COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined
 
 def _lines() -> list[list[str]]:
     blocks = re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines() if line.startswith("kgrag ")]
+    texts = [re.sub(r"\n +", " ", block) for block in blocks]
+    lines = [line for text in texts for line in text.splitlines() if line.startswith("kgrag ")]
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 

@@ -85,6 +85,10 @@ def build(
     as_published: Annotated[
         bool, typer.Option("--as-published", help="og_rag: flatten as the paper's authors did, for reproduction.")
     ] = False,
+    competency: Annotated[
+        Path | None,
+        typer.Option("--competency", help="obqc: JSON Lines of question and sparql that answer without a model."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and write nothing.")] = False,
     price: Annotated[
         tuple[float, float] | None,
@@ -93,7 +97,12 @@ def build(
     format_: Annotated[JsonFormat, typer.Option("--format", help="How the report is printed.")] = JsonFormat.TEXT,
 ) -> None:
     """Build a method's graphs and vectors; building again goes on where it stopped and changes nothing else."""
-    options: dict[str, Any] = {"mapped": mapped, "as_published": as_published or None, "dry_run": dry_run or None}
+    options: dict[str, Any] = {
+        "mapped": mapped,
+        "as_published": as_published or None,
+        "competency": competency,
+        "dry_run": dry_run or None,
+    }
     given = {name: value for name, value in options.items() if value is not None}
     with open_kb(kb) as opened, progress_bar() as progress:
         report = opened.build(method, progress=progress, **given)

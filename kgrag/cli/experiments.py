@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
 
 from kgrag.cli.options import JsonFormat, KbOption, named_kb, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
@@ -22,9 +23,22 @@ if TYPE_CHECKING:
 __all__ = ["register", "split_specs"]
 
 
+class _WithDefault(typer.core.TyperGroup):
+    """A group of commands whose first one needs no name: ``eval DATASET`` is ``eval questions DATASET``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command's name in front, unless another one is named."""
+        if not args or args[0] not in self.commands:
+            args = ["questions", *args]
+        return super().parse_args(ctx, args)
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    app.command("eval")(evaluate)
+    group = typer.Typer(cls=_WithDefault, help="Measure methods on a question set, or text to SPARQL (eval obqc).")
+    group.command("questions")(evaluate)
+    group.command("obqc")(evaluate_obqc)
+    app.add_typer(group, name="eval")
 
 
 def evaluate(
@@ -77,6 +91,37 @@ def evaluate(
     _report(outcome, baseline or specs[-1], rows, format_)
     if target:
         _hold(outcome, specs[0], target)
+
+
+def evaluate_obqc(
+    dataset: Annotated[Path, typer.Argument(help="Folder with ontology, data, and questions with expected rows.")],
+    kb: KbOption = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option("--queries", help="Ready-made queries (JSON Lines: id, sparql, system); no model is asked."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="Hyper-parameters, as in obqc:prompt=paper,profile=paper.")
+    ] = "obqc:rows=100000,seconds=60",
+    rows: Annotated[Path | None, typer.Option("--rows", help="Write one JSON line a question.")] = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """Measure text to SPARQL behind the check: accuracy at once and repaired, unknown, errors, and the check itself."""
+    from kgrag.evaluation.obqc import measure, read_benchmark, read_queries
+
+    benchmark = read_benchmark(dataset)
+    ready = None if queries is None else read_queries(queries)
+    with _bench(kb, temporary=True) as opened, progress_bar() as progress:
+        opened.load(benchmark.ontology, *benchmark.data)
+        opened.build("obqc", progress=progress)
+        asker: Any = opened.method(method)
+        report = measure(asker, benchmark, ready, progress=progress)
+    if rows is not None:
+        report.save_rows(rows)
+    if format_ is JsonFormat.JSON:
+        print_json(report.json())
+    else:
+        typer.echo(report.text())
 
 
 def split_specs(text: str) -> list[str]:

@@ -35,11 +35,14 @@ def _tour(path: Path) -> None:
         kb.load(folder("ontologies") / "crops.ttl")
         kb.ingest(packaged / "texts")
         report = kb.build("og_rag", mapped=packaged / "mapped")
+        kb.build("obqc", competency=packaged / "competency.jsonl")
         note(f"{len(kb.store):,} quads in named graphs; og_rag: {dict(report.counts)}")
         for item in json.loads((packaged / "questions.json").read_text(encoding="utf-8")):
             answer = kb.ask(item["question"], method=item["method"])
             typer.echo(f"\n{item['method']}> {item['question']}")
             typer.echo(answer_text(answer, titles(kb, answer.citations)))
+            if answer.sparql:
+                typer.echo("\n" + "\n".join(f"  | {line}" for line in answer.sparql.splitlines()))
         typer.echo("")
     if path.parent.name.startswith("kgrag-demo-"):
         note("`kgrag demo --keep demo.kb` keeps it, so that you can query it.")

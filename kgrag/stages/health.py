@@ -32,9 +32,7 @@ class Finding:
     fault: bool = True
 
 
-def examine(
-    store: TripleStore, *, spaces: VectorSpaces, embedder: Embedder, repair: bool = False
-) -> list[Finding]:
+def examine(store: TripleStore, *, spaces: VectorSpaces, embedder: Embedder, repair: bool = False) -> list[Finding]:
     """Give everything that was found; no fault among it for a healthy knowledge base.
 
     Args:
@@ -82,6 +80,8 @@ def _vectors(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, repai
 
 def _space(store: TripleStore, spaces: VectorSpaces, name: str) -> Finding | None:
     index = spaces.space(name)
+    if sync.SPACES[name].on_demand and index.revision < 0:
+        return None
     wanted = set(sync.keys(name, store=store))
     kept = set(index.keys())
     behind = sync.changed(name, store=store, since=index.revision)

@@ -41,6 +41,8 @@ def _answer_triples(answer: Answer, iri: ox.NamedNode) -> Iterator[ox.Triple]:
     yield ox.Triple(iri, KG.method, ox.Literal(answer.method))
     yield ox.Triple(iri, KG.unknown, ox.Literal("true" if answer.unknown else "false", datatype=XSD.boolean))
     yield ox.Triple(iri, KG.dropped, number(sum(answer.dropped.values())))
+    if answer.sparql:
+        yield ox.Triple(iri, KG.sparql, ox.Literal(answer.sparql))
     for hit in answer.hits:
         yield ox.Triple(iri, PROV.used, ox.NamedNode(hit.iri))
 

@@ -1,7 +1,8 @@
 """Vector spaces that follow the store: what appeared is embedded, what vanished is dropped, the rest stays as it is.
 
-Things are named by their content, so a known key never needs embedding again. A space records the store revision that
-it reflects; while no graph of its kind changed since, nothing but one ASK is run.
+Most things are named by their content, so a known key never needs embedding again; others, such as the terms of an
+ontology, are embedded anew when a graph of their kind changed. A space records the store revision that it reflects;
+while no graph of its kind changed since, nothing but one ASK is run.
 
 Queries read: ``spaces/*``.
 """
@@ -32,16 +33,34 @@ _TURN = threading.Lock()  # two threads that find a space behind must not both e
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A kind of embedded text: the kind of graph that holds it, and the stored query that lists its things."""
+    """A kind of embedded text.
+
+    ``kind`` is the kind of graph that holds it, ``query`` the stored query that lists its things, ``texts`` the one
+    that gives the text of each. ``content_named`` says that a thing's IRI is made of its text, so that a known key
+    never needs embedding again. ``on_demand`` spaces belong to one method, and exist once that is built.
+    """
 
     kind: ox.NamedNode
     query: str
+    texts: str = "spaces/texts"
+    content_named: bool = True
+    on_demand: bool = False
 
 
 SPACES = {
     "chunk": Space(KG.DocumentGraph, "spaces/chunk"),
     "hypernode-key": Space(KG.HypernodeGraph, "spaces/hypernode-key"),
     "hypernode-value": Space(KG.HypernodeGraph, "spaces/hypernode-value"),
+    "competency-question": Space(
+        KG.DataGraph,
+        "spaces/competency-question",
+        "spaces/competency-question-texts",
+        content_named=False,
+        on_demand=True,
+    ),
+    "schema-term": Space(
+        KG.OntologyGraph, "spaces/schema-term", "spaces/schema-term-texts", content_named=False, on_demand=True
+    ),
 }
 
 
@@ -102,7 +121,7 @@ def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embe
     wanted = keys(name, store=store)
     held = set(index.keys())
     index.delete(held.difference(wanted))
-    missing = [iri for iri in wanted if iri not in held]
+    missing = [iri for iri in wanted if iri not in held] if _space(name).content_named else wanted
     done = 0
     for number, batch in enumerate(_batches(missing), 1):
         pairs = _texts(name, store, batch)
@@ -116,7 +135,8 @@ def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embe
 
 def _texts(name: str, store: TripleStore, iris: Sequence[str]) -> list[tuple[str, str]]:
     terms = [ox.NamedNode(iri) for iri in iris]
-    query = queries.bind("spaces/texts", catalogue=store.names.catalogue, kind=_space(name).kind, iris=terms)
+    space = _space(name)
+    query = queries.bind(space.texts, catalogue=store.names.catalogue, kind=space.kind, iris=terms)
     return list({iri: (iri, text) for iri, text in store.select(query).values()}.values())
 
 

@@ -9,6 +9,7 @@ from kgrag.stages import shacl
 from tests.conftest import DEMO
 
 pytestmark = pytest.mark.parametrize("name", sorted(METHODS))
+OPTIONS = {"og_rag": {"mapped": DEMO / "mapped"}, "obqc": {"competency": DEMO / "competency.jsonl"}}
 QUESTION = "What is the seeding rate of lentil LT 7 in the River Zone?"
 
 
@@ -18,10 +19,9 @@ def test_it_refuses_before_it_is_built(kb: KnowledgeBase, name: str) -> None:
 
 
 def test_building_again_changes_nothing(demo_kb: KnowledgeBase, name: str) -> None:
-    options = {"mapped": DEMO / "mapped"} if name == "og_rag" else {}
-    demo_kb.build(name, **options)
+    demo_kb.build(name, **OPTIONS.get(name, {}))
     quads, revision = len(demo_kb.store), demo_kb.store.revision
-    demo_kb.build(name, **options)
+    demo_kb.build(name, **OPTIONS.get(name, {}))
     assert (len(demo_kb.store), demo_kb.store.revision) == (quads, revision)
 
 
@@ -44,7 +44,7 @@ def test_every_source_span_is_a_stored_text(demo_kb: KnowledgeBase, name: str) -
 
 
 def test_graphs_are_catalogued_and_conform_to_their_shape(demo_kb: KnowledgeBase, name: str) -> None:
-    demo_kb.build(name, **({"mapped": DEMO / "mapped"} if name == "og_rag" else {}))
+    demo_kb.build(name, **OPTIONS.get(name, {}))
     assert shacl.validate(demo_kb.store, shacl.graph_shapes()) == []
     assert [finding for finding in demo_kb.doctor() if finding.fault] == []
 
@@ -59,7 +59,8 @@ def test_the_same_input_gives_the_same_graphs_and_hits(name: str) -> None:
         with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as kb:
             kb.load(folder("ontologies") / "crops.ttl")
             kb.ingest(DEMO / "texts")
-            kb.build("og_rag", mapped=DEMO / "mapped")
+            for method, options in OPTIONS.items():
+                kb.build(method, **options)
             hits = [(hit.iri, hit.text, hit.score) for hit in kb.retrieve(QUESTION, method=name, k=5)]
             outcomes.append((sorted(kb._store.graphs()), hits))
     assert outcomes[0] == outcomes[1]

@@ -1,0 +1,88 @@
+"""Runs one SPARQL query over a store folder opened for reading; a program of its own, so that it can be killed.
+
+It is started by path and imports nothing of kgrag. Standard input holds one JSON object: ``folder``, ``sparql``,
+``prefixes``, ``rows``, ``characters``, ``seconds``, ``bytes``. Standard output gets one: ``variables``, ``rows``,
+``truncated``, or ``problem``. A term is a list: ["i", iri], ["b", label], ["l", text, datatype, language] or
+["t", subject, predicate, object].
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any, cast
+
+import pyoxigraph as ox
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Read the request, run the query, write the reply."""
+    request = json.load(sys.stdin)
+    _limit(request["seconds"], request["bytes"])
+    json.dump(_reply(request), sys.stdout)
+
+
+def _limit(seconds: float, size: int) -> None:
+    """Let the system end this program when it outlives its caller, or eats the memory; where the system can."""
+    try:
+        import resource
+    except ImportError:
+        return
+    longest = math.ceil(seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (longest, longest + 1))
+    resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _reply(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        store = ox.Store.read_only(request["folder"])
+        results = store.query(request["sparql"], prefixes=request["prefixes"])
+        if isinstance(results, ox.QueryBoolean):
+            return {"variables": ["answer"], "rows": [[_boolean(bool(results))]], "truncated": False}
+        if isinstance(results, ox.QueryTriples):
+            names = ["subject", "predicate", "object"]
+            return {"variables": names, **_cut((list(triple) for triple in results), request)}
+        names = [variable.value for variable in results.variables]
+        return {"variables": names, **_cut((list(row) for row in results), request)}
+    except (SyntaxError, ValueError, RuntimeError, OSError) as error:
+        return {"problem": str(error.args[0]) if error.args else type(error).__name__}
+
+
+def _cut(rows: Iterable[list[Any]], request: dict[str, Any]) -> dict[str, Any]:
+    """Take as many rows as are allowed, and stop the engine there."""
+    kept: list[list[Any]] = []
+    room = request["characters"]
+    for row in islice(rows, request["rows"] + 1):
+        packed = [_packed(term) for term in row]
+        room -= sum(len(str(term)) for term in packed)
+        if len(kept) == request["rows"] or room < 0:
+            return {"rows": kept, "truncated": True}
+        kept.append(packed)
+    return {"rows": kept, "truncated": False}
+
+
+def _boolean(value: bool) -> list[str]:
+    return ["l", "true" if value else "false", "http://www.w3.org/2001/XMLSchema#boolean", ""]
+
+
+def _packed(term: Any) -> list[Any] | None:
+    if term is None:
+        return None
+    if isinstance(term, ox.NamedNode):
+        return ["i", term.value]
+    if isinstance(term, ox.BlankNode):
+        return ["b", term.value]
+    if isinstance(term, ox.Triple):
+        return ["t", _packed(term.subject), _packed(term.predicate), _packed(term.object)]
+    literal = cast("ox.Literal", term)
+    return ["l", literal.value, literal.datatype.value, literal.language or ""]
+
+
+if __name__ == "__main__":
+    main()

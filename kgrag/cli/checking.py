@@ -1,0 +1,181 @@
+"""The command ``check``: where does a query depart from an ontology?"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgrag.cli.options import JsonFormat, KbOption, named_kb, open_kb
+from kgrag.cli.printing import note, print_json
+from kgrag.errors import InputError
+
+if TYPE_CHECKING:
+    from kgrag.ports import TripleStore
+    from kgrag.stages.sparql_check import Check, OntologyIndex
+
+__all__ = ["register"]
+
+_FORM = re.compile(r"\s*(?:select|ask|construct|describe|prefix|base)\s", re.IGNORECASE)
+
+
+class Profile(StrEnum):
+    """Which rules are run."""
+
+    DEFAULT = "default"
+    PAPER = "paper"
+
+
+class Head(StrEnum):
+    """How bad a selected identifier is."""
+
+    WARNING = "warning"
+    ERROR = "error"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(check)
+
+
+def check(
+    query: Annotated[str, typer.Argument(help="A SPARQL file, - for standard input, or the query itself.")],
+    ontology: Annotated[
+        list[str] | None,
+        typer.Option("--ontology", help="Ontology file, or IRI of a graph of the knowledge base; may be repeated."),
+    ] = None,
+    data: Annotated[
+        list[Path] | None, typer.Option("--data", help="RDF file with data to look at; may be repeated.")
+    ] = None,
+    kb: KbOption = None,
+    profile: Annotated[
+        Profile, typer.Option("--profile", help="default, or exactly the eight rules of the OBQC paper.")
+    ] = Profile.DEFAULT,
+    rules: Annotated[
+        Path | None, typer.Option("--rules", help="Folder with rules (*.rq) of your own.", show_default=False)
+    ] = None,
+    head: Annotated[Head, typer.Option("--head", help="How bad a selected identifier is.")] = Head.WARNING,
+    allow_namespace: Annotated[
+        list[str] | None, typer.Option("--allow-namespace", help="Terms of this namespace count as defined.")
+    ] = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what is certain, and print the query.")] = False,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """Say where a SPARQL query departs from an ontology, and from data with --data or --kb; exit code 1 on an error."""
+    from kgrag.stages.sparql_check import Options
+
+    text = _query_text(query)
+    options = Options(profile.value, rules, head.value, tuple(allow_namespace or ()))
+    with _sources(ontology or [], data or [], named_kb(kb)) as sources:
+        found, repaired = _checked(text, sources, options, repair=repair)
+    if format_ is JsonFormat.JSON:
+        print_json({**found.to_json(), **({} if repaired is None else {"repaired": repaired})})
+    else:
+        _print(found, repaired)
+    if not found.valid:
+        raise typer.Exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    index: OntologyIndex
+    data: TripleStore | None
+
+
+def _checked(text: str, sources: _Sources, options: Any, *, repair: bool) -> tuple[Check, str | None]:
+    from kgrag.adapters.oxigraph import OxigraphScratch
+    from kgrag.stages import sparql_check
+
+    view = None if sources.data is None else sparql_check.DataView(sources.data)
+
+    def once(asked: str) -> Check:
+        return sparql_check.check(asked, sources.index, open_scratch=OxigraphScratch, data=view, options=options)
+
+    found = once(text)
+    if not repair:
+        return found, None
+    after = sparql_check.mended(found, once)
+    return found, after.query if after.query != text else None
+
+
+def _print(found: Check, repaired: str | None) -> None:
+    from kgrag.stages.sparql_check import as_text
+
+    typer.echo(as_text(found))
+    if repaired is not None:
+        note("repaired:")
+        typer.echo(f"\n{repaired}")
+
+
+def _query_text(argument: str) -> str:
+    """Read the query: standard input, a file, or the argument itself where it has what no path has."""
+    if argument == "-":
+        return sys.stdin.read()
+    if any(character in argument for character in "{}\n") or re.match(
+        r"\s*(select|ask|construct|describe)\b", argument, re.I
+    ):
+        return argument
+    try:
+        return Path(argument).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{argument}: {error.strerror or error}. Name a file, - for standard input, or write the query."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{argument}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
+
+
+@contextmanager
+def _sources(ontologies: list[str], data: list[Path], kb: Path | None) -> Iterator[_Sources]:
+    """Open what is checked against: ontologies from files and graphs, data from files or the knowledge base."""
+    from kgrag.stages import sparql_check
+    from kgrag.vocab import Names
+
+    files = [Path(name) for name in ontologies if not _is_iri(name)]
+    graphs = [name for name in ontologies if _is_iri(name)]
+    if kb is None:
+        if graphs or not files:
+            what = f"{graphs[0]} is a graph of a knowledge base" if graphs else "there is no ontology to check against"
+            raise InputError(f"{what}. Give --ontology FILE, or --kb with an ontology in it.")
+        yield _Sources(sparql_check.index_of_files(files, names=Names()), _data_store(data))
+        return
+    with open_kb(kb, access="read") as opened:
+        yield _Sources(_index(opened.store, files, graphs), _data_store(data) or opened.store)
+
+
+def _is_iri(name: str) -> bool:
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name) is not None and not Path(name).exists()
+
+
+def _index(store: TripleStore, files: list[Path], graphs: list[str]) -> OntologyIndex:
+    import pyoxigraph as ox
+
+    from kgrag.stages import sparql_check
+
+    if files and graphs:
+        raise InputError("--ontology names a file and a graph. Load the file first (kgrag load), or name files only.")
+    if files:
+        return sparql_check.index_of_files(files, names=store.names)
+    nodes = [ox.NamedNode(name) for name in graphs] or sparql_check.ontology_graphs(store)
+    for node in nodes:
+        if not store.described(node):
+            raise InputError(f"there is no graph {node}. `kgrag query` with queries/catalogue/graphs lists them.")
+    return sparql_check.index_of_graphs(store, nodes)
+
+
+def _data_store(files: list[Path]) -> TripleStore | None:
+    if not files:
+        return None
+    from kgrag.adapters.oxigraph import OxigraphStore
+    from kgrag.stages.rdf_files import read_rdf
+
+    store = OxigraphStore.open(None)
+    store.publish([draft for path in files for draft in read_rdf(path, names=store.names)])
+    return store

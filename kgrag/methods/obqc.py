@@ -1,0 +1,336 @@
+"""OBQC and LLM Repair: ask in words, get checked SPARQL and its rows, or *unknown*.
+
+OBQC, sections 3 to 5. A question is turned into SPARQL over a slice of the loaded ontologies, checked against them,
+mended, repaired by the model at most three times, and run only when it is valid: read-only, over the facts, with limits
+on rows and time. What can't be repaired gives *unknown* with the reasons. Without a model, stored competency questions
+answer when the nearest one is near enough. Graphs written: the graph of competency questions. Prompts read: ``obqc/*``.
+Queries read: ``schema/*``, ``competency/*``, ``facts/*``, and those of the stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar, Literal
+from weakref import WeakKeyDictionary
+
+import pyoxigraph as ox
+
+from kgrag import prompting, queries
+from kgrag.errors import InvalidSettings, NotBuilt, UnsupportedTask
+from kgrag.model import Answer, BuildReport, Citation, Hit, Prompt, Usage
+from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorIndex, VectorSpaces
+from kgrag.stages import sync
+from kgrag.stages import text_to_sparql as asking
+from kgrag.stages.sparql_check import Check, DataView, OntologyIndex, Options, check, index_of_graphs, mend
+from kgrag.stages.text_to_sparql import CYCLES, Competency, Match, Mention, Outcome, Repair, Runner, Slice, evidence
+from kgrag.vocab import digest
+
+__all__ = ["Obqc", "Reading"]
+
+_TERMS, _QUESTIONS = "schema-term", "competency-question"
+_CANDIDATES = 5
+_SHOWN_ROWS = 20
+_UNKNOWN = "No query was found that matches the ontology and answers the question."
+_NOTHING = "The data hold nothing that answers the question: the query is valid and finds no row."
+_LOADED: WeakKeyDictionary[TripleStore, tuple[OntologyIndex, DataView, int]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a question was read: the first query and where it is from, or why there is none.
+
+    ``stored`` is the competency question that answers it, when no model could.
+    """
+
+    sparql: str = ""
+    origin: Literal["model", "stored"] = "model"
+    stored: Match | None = None
+    refusal: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Obqc:
+    """Text to SPARQL, checked by the ontology.
+
+    Args:
+        store: holds ontologies and facts.
+        spaces: keep the vectors of schema terms and competency questions.
+        embedder: embeds them, and questions.
+        model: writes and repairs queries.
+        runner: runs a query over the facts, in a process that can be killed.
+        open_scratch: gives a small store in memory, for the check.
+        prompt: "default", or "paper" to repair with the paper's own words.
+        profile: rules of the check: "default", or "paper" for the paper's eight.
+        cycles: how often the model may repair (paper: 3).
+        examples: how many competency questions the model is shown.
+        near: cosine from which the nearest competency question answers where there is no model, 0 to 1.
+        rows: the largest number of rows that a query gives.
+        seconds: how long a query may run.
+        data: whether the check also looks into the data.
+
+    Raises:
+        InvalidSettings: a value is outside its range.
+
+    Deviations:
+        The paper shows the model the whole ontology; here a slice, since a large one yields nothing.
+    """
+
+    name: ClassVar[str] = "obqc"
+
+    store: TripleStore
+    spaces: VectorSpaces
+    embedder: Embedder
+    model: LanguageModel
+    runner: Runner
+    open_scratch: Callable[[], Scratch]
+    prompt: Literal["default", "paper"] = "default"
+    profile: Literal["default", "paper"] = "default"
+    cycles: int = CYCLES
+    examples: int = 3
+    near: float = 0.9
+    rows: int = 1000
+    seconds: float = 10.0
+    data: bool = True
+
+    def __post_init__(self) -> None:
+        for value, name in ((self.prompt, "prompt"), (self.profile, "profile")):
+            if value not in ("default", "paper"):
+                raise InvalidSettings(f"obqc: {name} {value!r} is unknown. Use 'default' or 'paper'.")
+        if min(self.cycles, self.examples) < 0 or min(self.rows, self.seconds) <= 0 or not 0 <= self.near <= 1:
+            raise InvalidSettings(
+                "obqc: cycles and examples are at least 0, rows and seconds above 0, near from 0 to 1."
+            )
+
+    def build(self, *, competency: Path | None = None, progress: sync.Progress = None) -> BuildReport:
+        """Embed the terms of the ontologies and the competency questions; building again changes nothing.
+
+        Args:
+            competency: JSON Lines ``{"question": …, "sparql": …}``, which replace those of an earlier file. Questions
+                in RDF are loaded like any RDF.
+            progress: told after each batch.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+            InputError: a line of ``competency`` is no question with a query.
+            ServiceError: the embedder is a service that does not answer.
+        """
+        self._ontologies()
+        if competency is not None:
+            pairs = asking.read_pairs(Path(competency))
+            self.store.publish([asking.draft(pairs, names=self.store.names, source=str(competency))])
+        terms, questions = self._space(_TERMS, progress), self._space(_QUESTIONS, progress)
+        return BuildReport(self.name, {"terms": len(terms), "competency_questions": len(questions)})
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """Give the first k rows of the query that answers a question; [] when it is unknown.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+            InvalidSettings: k is below 1.
+            ServiceError: the model could not be reached or refused.
+        """
+        return list(self.answer(question, k).hits)
+
+    def answer(self, question: str, k: int) -> Answer:
+        """Answer from the rows of a checked query, or say *unknown* and why.
+
+        Returns:
+            ``text`` has one sentence a row, of the first 20 rows; values that stand in a stored text are cited;
+            ``sparql`` is what was run; ``explain`` tells the query, findings, repairs and rows.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+            InvalidSettings: k is below 1.
+            ServiceError: the model could not be reached or refused.
+        """
+        if k < 1:
+            raise InvalidSettings(f"obqc: k is {k}. Ask for at least 1 row.")
+        reading, outcome = self.repaired(question)
+        if outcome is None:
+            return _unknown(question, (reading.refusal,), usage=reading.usage)
+        story = _story(reading, outcome)
+        best = outcome.best
+        if not outcome.known:
+            return _unknown(question, (*story, *outcome.reasons), usage=outcome.usage)
+        if best.execution is None or best.execution.empty:
+            told = _unknown(question, story, usage=outcome.usage)
+            return replace(told, text=_NOTHING, sparql=best.sparql)
+        return self._told(question, reading, outcome, k)
+
+    def repaired(self, question: str) -> tuple[Reading, Outcome | None]:
+        """Give how a question was read and what became of its query; None when there is no query at all.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+            ServiceError: the model could not be reached or refused.
+        """
+        index, _ = self._loaded()
+        vector = self.embedder.embed([question], "query")[0]
+        part = asking.schema_slice(question, vector, store=self.store, index=self._space(_TERMS, None))
+        found = asking.mentions(question, self.store)
+        stored = asking.nearest(vector, _CANDIDATES, store=self.store, index=self._space(_QUESTIONS, None))
+        reading = self._read(question, part, found, stored)
+        if reading.refusal:
+            return reading, None
+        repair = self.repair(question, part, index, with_model=reading.origin == "model")
+        return reading, repair.outcome(reading.sparql, reading.origin, usage=reading.usage)
+
+    def judged(self, question: str, sparql: str) -> Outcome:
+        """Give what becomes of a ready-made query: checked, mended without a model, and run when it is valid.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+        """
+        part = Slice((), "", {}, whole=False)
+        return self.repair(question, part, self._loaded()[0], with_model=False).outcome(sparql, "given")
+
+    def repair(self, question: str, part: Slice, index: OntologyIndex, *, with_model: bool) -> Repair:
+        """Give what brings a query of a question to its best version."""
+        view = self._loaded()[1] if self.data else None
+
+        def checked(sparql: str) -> Check:
+            options = Options(profile=self.profile)
+            return check(sparql, index, open_scratch=self.open_scratch, data=view, options=options)
+
+        return Repair(
+            question=question,
+            slice=part,
+            check=checked,
+            mend=mend,
+            run=lambda sparql: self.runner(sparql, rows=self.rows, seconds=self.seconds),
+            model=self.model if with_model else None,
+            prompt=self.prompt,
+            cycles=self.cycles,
+        )
+
+    def _told(self, question: str, reading: Reading, outcome: Outcome, k: int) -> Answer:
+        best = outcome.best
+        execution = best.execution or asking.Execution()
+        hits = evidence.hits(execution, best.sparql, max(k, _SHOWN_ROWS), store=self.store)
+        shown = evidence.sentences(execution, hits)[:_SHOWN_ROWS]
+        cited = evidence.citations(hits[: len(shown)], self.store)
+        more = len(set(execution.rows)) - len(shown)
+        tail = [f"… and {more:,} more rows."] if more > 0 else []
+        loose = reading.stored is not None and not reading.stored.exact
+        head = [f"Answered as the stored question: {_words(reading)}"] if loose else []
+        cut = [f"The query was cut off after {self.rows:,} rows."] if execution.truncated else []
+        return Answer(
+            question=question,
+            text="\n".join([*head, *_marked(shown, cited), *tail, *cut]),
+            method=self.name,
+            sentences=tuple(shown),
+            citations=tuple(cited),
+            hits=tuple(hits[:k]),
+            usage=outcome.usage,
+            dropped={"quotes": 0, "sentences": 0},
+            sparql=best.sparql,
+            explain=_story(reading, outcome),
+        )
+
+    # reading the question
+
+    def _read(self, question: str, part: Slice, found: Sequence[Mention], stored: Sequence[Competency]) -> Reading:
+        prompt = _ask_prompt(question, part, found, stored[: self.examples])
+        try:
+            completion = self.model.complete([prompt])[0]
+        except UnsupportedTask as error:
+            return self._from_stored(question, found, stored, str(error))
+        return Reading(asking.query_in(completion.text), "model", usage=completion.usage)
+
+    def _from_stored(
+        self, question: str, found: Sequence[Mention], stored: Sequence[Competency], refusal: str
+    ) -> Reading:
+        matching = asking.matching(question, found, stored, embedder=self.embedder, near=self.near)
+        if matching is None:
+            why = f"The nearest one is: {stored[0].question}" if stored else "There is none."
+            return Reading(refusal=f"{refusal} No stored competency question is near enough. {why}")
+        return Reading(matching.sparql, "stored", matching)
+
+    # what is loaded
+
+    def _ontologies(self) -> list[ox.NamedNode]:
+        table = self.store.select(queries.bind("schema/ontologies", catalogue=self.store.names.catalogue))
+        graphs = [graph for graph in dict.fromkeys(row[0] for row in table) if isinstance(graph, ox.NamedNode)]
+        if not graphs:
+            raise NotBuilt(
+                "method 'obqc' has no ontology to check queries against. "
+                "Run `kgrag load ONTOLOGY` and `kgrag build obqc` first."
+            )
+        return graphs
+
+    def _loaded(self) -> tuple[OntologyIndex, DataView]:
+        """Give the index of all ontologies together and a view of the data, made again when the store changed."""
+        graphs = self._ontologies()
+        index, view, revision = _LOADED.get(self.store, (None, None, -1))
+        if index is None or view is None or revision != self.store.revision:
+            index = index_of_graphs(self.store, graphs)
+            view = DataView(self.store)
+            _LOADED[self.store] = (index, view, self.store.revision)
+        return index, view
+
+    def _space(self, name: str, progress: sync.Progress) -> VectorIndex:
+        return sync.fresh(name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress)
+
+
+def _ask_prompt(question: str, part: Slice, found: Sequence[Mention], examples: Sequence[Competency]) -> Prompt:
+    shown = [{"question": example.question, "sparql": example.sparql} for example in examples]
+    entities = [
+        {
+            "text": mention.text,
+            "iri": mention.entity,
+            "property": mention.property,
+            "classes": ", ".join(mention.classes[:3]),
+        }
+        for mention in found
+    ]
+    content = (question, part.text, *(str(item) for item in [*shown, *entities]))
+    return prompting.render(
+        "obqc/ask",
+        question=question,
+        declarations=part.declarations,
+        slice=part.text,
+        examples=shown,
+        entities=entities,
+        boundary=f"=== {digest(*content)[:12]} ===",
+    )
+
+
+def _story(reading: Reading, outcome: Outcome) -> tuple[str, ...]:
+    """Tell what happened, version by version."""
+    lines = [f"stored question: {_words(reading)}"] if reading.stored else []
+    for number, version in enumerate(outcome.versions, start=1):
+        lines.append(f"query {number} ({version.origin}): {' '.join(version.sparql.split()) or 'none'}")
+        for issue in version.issues:
+            place = f" ({issue.place})" if issue.place else ""
+            lines.append(f"  {issue.rule}: {issue.message}{place}" + (f" Hint: {issue.hint}" if issue.hint else ""))
+        if version.answers and version.execution is not None:
+            lines.append(f"  ran: {len(version.execution.rows):,} rows")
+    lines.append(f"repairs by the model: {outcome.cycles}")
+    return tuple(lines)
+
+
+def _marked(sentences: Sequence[str], cited: Sequence[Citation]) -> list[str]:
+    """Put after each sentence the numbers of its citations, counted from 1 through all of them."""
+    numbers = dict.fromkeys(range(len(sentences)), "")
+    for number, citation in enumerate(cited, start=1):
+        numbers[citation.sentence] += f"[{number}]"
+    return [f"{text} {numbers[place]}".rstrip() for place, text in enumerate(sentences)]
+
+
+def _words(reading: Reading) -> str:
+    return reading.stored.question.question if reading.stored else ""
+
+
+def _unknown(question: str, reasons: Sequence[str], *, usage: Usage) -> Answer:
+    return Answer(
+        question=question,
+        text=_UNKNOWN,
+        method=Obqc.name,
+        unknown=True,
+        usage=usage,
+        dropped={"quotes": 0, "sentences": 0},
+        explain=tuple(reasons),
+    )

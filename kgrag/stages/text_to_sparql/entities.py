@@ -1,0 +1,87 @@
+"""Which things a question names: stretches of its words that are the value of some property of a thing.
+
+Looked up by equality in the store's index, never by a scan, so that a large store costs no more than a small one.
+Queries read: ``facts/entities``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.model import plain
+from kgrag.ports import TripleStore
+
+__all__ = ["Mention", "mentions"]
+
+_LANGUAGES = ("en", "de", "fr", "es")
+_LONGEST = 6
+_MOST_WORDS = 60
+_WORD = re.compile(r"[^\s,;:?!()\"“”„]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A thing that a question names: ``text`` stands at characters ``start`` to ``end`` of the question.
+
+    ``property`` holds that text of the thing, ``classes`` are the thing's.
+    """
+
+    text: str
+    start: int
+    end: int
+    entity: str
+    property: str
+    classes: tuple[str, ...] = ()
+
+
+def mentions(question: str, store: TripleStore, *, limit: int = 12) -> list[Mention]:
+    """Give the things that a question names, the longest names first where names overlap, in order of their place.
+
+    Several things may bear the same name. A single common word counts only when it begins with a capital or a digit.
+    """
+    places = _places(question)
+    terms = [term for name in places for term in _spellings(name)]
+    query = queries.bind("facts/entities", catalogue=store.names.catalogue, names=terms)
+    found: dict[str, dict[tuple[str, str], list[str]]] = {}
+    for name, entity, prop, kind in (map(plain, row) for row in store.select(query)):
+        classes = found.setdefault(name, {}).setdefault((entity, prop), [])
+        classes += [kind] if kind else []
+    kept = _apart([(start, end) for name in found for start, end in [places[name]]])
+    return [
+        Mention(name, start, end, entity, prop, tuple(classes))
+        for name, (start, end) in sorted(((name, places[name]) for name in found), key=lambda pair: pair[1])
+        if (start, end) in kept
+        for (entity, prop), classes in found[name].items()
+    ][:limit]
+
+
+def _places(question: str) -> dict[str, tuple[int, int]]:
+    words = list(_WORD.finditer(question))[:_MOST_WORDS]
+    places: dict[str, tuple[int, int]] = {}
+    for first in range(len(words)):
+        for last in range(first, min(first + _LONGEST, len(words))):
+            start, end = words[first].start(), words[last].end()
+            text = question[start:end].rstrip(".'’")
+            if first < last or text[:1].isupper() or text[:1].isdigit():
+                places.setdefault(text, (start, start + len(text)))
+                bare = re.sub(r"['’]s$", "", text)
+                places.setdefault(bare, (start, start + len(bare)))
+    places.pop("", None)
+    return places
+
+
+def _spellings(name: str) -> list[ox.Literal]:
+    return [ox.Literal(name), *(ox.Literal(name, language=language) for language in _LANGUAGES)]
+
+
+def _apart(spans: list[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Keep the longest of spans that overlap."""
+    kept: set[tuple[int, int]] = set()
+    for start, end in sorted(set(spans), key=lambda span: (span[0] - span[1], span)):
+        if all(end <= other_start or start >= other_end for other_start, other_end in kept):
+            kept.add((start, end))
+    return kept
