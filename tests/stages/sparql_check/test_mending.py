@@ -50,6 +50,7 @@ def test_a_query_without_faults_is_left_alone() -> None:
 
 
 HINTS = {
+    'SELECT ?d { ?c :opened ?d FILTER(?d > "2020-01-01") }': 'Write "2020-01-01"^^xsd:dateTime if',
     "SELECT ?n { ?p :polcyNumber ?n }": "Nearest: :policyNumber",
     "SELECT ?n { ?p a :Polcy ; :policyNumber ?n }": "Nearest: :Policy",
     "SELECT ?n { ?p :Agent ?a . ?a :agentId ?n }": "Properties that lead to one: :reviewedBy, :soldByAgent.",
