@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kgrag.adapters.query_process import QueryProcess
     from kgrag.ports import Scratch
     from kgrag.stages.health import Finding
+    from kgrag.stages.sparql_check import Check
 
 __all__ = ["KnowledgeBase"]
 
@@ -290,6 +291,16 @@ class KnowledgeBase:
         if keep:
             self.store.publish([keeping.answer_draft(answer, names=self.store.names)])
         return answer
+
+    def check(self, sparql: str) -> Check:
+        """Say where a SPARQL query departs from the loaded ontologies and data; nothing is run.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+        """
+        asker: Any = self.method("obqc")
+        found: Check = asker.checked(sparql)
+        return found
 
     def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
         """Run a SPARQL query of the user's: rows, a truth value, or triples.

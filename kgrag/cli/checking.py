@@ -65,7 +65,10 @@ def check(
     allow_namespace: Annotated[
         list[str] | None, typer.Option("--allow-namespace", help="Terms of this namespace count as defined.")
     ] = None,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what is certain, and print the query.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what is certain; what is left, the configured model may repair.")
+    ] = False,
+    question: Annotated[str, typer.Option("--question", help="With --repair: what the query is to answer.")] = "",
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Say where a SPARQL query departs from an ontology, and from data with --data or --kb; exit code 1 on an error."""
@@ -74,7 +77,10 @@ def check(
     text = _query_text(query)
     options = Options(profile.value, rules, head.value, tuple(allow_namespace or ()))
     with _sources(ontology or [], data or [], named_kb(kb)) as sources:
-        found, repaired = _checked(text, sources, options, repair=repair)
+        found, after = _checked(text, sources, options, repair=repair)
+        repaired = after.query if after.query != text else None
+        if repair and not after.valid:
+            repaired = _by_the_model(after.query, question, ontology or [], named_kb(kb)) or repaired
     if format_ is JsonFormat.JSON:
         print_json({**found.to_json(), **({} if repaired is None else {"repaired": repaired})})
     else:
@@ -89,7 +95,27 @@ class _Sources:
     data: TripleStore | None
 
 
-def _checked(text: str, sources: _Sources, options: Any, *, repair: bool) -> tuple[Check, str | None]:
+def _by_the_model(text: str, question: str, ontologies: list[str], kb: Path | None) -> str | None:
+    """Let the configured model repair a query; None without a model, or when it found no valid one."""
+    from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.settings import EXTRACTIVE, read_settings
+
+    settings = read_settings()
+    if settings.model == EXTRACTIVE:
+        note("what is left needs a language model: set KGRAG_MODEL (and KGRAG_BASE_URL, KGRAG_API_KEY).")
+        return None
+    with KnowledgeBase(settings=settings) if kb is None else open_kb(kb, access="either") as opened:
+        if kb is None:
+            opened.load(*ontologies)
+        asker: Any = opened.method("obqc:data=false" if kb is None else "obqc")
+        outcome = asker.mended(text, question=question)
+    for reason in () if outcome.known else outcome.reasons:
+        note(f"not repaired: {reason}")
+    return str(outcome.best.sparql) if outcome.known else None
+
+
+def _checked(text: str, sources: _Sources, options: Any, *, repair: bool) -> tuple[Check, Check]:
+    """Give the check of a query, and that of its mended form (the same one where nothing was mended)."""
     from kgrag.adapters.oxigraph import OxigraphScratch
     from kgrag.stages import sparql_check
 
@@ -99,10 +125,7 @@ def _checked(text: str, sources: _Sources, options: Any, *, repair: bool) -> tup
         return sparql_check.check(asked, sources.index, open_scratch=OxigraphScratch, data=view, options=options)
 
     found = once(text)
-    if not repair:
-        return found, None
-    after = sparql_check.mended(found, once)
-    return found, after.query if after.query != text else None
+    return found, sparql_check.mended(found, once) if repair else found
 
 
 def _print(found: Check, repaired: str | None) -> None:

@@ -25,7 +25,7 @@ from kgrag.stages import sync
 from kgrag.stages import text_to_sparql as asking
 from kgrag.stages.sparql_check import Check, DataView, OntologyIndex, Options, check, index_of_graphs, mend
 from kgrag.stages.text_to_sparql import CYCLES, Competency, Match, Mention, Outcome, Repair, Runner, Slice, evidence
-from kgrag.vocab import digest
+from kgrag.vocab import XSD, digest
 
 __all__ = ["Obqc", "Reading"]
 
@@ -34,6 +34,7 @@ _CANDIDATES = 5
 _SHOWN_ROWS = 20
 _UNKNOWN = "No query was found that matches the ontology and answers the question."
 _NOTHING = "The data hold nothing that answers the question: the query is valid and finds no row."
+_NOT_RUN = asking.Execution(("valid",), ((ox.Literal("true", datatype=XSD.boolean),),))
 _LOADED: WeakKeyDictionary[TripleStore, tuple[OntologyIndex, DataView, int]] = WeakKeyDictionary()
 
 
@@ -187,18 +188,39 @@ class Obqc:
         part = Slice((), "", {}, whole=False)
         return self.repair(question, part, self._loaded()[0], with_model=False).outcome(sparql, "given")
 
+    def checked(self, sparql: str) -> Check:
+        """Check a query against the ontologies and, unless ``data`` is off, the data of the store.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+        """
+        index, view = self._loaded()
+        return self._checked(sparql, index, view if self.data else None)
+
+    def _checked(self, sparql: str, index: OntologyIndex, view: DataView | None) -> Check:
+        options = Options(profile=self.profile)
+        return check(sparql, index, open_scratch=self.open_scratch, data=view, options=options)
+
+    def mended(self, sparql: str, *, question: str = "") -> Outcome:
+        """Give what the model makes of a query, in at most ``cycles`` repairs; nothing is run, valid is good enough.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+            ServiceError: the model could not be reached or refused.
+        """
+        about = question or sparql
+        vector = self.embedder.embed([about], "query")[0]
+        part = asking.schema_slice(about, vector, store=self.store, index=self._space(_TERMS, None))
+        repair = self.repair(question, part, self._loaded()[0], with_model=True)
+        return replace(repair, run=lambda _: _NOT_RUN).outcome(sparql, "given")
+
     def repair(self, question: str, part: Slice, index: OntologyIndex, *, with_model: bool) -> Repair:
         """Give what brings a query of a question to its best version."""
         view = self._loaded()[1] if self.data else None
-
-        def checked(sparql: str) -> Check:
-            options = Options(profile=self.profile)
-            return check(sparql, index, open_scratch=self.open_scratch, data=view, options=options)
-
         return Repair(
             question=question,
             slice=part,
-            check=checked,
+            check=lambda sparql: self._checked(sparql, index, view),
             mend=mend,
             run=lambda sparql: self.runner(sparql, rows=self.rows, seconds=self.seconds),
             model=self.model if with_model else None,

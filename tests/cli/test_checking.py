@@ -114,3 +114,27 @@ def test_a_missing_query_file_is_named(ontology: str) -> None:
     error = run("absent.rq", "--ontology", ontology).exception
     assert isinstance(error, InputError)
     assert "absent.rq" in str(error)
+
+
+def test_what_is_left_after_the_mends_the_configured_model_repairs(
+    ontology: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.testing import HashEmbedder
+    from tests.fake_openai import FakeOpenAI
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(KnowledgeBase, "_configured_embedder", lambda self: HashEmbedder())
+    unknown = BEFORE + "\nSELECT ?n { ?p a :Policy ; :zzzUnheardOf ?n }"
+    with FakeOpenAI(reply=lambda prompt: RIGHT) as server:
+        monkeypatch.setenv("KGRAG_MODEL", "fake")
+        monkeypatch.setenv("KGRAG_BASE_URL", server.url)
+        monkeypatch.setenv("KGRAG_API_KEY", "none")
+        done = run(unknown, "--ontology", ontology, "--repair", "--question", "Which policies?", "--format", "json")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["repaired"] == RIGHT.strip()
+
+
+def test_without_a_model_it_says_that_one_is_needed(ontology: str) -> None:
+    done = run(BEFORE + "\nSELECT ?n { ?p a :Policy ; :zzzUnheardOf ?n }", "--ontology", ontology, "--repair")
+    assert "KGRAG_MODEL" in done.stderr

@@ -336,3 +336,9 @@ def test_a_file_of_questions_that_is_wrong_names_the_line(made: Make, tmp_path: 
     path.write_text(f'{{"question": "Q?", "sparql": "ASK {{ ?s ?p ?o }}"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(InputError, match="line 2"):
         made().build("obqc", competency=path)
+
+
+def test_the_facade_checks_a_query_without_running_it(made: Make) -> None:
+    kb = made()
+    assert kb.check(RIGHT).valid
+    assert {finding.rule for finding in kb.check(WRONG.format("zzz")).findings} >= {"incorrect-property"}
