@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgrag.cli.inputs import read_sparql, read_text
 from kgrag.cli.options import Format, JsonFormat, KbOption, MethodOption, TopOption, open_kb
 from kgrag.cli.printing import answer_json, answer_text, note, print_json, retrieval_json
 from kgrag.errors import InputError
@@ -86,7 +86,7 @@ def _retrieve_many(opened: KnowledgeBase, path: Path, method: str, k: int) -> No
 
 def _read_questions(path: Path) -> list[dict[str, Any]]:
     rows = []
-    for number, line in enumerate(_read_text(path).splitlines(), start=1):
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
         if not line.strip():
             continue
         try:
@@ -110,7 +110,7 @@ def query(
     from kgrag.cli.results import write_results
 
     with open_kb(kb, access="read") as opened:
-        write_results(opened.raw_query(_sparql(file)), format_)
+        write_results(opened.raw_query(read_sparql(file)), format_)
 
 
 def update(
@@ -120,29 +120,8 @@ def update(
     """Run a SPARQL Update atomically."""
     with open_kb(kb) as opened:
         before = len(opened.store)
-        revision = opened.update(_sparql(file))
+        revision = opened.update(read_sparql(file))
         typer.echo(f"revision {revision}: {before:,} quads before, {len(opened.store):,} after")
-
-
-def _sparql(argument: str) -> str:
-    if argument == "-":
-        return sys.stdin.read()
-    if any(character in argument for character in "{}\n") or argument.lower().startswith(
-        ("clear ", "drop ", "create ")
-    ):
-        return argument
-    return _read_text(Path(argument))
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"{path}: {error.strerror or error}. Name a file that can be read, or - for standard input."
-        ) from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
 
 
 def queries(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgrag.cli.inputs import read_sparql
 from kgrag.cli.options import JsonFormat, KbOption, named_kb, open_kb
 from kgrag.cli.printing import note, print_json
 from kgrag.errors import InputError
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from kgrag.stages.sparql_check import Check, OntologyIndex
 
 __all__ = ["register"]
-
-_FORM = re.compile(r"\s*(?:select|ask|construct|describe|prefix|base)\s", re.IGNORECASE)
 
 
 class Profile(StrEnum):
@@ -74,7 +72,7 @@ def check(
     """Say where a SPARQL query departs from an ontology, and from data with --data or --kb; exit code 1 on an error."""
     from kgrag.stages.sparql_check import Options
 
-    text = _query_text(query)
+    text = read_sparql(query)
     options = Options(profile.value, rules, head.value, tuple(allow_namespace or ()))
     with _sources(ontology or [], data or [], named_kb(kb)) as sources:
         found, after = _checked(text, sources, options, repair=repair)
@@ -135,24 +133,6 @@ def _print(found: Check, repaired: str | None) -> None:
     if repaired is not None:
         note("repaired:")
         typer.echo(f"\n{repaired}")
-
-
-def _query_text(argument: str) -> str:
-    """Read the query: standard input, a file, or the argument itself where it has what no path has."""
-    if argument == "-":
-        return sys.stdin.read()
-    if any(character in argument for character in "{}\n") or re.match(
-        r"\s*(select|ask|construct|describe)\b", argument, re.I
-    ):
-        return argument
-    try:
-        return Path(argument).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(
-            f"{argument}: {error.strerror or error}. Name a file, - for standard input, or write the query."
-        ) from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{argument}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None
 
 
 @contextmanager
