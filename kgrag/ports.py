@@ -86,6 +86,9 @@ class TripleStore(Protocol):
     def publish(self, drafts: Sequence[GraphDraft]) -> Publication:
         """Validate drafts in a scratch store, then let all that conform in at once; the rest goes to quarantine."""
 
+    def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
+        """Drop graphs and their catalogue entries in one atomic step; gives how many were there."""
+
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
         """Yield the triples of one named graph."""
 

@@ -110,12 +110,15 @@ def _read(path: Path, top: Path) -> Query:
 
 
 def _parts(text: str) -> list[str]:
-    """Give the texts of the files that a template includes, those of included files as well."""
-    texts: list[str] = []
-    for name in jinja2.meta.find_referenced_templates(_environment().parse(text)):
-        part = (folder("queries") / str(name)).read_text(encoding="utf-8")
-        texts += [part, *_parts(part)]
-    return texts
+    """Give the texts of the files that a template includes, each once, those of included files as well."""
+    found: dict[str, str] = {}
+    waiting = [text]
+    while waiting:
+        named = jinja2.meta.find_referenced_templates(_environment().parse(waiting.pop()))
+        for name in sorted({str(each) for each in named} - found.keys()):
+            found[name] = (folder("queries") / name).read_text(encoding="utf-8")
+            waiting.append(found[name])
+    return list(found.values())
 
 
 def _leading_comments(lines: Sequence[str]) -> list[str]:
@@ -188,6 +191,7 @@ def _term(value: Any) -> str:
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(  # noqa: S701 - SPARQL, not HTML; only terms are ever printed
         loader=jinja2.FileSystemLoader(folder("queries")),
+        auto_reload=False,
         finalize=_term,
         undefined=jinja2.StrictUndefined,
         comment_start_string="\x00{#",

@@ -1,7 +1,8 @@
 """Settings of a process: ``KGRAG_*`` environment variables, else ``kgrag.toml`` in the current folder, else defaults.
 
 Read once, by the command line and by ``KnowledgeBase``. The key of a language-model service comes from the environment
-only (``KGRAG_API_KEY``, else ``OPENAI_API_KEY``). What a paper calls a hyper-parameter is an argument of its method.
+only (``KGRAG_API_KEY``, else ``OPENAI_API_KEY``), and so do the keys of the server (``KGRAG_API_KEYS``). What a paper
+calls a hyper-parameter is an argument of its method.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ class Settings(BaseSettings):
     model: str = Field(default=EXTRACTIVE, description="'extractive', or the name of a chat model at `base_url`")
     base_url: str | None = Field(default=None, description="any OpenAI-compatible service; unset: OpenAI's own")
     api_key: SecretStr = Field(default=SecretStr(""), description="key of that service; environment only")
+    api_keys: SecretStr = Field(
+        default=SecretStr(""), description="keys that may write to `kgrag serve`, comma between; environment only"
+    )
     embedder: str = Field(default=MINILM, description=f"'{MINILM}' (in process), or an embedding model at `base_url`")
     concurrency: int = Field(default=8, ge=1, le=256, description="requests under way at once")
     timeout: float = Field(default=120.0, gt=0, description="seconds that one request may take")
@@ -73,10 +77,12 @@ def read_settings(**overrides: Any) -> Settings:
 
 
 def _refuse_secrets_in_file() -> None:
-    if _FILE.is_file() and "api_key" in tomllib.loads(_FILE.read_text(encoding="utf-8")):
-        raise InvalidSettings(
-            f"{_FILE} holds 'api_key'. Take it out, and set KGRAG_API_KEY in the environment instead."
-        )
+    held = tomllib.loads(_FILE.read_text(encoding="utf-8")) if _FILE.is_file() else {}
+    for name in ("api_key", "api_keys"):
+        if name in held:
+            raise InvalidSettings(
+                f"{_FILE} holds '{name}'. Take it out, and set KGRAG_{name.upper()} in the environment instead."
+            )
 
 
 def _explain(error: ValidationError | tomllib.TOMLDecodeError) -> str:

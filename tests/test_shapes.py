@@ -78,7 +78,7 @@ def focus_nodes(constraint: Constraint) -> list[tuple[ox.NamedNode, ox.NamedNode
     target = constraint.target
     store = QuadStore(conforming())
     bound = {name: getattr(target, name) for name in ("classes", "subjects_of", "objects_of", "nodes", "kinds")}
-    query = queries.bind("shacl/focus", **bound, graphs=[], catalogue=NAMES.catalogue)
+    query = queries.bind("shacl/focus", **bound, via=[], path=[], merged=[], graphs=[], catalogue=NAMES.catalogue)
     return list(store.select(query))
 
 

@@ -89,6 +89,10 @@ def build(
         Path | None,
         typer.Option("--competency", help="obqc: JSON Lines of question and sparql that answer without a model."),
     ] = None,
+    extraction: Annotated[
+        Path | None,
+        typer.Option("--extraction", help="sire_rag: JSON Lines of idx, title, entities, and triples or propositions."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and write nothing.")] = False,
     price: Annotated[
         tuple[float, float] | None,
@@ -101,6 +105,7 @@ def build(
         "mapped": mapped,
         "as_published": as_published or None,
         "competency": competency,
+        "extraction": extraction,
         "dry_run": dry_run or None,
     }
     given = {name: value for name, value in options.items() if value is not None}

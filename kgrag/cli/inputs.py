@@ -37,9 +37,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        message = (
-            f"{path}: {error.strerror or error}. Name a readable file, - for standard input, or write it out."
-        )
+        message = f"{path}: {error.strerror or error}. Name a readable file, - for standard input, or write it out."
         raise InputError(message) from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None

@@ -1,7 +1,7 @@
 """Retrieval methods, one module a paper; ``METHODS`` is where a new one is registered.
 
 >>> sorted(METHODS)
-['obqc', 'og_rag', 'passages']
+['obqc', 'og_rag', 'passages', 'sire_rag']
 """
 
 from __future__ import annotations
@@ -12,5 +12,6 @@ METHODS: dict[str, str] = {
     "obqc": "kgrag.methods.obqc:Obqc",
     "og_rag": "kgrag.methods.og_rag:OgRag",
     "passages": "kgrag.methods.passages:Passages",
+    "sire_rag": "kgrag.methods.sire_rag:SireRag",
 }
 """Name on the command line -> ``module:Class``; imported when first used."""

@@ -29,6 +29,7 @@ PROMPT = "answering/answer"
 UNKNOWN = "The evidence found does not carry an answer."
 
 _LONGEST_TEXT = 8000
+_DERIVED = frozenset({"aggregate", "hyperedge", "summary"})
 _LONGEST_SOURCE = 2400
 _SHOWN = 300
 _MARKERS = re.compile(r"(?:\s*\[\d+\])+\s*(?=[.!?]?$)")
@@ -170,11 +171,11 @@ def _heading(hit: Hit) -> str:
 
 
 def _source_text(piece: _Evidence) -> str:
-    """Give the text behind a hyperedge, as far as it says more than the hyperedge itself; bounded.
+    """Give the text behind a fact, an aggregate or a summary, as far as it says more than that itself; bounded.
 
     An extraction may read many chunks at once: those that hold most of the hyperedge's values come first.
     """
-    if piece.hit.kind != "hyperedge":
+    if piece.hit.kind not in _DERIVED:
         return ""
     parts = [part.partition(": ")[2] or part for part in piece.hit.text.split("; ")]
     telling = [source for source in piece.sources if locate(piece.hit.text, source.text) is None]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -24,7 +24,7 @@ from kgrag.model import GraphDraft
 from kgrag.stages.rdf_guard import check_json, check_turtle, check_xml
 from kgrag.vocab import KG, OWL, RDF, Names, digest
 
-__all__ = ["SUFFIXES", "read_rdf"]
+__all__ = ["SUFFIXES", "is_ontology", "read_rdf"]
 
 _FORMATS = {
     "turtle": ox.RdfFormat.TURTLE,
@@ -233,14 +233,15 @@ def _draft(graph: ox.NamedNode, triples: list[ox.Triple], path: Path, names: Nam
         )
     return GraphDraft(
         iri=graph,
-        kind=KG.OntologyGraph if _is_ontology(triples) else KG.DataGraph,
+        kind=KG.OntologyGraph if is_ontology(triples) else KG.DataGraph,
         triples=triples,
         mode="replace",
         described=[(KG.location, ox.Literal(str(path)))],
     )
 
 
-def _is_ontology(triples: list[ox.Triple]) -> bool:
+def is_ontology(triples: Iterable[ox.Triple]) -> bool:
+    """Say whether triples declare an ontology, or a class."""
     return any(
         triple.predicate == RDF.type and (triple.object == OWL.Ontology or triple.object in _CLASSES)
         for triple in triples

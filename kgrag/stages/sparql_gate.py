@@ -19,7 +19,16 @@ from dataclasses import dataclass, field
 
 from kgrag.errors import InvalidSPARQL
 
-__all__ = ["MAX_CHAIN", "MAX_CHARACTERS", "MAX_DEPTH", "Reading", "check_query", "check_update", "names_datasets"]
+__all__ = [
+    "MAX_CHAIN",
+    "MAX_CHARACTERS",
+    "MAX_DEPTH",
+    "Reading",
+    "check_query",
+    "check_update",
+    "names_datasets",
+    "tokens",
+]
 
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 50
@@ -111,12 +120,13 @@ def _read(text: str, *, update: bool) -> Reading:
             "Send it in parts, or load data as a file."
         )
     walk = _Walk(text, update)
-    for token in _tokens(text):
+    for token in tokens(text):
         walk.step(token)
     return Reading(words=walk.words, last=walk.last, graphs=walk.graphs())
 
 
-def _tokens(text: str) -> Iterator[re.Match[str]]:
+def tokens(text: str) -> Iterator[re.Match[str]]:
+    """Yield the tokens of a text without blanks and comments; ``lastgroup`` tells the kind of each."""
     for token in _TOKEN.finditer(text):
         if token.lastgroup not in ("blank", "comment"):
             yield token

@@ -61,6 +61,7 @@ SPACES = {
     "schema-term": Space(
         KG.OntologyGraph, "spaces/schema-term", "spaces/schema-term-texts", content_named=False, on_demand=True
     ),
+    "tree-node": Space(KG.TreeGraph, "spaces/tree-node", "spaces/tree-node-texts", on_demand=True),
 }
 
 

@@ -53,7 +53,7 @@ def test_a_completion_is_on_the_disk_before_it_is_handed_on(path):
     with CachedModel(scripted(), path) as model:
         for count, _ in enumerate(model.as_completed(PROMPTS), start=1):
             with sqlite3.connect(path) as other:
-                assert other.execute("SELECT count(*) FROM completion").fetchone() == (count,)
+                assert other.execute("SELECT count(*) FROM completion").fetchone() >= (count,)
             other.close()
 
 

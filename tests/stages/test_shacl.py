@@ -222,7 +222,15 @@ UNREADABLE = {
     "sh:or": "ex:S sh:targetClass ex:A ; sh:or ( ex:T ) .",
     "sh:node": "ex:S sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:node ex:T ] .",
     "sh:minCout": "ex:S sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:minCout 1 ] .",
-    "sh:path": "ex:S sh:targetClass ex:A ; sh:property [ sh:path ( ex:p ex:q ) ; sh:minCount 1 ] .",
+    "sh:path": "ex:S sh:targetClass ex:A ; sh:property [ sh:path ( ex:p ) ; sh:minCount 1 ] .",
+    "no property path": "ex:S sh:targetClass ex:A ; sh:property [ sh:path [ ex:p ex:q ] ; sh:minCount 1 ] .",
+    "several properties": "ex:S sh:targetClass ex:A ; sh:path [ sh:inversePath ex:p ; ex:q ex:r ] ; sh:minCount 1 .",
+    "sh:qualifiedValueShape": "ex:S sh:targetClass ex:A ; sh:qualifiedValueShape ex:S ; sh:qualifiedMinCount 1 .",
+    "sh:xone": "ex:S sh:targetClass ex:A ; sh:xone ( ex:T 1 ) . ex:T sh:class ex:A .",
+    "recursive": "ex:S sh:targetClass ex:A ; sh:property ex:T . ex:T sh:path ex:p ; sh:node ex:S .",
+    "sh:target is": "ex:S sh:target [ a sh:SPARQLTarget ; sh:select 'SELECT ?this WHERE { ?this ?p ?o }' ] .",
+    "ex.*test": "ex:S sh:targetClass ex:A ; ex:test 1 . ex:C sh:parameter [ sh:path ex:test ] .",
+    "sh:rule": "ex:S sh:targetClass ex:A ; sh:rule [] .",
     "sh:property": "ex:S sh:targetClass ex:A ; sh:property ex:Nowhere .",
     "sh:minCount": "ex:S sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:minCount 1.5 ] .",
     "sh:maxCount": "ex:S sh:targetClass ex:A ; sh:maxCount 1 .",
@@ -231,7 +239,7 @@ UNREADABLE = {
     "sh:class": 'ex:S sh:targetClass ex:A ; sh:class "A" .',
     "sh:closed": 'ex:S sh:targetClass ex:A ; sh:closed "yes" .',
     "sh:targetClass": 'ex:S sh:targetClass "A" .',
-    "sh:select": 'ex:S sh:targetClass ex:A ; sh:sparql [ sh:select "SELECT $this WHERE { $this ?p ?o }" ] .',
+    "sh:select": 'ex:S sh:targetClass ex:A ; sh:sparql [ sh:select "SELECT $this WHERE { BIND(1 AS ?x) }" ] .',
     "sh:inversePath": "ex:S sh:targetClass ex:A ; sh:path [ sh:inversePath ex:p , ex:q ] ; sh:minCount 1 .",
 }
 
@@ -282,3 +290,64 @@ def test_a_draft_whose_catalogue_entry_is_wrong_is_put_aside() -> None:
     unsourced = GraphDraft(draft.iri, draft.kind, draft.triples, described=draft.described)
     with OxigraphStore.open(None, validator=shacl.graph_validator()) as store:
         assert store.publish([unsourced]).quarantined == (draft.iri.value,)
+
+
+UNION = [ox.NamedNode(EX + "g"), ox.NamedNode(EX + "h")]
+
+
+def test_in_a_union_a_value_in_another_graph_counts_and_one_in_two_graphs_counts_once(shapes) -> None:
+    store = store_of(
+        'ex:g { ex:a a ex:A ; rdfs:label "A" . ex:b a ex:A . } ex:h { ex:b rdfs:label "B" . ex:a rdfs:label "A" . }'
+    )
+    single = shapes("ex:S sh:targetClass ex:A ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ; sh:maxCount 1 ] .")
+    assert found(store, single, graphs=UNION, merged=True) == []
+    assert found(store, single, graphs=UNION) == [("g", "b")]
+
+
+def test_in_a_union_no_other_graph_is_seen_not_even_for_classes(shapes) -> None:
+    store = store_of("ex:g { ex:a ex:p ex:b . } ex:i { ex:b a ex:A . ex:c ex:p ex:d . }")
+    of_class = shapes("ex:S sh:targetSubjectsOf ex:p ; sh:property [ sh:path ex:p ; sh:class ex:A ] .")
+    assert found(store, of_class, graphs=UNION, merged=True) == [("", "a")]
+    assert found(store, of_class, graphs=UNION) == []
+
+
+def test_a_union_of_unsaid_graphs_is_an_error(shapes) -> None:
+    with pytest.raises(ValueError, match=r"graphs=\[\.\.\.\]"):
+        shacl.validate(store_of(""), shapes(NEEDS_A_LABEL), merged=True)
+
+
+def test_a_shape_for_a_kind_of_graph_is_refused_on_a_union(shapes) -> None:
+    of_a_kind = shapes("ex:S kg:targetGraphKind kg:DocumentGraph ; sh:property [ sh:path ex:p ; sh:minCount 1 ] .")
+    with pytest.raises(InvalidRDF, match=r"ex.*S.*targetGraphKind"):
+        shacl.validate(store_of(CATALOGUE), of_a_kind, graphs=UNION, merged=True)
+
+
+PLAIN_SELECT = """
+ex:S a sh:NodeShape ; sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:sparql [
+  sh:message "too large" ; sh:select "SELECT $this ?value WHERE { $this $PATH ?value FILTER(?value > 1) }" ] ] .
+"""
+
+
+def test_a_select_without_graph_runs_on_a_union_and_is_refused_on_single_graphs(shapes) -> None:
+    store = store_of("ex:g { ex:a a ex:A . ex:b ex:p 2 . } ex:h { ex:a ex:p 1 , 2 . }")
+    assert found(store, shapes(PLAIN_SELECT), graphs=UNION, merged=True) == [("", "a")]
+    with pytest.raises(InvalidRDF, match=r"no \?graph"):
+        shacl.validate(store, shapes(PLAIN_SELECT))
+
+
+def test_an_inner_shape_is_decided_in_the_graph_of_its_focus_node(shapes) -> None:
+    store = store_of(
+        "ex:g { ex:a a ex:A ; ex:p ex:b . } ex:h { ex:b ex:q 1 . ex:c a ex:A ; ex:p ex:d . ex:d ex:q 1 . }"
+    )
+    inner = shapes(
+        "ex:S sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:node [ sh:property [ sh:path ex:q ; sh:minCount 1 ] ] ] ."
+    )
+    assert found(store, inner) == [("g", "a")]
+    assert found(store, inner, graphs=UNION, merged=True) == []
+
+
+def test_severity_within_an_inner_shape_does_not_matter(shapes) -> None:
+    store = store_of("ex:g { ex:a a ex:A . }")
+    inner = "sh:node [ sh:property [ sh:path ex:q ; sh:minCount 1 ; sh:severity sh:Info ] ]"
+    violation = one(store, shapes(f"ex:S sh:targetClass ex:A ; {inner} ."))
+    assert (violation.component, violation.severity, violation.value) == ("node", "Violation", EX + "a")

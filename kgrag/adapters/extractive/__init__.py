@@ -2,27 +2,36 @@
 
 It reads a prompt's variables, not its text, and gives the same JSON as a language model would: for
 ``answering/answer`` the sentences and facts of the evidence that cover the question, for ``og_rag/map`` what stands in
-the text beside words of the ontology. Any other task it refuses, so that the caller can say *unknown*.
+the text beside words of the ontology, for ``sire_rag/*`` sentences with their subject, names, and the sentences in the
+middle of a cluster. Any other task it refuses, so that the caller can say *unknown*.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kgrag.adapters.extractive.answers import reply as answer_from
 from kgrag.adapters.extractive.mapping import reply as map_onto
+from kgrag.adapters.extractive.propositions import facts, rewrite
+from kgrag.adapters.extractive.summaries import reply as summarise
 from kgrag.errors import UnsupportedTask
 from kgrag.model import Completion, Prompt, Usage
 
 __all__ = ["ExtractiveModel"]
 
-_TASKS = {"answering/answer": answer_from, "og_rag/map": map_onto}
+_TASKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "answering/answer": answer_from,
+    "og_rag/map": map_onto,
+    "sire_rag/facts": facts,
+    "sire_rag/rewrite": rewrite,
+    "sire_rag/summary": summarise,
+}
 
 
 class ExtractiveModel:
-    """A ``LanguageModel`` that fulfils two named prompts by deterministic means.
+    """A ``LanguageModel`` that fulfils a few named prompts by deterministic means.
 
     >>> prompt = Prompt("answering/answer", "", {"question": "Who sows?", "evidence": []})
     >>> ExtractiveModel().complete([prompt])[0].data
@@ -46,6 +55,9 @@ class ExtractiveModel:
         """Yield (index, completion) in order. Raises what ``complete`` raises."""
         for index, prompt in enumerate(prompts):
             data = _reply(prompt)
+            if isinstance(data, str):
+                yield index, Completion(text=data, model=self.identity, usage=Usage(completions=1))
+                continue
             text = json.dumps(data, ensure_ascii=False)
             yield index, Completion(text=text, data=data, model=self.identity, usage=Usage(completions=1))
 

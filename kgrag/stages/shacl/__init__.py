@@ -1,18 +1,36 @@
 """SHACL on named graphs: shapes become stored queries, one for each shape, path and component.
 
 ``load_shapes`` reads shapes, ``validate`` runs them on a store, ``graph_validator`` is what ``publish`` asks. Focus
-node and values are always taken from one and the same named graph; only class membership (``sh:class``, and subclasses
-of a target class) is looked up in all graphs, since an ontology stands in a graph of its own.
+node and values are taken from one and the same named graph, and only class membership (``sh:class``, and subclasses of
+a target class) is looked up in all graphs, since an ontology stands in a graph of its own; or, with ``merged=True``,
+everything is taken from the union of the chosen graphs, as SHACL's one data graph.
 
-Covered: all of SHACL Core but logic (``sh:and or not xone``), nested shapes (``sh:node``, ``sh:qualifiedValueShape``)
-and paths longer than a property or its inverse; ``sh:sparql`` with a SELECT that gives ``$this`` and ``?graph``.
-Anything else in a shapes file is an error when it is loaded, so that nothing is silently ignored.
+Covered: all of SHACL Core, and ``sh:sparql`` where its SELECT may run once for all focus nodes. Shapes within shapes
+are run for all values at once; which nodes depart from them is what ``sh:not``, ``sh:or`` and the like are decided by.
+Beyond the engine are custom components, SHACL Advanced Features, and other SELECTs: ``load_shapes`` refuses them by
+name, or with ``elsewhere=True`` names them for another engine. Recursive shapes are always refused.
 
 Extension: ``kg:targetGraphKind kg:DocumentGraph`` confines a shape to graphs that the catalogue lists as of this kind;
 without another target, every subject in such a graph is a focus node.
+
+Departures: the store keeps ``"5"^^xsd:byte`` as an xsd:integer, so derived integers are known by their range. A target
+node that no triple mentions has no values by a path that may take zero steps. Instances of a class without a name are
+no instances of the classes above it.
 """
 
+from kgrag.stages.shacl.compiled import Branch, Constraint, Shapes, Target
 from kgrag.stages.shacl.engine import graph_shapes, graph_validator, validate
-from kgrag.stages.shacl.shapes import Constraint, Shapes, Target, load_shapes
+from kgrag.stages.shacl.graph import path_text
+from kgrag.stages.shacl.shapes import load_shapes
 
-__all__ = ["Constraint", "Shapes", "Target", "graph_shapes", "graph_validator", "load_shapes", "validate"]
+__all__ = [
+    "Branch",
+    "Constraint",
+    "Shapes",
+    "Target",
+    "graph_shapes",
+    "graph_validator",
+    "load_shapes",
+    "path_text",
+    "validate",
+]

@@ -5,22 +5,21 @@ Source: SHACL (W3C Recommendation 20 July 2017), sections 2 to 5.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 
-from kgrag import queries
-from kgrag.errors import InvalidRDF
 from kgrag.model import Term, plain
-from kgrag.vocab import KG, OWL, RDF, RDFS, XSD
+from kgrag.stages.shacl.compiled import Branch, Constraint, Shapes, Target
+from kgrag.stages.shacl.components import COMPONENTS, typed, values
+from kgrag.stages.shacl.graph import SH, Beyond, Node, ShapesGraph, parse
+from kgrag.stages.shacl.selects import select_text
+from kgrag.vocab import KG, OWL, RDF, RDFS
 
-__all__ = ["Constraint", "Shapes", "Target", "load_shapes"]
-
-SH = "http://www.w3.org/ns/shacl#"
+__all__ = ["load_shapes"]
 
 _TARGETS = {
     "classes": SH + "targetClass",
@@ -31,284 +30,208 @@ _TARGETS = {
 }
 
 
-def _words(prefix: str, names: str) -> frozenset[str]:
-    return frozenset(prefix + name for name in names.split())
+def _words(names: str) -> frozenset[str]:
+    return frozenset(SH + name for name in names.split())
 
 
-_COMPONENTS = sorted(
-    _words(
-        "",
-        "class closed datatype disjoint equals hasValue in languageIn lessThan lessThanOrEquals maxCount maxExclusive "
-        "maxInclusive maxLength minCount minExclusive minInclusive minLength nodeKind pattern uniqueLang",
+_INNER = _words("and node not or property qualifiedValueShape xone")
+_KNOWN = (
+    _INNER
+    | _words(" ".join(COMPONENTS))
+    | _words(
+        "alternativePath deactivated declare defaultValue description flags group ignoredProperties inversePath "
+        "message name namespace oneOrMorePath order path prefix prefixes qualifiedMaxCount qualifiedMinCount "
+        "qualifiedValueShapesDisjoint select severity shapesGraph sparql suggestedShapesGraph targetClass targetNode "
+        "targetObjectsOf targetSubjectsOf zeroOrMorePath zeroOrOnePath"
     )
 )
-_NEED_A_PATH = _words("", "lessThan lessThanOrEquals maxCount minCount uniqueLang")
-_SWITCHES = _words("", "closed uniqueLang")
-_KNOWN = _words(SH, " ".join(_COMPONENTS)) | _words(
-    SH,
-    "deactivated declare defaultValue description flags group ignoredProperties inversePath message name namespace "
-    "order path prefix prefixes property select severity sparql targetClass targetNode targetObjectsOf "
-    "targetSubjectsOf",
+# SHACL-SPARQL components, SHACL Advanced Features and SHACL JavaScript; nothing of a report.
+_FOREIGN = _words(
+    "annotationProperty annotationValue annotationVarName ask condition construct entailment expression filterShape "
+    "intersection js jsFunctionName jsLibrary jsLibraryURL labelTemplate limit minus nodes nodeValidator object offset "
+    "optional orderBy parameter predicate propertyValidator resultAnnotation returnType rule subject target this union "
+    "update validator values"
 )
-# Datatypes that SPARQL can cast a string to, which tells an ill-formed literal from a well-formed one.
-_CASTABLE = _words(
-    XSD.prefix, "boolean date dateTime dayTimeDuration decimal double duration float integer time yearMonthDuration"
-)
-# What the store keeps as xsd:integer, with the least and the largest value.
-_INTEGERS: dict[str, tuple[int | None, int | None]] = {
-    **{name: (-(2**bits), 2**bits - 1) for name, bits in (("byte", 7), ("short", 15), ("int", 31), ("long", 63))},
-    **{f"unsigned{name}": (0, 2**bits - 1) for name, bits in (("Byte", 8), ("Short", 16), ("Int", 32), ("Long", 64))},
-    "nonNegativeInteger": (0, None),
-    "positiveInteger": (1, None),
-    "nonPositiveInteger": (None, 0),
-    "negativeInteger": (None, -1),
-}
-
-_Node = ox.NamedNode | ox.BlankNode
-_Index = dict[Term, dict[str, list[Term]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where a shape looks for focus nodes; the parameters of ``queries/shacl/focus.part``."""
-
-    classes: tuple[ox.NamedNode, ...] = ()
-    subjects_of: tuple[ox.NamedNode, ...] = ()
-    objects_of: tuple[ox.NamedNode, ...] = ()
-    nodes: tuple[ox.NamedNode | ox.Literal, ...] = ()
-    kinds: tuple[ox.NamedNode, ...] = ()
-
-    def __bool__(self) -> bool:
-        """Say whether there is any target."""
-        return any((self.classes, self.subjects_of, self.objects_of, self.nodes, self.kinds))
-
-
-@dataclass(frozen=True, slots=True)
-class Constraint:
-    """One component of one shape on one path.
-
-    ``component`` is the local name in SHACL's vocabulary; its stored query is ``query``, bound with ``values``.
-    For ``sparql`` there is no stored query: ``select`` is the text from the shapes file.
-    """
-
-    shape: str
-    component: str
-    target: Target
-    path: tuple[ox.NamedNode, ...] = ()
-    inverse: tuple[ox.NamedNode, ...] = ()
-    values: Mapping[str, Any] = field(default_factory=dict)
-    severity: str = "Violation"
-    message: str = ""
-    select: str = ""
-
-    @property
-    def query(self) -> str:
-        """Name of the stored query of the component."""
-        return "shacl/" + re.sub(r"(?=[A-Z])", "_", self.component).lower()
-
-
-@dataclass(frozen=True, slots=True)
-class Shapes:
-    """Shapes, compiled."""
-
-    constraints: tuple[Constraint, ...]
-
-    def __len__(self) -> int:
-        """Count the constraints."""
-        return len(self.constraints)
-
-
-def load_shapes(paths: Iterable[Path]) -> Shapes:
+def load_shapes(paths: Iterable[Path], *, elsewhere: bool = False) -> Shapes:
     """Read and compile the shapes of RDF files; a shape may refer to one in another file.
 
+    Args:
+        paths: the files.
+        elsewhere: let a shape that holds something beyond this engine pass, and name it in ``Shapes.elsewhere``.
+
     Raises:
-        InvalidRDF: a file does not parse, or a shape holds something that this engine does not cover or that is no
-            SHACL. The message names the shape and the property.
+        InvalidRDF: a file does not parse, or a shape holds something that is no SHACL, that refers back to the shape,
+            or (without ``elsewhere``) that this engine does not cover. The message names the shape and the property.
     """
-    index: _Index = {}
-    for path in paths:
-        for triple in _parse(path):
-            index.setdefault(triple.subject, {}).setdefault(triple.predicate.value, []).append(triple.object)
-    return Shapes(tuple(_Reader(index).constraints()))
-
-
-def _parse(path: Path) -> list[ox.Quad]:
-    try:
-        return list(ox.parse(path=path, base_iri=path.absolute().as_uri(), rename_blank_nodes=True))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise InvalidRDF(f"{path}: cannot be read as shapes: {error}. Mend the file.") from error
+    return _Reader([triple for path in paths for triple in parse(path)]).shapes(elsewhere=elsewhere)
 
 
 class _Reader:
     """Walks the graph of shapes."""
 
-    def __init__(self, index: _Index) -> None:
-        self._index = index
+    def __init__(self, triples: list[ox.Quad]) -> None:
+        self._triples = triples
+        self._graph = ShapesGraph(triples)
+        self._custom = self._parameters()
 
-    def constraints(self) -> Iterator[Constraint]:
-        """Yield the constraints of every shape, those of a shape together, in the order of the shapes' names."""
+    def _parameters(self) -> frozenset[str]:
+        """Give the properties that are parameters of components declared in the shapes."""
+        held = self._graph.index.values()
+        parameters = [parameter for found in held for parameter in found.get(SH + "parameter", [])]
+        return frozenset(plain(path) for node in parameters for path in self._graph.objects(node, SH + "path"))
+
+    def shapes(self, *, elsewhere: bool) -> Shapes:
+        """Compile every shape with a target; constraints of a shape together, in the order of the shapes' names."""
         self._refuse_unknown()
-        for node in sorted(self._index, key=str):
-            if isinstance(node, ox.NamedNode | ox.BlankNode) and (target := self._target(node)):
-                yield from self._shape(node, plain(node), target)
+        constraints: list[Constraint] = []
+        left: dict[Node, str] = {}
+        for node in sorted(self._graph.index, key=str):
+            if not isinstance(node, ox.NamedNode | ox.BlankNode) or self._is_parameter_of_component(node):
+                continue
+            try:
+                if target := self._target(node):
+                    constraints += list(self._shape(node, plain(node), Constraint("", "", target), (node,)))
+            except Beyond as error:
+                if not elsewhere:
+                    raise
+                left[node] = str(error)
+        names = {plain(node): reason for node, reason in left.items()}
+        return Shapes(tuple(constraints), names, tuple(self._rest(left)) if left else ())
+
+    def _is_parameter_of_component(self, node: Node) -> bool:
+        return bool(self._graph.objects(node, SH + "parameter"))
+
+    def _rest(self, left: Iterable[Node]) -> Iterator[ox.Triple]:
+        """Yield the triples of the shapes without the targets of those that the engine runs."""
+        kept = set(left)
+        classes = {OWL.Class, ox.NamedNode(RDFS.prefix + "Class")}
+        for quad in self._triples:
+            implicit = quad.predicate == RDF.type and quad.object in classes
+            if quad.subject in kept or not (implicit or quad.predicate.value in _TARGETS.values()):
+                yield quad.triple
 
     def _refuse_unknown(self) -> None:
-        for node, properties in self._index.items():
-            for name in sorted(properties):
-                if name.startswith(SH) and name not in _KNOWN:
-                    raise self._error(node, name, "is not covered by this engine. Rewrite the shape without it")
+        """Refuse a misspelt term, wherever a node says by another term or its type that it is about SHACL."""
+        for node, held in self._graph.index.items():
+            typed_so = any(plain(each).startswith(SH) for each in held.get(RDF.type.value, ()))
+            for name in held:
+                about = typed_so or not held.keys().isdisjoint(_KNOWN)
+                if about and name.startswith(SH) and name not in _KNOWN | _FOREIGN:
+                    raise self._graph.error(node, name, "is not covered by this engine, or no SHACL")
 
-    def _error(self, node: Term, name: str, problem: str) -> InvalidRDF:
-        return InvalidRDF(f"shape {self._name(node)}: {name.replace(SH, 'sh:')} {problem}.")
+    def _refuse_foreign(self, node: Node) -> None:
+        for name in self._graph.index.get(node, {}):
+            if name in _FOREIGN or name in self._custom:
+                raise self._graph.beyond(node, name, "is not covered by this engine")
 
-    def _name(self, node: Term) -> str:
-        """Name a node for a message: by its IRI, or by the shape with a name that it belongs to."""
-        seen = {node}
-        while isinstance(node, ox.BlankNode):
-            owners = (owner for owner, held in self._index.items() if any(node in terms for terms in held.values()))
-            owner = next((owner for owner in owners if owner not in seen), None)
-            if owner is None:
-                return "without a name"
-            seen.add(node := owner)
-        return plain(node)
-
-    def _objects(self, node: Term, name: str) -> list[Term]:
-        return self._index.get(node, {}).get(name, [])
-
-    def _single(self, node: Term, name: str) -> Term | None:
-        found = self._objects(node, name)
-        if len(found) > 1:
-            raise self._error(node, name, f"has {len(found)} values, and one is allowed")
-        return found[0] if found else None
-
-    def _true(self, node: Term, name: str) -> bool:
-        found = self._single(node, name)
-        if found is not None and plain(found) not in ("true", "false"):
-            raise self._error(node, name, f"has {found}. Use true or false")
-        return plain(found) == "true"
-
-    def _list(self, node: Term, name: str) -> list[Term]:
-        """Give the members of the RDF list that is the value of a property; [] when there is none."""
-        rest, items, seen = self._single(node, name), [], set()
-        while rest is not None and plain(rest) != RDF.prefix + "nil":
-            first = self._objects(rest, RDF.prefix + "first")
-            if rest in seen or len(first) != 1:
-                raise self._error(node, name, "has no well-formed RDF list. Write ( ... )")
-            seen.add(rest)
-            items += first
-            rest = self._single(rest, RDF.prefix + "rest") or rest
-        return items
-
-    def _target(self, node: _Node) -> Target:
+    def _target(self, node: Node) -> Target:
+        graph = self._graph
         found: dict[str, Any] = {}
         for part, name in _TARGETS.items():
             wanted = "term" if part == "nodes" else "IRI"
-            found[part] = tuple(self._typed(node, name, term, wanted) for term in self._objects(node, name))
-        types = self._objects(node, RDF.type.value)
-        implicit = isinstance(node, ox.NamedNode) and any(
-            t in types for t in (OWL.Class, ox.NamedNode(RDFS.prefix + "Class"))
-        )
-        if implicit and ox.NamedNode(SH + "NodeShape") in types:
+            found[part] = tuple(typed(graph, node, name, term, wanted) for term in graph.objects(node, name))
+        types = graph.objects(node, RDF.type.value)
+        implicit = any(t in types for t in (OWL.Class, ox.NamedNode(RDFS.prefix + "Class")))
+        if implicit and isinstance(node, ox.NamedNode) and self._is_shape(types):
             found["classes"] += (node,)
+        if graph.objects(node, SH + "target"):
+            raise graph.beyond(node, SH + "target", "is not covered by this engine")
         return Target(**found)
 
-    def _shape(self, node: _Node, name: str, target: Target) -> Iterator[Constraint]:
-        """Yield the constraints of a node shape or a property shape with this target."""
-        if self._true(node, SH + "deactivated"):
+    def _is_shape(self, types: list[Term]) -> bool:
+        return any(ox.NamedNode(SH + name) in types for name in ("NodeShape", "PropertyShape"))
+
+    def _shape(self, node: Node, name: str, outer: Constraint, chain: tuple[Term, ...]) -> Iterator[Constraint]:
+        """Yield the constraints of a node shape or a property shape, whose target and focus are those of ``outer``.
+
+        ``outer.component`` is the component that the shape stands in; "" where violations are reported.
+        """
+        self._refuse_foreign(node)
+        if self._graph.true(node, SH + "deactivated"):
             return
-        path, inverse = self._path(node)
-        severity = plain(self._single(node, SH + "severity")).removeprefix(SH) or "Violation"
-        base = Constraint(name, "", target, path, inverse, severity=severity, message=self._message(node))
-        for component in _COMPONENTS:
-            for values in self._values(node, component):
-                yield replace(base, component=component, values=values)
-        for query in self._objects(node, SH + "sparql"):
-            if not self._true(query, SH + "deactivated"):
+        severity = plain(self._graph.single(node, SH + "severity")).removeprefix(SH) or "Violation"
+        path, message = self._graph.path(node), self._message(node)
+        base = replace(outer, shape=name, path=path, severity=severity, message=message)
+        for component in COMPONENTS:
+            for found in values(self._graph, node, component):
+                yield replace(base, component=component, values=found)
+        yield from self._selects(node, base)
+        inner = replace(base, path=(), steps=(*base.steps, base.path) if base.path else base.steps)
+        yield from self._nested(node, base, inner, chain)
+        for child in self._graph.objects(node, SH + "property"):
+            if isinstance(child, ox.Literal | ox.Triple) or not self._graph.objects(child, SH + "path"):
+                raise self._graph.error(node, SH + "property", f"points to {child}, which has no sh:path")
+            branch = self._inner(child, SH + "property", inner, chain)
+            if base.path and outer.component:
+                yield replace(base, component="property", branches=(branch,))
+            else:
+                yield from branch
+
+    def _inner(self, child: Term, name: str, inner: Constraint, chain: tuple[Term, ...]) -> Branch:
+        """Give the constraints of a shape that a shape refers to by the property ``name``."""
+        if child in chain:
+            raise self._graph.error(child, name, "leads back to the shape. SHACL leaves recursive shapes undefined")
+        if not isinstance(child, ox.NamedNode | ox.BlankNode):
+            raise self._graph.error(chain[-1], name, f"has {child}, and a shape was expected")
+        if child not in self._graph.index:
+            raise self._graph.error(chain[-1], name, f"points to {child}, of which the shapes say nothing")
+        shape = plain(child) if isinstance(child, ox.NamedNode) else inner.shape
+        return tuple(self._shape(child, shape, inner, (*chain, child)))
+
+    def _nested(self, node: Node, base: Constraint, inner: Constraint, chain: tuple[Term, ...]) -> Iterator[Constraint]:
+        """Yield the constraints whose values are shapes."""
+        for component in ("node", "not"):
+            for child in self._graph.objects(node, SH + component):
+                if component == "node" and self._graph.objects(child, SH + "path"):
+                    raise self._graph.error(node, SH + "node", "has a shape with a sh:path. Use sh:property for it")
+                branch = self._inner(child, SH + component, replace(inner, component=component), chain)
+                yield replace(base, component=component, branches=(branch,))
+        for component in ("and", "or", "xone"):
+            for head in self._graph.objects(node, SH + component):
+                members = self._graph.members(head, node, SH + component)
+                inside = replace(inner, component=component)
+                branches = tuple(self._inner(child, SH + component, inside, chain) for child in members)
+                yield replace(base, component=component, branches=branches)
+        yield from self._qualified(node, base, inner, chain)
+
+    def _qualified(
+        self, node: Node, base: Constraint, inner: Constraint, chain: tuple[Term, ...]
+    ) -> Iterator[Constraint]:
+        name = SH + "qualifiedValueShape"
+        counts = [c for c in ("qualifiedMaxCount", "qualifiedMinCount") if self._graph.objects(node, SH + c)]
+        if not self._graph.objects(node, name) or not counts:
+            return
+        if not base.path:
+            raise self._graph.error(node, name, "needs a sh:path beside it")
+        for wanted in self._graph.objects(node, name):
+            shapes = [wanted, *self._siblings(node, wanted)]
+            inside = replace(inner, component="qualifiedValueShape")
+            branches = tuple(self._inner(child, name, inside, chain) for child in shapes)
+            for count in counts:
+                self._graph.single(node, SH + count)
+                number = typed(self._graph, node, SH + count, self._graph.objects(node, SH + count)[0], "integer")
+                yield replace(base, component=count, values={"wanted": number}, branches=branches)
+
+    def _siblings(self, node: Node, wanted: Term) -> list[Term]:
+        """Give the other shapes that the values must not conform to, where qualified shapes are disjoint."""
+        if not self._graph.true(node, SH + "qualifiedValueShapesDisjoint"):
+            return []
+        families = [held.get(SH + "property", []) for held in self._graph.index.values()]
+        near = [child for family in families if node in family for child in family]
+        found = {shape for child in near for shape in self._graph.objects(child, SH + "qualifiedValueShape")}
+        return sorted(found - {wanted}, key=str)
+
+    def _selects(self, node: Node, base: Constraint) -> Iterator[Constraint]:
+        for query in self._graph.objects(node, SH + "sparql"):
+            if not self._graph.true(query, SH + "deactivated"):
                 message = self._message(query) or base.message
-                yield replace(base, component="sparql", select=self._select(query), message=message)
-        yield from self._properties(node, name, target)
-
-    def _properties(self, node: _Node, name: str, target: Target) -> Iterator[Constraint]:
-        for child in self._objects(node, SH + "property"):
-            if self._objects(node, SH + "path"):
-                raise self._error(node, SH + "property", "stands in a property shape, which this engine does not cover")
-            if isinstance(child, ox.Literal | ox.Triple) or not self._objects(child, SH + "path"):
-                raise self._error(node, SH + "property", f"points to {child}, which has no sh:path")
-            yield from self._shape(child, plain(child) if isinstance(child, ox.NamedNode) else name, target)
-
-    def _path(self, node: _Node) -> tuple[tuple[ox.NamedNode, ...], tuple[ox.NamedNode, ...]]:
-        """Give (path, inverse path) of a shape; both are empty for a node shape."""
-        path = self._single(node, SH + "path")
-        if path is None:
-            return (), ()
-        if isinstance(path, ox.NamedNode):
-            return (path,), ()
-        inverse = self._single(path, SH + "inversePath")
-        if not isinstance(inverse, ox.NamedNode) or len(self._index[path]) != 1:
-            raise self._error(node, SH + "path", "is neither a property nor [ sh:inversePath <property> ]")
-        return (), (inverse,)
+                select = select_text(self._graph, query, base.path)
+                yield replace(base, component="sparql", select=select, message=message)
 
     def _message(self, node: Term) -> str:
         """Give the message of a shape: the English one, else the first."""
-        found = [term for term in self._objects(node, SH + "message") if isinstance(term, ox.Literal)]
+        found = [term for term in self._graph.objects(node, SH + "message") if isinstance(term, ox.Literal)]
         found.sort(key=lambda term: ((term.language or "en") != "en", term.value))
         return found[0].value if found else ""
-
-    def _select(self, node: Term) -> str:
-        """Give the text of a SPARQL constraint with its prefixes."""
-        select = self._single(node, SH + "select")
-        text = plain(select)
-        if "?graph" not in text or "$PATH" in text or not re.search(r"[$?]this\b", text):
-            raise self._error(node, SH + "select", "must give $this and ?graph, and cannot use $PATH")
-        lines = []
-        for ontology in self._objects(node, SH + "prefixes"):
-            for prefix in self._objects(ontology, SH + "declare"):
-                name, namespace = (plain(self._single(prefix, SH + part)) for part in ("prefix", "namespace"))
-                lines.append(f"PREFIX {name}: {ox.NamedNode(namespace)}\n")
-        return "".join(lines) + text
-
-    def _values(self, node: _Node, component: str) -> Iterator[dict[str, Any]]:
-        """Yield what the component's query is bound with, once for each value of the component."""
-        name = SH + component
-        if component in _NEED_A_PATH and self._objects(node, name) and not self._objects(node, SH + "path"):
-            raise self._error(node, name, "needs a sh:path beside it")
-        if component in _SWITCHES:
-            if self._true(node, name):
-                yield {"wanted": self._allowed(node)} if component == "closed" else {}
-            return
-        declared = queries.describe(Constraint("", component, Target()).query).parameters["wanted"]
-        if declared.endswith(" list") and component != "class":
-            if self._objects(node, name):
-                kind = declared.removesuffix(" list")
-                yield {"wanted": [self._typed(node, name, term, kind) for term in self._list(node, name)]}
-            return
-        for term in self._objects(node, name):
-            wanted = self._typed(node, name, term, declared.removesuffix(" list"))
-            yield {"wanted": wanted} | self._more(node, term, component)
-
-    def _more(self, node: _Node, term: Term, component: str) -> dict[str, Any]:
-        """Give the further parameters of some components' queries."""
-        if component == "pattern":
-            return {"flags": ox.Literal(plain(self._single(node, SH + "flags")))}
-        if component == "datatype":
-            least, most = _INTEGERS.get(plain(term).removeprefix(XSD.prefix), (None, None))
-            stored = XSD.integer if (least, most) != (None, None) else term
-            bounds = {"least": [] if least is None else [least], "most": [] if most is None else [most]}
-            return {"stored": stored, "cast": [stored] if plain(stored) in _CASTABLE else []} | bounds
-        return {}
-
-    def _allowed(self, node: _Node) -> list[Any]:
-        """Give the properties that a closed shape allows."""
-        ignored = self._list(node, SH + "ignoredProperties")
-        paths = [path for child in self._objects(node, SH + "property") for path in self._objects(child, SH + "path")]
-        allowed = [term for term in (*paths, *ignored) if isinstance(term, ox.NamedNode)]
-        return sorted(set(allowed), key=str)
-
-    def _typed(self, node: _Node, name: str, term: Term, wanted: str) -> Any:
-        """Turn a term into the type that a query's parameter declares."""
-        if wanted == "integer" and isinstance(term, ox.Literal) and re.fullmatch(r"\+?\d{1,18}", term.value):
-            return int(term.value)
-        kinds = {"IRI": (ox.NamedNode,), "literal": (ox.Literal,), "term": (ox.NamedNode, ox.Literal), "integer": ()}
-        if not isinstance(term, kinds[wanted]):
-            raise self._error(node, name, f"has the value {term}, and one {wanted} was expected")
-        return term

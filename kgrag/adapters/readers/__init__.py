@@ -1,0 +1,30 @@
+"""Readers: processes that answer queries from outside over snapshots of the store, and can be killed.
+
+The engine cannot be told to stop, its parser can end the process, and a result belongs to one thread; so whatever comes
+from outside runs in a process of its own.
+
+=============  ========================================================================================
+module         what it does
+=============  ========================================================================================
+``program``    what runs in a reader process
+``pool``       ``ReaderPool``: starts, lends and kills reader processes; ``Run``: one request under way
+``snapshots``  ``Snapshots``: copies of the store by hard links, renewed after a write, counted by use
+=============  ========================================================================================
+"""
+
+from __future__ import annotations
+
+from kgrag.adapters.readers.pool import Frame, Limits, Overloaded, ReaderPool, Request, Run, TookTooLong
+from kgrag.adapters.readers.snapshots import Snapshot, Snapshots
+
+__all__ = [
+    "Frame",
+    "Limits",
+    "Overloaded",
+    "ReaderPool",
+    "Request",
+    "Run",
+    "Snapshot",
+    "Snapshots",
+    "TookTooLong",
+]

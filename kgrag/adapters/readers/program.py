@@ -1,0 +1,203 @@
+"""What runs in a reader process: a program of its own, started by path, that imports nothing of kgrag.
+
+Its argument is one JSON object of limits: ``memory`` and ``stack`` in bytes. Standard input carries requests: the
+length of a JSON header (4 bytes), the length of a body (8 bytes), header, body. Standard output carries frames: a
+letter, the length of what follows (4 bytes), and that.
+
+======  ===========================================================================
+letter  what follows
+======  ===========================================================================
+``H``   JSON: the media type of the result; once, before the first ``D``
+``D``   bytes of the result, 64 KiB or less
+``E``   JSON: ``kind`` (syntax, refused, unacceptable, too large, failed) and ``message``
+``Z``   nothing: the request is done
+======  ===========================================================================
+
+The first thread only reads, and ends the process when its input ends, in mid query too. The second, with a large stack,
+does the work: a result of the engine belongs to one thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import queue
+import struct
+import sys
+import threading
+from contextlib import suppress
+from typing import IO, Any, cast
+
+import pyoxigraph as ox
+
+__all__ = ["main"]
+
+_BLOCK = 1 << 16
+_NEW_NETWORK = 0x50000000
+"""CLONE_NEWUSER | CLONE_NEWNET: this process sees a network without any interface."""
+
+
+class _TooLarge(Exception):
+    """The result has more bytes than are allowed."""
+
+
+class _Unacceptable(Exception):
+    """No format that the client accepts fits this form of query."""
+
+
+class _Output:
+    """A file that the engine writes to: bytes become frames."""
+
+    def __init__(self, media: str, room: int) -> None:
+        self._media = media
+        self._room = room
+        self._kept = bytearray()
+        self._too_large = False
+
+    def write(self, data: bytes) -> int:
+        self._room -= len(data)
+        if self._room < 0:
+            raise _TooLarge
+        self._kept += data
+        while len(self._kept) >= _BLOCK:
+            self._send(bytes(self._kept[:_BLOCK]))
+            del self._kept[:_BLOCK]
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: blocks go when they are full."""
+
+    def end(self) -> None:
+        self._send(bytes(self._kept))
+        self._kept.clear()
+
+    def _send(self, block: bytes) -> None:
+        if self._media:
+            _frame(b"H", json.dumps({"media": self._media}).encode())
+            self._media = ""
+        _frame(b"D", block)
+
+
+def main() -> None:
+    """Read requests until the input ends."""
+    limits = json.loads(sys.argv[1])
+    _confine(limits["memory"])
+    inbox: queue.SimpleQueue[tuple[dict[str, Any], bytes]] = queue.SimpleQueue()
+    threading.stack_size(limits["stack"])
+    threading.Thread(target=_work, args=(inbox,), daemon=True).start()
+    source = sys.stdin.buffer
+    while len(lengths := source.read(12)) == 12:
+        header, body = struct.unpack(">IQ", lengths)
+        inbox.put((json.loads(source.read(header)), source.read(body)))
+    os._exit(0)
+
+
+def _confine(memory: int) -> None:
+    """Take network, memory and core dumps away, as far as the system can."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).unshare(_NEW_NETWORK)
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _work(inbox: queue.SimpleQueue[tuple[dict[str, Any], bytes]]) -> None:
+    desk = _Desk()
+    while True:
+        header, body = inbox.get()
+        try:
+            getattr(desk, header["task"])(header, body)
+        except SyntaxError as error:
+            _fail("syntax", error)
+        except _TooLarge:
+            _fail("too large", f"the result is larger than {header['room']:,} bytes")
+        except _Unacceptable as error:
+            _fail("unacceptable", error)
+        except (ValueError, RuntimeError) as error:
+            _fail("refused", error)
+        except Exception as error:  # whatever it is, the server must hear of it
+            _fail("failed", error)
+        _frame(b"Z", b"")
+
+
+def _fail(kind: str, problem: object) -> None:
+    told = str(problem.args[0]) if isinstance(problem, Exception) and problem.args else str(problem)
+    place = [getattr(problem, "lineno", None) or 0, getattr(problem, "offset", None) or 0]
+    _frame(b"E", json.dumps({"kind": kind, "message": told, "place": place}).encode())
+
+
+def _frame(letter: bytes, payload: bytes) -> None:
+    data = letter + struct.pack(">I", len(payload)) + payload
+    while data:
+        data = data[os.write(1, data) :]
+
+
+class _Desk:
+    """Does one task after the other, and keeps the last snapshot open."""
+
+    def __init__(self) -> None:
+        self._folder = ""
+        self._store: ox.Store | None = None
+
+    def _open(self, folder: str) -> ox.Store:
+        if self._store is None or folder != self._folder:
+            self._store = None
+            self._store = ox.Store.read_only(folder)
+            self._folder = folder
+        return self._store
+
+    def query(self, header: dict[str, Any], body: bytes) -> None:
+        """Run a query and write its result in the format that fits."""
+        dataset = header["dataset"]
+        results = self._open(header["folder"]).query(
+            body.decode(),
+            base_iri=header["base"] or None,
+            prefixes=header["prefixes"],
+            use_default_graph_as_union=header["union"],
+            default_graph=_graphs(dataset, "default"),
+            named_graphs=_graphs(dataset, "named"),
+        )
+        of_triples = isinstance(results, ox.QueryTriples)
+        media = header["rdf" if of_triples else "results"]
+        if not media:
+            given = "RDF" if of_triples else "a table or a truth value"
+            raise _Unacceptable(f"the result is {given}, and Accept names no format for that")
+        output = _Output(media, header["room"])
+        target = cast("IO[bytes]", output)
+        if isinstance(results, ox.QueryTriples):
+            results.serialize(target, ox.RdfFormat.from_media_type(media))
+        else:
+            results.serialize(target, ox.QueryResultsFormat.from_media_type(media))
+        output.end()
+
+    def dump(self, header: dict[str, Any], _body: bytes) -> None:
+        """Write one graph."""
+        output = _Output(header["rdf"], header["room"])
+        graph = ox.NamedNode(header["graph"]) if header["graph"] else ox.DefaultGraph()
+        media = ox.RdfFormat.from_media_type(header["rdf"])
+        self._open(header["folder"]).dump(cast("IO[bytes]", output), media, from_graph=graph)
+        output.end()
+
+    def parse(self, header: dict[str, Any], body: bytes) -> None:
+        """Read RDF that somebody sent, and write it as N-Quads with blank nodes of fresh names."""
+        media = ox.RdfFormat.from_media_type(header["media"])
+        quads = ox.parse(body, media, base_iri=header["base"] or None, rename_blank_nodes=True)
+        output = _Output("application/n-quads", header["room"])
+        ox.serialize(quads, cast("IO[bytes]", output), ox.RdfFormat.N_QUADS)
+        output.end()
+
+    def check_update(self, header: dict[str, Any], body: bytes) -> None:
+        """Let an update's text through the parser; what it would do to an empty store is of no interest."""
+        with suppress(ValueError, RuntimeError, OSError):
+            ox.Store().update(body.decode(), base_iri=header["base"] or None, prefixes=header["prefixes"])
+
+
+def _graphs(dataset: dict[str, list[str]] | None, role: str) -> Any:
+    return None if dataset is None else [ox.NamedNode(iri) for iri in dataset[role]]
+
+
+if __name__ == "__main__":
+    main()

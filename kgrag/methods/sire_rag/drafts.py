@@ -1,0 +1,156 @@
+"""The graphs of SiReRAG as drafts: propositions of a chunk, activities, and trees."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyoxigraph as ox
+
+from kgrag.methods.sire_rag.aggregates import Aggregate
+from kgrag.model import GraphDraft
+from kgrag.stages.trees import Summary
+from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, Names, number
+
+__all__ = [
+    "METHOD",
+    "Deed",
+    "Statement",
+    "entity_key",
+    "proposition_draft",
+    "provenance_draft",
+    "relatedness_draft",
+    "similarity_draft",
+]
+
+METHOD = "sire_rag"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A proposition in words, and the names of the entities that it mentions."""
+
+    text: str
+    entities: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """An activity: what was done, what it used, and further statements."""
+
+    iri: ox.NamedNode
+    label: str
+    used: Sequence[ox.NamedNode] = ()
+    said: Sequence[tuple[ox.NamedNode, ox.Literal]] = ()
+
+
+def entity_key(name: str) -> str:
+    """Give a name in normal form: NFKC, case folded, single spaces; letters of every script stay.
+
+    >>> entity_key("  Ｔōkyō   Tower") == entity_key("tōkyō tower")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+
+
+def proposition_draft(
+    chunk: ox.NamedNode, statements: Sequence[Statement], *, activity: ox.NamedNode, origin: str, names: Names
+) -> GraphDraft:
+    """Give the graph of what a chunk states; ``origin`` says by what that was found (``model=…``, ``extraction=…``)."""
+    triples: list[ox.Triple] = []
+    labels: dict[ox.NamedNode, str] = {}
+    for order, statement in enumerate(statements):
+        node = names.proposition(chunk.value, str(order), statement.text)
+        triples.append(ox.Triple(node, RDF.type, KG.Proposition))
+        triples.append(ox.Triple(node, KG.text, ox.Literal(statement.text)))
+        triples.append(ox.Triple(node, KG.order, number(order)))
+        for name in statement.entities:
+            if key := entity_key(name):
+                labels.setdefault(names.entity(key), " ".join(name.split()))
+                triples.append(ox.Triple(node, KG.mentions, names.entity(key)))
+    triples += _entity_triples(labels)
+    return GraphDraft(
+        names.proposition_graph(chunk),
+        KG.PropositionGraph,
+        list(dict.fromkeys(triples)),
+        mode="replace",
+        method=METHOD,
+        sources=[chunk],
+        activity=activity,
+        described=[(KG.parameters, ox.Literal(origin))],
+    )
+
+
+def _entity_triples(labels: Mapping[ox.NamedNode, str]) -> Iterator[ox.Triple]:
+    for entity, label in labels.items():
+        yield ox.Triple(entity, RDF.type, KG.Entity)
+        yield ox.Triple(entity, RDFS.label, ox.Literal(label))
+
+
+def provenance_draft(deeds: Iterable[Deed], names: Names) -> GraphDraft:
+    """Give what joins the provenance graph."""
+    triples = [triple for deed in deeds for triple in _activity_triples(deed)]
+    return GraphDraft(names.provenance, KG.ProvenanceGraph, triples, mode="append")
+
+
+def _activity_triples(deed: Deed) -> Iterator[ox.Triple]:
+    yield ox.Triple(deed.iri, RDF.type, PROV.Activity)
+    yield ox.Triple(deed.iri, RDFS.label, ox.Literal(deed.label))
+    yield ox.Triple(deed.iri, KG.method, ox.Literal(METHOD))
+    for used in deed.used:
+        yield ox.Triple(deed.iri, PROV.used, used)
+    for predicate, value in deed.said:
+        yield ox.Triple(deed.iri, predicate, value)
+
+
+def similarity_draft(chunks: Iterable[str], summaries: Iterable[Summary], *, origin: str, names: Names) -> GraphDraft:
+    """Give the tree whose leaves are chunks."""
+    leaves = (triple for chunk in chunks for triple in _node_triples(ox.NamedNode(chunk), 0))
+    return _tree_draft("similarity", [*leaves, *_summary_triples(summaries)], origin, names)
+
+
+def relatedness_draft(
+    aggregates: Iterable[Aggregate], summaries: Iterable[Summary], *, origin: str, names: Names
+) -> GraphDraft:
+    """Give the tree whose leaves are aggregates."""
+    leaves = (triple for aggregate in aggregates for triple in _aggregate_triples(aggregate))
+    return _tree_draft("relatedness", [*leaves, *_summary_triples(summaries)], origin, names)
+
+
+def _tree_draft(tree: str, triples: Sequence[ox.Triple], origin: str, names: Names) -> GraphDraft:
+    return GraphDraft(
+        names.tree_graph(tree),
+        KG.TreeGraph,
+        triples,
+        mode="replace",
+        method=METHOD,
+        described=[(KG.parameters, ox.Literal(origin))],
+    )
+
+
+def _aggregate_triples(aggregate: Aggregate) -> Iterator[ox.Triple]:
+    node = ox.NamedNode(aggregate.iri)
+    yield from _node_triples(node, 0)
+    yield ox.Triple(node, KG.text, ox.Literal(aggregate.text))
+    for predicate, values in (
+        (KG.about, aggregate.entities),
+        (DCTERMS.hasPart, aggregate.propositions),
+        (PROV.wasDerivedFrom, aggregate.chunks),
+    ):
+        for value in values:
+            yield ox.Triple(node, predicate, ox.NamedNode(value))
+
+
+def _summary_triples(summaries: Iterable[Summary]) -> Iterator[ox.Triple]:
+    for summary in summaries:
+        node = ox.NamedNode(summary.iri)
+        yield from _node_triples(node, summary.level)
+        yield ox.Triple(node, KG.text, ox.Literal(summary.text))
+        for child in summary.children:
+            yield ox.Triple(node, KG.hasChild, ox.NamedNode(child))
+
+
+def _node_triples(node: ox.NamedNode, level: int) -> Iterator[ox.Triple]:
+    yield ox.Triple(node, RDF.type, KG.TreeNode)
+    yield ox.Triple(node, KG.level, number(level))

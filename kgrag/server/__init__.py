@@ -1,0 +1,29 @@
+"""The SPARQL endpoint: SPARQL 1.1 Protocol, Graph Store Protocol, service description, VoID.
+
+One process owns the store and writes; queries run in reader processes that can be killed (``kgrag.adapters.readers``).
+Needs the extra ``server``: ``pip install "kgrag[server]"``.
+
+===============  =====================================================================
+module           what it does
+===============  =====================================================================
+``app``          paths and middleware
+``serving``      opens what is to be served, and listens
+``sparql``       ``/sparql`` and ``/update``
+``graphs``       ``/graphs``
+``description``  the description of the service, and ``/void``
+``operations``   reads a request as the protocol has it
+``streaming``    from a reader process to the client
+``datasets``     a knowledge base, or a plain scratch dataset
+``keys``         who may write
+``media``        content negotiation
+``problems``     from an error to a status and a message
+``site``         what the endpoints share
+===============  =====================================================================
+"""
+
+from __future__ import annotations
+
+from kgrag.server.app import create_app
+from kgrag.server.serving import Address, serve, serve_scratch
+
+__all__ = ["Address", "create_app", "serve", "serve_scratch"]

@@ -1,0 +1,173 @@
+"""Lets a reader work for a request, and streams what it writes.
+
+The first 64 KiB are held back until they are full, so that what goes wrong early is still told by a status. What goes
+wrong later closes the connection without an end: a result that is cut short never looks whole. A client that leaves, or
+takes nothing for half a minute, frees its reader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import suppress
+from typing import Any
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from kgrag.adapters.oxigraph.boundary import engine
+from kgrag.adapters.readers import ReaderPool, Request, Run
+from kgrag.errors import InputError, InvalidSPARQL, KgragError
+from kgrag.server.media import content_type
+from kgrag.server.problems import Problem
+
+__all__ = ["collected", "streamed"]
+
+_HELD_BACK = 1 << 16
+_PATIENCE = 30.0
+_STATUS = {"unacceptable": 406, "too large": 413, "failed": 500}
+
+
+class _Opening:
+    """The beginning of a result."""
+
+    def __init__(self) -> None:
+        self.media = ""
+        self.data = bytearray()
+        self.whole = False
+
+
+async def streamed(request: HttpRequest, pool: ReaderPool, task: Request, headers: dict[str, str]) -> Response:
+    """Answer with what a reader writes.
+
+    Raises:
+        Problem: the reader refuses the task.
+        InvalidSPARQL: the query does not parse, or cannot be evaluated.
+        ServiceUnavailable: no reader was free, or it ended, or took too long.
+    """
+    run = await pool.run(task)
+    try:
+        opening = await _while_there(request, _opened(run, task))
+    except BaseException:
+        run.close()
+        raise
+    if opening.whole:
+        run.close()
+        return Response(bytes(opening.data), headers={**headers, "Content-Type": content_type(opening.media)})
+    return _Streamed(run, opening, headers)
+
+
+async def collected(pool: ReaderPool, task: Request) -> bytes:
+    """Give all that a reader writes; raises what ``streamed`` does."""
+    run = await pool.run(task)
+    try:
+        return b"".join([data async for _, data in _blocks(run, task)])
+    finally:
+        run.close()
+
+
+async def _opened(run: Run, task: Request) -> _Opening:
+    opening = _Opening()
+    blocks = _blocks(run, task)
+    async for media, data in blocks:
+        opening.media = media or opening.media
+        opening.data += data
+        if len(opening.data) >= _HELD_BACK:
+            return opening
+    opening.whole = True
+    return opening
+
+
+async def _blocks(run: Run, task: Request) -> AsyncIterator[tuple[str, bytes]]:
+    """Yield media type or bytes until the reader is done."""
+    problem = None
+    while True:
+        letter, payload = await run.frame()
+        if letter == b"H":
+            yield json.loads(payload)["media"], b""
+        elif letter == b"D":
+            yield "", payload
+        elif letter == b"E":
+            problem = json.loads(payload)
+        elif problem is not None:
+            raise _problem(problem, task)
+        else:
+            return
+
+
+def _problem(problem: dict[str, Any], task: Request) -> Exception:
+    kind, message = problem["kind"], problem["message"]
+    if kind in _STATUS:
+        told = f"{message}." if kind != "failed" else "the reader failed at this. Its store may be damaged."
+        return Problem(_STATUS[kind], told)
+    if task.task == "parse":
+        return InputError(f"the RDF does not parse: {message}. Correct it there.")
+    try:
+        with engine(task.body.decode()):
+            raise SyntaxError(message) if kind == "syntax" else ValueError(message)
+    except InvalidSPARQL as error:
+        return error
+
+
+async def _while_there(request: HttpRequest, work: Coroutine[Any, Any, _Opening]) -> _Opening:
+    """Work as long as the client is there.
+
+    Raises:
+        Problem: 499: it left.
+    """
+    working, leaving = asyncio.create_task(work), asyncio.create_task(_left(request.receive))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise Problem(499, "the client left.")
+        return working.result()
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await leaving
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class _Streamed(Response):
+    """A result on its way."""
+
+    def __init__(self, run: Run, opening: _Opening, headers: dict[str, str]) -> None:
+        super().__init__(headers={**headers, "Content-Type": content_type(opening.media)})
+        del self.headers["content-length"]
+        self._run = run
+        self._opening = opening
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the result until it ends, or something does."""
+        sending, leaving = asyncio.create_task(self._send(send)), asyncio.create_task(_left(receive))
+        try:
+            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (sending, leaving):
+                task.cancel()
+                with suppress(asyncio.CancelledError, OSError, KgragError, Problem, TimeoutError):
+                    await task
+            self._run.close()
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await _body(send, bytes(self._opening.data), more=True)
+        while True:
+            letter, payload = await self._run.frame()
+            if letter == b"E":
+                return
+            await _body(send, payload, more=letter != b"Z")
+            if letter == b"Z":
+                return
+
+
+async def _body(send: Send, data: bytes, *, more: bool) -> None:
+    async with asyncio.timeout(_PATIENCE):
+        await send({"type": "http.response.body", "body": data, "more_body": more})

@@ -1,0 +1,143 @@
+"""Soft clusters of texts by their vectors: what a layer of a summary tree is grouped into.
+
+RAPTOR (Sarthi et al. 2024), section 3, which SiReRAG's section 4.1 takes over: vectors are reduced, a Gaussian mixture
+is fitted with as many components as the Bayesian information criterion likes best, a text belongs to every component
+that holds more than a tenth of it; first over all texts, then within each cluster; a cluster over the token limit is
+split again. Pure functions over arrays; the same input gives the same clusters.
+
+Deviations:
+    Principal components in place of UMAP, which needs a compiler at run time (numba) and is the slow part. The number
+    of components is searched upwards on a grid until two in a row are worse, with at least three texts each; mixtures
+    are fitted to 4,000 texts at most.
+    A cluster that no mixture splits is halved along its first principal component, so that splitting always ends.
+    A text is counted by its number, not by its vector, so that equal texts stay apart.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Clustering", "clusters"]
+
+_GRID = (1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 49)
+_PATIENCE = 2
+_SAMPLE = 4000
+
+_Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Clustering:
+    """How texts are grouped; RAPTOR's values.
+
+    ``dimensions`` of the reduced vectors, at least 1; ``membership`` is the probability above which a text belongs to a
+    component, 0 to 1; ``tokens`` is the largest cluster in tokens, at least 1; ``seed`` starts the generator.
+    """
+
+    dimensions: int = 10
+    membership: float = 0.1
+    tokens: int = 3500
+    seed: int = 224
+
+
+def clusters(vectors: npt.ArrayLike, tokens: Sequence[int], settings: Clustering | None = None) -> list[list[int]]:
+    """Give clusters as sorted lists of row numbers; every row is in at least one, and no two lists are equal.
+
+    Args:
+        vectors: shape (n, d), any float type.
+        tokens: the length of each text, shape (n,).
+        settings: how; RAPTOR's values by default.
+
+    Raises:
+        ValueError: there are not as many lengths as vectors.
+
+    >>> clusters([[1.0, 0.0], [0.9, 0.1]], [5, 5])
+    [[0, 1]]
+    >>> clusters([[1.0, 0.0], [0.9, 0.1]], [5, 5], Clustering(tokens=5))
+    [[0], [1]]
+    """
+    rows = np.asarray(vectors, dtype=np.float64)
+    if len(rows) != len(tokens):
+        raise ValueError(f"{len(rows)} vectors and {len(tokens)} lengths were given. Give one length a vector.")
+    if not len(rows):
+        return []
+    how = settings or Clustering()
+    lengths = np.asarray(tokens)
+    found: dict[tuple[int, ...], None] = {}
+    for wide in _mixture(rows, np.arange(len(rows)), how):
+        for narrow in _mixture(rows, wide, how):
+            found |= dict.fromkeys(tuple(part.tolist()) for part in _fitting(rows, narrow, lengths, how))
+    return [list(members) for members in sorted(found)]
+
+
+def _fitting(
+    rows: _Array, members: npt.NDArray[np.intp], lengths: _Array, how: Clustering
+) -> list[npt.NDArray[np.intp]]:
+    """Split a cluster until each part is within the token limit; one text that is longer stays alone."""
+    done: list[npt.NDArray[np.intp]] = []
+    waiting = [members]
+    while waiting:
+        part = waiting.pop()
+        if len(part) == 1 or lengths[part].sum() <= how.tokens:
+            done.append(part)
+            continue
+        split = _mixture(rows, part, how)
+        shrunk = max(map(len, split)) <= 0.8 * len(part)
+        waiting += split if shrunk else _halves(rows, part)
+    return done
+
+
+def _halves(rows: _Array, members: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+    order = np.argsort(_reduced(rows[members], 1)[:, 0], kind="stable")
+    middle = len(members) // 2
+    return [np.sort(members[order[:middle]]), np.sort(members[order[middle:]])]
+
+
+def _mixture(rows: _Array, members: npt.NDArray[np.intp], how: Clustering) -> list[npt.NDArray[np.intp]]:
+    """Give the soft clusters of some rows; a single one where there are too few to tell apart."""
+    if len(members) <= how.dimensions + 1:
+        return [members]
+    reduced = _reduced(rows[members], how.dimensions)
+    shares = _memberships(reduced, how.seed)
+    belongs = shares > how.membership
+    belongs[np.arange(len(members)), shares.argmax(axis=1)] = True
+    return [members[column] for column in belongs.T if column.any()]
+
+
+def _reduced(rows: _Array, dimensions: int) -> _Array:
+    """Give the principal components, shape (n, at most ``dimensions``), with the spread of the first set to 1."""
+    centred = rows - rows.mean(axis=0)
+    values, directions = np.linalg.eigh(centred.T @ centred / len(rows))
+    reduced: _Array = centred @ directions[:, ::-1][:, :dimensions]
+    spread = float(np.sqrt(max(values[-1], 0.0)))
+    return reduced / spread if spread > 1e-9 else np.zeros_like(reduced)
+
+
+def _memberships(reduced: _Array, seed: int) -> _Array:
+    """Give the probability of each component for each row, shape (n, components), by the best mixture."""
+    from sklearn.mixture import GaussianMixture
+
+    generator = np.random.default_rng(seed)
+    sample = reduced
+    if len(reduced) > _SAMPLE:
+        sample = reduced[np.sort(generator.choice(len(reduced), _SAMPLE, replace=False))]
+    distinct = len(np.unique(sample.round(9), axis=0))
+    best, lowest, worse = None, np.inf, 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a mixture that has not settled after 100 steps is still judged
+        for count in _GRID:
+            if count > 1 and (count >= distinct or count * 3 > len(sample)):
+                break
+            mixture = GaussianMixture(count, init_params="k-means++", random_state=seed, reg_covar=1e-4).fit(sample)
+            criterion = mixture.bic(sample)
+            if criterion < lowest:
+                best, lowest, worse = mixture, criterion, 0
+            elif (worse := worse + 1) == _PATIENCE:
+                break
+    shares: _Array = np.ones((len(reduced), 1)) if best is None else best.predict_proba(reduced)
+    return shares

@@ -1,0 +1,169 @@
+"""A graph of shapes and how it is read: single values, switches, lists and property paths, with errors that name them.
+
+Source: SHACL (W3C Recommendation 20 July 2017), sections 1 and 2.3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from kgrag.errors import InvalidRDF
+from kgrag.model import Term, plain
+from kgrag.vocab import RDF
+
+__all__ = ["SH", "Beyond", "Node", "PropertyPath", "ShapesGraph", "joined", "parse", "path_text", "sparql_path"]
+
+SH = "http://www.w3.org/ns/shacl#"
+
+Node = ox.NamedNode | ox.BlankNode
+PropertyPath = tuple[ox.NamedNode | ox.Literal, ...]
+"""A property path: properties, and the literals ``( ) / | ^ * + ?`` for syntax; () is the focus node itself."""
+
+_SUFFIXES = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
+
+
+class Beyond(InvalidRDF):
+    """A shape is sound SHACL, but holds something that this engine does not cover."""
+
+
+def parse(path: Path) -> list[ox.Quad]:
+    """Give the triples of a shapes file.
+
+    Raises:
+        InvalidRDF: the file does not parse.
+    """
+    try:
+        return list(ox.parse(path=path, base_iri=path.absolute().as_uri(), rename_blank_nodes=True))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise InvalidRDF(f"{path}: cannot be read as shapes: {error}. Mend the file.") from error
+
+
+def joined(first: PropertyPath, second: PropertyPath) -> PropertyPath:
+    """Give the path that goes one path and then another."""
+    if not first or not second:
+        return first or second
+    return (*_grouped(first), ox.Literal("/"), *_grouped(second))
+
+
+def path_text(path: PropertyPath) -> str:
+    """Write a path: an IRI, ``^`` and an IRI, else as SPARQL does.
+
+    >>> path_text((ox.NamedNode("urn:p"), ox.Literal("*")))
+    '<urn:p>*'
+    """
+    if len(path) == 1 or (len(path) == 2 and path[0] == ox.Literal("^")):
+        return "".join(token.value for token in path)
+    return sparql_path(path)
+
+
+def sparql_path(path: PropertyPath) -> str:
+    """Write a path as SPARQL does."""
+    return "".join(str(token) if isinstance(token, ox.NamedNode) else token.value for token in path)
+
+
+def _grouped(path: PropertyPath) -> PropertyPath:
+    return path if len(path) == 1 else (ox.Literal("("), *path, ox.Literal(")"))
+
+
+class ShapesGraph:
+    """Triples of shapes, by subject and predicate."""
+
+    def __init__(self, triples: Iterable[ox.Quad | ox.Triple]) -> None:
+        self.index: dict[Term, dict[str, list[Term]]] = {}
+        for triple in triples:
+            self.index.setdefault(triple.subject, {}).setdefault(triple.predicate.value, []).append(triple.object)
+
+    def error(self, node: Term, name: str, problem: str) -> InvalidRDF:
+        """Give the error to raise for a property of a node."""
+        return InvalidRDF(f"shape {self._name(node)}: {name.replace(SH, 'sh:')} {problem}.")
+
+    def beyond(self, node: Term, name: str, problem: str) -> Beyond:
+        """Give the error to raise for what the engine does not cover."""
+        return Beyond(str(self.error(node, name, problem)))
+
+    def _name(self, node: Term) -> str:
+        """Name a node for a message: by its IRI, or by the shape with a name that it belongs to."""
+        seen = {node}
+        while isinstance(node, ox.BlankNode):
+            owners = (owner for owner, held in self.index.items() if any(node in terms for terms in held.values()))
+            owner = next((owner for owner in owners if owner not in seen), None)
+            if owner is None:
+                return "without a name"
+            seen.add(node := owner)
+        return plain(node)
+
+    def objects(self, node: Term, name: str) -> list[Term]:
+        """Give the values of a property."""
+        return self.index.get(node, {}).get(name, [])
+
+    def single(self, node: Term, name: str) -> Term | None:
+        """Give the only value of a property, or None."""
+        found = self.objects(node, name)
+        if len(found) > 1:
+            raise self.error(node, name, f"has {len(found)} values, and one is allowed")
+        return found[0] if found else None
+
+    def true(self, node: Term, name: str) -> bool:
+        """Say whether a switch is on: "true" alone is, and "1" is off, as SHACL compares terms."""
+        found = self.single(node, name)
+        if found is not None and plain(found) not in ("true", "false", "1", "0"):
+            raise self.error(node, name, f"has {found}. Use true or false")
+        return plain(found) == "true"
+
+    def items(self, node: Term, name: str) -> list[Term]:
+        """Give the members of the RDF list that is the value of a property; [] when there is none."""
+        head = self.single(node, name)
+        return [] if head is None else self.members(head, node, name)
+
+    def members(self, head: Term, node: Term, name: str) -> list[Term]:
+        """Give the members of an RDF list, which is a value of a property of a node."""
+        rest: Term = head
+        items, seen = [], set()
+        while plain(rest) != RDF.prefix + "nil":
+            first = self.objects(rest, RDF.prefix + "first")
+            if rest in seen or len(first) != 1:
+                raise self.error(node, name, "has no well-formed RDF list. Write ( ... )")
+            seen.add(rest)
+            items += first
+            rest = self.single(rest, RDF.prefix + "rest") or rest
+        return items
+
+    def path(self, node: Term) -> PropertyPath:
+        """Give the path of a shape; () for a node shape."""
+        found = self.single(node, SH + "path")
+        return () if found is None else self.read_path(found, node)
+
+    def read_path(self, term: Term, node: Term | None = None) -> PropertyPath:
+        """Give the path that a term stands for; ``node`` is the shape to name in an error."""
+        return self._path(term, term if node is None else node, frozenset())
+
+    def _path(self, term: Term, node: Term, within: frozenset[Term]) -> PropertyPath:
+        if isinstance(term, ox.NamedNode) and plain(term) != RDF.prefix + "nil":
+            return (term,)
+        held = self.index.get(term, {})
+        if term in within or not held:
+            raise self.error(node, SH + "path", f"has {term}, which is no property path")
+        within |= {term}
+        if RDF.prefix + "first" in held:
+            return self._chain(self.members(term, node, SH + "path"), "/", node, within)
+        if len(held) != 1:
+            raise self.error(node, SH + "path", "has a path with several properties. Use one of SHACL's path forms")
+        name = next(iter(held)).removeprefix(SH)
+        inner = self.single(term, SH + name)
+        if name == "alternativePath" and inner is not None:
+            return self._chain(self.members(inner, node, SH + name), "|", node, within)
+        if inner is None or name not in {"inversePath", *_SUFFIXES}:
+            raise self.error(node, SH + "path", f"has {name}, which is no property path")
+        tokens = _grouped(self._path(inner, node, within))
+        return (ox.Literal("^"), *tokens) if name == "inversePath" else (*tokens, ox.Literal(_SUFFIXES[name]))
+
+    def _chain(self, members: list[Term], sign: str, node: Term, within: frozenset[Term]) -> PropertyPath:
+        if len(members) < 2:
+            raise self.error(node, SH + "path", f"has a list of {len(members)}, and at least two paths were expected")
+        tokens: list[ox.NamedNode | ox.Literal] = []
+        for member in members:
+            tokens += ([ox.Literal(sign)] if tokens else []) + list(_grouped(self._path(member, node, within)))
+        return tuple(tokens)

@@ -1,0 +1,100 @@
+"""Validation of a union of graphs: what the engine decides, what pyshacl decides and is named for, what is refused."""
+
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgrag import audit
+from kgrag.errors import InvalidRDF
+from tests.quad_store import QuadStore
+
+EX = "http://example.org/"
+PREFIXES = """
+@prefix ex: <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+"""
+GRAPHS = [ox.NamedNode(EX + "g"), ox.NamedNode(EX + "h")]
+DATA = 'ex:g { ex:a a ex:A ; ex:p ex:b ; rdfs:label "A" . } ex:h { ex:c a ex:A . ex:b ex:q 7 . } ex:i { ex:z a ex:A . }'
+LABELLED = "ex:Labelled a sh:NodeShape ; sh:targetClass ex:A ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ] ."
+CUSTOM = """
+ex:Component a sh:ConstraintComponent ; sh:parameter [ sh:path ex:below ] ; sh:validator ex:Below .
+ex:Below a sh:SPARQLAskValidator ; sh:message "is not below" ; sh:ask "ASK { FILTER(?value < $below) }" .
+ex:Custom a sh:NodeShape ; sh:targetClass ex:A ; sh:property [ sh:path ( ex:p ex:q ) ; ex:below 5 ] .
+"""
+LONE_FILTER = """
+ex:Lone a sh:NodeShape ; sh:targetClass ex:A ; sh:sparql [
+  sh:message "is c" ; sh:select "SELECT $this WHERE { FILTER($this = <http://example.org/c>) }" ] .
+"""
+
+
+@pytest.fixture
+def validated(tmp_path: Path):
+    """Give a function that validates the graphs g and h of the data against shapes written in Turtle."""
+
+    def run(text: str, graphs: list[ox.NamedNode] = GRAPHS) -> audit.Validation:
+        path = tmp_path / "shapes.ttl"
+        path.write_text(PREFIXES + text, encoding="utf-8")
+        store = QuadStore(ox.parse((PREFIXES + DATA).encode(), format=ox.RdfFormat.TRIG))
+        return audit.validate(store, [path], graphs=graphs)
+
+    return run
+
+
+def short(validation: audit.Validation) -> list[tuple[str, str, str]]:
+    """Give (shape, focus node, component) of each violation by local name."""
+    named = ((v.shape, v.focus, v.component) for v in validation.violations)
+    return [tuple(part.removeprefix(EX) for part in row) for row in named]
+
+
+def test_what_the_engine_covers_does_not_go_elsewhere(validated) -> None:
+    validation = validated(LABELLED)
+    assert validation.elsewhere == {}
+    assert short(validation) == [("Labelled", "c", "minCount")]
+
+
+def test_a_custom_component_goes_to_pyshacl_by_name_and_the_rest_stays(validated) -> None:
+    validation = validated(LABELLED + CUSTOM)
+    assert list(validation.elsewhere) == [EX + "Custom"]
+    assert "below" in validation.elsewhere[EX + "Custom"]
+    assert short(validation) == [("Labelled", "c", "minCount"), ("Custom", "a", "Component")]
+    assert validation.violations[1].path == f"<{EX}p>/<{EX}q>"
+
+
+def test_a_select_that_needs_its_focus_node_beforehand_goes_to_pyshacl(validated) -> None:
+    validation = validated(LONE_FILTER)
+    assert list(validation.elsewhere) == [EX + "Lone"]
+    assert short(validation) == [("Lone", "c", "sparql")]
+
+
+def test_no_graphs_have_no_violation_and_start_no_engine(validated) -> None:
+    assert validated(LABELLED + CUSTOM, graphs=[]).violations == ()
+
+
+def test_sparql_that_shacl_forbids_is_refused_with_the_shape(validated) -> None:
+    with pytest.raises(InvalidRDF, match="ex.*Minus.*pyshacl"):
+        validated(
+            "ex:Minus a sh:NodeShape ; sh:targetClass ex:A ; sh:sparql "
+            '[ sh:select "SELECT $this WHERE { $this ?p ?o MINUS { $this ?p 1 } }" ] .'
+        )
+
+
+def test_recursive_shapes_are_refused_and_go_nowhere(validated) -> None:
+    with pytest.raises(InvalidRDF, match="recursive"):
+        validated(
+            "ex:S a sh:NodeShape ; sh:targetClass ex:A ; sh:not [ sh:property [ sh:path ex:p ; sh:node ex:S ] ] ."
+        )
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT $this WHERE { $this ?p ?o . SERVICE <http://127.0.0.1:9/> { $this ?q 1 } }",
+        "SELECT $this FROM <http://127.0.0.1:9/> WHERE { $this ?p ?o }",
+    ],
+)
+def test_sparql_that_would_ask_another_server_is_refused(validated, select: str) -> None:
+    with pytest.raises(InvalidRDF, match="another server"):
+        validated(f'ex:S a sh:NodeShape ; sh:targetClass ex:A ; sh:sparql [ sh:select "{select}" ] .')

@@ -1,0 +1,362 @@
+"""SiReRAG end to end: propositions, aggregates, two trees, one pool."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgrag import KnowledgeBase, prompting, queries
+from kgrag.errors import InputError, InvalidSettings, NotBuilt, ServiceError
+from kgrag.methods.sire_rag.aggregates import Proposition, aggregates
+from kgrag.methods.sire_rag.drafts import entity_key, similarity_draft
+from kgrag.model import Document
+from kgrag.settings import Settings
+from kgrag.stages import ingestion, shacl
+from kgrag.stages.trees import Summary
+from kgrag.testing import HashEmbedder, ScriptedModel
+from kgrag.vocab import KG, RDF, Names
+
+NAMES = Names()
+LEE = "Ann Lee"
+
+
+def fill(kb: KnowledgeBase, *texts: tuple[str, str], chunk_tokens: int = 180) -> None:
+    documents = [Document(text, title, identifier=str(number)) for number, (title, text) in enumerate(texts)]
+    ingestion.ingest(documents, store=kb.store, chunk_tokens=chunk_tokens)
+
+
+def singers(n: int = 40) -> list[tuple[str, str]]:
+    towns = ("Bath", "York", "Leeds", "Hull")
+    return [
+        (f"Singer {n}", f"Singer {n} was born in {towns[n % 4]}. She sang with {LEE} in {1900 + n}.") for n in range(n)
+    ]
+
+
+def dump(kb: KnowledgeBase) -> list[str]:
+    trees = [kb.store.names.tree_graph(tree) for tree in ("similarity", "relatedness")]
+    return [line for tree in trees for line in sorted(str(triple) for triple in kb.store.triples(tree))]
+
+
+def nodes(kb: KnowledgeBase, tree: str) -> list[ox.Triple]:
+    return [triple for triple in kb.store.triples(kb.store.names.tree_graph(tree)) if triple.object == KG.TreeNode]
+
+
+def proposition(name: str, text: str, *entities: str) -> Proposition:
+    return Proposition(name, text, f"chunk of {name}", entities)
+
+
+def joined(*propositions: Proposition, limit: int = 200) -> set[str]:
+    return {one.text for one in aggregates(propositions, limit=limit, names=NAMES)}
+
+
+# --- aggregates ------------------------------------------------------------------------------------------------------
+
+
+def test_propositions_about_one_entity_are_joined_in_reading_order() -> None:
+    first, second = proposition("p1", "A met B.", "a", "b"), proposition("p2", "A left.", "a")
+    assert joined(first, second) == {"A met B. A left."}
+
+
+def test_a_proposition_whose_entities_occur_once_is_an_aggregate_by_itself_and_only_one() -> None:
+    assert joined(proposition("p1", "C met D.", "c", "d")) == {"C met D."}
+
+
+def test_entities_with_the_same_propositions_share_an_aggregate() -> None:
+    pair = [proposition("p1", "A met B.", "a", "b"), proposition("p2", "A left B.", "a", "b")]
+    (found,) = aggregates(pair, limit=200, names=NAMES)
+    assert found.entities == ("a", "b")
+
+
+def test_an_entity_of_every_passage_gets_aggregates_within_the_limit() -> None:
+    many = [proposition(f"p{n}", f"Fact {n} about A.", "a") for n in range(100)]
+    found = aggregates(many, limit=50, names=NAMES)
+    assert max(len(one.text.split()) for one in found) <= 50
+    assert {iri for one in found for iri in one.propositions} == {one.iri for one in many}
+
+
+def test_words_that_passages_repeat_stand_once_in_an_aggregate() -> None:
+    assert joined(*(proposition(f"p{n}", "A sings.", "a") for n in range(5))) == {"A sings."}
+
+
+@pytest.mark.parametrize("name", ["東京タワー", "Лев Толстой", "القاهرة", "İstanbul"])
+def test_names_of_every_script_survive_and_case_and_width_do_not_matter(name: str) -> None:
+    assert entity_key(f" {name} ") == entity_key(name.upper()) or entity_key(name) == entity_key(f"{name}  ")
+    assert entity_key(name)
+
+
+# --- building --------------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_knowledge_base_is_refused(kb: KnowledgeBase) -> None:
+    with pytest.raises(NotBuilt, match="kgrag ingest"):
+        kb.build("sire_rag")
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_few_passages_are_found_without_any_summary(kb: KnowledgeBase, n: int) -> None:
+    fill(kb, *singers(n))
+    kb.build("sire_rag")
+    assert len(nodes(kb, "similarity")) == n
+    assert {hit.kind for hit in kb.retrieve("Who sang?", method="sire_rag", k=20)} <= {"passage", "aggregate"}
+
+
+def test_both_trees_get_summaries_and_conform_to_their_shape(kb: KnowledgeBase) -> None:
+    fill(kb, *singers())
+    report = kb.build("sire_rag:cluster_tokens=120")
+    assert (report.counts["extracted"], report.counts["trees_grown"]) == (40, 2)
+    assert len(nodes(kb, "similarity")) > 40
+    assert any(t.predicate == KG.hasChild for t in kb.store.triples(kb.store.names.tree_graph("relatedness")))
+    assert shacl.validate(kb.store, shacl.graph_shapes()) == []
+
+
+def test_the_same_input_gives_the_same_trees_byte_for_byte() -> None:
+    dumps = []
+    for order in (1, -1):
+        with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as opened:
+            documents = [Document(text, title) for title, text in singers()][::order]
+            ingestion.ingest(documents, store=opened.store, chunk_tokens=180)
+            opened.build("sire_rag:cluster_tokens=120")
+            dumps.append(dump(opened))
+    assert dumps[0] == dumps[1]
+
+
+def test_equal_texts_under_many_titles_make_a_pool(kb: KnowledgeBase) -> None:
+    fill(kb, *((f"Copy {n}", f"{LEE} sings in Bath.") for n in range(30)))
+    kb.build("sire_rag")
+    assert len({hit.iri for hit in kb.retrieve("Who sings?", method="sire_rag", k=50)}) >= 30
+
+
+def test_one_giant_document_makes_a_tree(kb: KnowledgeBase) -> None:
+    fill(kb, ("Ann Lee", " ".join(f"{LEE} sang song {n} in Hall {n % 7}." for n in range(600))), chunk_tokens=60)
+    kb.build("sire_rag:cluster_tokens=500")
+    assert "summary" in {hit.kind for hit in kb.retrieve(f"{LEE} songs", method="sire_rag:tree=similarity", k=100)}
+
+
+def test_text_without_case_and_without_titles_is_still_found(kb: KnowledgeBase) -> None:
+    fill(kb, ("", "東京タワーは高い。"), ("", "القاهرة مدينة كبيرة."))
+    kb.build("sire_rag")
+    assert {hit.kind for hit in kb.retrieve("東京タワー", method="sire_rag", k=5)} == {"passage"}
+
+
+def test_a_new_document_is_extracted_alone_and_joins_the_trees(kb: KnowledgeBase) -> None:
+    fill(kb, *singers(5))
+    kb.build("sire_rag")
+    fill(kb, ("Bath", "Bath has a river."))
+    report = kb.build("sire_rag")
+    assert (report.counts["extracted"], report.counts["unchanged"], report.counts["trees_grown"]) == (1, 5, 2)
+    assert any(hit.text == "Bath has a river." for hit in kb.retrieve("river of Bath", method="sire_rag", k=3))
+
+
+def test_a_build_that_failed_half_way_goes_on_without_asking_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgrag.methods.sire_rag.extraction._AT_ONCE", 4)
+    asked = []
+
+    def said(prompt):
+        if prompt.name == "sire_rag/rewrite":
+            if len(asked) == 4 and broken:
+                raise ServiceError("gone")
+            asked.append(prompt.variables["text"])
+            return prompt.variables["text"]
+        return json.dumps({"facts": [{"fact": prompt.variables["text"], "entities": ["X"]}]})
+
+    broken = True
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=ScriptedModel(said)) as kb:
+        fill(kb, *singers(9))
+        with pytest.raises(ServiceError):
+            kb.build("sire_rag")
+        with pytest.raises(NotBuilt):
+            kb.retrieve("Who?", method="sire_rag")
+        broken = False
+        assert kb.build("sire_rag").counts["unchanged"] == 4
+        assert len(asked) == len(set(asked)) == 9
+
+
+def test_a_reply_that_is_no_json_is_reported_and_asked_again_next_time() -> None:
+    replies = {
+        "sire_rag/rewrite": lambda prompt: prompt.variables["text"],
+        "sire_rag/facts": ["no idea", '{"facts": [{"fact": "A sings.", "entities": ["A"]}]}'],
+    }
+    model = ScriptedModel(replies)
+    with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
+        fill(kb, ("A", "A sings."))
+        report = kb.build("sire_rag")
+        assert (report.counts["extracted"], len(report.notes)) == (0, 1)
+        assert kb.build("sire_rag").counts["extracted"] == 1
+
+
+# --- ready-made extraction -------------------------------------------------------------------------------------------
+
+
+def extraction(path: Path, *lines: dict[str, object]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def texts(kb: KnowledgeBase) -> set[str]:
+    rows = kb.store.select(queries.bind("sire_rag/propositions", catalogue=kb.store.names.catalogue)).values()
+    return {text for _, _, text, _ in rows}
+
+
+def test_triples_are_read_as_sentences_and_the_model_is_not_asked(tmp_path: Path) -> None:
+    lines = [{"idx": 0, "title": "x", "entities": ["Ann"], "triples": [["Ann", "was born in", "Bath"]]}]
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=ScriptedModel({})) as kb:
+        fill(kb, ("T", "Ann of Bath."))
+        kb.build("sire_rag", extraction=extraction(tmp_path / "x.jsonl", *lines))
+        assert texts(kb) == {"Ann was born in Bath."}
+        assert kb.build("sire_rag").counts["unchanged"] == 1
+
+
+def test_propositions_mention_the_entities_that_they_name(kb: KnowledgeBase, tmp_path: Path) -> None:
+    fill(kb, ("T", "Ann of Bath."))
+    line = {
+        "title": "T",
+        "entities": ["Ann", "Rome"],
+        "propositions": ["ann sings.", {"text": "B.", "entities": ["B"]}],
+    }
+    kb.build("sire_rag", extraction=extraction(tmp_path / "x.jsonl", line))
+    mentioned = queries.bind("sire_rag/aggregates", entity=kb.store.names.entity(entity_key("Ann")))
+    assert [text for _, text in kb.store.select(mentioned).values()] == ["ann sings."]
+    assert texts(kb) == {"ann sings.", "B."}
+
+
+def test_a_gzipped_extraction_replaces_that_of_the_model_once(kb: KnowledgeBase, tmp_path: Path) -> None:
+    fill(kb, ("Bath", "Bath is old."))
+    kb.build("sire_rag")
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"idx": "0", "entities": ["Bath"], "propositions": ["Bath is a town."]}\n'))
+    assert kb.build("sire_rag", extraction=path).counts["extracted"] == 1
+    assert texts(kb) == {"Bath is a town."}
+    revision = kb.store.revision
+    kb.build("sire_rag", extraction=path)
+    assert kb.store.revision == revision
+
+
+def test_lines_about_nothing_and_chunks_without_a_line_are_reported(kb: KnowledgeBase, tmp_path: Path) -> None:
+    fill(kb, ("A", "A sings."), ("B", "B sings."))
+    line = {"idx": 0, "propositions": []}
+    report = kb.build("sire_rag", extraction=extraction(tmp_path / "x.jsonl", line, {**line, "idx": 9}))
+    assert [note[:6] for note in report.notes] == ["1 of 2", "1 chun"]
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '{"idx": 1}', '{"idx": 0, "propositions": [5]}'])
+def test_a_file_that_is_no_extraction_is_refused(kb: KnowledgeBase, tmp_path: Path, text: str) -> None:
+    fill(kb, ("A", "A sings."))
+    (tmp_path / "x.jsonl").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError):
+        kb.build("sire_rag", extraction=tmp_path / "x.jsonl")
+
+
+def test_a_file_that_is_not_there_is_refused(kb: KnowledgeBase, tmp_path: Path) -> None:
+    fill(kb, ("A", "A sings."))
+    with pytest.raises(InputError, match="cannot be read"):
+        kb.build("sire_rag", extraction=tmp_path / "none.jsonl")
+
+
+# --- retrieving ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def built(kb: KnowledgeBase) -> KnowledgeBase:
+    fill(kb, *singers())
+    kb.build("sire_rag:cluster_tokens=120")
+    return kb
+
+
+@pytest.mark.parametrize(
+    ("tree", "kinds"), [("similarity", {"passage", "summary"}), ("relatedness", {"aggregate", "summary"})]
+)
+def test_a_tree_can_be_searched_alone(built: KnowledgeBase, tree: str, kinds: set[str]) -> None:
+    hits = built.retrieve("Who was born in Bath?", method=f"sire_rag:tree={tree}", k=500)
+    assert {hit.kind for hit in hits} == kinds
+    assert {hit.attributes["tree"] for hit in hits} == {tree}
+
+
+@pytest.mark.parametrize("signal", ["dense", "bm25", "fusion"])
+def test_every_signal_finds_what_is_said_about_an_entity(built: KnowledgeBase, signal: str) -> None:
+    hits = built.retrieve("Singer 7 born", method=f"sire_rag:signal={signal}", k=5)
+    assert any("Singer 7 was born" in hit.text for hit in hits)
+
+
+def test_a_hit_cites_the_chunks_nearest_to_the_question_and_no_more_than_asked(built: KnowledgeBase) -> None:
+    hits = built.retrieve("Singer 7 born in Hull", method="sire_rag:spans=2,tree=similarity", k=200)
+    assert max(len(hit.sources) for hit in hits) == 2
+    assert all(hit.sources for hit in hits)
+
+
+@pytest.mark.parametrize(
+    "spec", ["tree=left", "signal=sparse", "spans=0", "levels=0", "weight=2", "aggregate_tokens=0"]
+)
+def test_a_value_outside_its_range_is_refused(kb: KnowledgeBase, spec: str) -> None:
+    with pytest.raises(InvalidSettings, match="sire_rag"):
+        kb.method(f"sire_rag:{spec}")
+
+
+# --- stored queries --------------------------------------------------------------------------------------------------
+
+
+def test_the_way_up_from_a_chunk_leads_to_nodes_that_have_it_as_a_leaf(built: KnowledgeBase) -> None:
+    chunk = next(t.subject for t in nodes(built, "similarity") if ":chunk/" in t.subject.value)
+    above = built.store.select(queries.bind("sire_rag/path_to_root", node=chunk)).values()
+    assert [int(level) for _, _, level, _ in above] == sorted(int(level) for _, _, level, _ in above)
+    query = queries.bind("sire_rag/leaves", nodes=[ox.NamedNode(node) for _, node, _, _ in above])
+    assert {node for node, leaf in built.store.select(query).values() if leaf == chunk.value} == {
+        row[1] for row in above
+    }
+
+
+def test_the_nodes_that_mention_an_entity_are_chunks_and_aggregates(built: KnowledgeBase) -> None:
+    entity = built.store.names.entity(entity_key(LEE))
+    query = queries.bind("sire_rag/mentioning", catalogue=built.store.names.catalogue, entity=entity)
+    found = [node for node, _ in built.store.select(query).values()]
+    assert sum(":chunk/" in node for node in found) == 40
+    assert any(":tree-node/" in node for node in found)
+    about = built.store.select(queries.bind("sire_rag/aggregates", entity=entity)).values()
+    assert about and {node for node, _ in about} <= set(found)
+
+
+def test_every_text_in_a_tree_leads_back_to_a_chunk(built: KnowledgeBase) -> None:
+    every = [triple.subject for tree in ("similarity", "relatedness") for triple in nodes(built, tree)]
+    rows = built.store.select(queries.bind("sire_rag/leaves", nodes=every)).values()
+    assert {node for node, _ in rows} == {node.value for node in every}
+    assert {
+        triple.object
+        for triple in built.store.triples(built.store.names.tree_graph("similarity"))
+        if triple.predicate == RDF.type
+    } == {KG.TreeNode}
+
+
+# --- graphs and prompts ----------------------------------------------------------------------------------------------
+
+
+def test_a_summary_above_nothing_goes_to_quarantine(kb: KnowledgeBase) -> None:
+    loose = Summary("urn:kgrag:tree-node/loose", "Said by nobody.", 1, ())
+    publication = kb.store.publish([similarity_draft([], [loose], origin="x", names=kb.store.names)])
+    assert [violation.focus for violation in publication.violations] == [loose.iri]
+
+
+def test_a_question_of_a_removed_document_finds_nothing_of_it_once_built_again(built: KnowledgeBase) -> None:
+    gone = next(graph for graph in sorted(built._store.graphs()) if ":graph/document/" in graph)
+    chunks = {t.subject.value for t in built.store.triples(ox.NamedNode(gone)) if t.object == KG.Chunk}
+    built._store.remove([ox.NamedNode(gone)])
+    spans = [span for hit in built.retrieve(LEE, method="sire_rag", k=500) for span in hit.sources]
+    assert not chunks & {span.chunk for span in spans}
+    built.build("sire_rag:cluster_tokens=120")
+    assert len(built.retrieve(LEE, method="sire_rag", k=500)) > 39
+    assert not chunks & {t.subject.value for t in nodes(built, "similarity")}
+
+
+def test_prompts_are_rendered_as_they_were_reviewed(golden) -> None:
+    prompts = [
+        prompting.render("sire_rag/rewrite", title="Ann Lee", before="Ann Lee sings.", text="She was born in Bath."),
+        prompting.render("sire_rag/facts", title="Ann Lee", text="Ann Lee was born in Bath."),
+        prompting.render("sire_rag/summary", texts=["Ann Lee was born in Bath.", "Bath is a town."]),
+    ]
+    for prompt in prompts:
+        golden(f"{prompt.name.replace('/', '_')}.txt", prompt.text + "\n")
+
+
+def test_an_answer_quotes_the_chunk_behind_an_aggregate(built: KnowledgeBase) -> None:
+    answer = built.ask("Where was Singer 7 born?", method="sire_rag:tree=relatedness", k=3)
+    assert [citation.quote for citation in answer.citations] == ["Singer 7 was born in Hull."]

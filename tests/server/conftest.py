@@ -1,0 +1,76 @@
+"""A server in a process of its own, met over HTTP on loopback."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+KEY = "secret-for-tests"
+
+
+@dataclass
+class Server:
+    """A running ``kgrag serve``."""
+
+    process: subprocess.Popen[str]
+    client: httpx.Client
+    writer: httpx.Client
+
+    def query(self, text: str, **parameters: str) -> httpx.Response:
+        return self.client.get("/sparql", params={"query": text, **parameters})
+
+    def update(self, text: str) -> httpx.Response:
+        return self.writer.post("/update", content=text, headers={"Content-Type": "application/sparql-update"})
+
+    def readers(self) -> list[int]:
+        """The process ids of the readers."""
+        listed = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="utf-8")
+        return [int(number) for number in listed.split()]
+
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        self.process.send_signal(number)
+        try:
+            self.process.wait(20)
+        finally:
+            self.process.kill()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.client.close()
+        self.writer.close()
+
+
+def start(kb: Path, *options: str, keys: str = KEY) -> Server:
+    """Start a server on a free port and wait until it listens."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kgrag", "serve", "--kb", str(kb), "--port", "0", *options],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "KGRAG_API_KEYS": keys},
+    )
+    assert process.stdout is not None
+    base = process.stdout.readline().removeprefix("serving ").strip().removesuffix("/sparql")
+    assert base.startswith("http://")
+    options_ = {"base_url": base, "timeout": 30.0, "trust_env": False}
+    return Server(
+        process, httpx.Client(**options_), httpx.Client(headers={"Authorization": f"Bearer {KEY}"}, **options_)
+    )
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = start(tmp_path_factory.mktemp("served") / "kb")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = start(tmp_path_factory.mktemp("scratch") / "kb", "--scratch", keys="")
+    yield running
+    running.stop()

@@ -1,0 +1,170 @@
+"""What goes wrong on purpose: long queries, killed readers, attempts to reach the network, bombs, a killed server."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.server.conftest import Server, start
+
+VALUES = " ".join(str(number) for number in range(200))
+ENDLESS = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"VALUES ?{name} {{ {VALUES} }}" for name in "abcdef") + " }"
+LONG = "SELECT * { " + " ".join(f"VALUES ?{name} {{ {VALUES} }}" for name in "abcdef") + " }"
+ONE = "SELECT (1 AS ?one) {}"
+
+
+@pytest.fixture(scope="module")
+def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = start(tmp_path_factory.mktemp("fragile") / "kb", "--readers", "2", "--timeout", "20")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as opened:
+        opened.settimeout(0.0)
+        yield opened
+
+
+def _busy(server: Server) -> list[int]:
+    """The readers that use the processor."""
+
+    def used(number: int) -> int:
+        fields = Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    return [number for number in server.readers() if used(number) > 20]
+
+
+def _until(condition: object, seconds: float = 15.0) -> None:
+    ends = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < ends, "it did not come about in time"
+        threading.Event().wait(0.02)
+
+
+def test_a_query_that_takes_too_long_is_stopped_and_the_next_one_works(fragile: Server) -> None:
+    begun = time.monotonic()
+    answer = fragile.query(ENDLESS, timeout="0.5")
+    assert answer.status_code == 504
+    assert "0.5 seconds" in answer.json()["message"]
+    assert time.monotonic() - begun < 5
+    assert fragile.query(ONE).status_code == 200
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
+def test_a_reader_killed_in_mid_query_answers_503_and_the_next_query_works(fragile: Server) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(fragile.query, ENDLESS)
+        _until(lambda: _busy(fragile))
+        for number in set(_busy(fragile)):
+            os.kill(number, signal.SIGKILL)
+        assert answer.result(15).status_code == 503
+    assert fragile.query(ONE).status_code == 200
+
+
+def test_a_result_that_is_cut_short_does_not_look_whole(fragile: Server) -> None:
+    with pytest.raises(httpx.RemoteProtocolError):
+        fragile.query(LONG, timeout="1")
+    assert fragile.query(ONE).status_code == 200
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
+def test_a_client_that_leaves_frees_its_reader(fragile: Server) -> None:
+    for _ in range(4):
+        with pytest.raises(httpx.ReadTimeout):
+            fragile.client.get("/sparql", params={"query": ENDLESS}, timeout=0.3)
+    _until(lambda: fragile.query(ONE).status_code == 200)
+    _until(lambda: len(fragile.readers()) <= 2)
+
+
+def test_small_queries_are_answered_beside_a_large_one(fragile: Server) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        large = threads.submit(fragile.query, ENDLESS, timeout="2")
+        assert all(fragile.query(ONE).status_code == 200 for _ in range(10))
+        assert large.result(15).status_code == 504
+
+
+@pytest.mark.parametrize(
+    ("form", "status"), [("SERVICE <{}> {{ ?s ?p ?o }}", 400), ("SERVICE SILENT <{}> {{ ?s ?p ?o }}", 200)]
+)
+def test_service_reaches_no_listener(fragile: Server, listener: socket.socket, form: str, status: int) -> None:
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    answer = fragile.query("SELECT * { " + form.format(address) + " }")
+    assert answer.status_code == status
+    with pytest.raises(BlockingIOError):
+        listener.accept()
+
+
+def test_from_load_and_graph_names_reach_no_listener(fragile: Server, listener: socket.socket) -> None:
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    assert fragile.query(f"SELECT * FROM <{address}> {{ ?s ?p ?o }}").json()["results"]["bindings"] == []
+    assert fragile.query(f"SELECT * FROM NAMED <{address}> {{ GRAPH ?g {{ ?s ?p ?o }} }}").status_code == 200
+    assert fragile.query("SELECT * { ?s ?p ?o }", **{"default-graph-uri": address}).status_code == 200
+    assert fragile.update(f"LOAD <{address}>").status_code == 400
+    assert fragile.update(f"LOAD SILENT <{address}> INTO GRAPH <urn:g>").status_code == 204
+    assert fragile.client.get("/graphs", params={"graph": address}).status_code == 404
+    with pytest.raises(BlockingIOError):
+        listener.accept()
+
+
+@pytest.mark.parametrize("mark", ["{", "(", "[", "<<("])
+def test_a_nesting_bomb_is_refused(fragile: Server, mark: str) -> None:
+    text = "SELECT * { ?s ?p " + mark * 5000
+    assert fragile.client.post("/sparql", data={"query": text}).status_code == 400
+    assert fragile.update("INSERT DATA { <urn:s> <urn:p:p> " + mark * 5000).status_code == 400
+    assert fragile.query(ONE).status_code == 200
+
+
+def test_without_keys_and_with_read_only_nobody_writes(tmp_path: Path) -> None:
+    for options, keys in (((), ""), (("--read-only",), "secret-for-tests")):
+        server = start(tmp_path / "kb", *options, keys=keys)
+        try:
+            assert server.update("CLEAR ALL").status_code == 403
+            assert server.query(ONE).status_code == 200
+        finally:
+            server.stop()
+
+
+def test_a_server_killed_under_writes_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
+    server = start(tmp_path / "kb")
+    acknowledged: list[int] = []
+
+    def write() -> None:
+        for number in range(100_000):
+            try:
+                answer = server.update(f"INSERT DATA {{ GRAPH <urn:kept> {{ <urn:s> <urn:p:n> {number} }} }}")
+            except httpx.TransportError:
+                return
+            if answer.status_code == 204:
+                acknowledged.append(number)
+
+    with ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(write)
+        _until(lambda: len(acknowledged) >= 20)
+        server.stop(signal.SIGKILL)
+        writing.result(15)
+    again = start(tmp_path / "kb")
+    try:
+        rows = again.query("SELECT ?n { GRAPH <urn:kept> { ?s ?p ?n } }").json()["results"]["bindings"]
+        assert set(acknowledged) <= {int(row["n"]["value"]) for row in rows}
+    finally:
+        again.stop()
+
+
+def test_a_server_that_is_asked_to_stop_ends_with_its_readers(tmp_path: Path) -> None:
+    server = start(tmp_path / "kb")
+    assert server.query(ONE).status_code == 200
+    readers = server.readers() if Path("/proc/self/task").is_dir() else []
+    server.stop()
+    assert server.process.returncode in (0, -signal.SIGTERM)
+    _until(lambda: not [number for number in readers if Path(f"/proc/{number}").is_dir()])
+    assert not list((tmp_path / "kb" / "cache" / "snapshots").glob("*"))
