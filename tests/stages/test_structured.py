@@ -114,10 +114,10 @@ def test_the_deepest_that_is_allowed_is_read():
     "part", ["[", '"\\"', '{"a', "{ x", '["', "```\n", "{'", "{/*", "[[1,", "\n", "<think>", "</think> "]
 )
 def test_a_model_that_repeats_itself_is_given_up_soon(part):
-    begun = time.perf_counter()
+    begun = time.process_time()
     with pytest.raises(ValueError, match="reply"):
         structured.parse_json(f"x {part * 50_000}")
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 20
 
 
 def test_a_conforming_value_has_no_problem():
