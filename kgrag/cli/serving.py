@@ -31,7 +31,7 @@ def serve(
 ) -> None:
     """Serve SPARQL queries, updates and graphs over HTTP; writes need a key of KGRAG_API_KEYS."""
     if any(importlib.util.find_spec(name) is None for name in ("starlette", "uvicorn", "python_multipart")):
-        raise InvalidSettings('the server is not installed. Install it: pip install "kgrag[server]"')
+        raise InvalidSettings("the server is not installed. Install it: pip install '.[server]'")
     from kgrag import server
     from kgrag.adapters.readers import Limits
 

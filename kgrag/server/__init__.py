@@ -1,7 +1,7 @@
 """The SPARQL endpoint: SPARQL 1.1 Protocol, Graph Store Protocol, service description, VoID.
 
 One process owns the store and writes; queries run in reader processes that can be killed (``kgrag.adapters.readers``).
-Needs the extra ``server``: ``pip install "kgrag[server]"``.
+Needs the extra ``server``: ``pip install '.[server]'``.
 
 ===============  =====================================================================
 module           what it does
