@@ -99,9 +99,6 @@ def test_a_killed_ingest_goes_on_where_it_stopped(corpus: Path, tmp_path: Path) 
         assert _healthy(path)
 
 
-MAPPING = {"@graph": [{"@type": "Crop", "name": "Barley", "storage guideline": "dry"}]}
-
-
 def _map(prompt: str) -> str:
     """Reply with a block whose value is the first words of the text that was to be mapped."""
     text = prompt.rsplit("Note ", 1)[-1]
@@ -122,15 +119,14 @@ def test_a_killed_build_pays_for_no_received_completion_twice(tmp_path: Path) ->
                 kb.ingest(texts)
             server.clear()
             _run("build", path, server.url, kill_after=chance.uniform(0.1, 0.9))
-            before = server.prompts()
             lines = _run("build", path, server.url)
-            again = Counter(server.prompts()) - Counter(before)
             assert lines[-1] == "finished"
             # what was under way when the process died (two requests at most) is asked again; nothing else is
             asked_twice = [prompt for prompt, times in Counter(server.prompts()).items() if times > 1]
             assert len(asked_twice) <= 2
-            assert len(again) <= 40
+            assert len(server.prompts()) <= 42
             assert len(set(server.prompts())) == 40
             assert _healthy(path)
+            paid = len(server.prompts())
             _run("build", path, server.url)
-            assert len(server.prompts()) <= 42
+            assert len(server.prompts()) == paid

@@ -8,7 +8,6 @@ contract.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import pyoxigraph as ox
 
@@ -16,33 +15,21 @@ from kgrag.model import Chunk, Document, GraphDraft
 from kgrag.stages.chunking import count_tokens
 from kgrag.stages.hypergraph import Edge, line
 from kgrag.stages.mapping import Record
-from kgrag.vocab import KG, PROV, RDF, RDFS, Names, number
+from kgrag.stages.provenance import Deed
+from kgrag.vocab import KG, RDF, Names, number
 
 __all__ = [
     "METHOD",
-    "Deed",
-    "activity_triples",
     "assertion_draft",
     "hyperedge_draft",
     "hypernode_triples",
     "hypernodes_draft",
     "key_text",
-    "provenance_draft",
     "quarantine_draft",
     "record_document",
 ]
 
 METHOD = "og_rag"
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """An activity: its name, what was done, what it used, and further statements."""
-
-    iri: ox.NamedNode
-    label: str
-    used: Sequence[ox.NamedNode] = ()
-    said: Sequence[tuple[ox.NamedNode, ox.Literal]] = ()
 
 
 def hyperedge_draft(edge: Edge, *, sources: Sequence[ox.NamedNode], activity: ox.NamedNode, names: Names) -> GraphDraft:
@@ -103,23 +90,6 @@ def assertion_draft(
 ) -> GraphDraft:
     """Give the graph of what an extraction states."""
     return GraphDraft(graph, KG.AssertionGraph, triples, method=METHOD, sources=sources, activity=activity)
-
-
-def provenance_draft(deeds: Iterable[Deed], names: Names) -> GraphDraft:
-    """Give what joins the provenance graph."""
-    triples = [triple for deed in deeds for triple in activity_triples(deed)]
-    return GraphDraft(names.provenance, KG.ProvenanceGraph, triples, mode="append")
-
-
-def activity_triples(deed: Deed) -> Iterator[ox.Triple]:
-    """Yield what is said about one activity."""
-    yield ox.Triple(deed.iri, RDF.type, PROV.Activity)
-    yield ox.Triple(deed.iri, RDFS.label, ox.Literal(deed.label))
-    yield ox.Triple(deed.iri, KG.method, ox.Literal(METHOD))
-    for used in deed.used:
-        yield ox.Triple(deed.iri, PROV.used, used)
-    for predicate, value in deed.said:
-        yield ox.Triple(deed.iri, predicate, value)
 
 
 def quarantine_draft(

@@ -29,6 +29,7 @@ from kgrag.stages import documents, mapping, structured
 from kgrag.stages.cover import greedy_cover
 from kgrag.stages.hypergraph import Edge, flatten
 from kgrag.stages.mapping import Ontology
+from kgrag.stages.provenance import Deed, provenance_draft
 from kgrag.stages.sync import Progress
 from kgrag.vocab import KG, PROV, XSD, Names, number
 
@@ -81,7 +82,7 @@ class _Yield:
     """What completions gave, until it is published."""
 
     graphs: list[GraphDraft] = field(default_factory=list)
-    deeds: list[drafts.Deed] = field(default_factory=list)
+    deeds: list[Deed] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     properties: dict[str, ox.NamedNode] = field(default_factory=dict)
 
@@ -231,7 +232,7 @@ class _Extraction:
         else:
             self._facts(task, blocks, edges, held, deed)
 
-    def _facts(self, task: _Task, blocks: tuple[Any, ...], edges: list[Edge], held: _Yield, deed: drafts.Deed) -> None:
+    def _facts(self, task: _Task, blocks: tuple[Any, ...], edges: list[Edge], held: _Yield, deed: Deed) -> None:
         said = mapping.assertions(blocks, source=deed.iri.value, ontology=self.ontology, names=self.names)
         graph = self.names.assertion_graph(deed.iri.value)
         chunks = [ox.NamedNode(passage.iri) for passage in task.window.passages]
@@ -254,7 +255,7 @@ class _Extraction:
     def _publish(self, held: _Yield) -> None:
         if not held.deeds:
             return
-        batch = [*held.graphs, drafts.provenance_draft(held.deeds, self.names)]
+        batch = [*held.graphs, provenance_draft(held.deeds, method=drafts.METHOD, names=self.names)]
         if held.edges:
             fresh = fresh_properties(held.properties, self.store)
             nodes = list(drafts.hypernode_triples(held.edges, fresh, self.names))
@@ -274,9 +275,9 @@ def _read(completion: Completion, prompt: Prompt) -> tuple[tuple[Any, ...], str]
     return (blocks, "") if not wrong else ((), completion.problem)
 
 
-def _deed(task: _Task, completion: Completion, begun: ox.Literal) -> drafts.Deed:
+def _deed(task: _Task, completion: Completion, begun: ox.Literal) -> Deed:
     usage = completion.usage
-    return drafts.Deed(
+    return Deed(
         task.activity,
         label=f"mapped text onto the ontology: {task.window.label}",
         used=[ox.NamedNode(passage.iri) for passage in task.window.passages],

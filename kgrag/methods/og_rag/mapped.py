@@ -22,6 +22,7 @@ from kgrag.ports import TripleStore
 from kgrag.stages import documents, mapping
 from kgrag.stages.hypergraph import Edge, flatten, strict_subsets
 from kgrag.stages.mapping import Assertions, Mapped, Ontology, Record
+from kgrag.stages.provenance import Deed, provenance_draft
 from kgrag.stages.sync import Progress
 from kgrag.vocab import KG
 
@@ -119,7 +120,7 @@ class _Writing:
     def batches(self, records: Sequence[_Flat]) -> Iterator[tuple[int, list[GraphDraft]]]:
         """Yield (records done, drafts of those that the store lacks)."""
         batch: list[GraphDraft] = []
-        deeds: list[drafts.Deed] = []
+        deeds: list[Deed] = []
         edges: list[Edge] = []
         properties: dict[str, ox.NamedNode] = {}
         for done, flat in enumerate(records, start=1):
@@ -134,14 +135,14 @@ class _Writing:
                 yield done, [*batch, *self._joint(edges, properties, deeds)]
                 batch, deeds, edges, properties = [], [], [], {}
 
-    def _drafted(self, flat: _Flat) -> tuple[Assertions, list[GraphDraft], drafts.Deed]:
+    def _drafted(self, flat: _Flat) -> tuple[Assertions, list[GraphDraft], Deed]:
         """Give what a record states, and the drafts of document, assertions and hyperedges in this order."""
         names = self.names
         document, chunks = drafts.record_document(flat.record, flat.edges)
         iri = documents.document_iri(document, names)
         spans = {edge: names.chunk(iri, chunk.start, chunk.end) for edge, chunk in chunks.items()}
         parameters = json.dumps({"as_published": self.as_published})
-        deed = drafts.Deed(
+        deed = Deed(
             names.activity(drafts.METHOD, "mapped", iri.value, parameters),
             label="read mapped data",
             used=[iri],
@@ -161,12 +162,15 @@ class _Writing:
         return said, drafted, deed
 
     def _joint(
-        self, edges: Sequence[Edge], properties: dict[str, ox.NamedNode], deeds: Sequence[drafts.Deed]
+        self, edges: Sequence[Edge], properties: dict[str, ox.NamedNode], deeds: Sequence[Deed]
     ) -> list[GraphDraft]:
         """Give what a batch adds to the graphs that all records share."""
         fresh = fresh_properties(properties, self.store)
         nodes = list(drafts.hypernode_triples(edges, fresh, self.names))
-        return [drafts.hypernodes_draft(nodes, self.names), drafts.provenance_draft(deeds, self.names)]
+        return [
+            drafts.hypernodes_draft(nodes, self.names),
+            provenance_draft(deeds, method=drafts.METHOD, names=self.names),
+        ]
 
 
 def fresh_properties(properties: dict[str, ox.NamedNode], store: TripleStore) -> dict[str, ox.NamedNode]:

@@ -15,11 +15,9 @@ from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, Names, number
 
 __all__ = [
     "METHOD",
-    "Deed",
     "Statement",
     "entity_key",
     "proposition_draft",
-    "provenance_draft",
     "relatedness_draft",
     "similarity_draft",
 ]
@@ -33,16 +31,6 @@ class Statement:
 
     text: str
     entities: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """An activity: what was done, what it used, and further statements."""
-
-    iri: ox.NamedNode
-    label: str
-    used: Sequence[ox.NamedNode] = ()
-    said: Sequence[tuple[ox.NamedNode, ox.Literal]] = ()
 
 
 def entity_key(name: str) -> str:
@@ -86,22 +74,6 @@ def _entity_triples(labels: Mapping[ox.NamedNode, str]) -> Iterator[ox.Triple]:
     for entity, label in labels.items():
         yield ox.Triple(entity, RDF.type, KG.Entity)
         yield ox.Triple(entity, RDFS.label, ox.Literal(label))
-
-
-def provenance_draft(deeds: Iterable[Deed], names: Names) -> GraphDraft:
-    """Give what joins the provenance graph."""
-    triples = [triple for deed in deeds for triple in _activity_triples(deed)]
-    return GraphDraft(names.provenance, KG.ProvenanceGraph, triples, mode="append")
-
-
-def _activity_triples(deed: Deed) -> Iterator[ox.Triple]:
-    yield ox.Triple(deed.iri, RDF.type, PROV.Activity)
-    yield ox.Triple(deed.iri, RDFS.label, ox.Literal(deed.label))
-    yield ox.Triple(deed.iri, KG.method, ox.Literal(METHOD))
-    for used in deed.used:
-        yield ox.Triple(deed.iri, PROV.used, used)
-    for predicate, value in deed.said:
-        yield ox.Triple(deed.iri, predicate, value)
 
 
 def similarity_draft(chunks: Iterable[str], summaries: Iterable[Summary], *, origin: str, names: Names) -> GraphDraft:

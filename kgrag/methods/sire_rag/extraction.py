@@ -27,6 +27,7 @@ from kgrag.methods.sire_rag import drafts
 from kgrag.methods.sire_rag.drafts import Statement
 from kgrag.model import Usage
 from kgrag.ports import LanguageModel, TripleStore
+from kgrag.stages.provenance import Deed, provenance_draft
 from kgrag.stages.sync import Progress
 from kgrag.vocab import KG, number
 
@@ -95,7 +96,7 @@ def _extracted(store: TripleStore) -> list[tuple[str, ...]]:
     return store.select(queries.bind("sire_rag/extracted", catalogue=store.names.catalogue)).values()
 
 
-_Found = tuple[Passage, list[Statement], drafts.Deed]
+_Found = tuple[Passage, list[Statement], Deed]
 
 
 def _asked(batch: Sequence[Passage], model: LanguageModel, outcome: Outcome) -> Iterator[_Found]:
@@ -120,9 +121,9 @@ def _asked(batch: Sequence[Passage], model: LanguageModel, outcome: Outcome) -> 
         yield passage, _statements(second.data["facts"]), _deed(passage, model.identity, said)
 
 
-def _deed(passage: Passage, origin: str, said: Sequence[tuple[ox.NamedNode, ox.Literal]] = ()) -> drafts.Deed:
+def _deed(passage: Passage, origin: str, said: Sequence[tuple[ox.NamedNode, ox.Literal]] = ()) -> Deed:
     chunk = ox.NamedNode(passage.chunk)
-    return drafts.Deed(chunk, f"took propositions from {passage.title or passage.chunk}: {origin}", [chunk], said)
+    return Deed(chunk, f"took propositions from {passage.title or passage.chunk}: {origin}", [chunk], said)
 
 
 def _statements(facts: Iterable[Mapping[str, Any]]) -> list[Statement]:
@@ -139,10 +140,10 @@ def _publish(store: TripleStore, found: Iterable[_Found], origin: str, outcome: 
     for passage, statements, deed in found:
         chunk = ox.NamedNode(passage.chunk)
         activity = store.names.activity(drafts.METHOD, origin, chunk.value)
-        deeds.append(drafts.Deed(activity, deed.label, deed.used, deed.said))
+        deeds.append(Deed(activity, deed.label, deed.used, deed.said))
         batch.append(drafts.proposition_draft(chunk, statements, activity=activity, origin=origin, names=store.names))
     if batch:
-        publication = store.publish([*batch, drafts.provenance_draft(deeds, store.names)])
+        publication = store.publish([*batch, provenance_draft(deeds, method=drafts.METHOD, names=store.names)])
         outcome.extracted += len(batch) - len(publication.quarantined)
         outcome.notes += [
             f"in quarantine: {violation.focus}: {violation.message}" for violation in publication.violations
