@@ -190,3 +190,10 @@ def test_the_demo_ends_in_cited_answers_and_one_honest_unknown(run) -> None:
     assert code == 0, err
     assert out.count("[1]") >= 4
     assert "does not carry an answer" in out
+
+
+def test_the_demo_asks_every_method() -> None:
+    from kgrag.methods import METHODS
+
+    asked = json.loads((DEMO / "questions.json").read_text(encoding="utf-8"))
+    assert {item["method"] for item in asked} == set(METHODS)

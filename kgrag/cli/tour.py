@@ -36,6 +36,7 @@ def _tour(path: Path) -> None:
         kb.ingest(packaged / "texts")
         report = kb.build("og_rag", mapped=packaged / "mapped")
         kb.build("obqc", competency=packaged / "competency.jsonl")
+        kb.build("sire_rag")
         note(f"{len(kb.store):,} quads in named graphs; og_rag: {dict(report.counts)}")
         for item in json.loads((packaged / "questions.json").read_text(encoding="utf-8")):
             answer = kb.ask(item["question"], method=item["method"])
