@@ -8,42 +8,32 @@
 
 from __future__ import annotations
 
-import importlib
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import fields
-from functools import cached_property
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
 from kgrag.errors import InputError, InvalidSettings, StateError, UnknownName
-from kgrag.methods import METHODS
+from kgrag.knowledge_base.wiring import Wiring
 from kgrag.model import Answer, BuildReport, Hit, Publication, Table
-from kgrag.ports import Embedder, LanguageModel, Method, TripleStore, VectorSpaces
 from kgrag.resources import closest
-from kgrag.settings import EXTRACTIVE, MINILM, Settings, read_settings
 from kgrag.stages import answering, ingestion, keeping, rdf_files, statistics
 from kgrag.stages.ingestion import IngestReport, Progress
 
 if TYPE_CHECKING:
     import rdflib
 
-    from kgrag.adapters.embedders import CachedEmbedder
-    from kgrag.adapters.oxigraph import OxigraphStore
-    from kgrag.adapters.query_process import QueryProcess
-    from kgrag.ports import Scratch
     from kgrag.stages.health import Finding
     from kgrag.stages.sparql_check import Check
 
 __all__ = ["KnowledgeBase"]
 
-_STORE, _VECTORS, _LEXICAL, _CACHE = "store", "vectors", "lexical", "cache"
+_STORE = "store"
 
 
-class KnowledgeBase:
+class KnowledgeBase(Wiring):
     """One knowledge base: a folder, or memory.
 
     Args:
@@ -57,106 +47,6 @@ class KnowledgeBase:
         StoreLocked: another process writes to the folder.
         SchemaMismatch: the folder was written by a newer kgrag, or with another base IRI.
     """
-
-    def __init__(
-        self,
-        path: str | Path | None = None,
-        *,
-        settings: Settings | None = None,
-        model: LanguageModel | None = None,
-        embedder: Embedder | None = None,
-        read_only: bool = False,
-    ) -> None:
-        self.path = None if path is None else Path(path)
-        self.settings = settings or read_settings()
-        self.read_only = read_only
-        self._given_model = model
-        self._given_embedder = embedder
-        self._methods: dict[str, Method] = {}
-        self._store = self._open_store()
-
-    def _open_store(self) -> OxigraphStore:
-        from kgrag.adapters.oxigraph import OxigraphStore
-        from kgrag.stages.shacl import graph_validator
-
-        base = self.settings.base_iri if "base_iri" in self.settings.model_fields_set else None
-        return OxigraphStore.open(
-            self._folder(_STORE), base=base, validator=graph_validator(), read_only=self.read_only
-        )
-
-    def _folder(self, *parts: str) -> Path | None:
-        return None if self.path is None else self.path.joinpath(*parts)
-
-    # --- the ports ---------------------------------------------------------------------------------------------
-
-    @property
-    def store(self) -> TripleStore:
-        """The triple store."""
-        return self._store
-
-    @cached_property
-    def embedder(self) -> CachedEmbedder:
-        """The embedder of the settings, behind a cache by content."""
-        from kgrag.adapters.embedders import CachedEmbedder
-
-        return CachedEmbedder(
-            self._given_embedder or self._configured_embedder(), self._folder(_CACHE, "embeddings.sqlite")
-        )
-
-    def _configured_embedder(self) -> Embedder:
-        settings = self.settings
-        if settings.embedder == MINILM:
-            from kgrag.adapters.embedders import SentenceTransformerEmbedder
-
-            return SentenceTransformerEmbedder()
-        from kgrag.adapters.openai_service import OpenAIEmbedder
-
-        key = settings.api_key.get_secret_value()
-        return OpenAIEmbedder(settings.embedder, base_url=settings.base_url, api_key=key)
-
-    @cached_property
-    def spaces(self) -> VectorSpaces:
-        """The vector spaces, keyed by IRI."""
-        from kgrag.adapters.hnsw import FolderSpaces
-
-        return FolderSpaces(
-            self._folder(_VECTORS),
-            identity=self.embedder.identity,
-            dimension=self.embedder.dimension,
-            read_only=self.read_only,
-        )
-
-    @cached_property
-    def model(self) -> LanguageModel:
-        """The language model of the settings; a paid one behind a cache of completions."""
-        from kgrag.adapters.cached_model import CachedModel
-
-        settings = self.settings
-        if self._given_model is None and settings.model == EXTRACTIVE:
-            from kgrag.adapters.extractive import ExtractiveModel
-
-            return ExtractiveModel()
-        inner = self._given_model or self._configured_model()
-        return CachedModel(inner, self._folder(_CACHE, "completions.sqlite"), mode=settings.completions)
-
-    @cached_property
-    def runner(self) -> QueryProcess:
-        """Runs queries that a model wrote: over the facts alone, in a process that can be killed."""
-        from kgrag.adapters.query_process import QueryProcess
-
-        return QueryProcess(self.store, None if self.read_only else self._folder(_CACHE, "facts"))
-
-    def _configured_model(self) -> LanguageModel:
-        from kgrag.adapters.openai_service import OpenAIModel
-
-        settings = self.settings
-        return OpenAIModel(
-            settings.model,
-            base_url=settings.base_url,
-            api_key=settings.api_key.get_secret_value(),
-            concurrency=settings.concurrency,
-            timeout=settings.timeout,
-        )
 
     # --- in -----------------------------------------------------------------------------------------------------
 
@@ -217,39 +107,6 @@ class KnowledgeBase:
         return report
 
     # --- out ----------------------------------------------------------------------------------------------------
-
-    def method(self, spec: str) -> Method:
-        """Give a method by name, with hyper-parameters where wanted: ``"og_rag:nodes=5,edges=2"``.
-
-        Raises:
-            UnknownName: there is no such method.
-            InvalidSettings: it has no such hyper-parameter, or the value does not fit.
-        """
-        if spec not in self._methods:
-            self._methods[spec] = self._make(spec)
-        return self._methods[spec]
-
-    def _make(self, spec: str) -> Method:
-        name, _, tail = spec.partition(":")
-        if name not in METHODS:
-            raise UnknownName(f"there is no method '{name}'. {closest(name, METHODS)}")
-        module, _, cls = METHODS[name].partition(":")
-        kind: Any = getattr(importlib.import_module(module), cls)
-        ports: dict[str, Callable[[], Any]] = {
-            "store": lambda: self.store,
-            "spaces": lambda: self.spaces,
-            "embedder": lambda: self.embedder,
-            "model": lambda: self.model,
-            "lexical": lambda: self._folder(_LEXICAL),
-            "read_only": lambda: self.read_only,
-            "open_scratch": lambda: _open_scratch,
-            "runner": lambda: self.runner,
-        }
-        declared = {field.name: field.default for field in fields(kind)}
-        wired = {port: make() for port, make in ports.items() if port in declared}
-        tunable = {key: value for key, value in declared.items() if key not in ports}
-        made: Method = kind(**wired, **_hyper_parameters(spec, tail, tunable))
-        return made
 
     def retrieve(self, question: str, *, method: str = "passages", k: int = 5) -> list[Hit]:
         """Give at most k hits, best first.
@@ -386,24 +243,6 @@ class KnowledgeBase:
         target.mkdir(parents=True)
         self.store.snapshot(target / _STORE)
 
-    def close(self) -> None:
-        """Flush and let go of the folder."""
-        for cached in ("embedder", "model", "runner"):
-            close = getattr(self.__dict__.get(cached), "close", None)
-            if close is not None:
-                close()
-        self._store.close()
-
-    def __enter__(self) -> Self:
-        """Give itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()
-
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{name}</td><td>{count}</td></tr>" for name, count in self.stats().items())
         return f"<table>{rows}</table>"
@@ -414,12 +253,6 @@ def _sensible(question: str, k: int) -> None:
         raise InputError("the question is empty. Ask something.")
     if k < 1:
         raise InputError(f"k is {k}; at least one hit must be asked for.")
-
-
-def _open_scratch() -> Scratch:
-    from kgrag.adapters.oxigraph import OxigraphScratch
-
-    return OxigraphScratch()
 
 
 def _iri(text: str) -> ox.NamedNode:
@@ -433,25 +266,3 @@ def _options(function: Any) -> set[str]:
     import inspect
 
     return set(inspect.signature(function).parameters)
-
-
-def _hyper_parameters(spec: str, tail: str, known: Mapping[str, Any]) -> dict[str, Any]:
-    given: dict[str, Any] = {}
-    for item in filter(None, tail.split(",")):
-        key, equals, text = item.partition("=")
-        if key not in known or not equals:
-            raise InvalidSettings(f"'{spec}': {item!r} is no hyper-parameter. {closest(key, known)}")
-        given[key] = _like(known[key], text, f"'{spec}': {key}")
-    return given
-
-
-def _like(example: Any, text: str, where: str) -> Any:
-    """Read a value of the same type as the default."""
-    try:
-        if isinstance(example, bool):
-            return {"true": True, "false": False}[text.lower()]
-        if isinstance(example, int | float):
-            return type(example)(text)
-    except (KeyError, ValueError):
-        raise InvalidSettings(f"{where}: {text!r} is not a {type(example).__name__}. Default: {example}.") from None
-    return text
