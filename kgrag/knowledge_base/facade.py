@@ -9,22 +9,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
 from kgrag.errors import InputError, InvalidSettings, StateError, UnknownName
+from kgrag.knowledge_base import audits
 from kgrag.knowledge_base.wiring import Wiring
 from kgrag.model import Answer, BuildReport, Hit, Publication, Table
 from kgrag.resources import closest
 from kgrag.stages import answering, ingestion, keeping, rdf_files, statistics
 from kgrag.stages.ingestion import IngestReport, Progress
+from kgrag.stages.sparql_search import functions, names_search
 
 if TYPE_CHECKING:
     import rdflib
 
+    from kgrag.audit import Audit
     from kgrag.stages.health import Finding
     from kgrag.stages.sparql_check import Check
 
@@ -138,16 +141,35 @@ class KnowledgeBase(Wiring):
             NotBuilt: the method has nothing to retrieve from yet.
             InputError: the question is empty, or k is below 1.
         """
+        answer = self.own_answer(question, method=method, k=k)
+        if answer is None:
+            hits = self.retrieve(question, method=method, k=k)
+            answer = self.answer_from(question, hits, method=method)
+        if keep:
+            self.keep(answer)
+        return answer
+
+    def own_answer(self, question: str, *, method: str, k: int = 5) -> Answer | None:
+        """Give the answer of a method that answers by itself; None of one that retrieves.
+
+        Raises:
+            NotBuilt: the method has nothing to answer from yet.
+            InputError: the question is empty, or k is below 1.
+        """
         own = getattr(self.method(method), "answer", None)
         if own is None:
-            hits = self.retrieve(question, method=method, k=k)
-            answer = answering.answer(question, hits, model=self.model, store=self.store, method=method)
-        else:
-            _sensible(question, k)
-            answer = own(question, k)
-        if keep:
-            self.store.publish([keeping.answer_draft(answer, names=self.store.names)])
-        return answer
+            return None
+        _sensible(question, k)
+        found: Answer = own(question, k)
+        return found
+
+    def answer_from(self, question: str, hits: Sequence[Hit], *, method: str) -> Answer:
+        """Answer from what was retrieved; the second half of ``ask``."""
+        return answering.answer(question, hits, model=self.model, store=self.store, method=method)
+
+    def keep(self, answer: Answer) -> None:
+        """Publish an answer as a graph of its own; keeping it again changes nothing."""
+        self.store.publish([keeping.answer_draft(answer, names=self.store.names)])
 
     def check(self, sparql: str) -> Check:
         """Say where a SPARQL query departs from the loaded ontologies and data; nothing is run.
@@ -158,6 +180,14 @@ class KnowledgeBase(Wiring):
         asker: Any = self.method("obqc")
         found: Check = asker.checked(sparql)
         return found
+
+    def audit(self, target: str | Path | None = None, **options: Any) -> Audit:
+        """Audit a file, a graph by its IRI, or all ontology graphs; ``options`` are the fields of ``AuditOptions``.
+
+        Raises:
+            InputError: there is no such file or graph, or no ontology at all.
+        """
+        return audits.audit(self.store, target, options)
 
     def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
         """Run a SPARQL query of the user's: rows, a truth value, or triples.
@@ -177,7 +207,11 @@ class KnowledgeBase(Wiring):
 
     def raw_query(self, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
         """Run a SPARQL query of the user's and give pyoxigraph's results, which serialise themselves."""
-        return self._store.query(sparql, union=True)
+        if not names_search(sparql):
+            return self._store.query(sparql, union=True)
+        found = self.search.resolve(sparql)
+        similarity = functions(self.spaces, found.similar) if found.compares else None
+        return self._store.query(found.text, union=True, calls=similarity)
 
     def update(self, sparql: str) -> int:
         """Run a SPARQL Update atomically and give the new revision of the store."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgrag.adapters.oxigraph import OxigraphStore
     from kgrag.adapters.query_process import QueryProcess
     from kgrag.ports import Scratch
+    from kgrag.stages.sparql_search import Search
 
 __all__ = ["Wiring"]
 
@@ -110,6 +111,14 @@ class Wiring:
             return ExtractiveModel()
         inner = self._given_model or self._configured_model()
         return CachedModel(inner, self._folder(_CACHE, "completions.sqlite"), mode=settings.completions)
+
+    @cached_property
+    def search(self) -> Search:
+        """Runs the searches by meaning and by words that a SPARQL query asks for."""
+        from kgrag.stages.sparql_search import Search
+
+        lexical = self._folder(_LEXICAL)
+        return Search(self.store, self.spaces, self.embedder, lexical, read_only=self.read_only)
 
     @cached_property
     def runner(self) -> QueryProcess:

@@ -11,11 +11,11 @@ afterwards.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import Any, Self, cast
 
 import pyoxigraph as ox
 
@@ -150,11 +150,13 @@ class OxigraphStore:
             finally:
                 del results  # a traceback must not keep the folder open
 
-    def query(self, sparql: str, *, union: bool = False) -> Results:
+    def query(
+        self, sparql: str, *, union: bool = False, calls: Mapping[ox.NamedNode, Callable[..., Any]] | None = None
+    ) -> Results:
         """Run a query from outside, past the gate, and give the engine's own results.
 
         They belong to the thread that asked for them. ``union`` makes the default graph the union of all named
-        graphs, unless the query itself says FROM.
+        graphs, unless the query itself says FROM. ``calls`` are functions that it may call.
 
         Raises:
             InvalidSPARQL: the gate or the parser refuses it.
@@ -162,7 +164,10 @@ class OxigraphStore:
         reading = check_query(sparql)
         with engine(sparql):
             return self._engine().query(
-                sparql, prefixes=PREFIXES, use_default_graph_as_union=union and not reading.chooses_dataset
+                sparql,
+                prefixes=PREFIXES,
+                use_default_graph_as_union=union and not reading.chooses_dataset,
+                custom_functions=dict(calls or {}),
             )
 
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:

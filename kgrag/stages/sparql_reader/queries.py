@@ -14,7 +14,7 @@ from kgrag.stages.sparql_reader.model import Filter, Inline, Limits, Pattern, Qu
 from kgrag.stages.sparql_reader.selections import Column, Selections
 from kgrag.stages.sparql_reader.terms import DEFAULT_PREFIXES, Group, Selection
 
-__all__ = ["read"]
+__all__ = ["QueryReader", "read"]
 
 _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _UPDATES = {
@@ -48,17 +48,18 @@ def read(text: str, *, limits: Limits | None = None) -> Query:
     """
     limits = limits or Limits()
     try:
-        return _Reader(text, limits).query()
+        return QueryReader(text, limits).query()
     except RecursionError:
         raise InvalidSPARQL(
             f"the query is nested too deep to be read (limit {limits.depth}). Write it flatter."
         ) from None
 
 
-class _Reader(Selections):
+class QueryReader(Selections):
     """Reads one text."""
 
     def query(self) -> Query:
+        """Read the whole text."""
         self._prologue()
         if self.word in _UPDATES:
             return self._update()
