@@ -1,10 +1,12 @@
 """How long OG-RAG takes to retrieve as the hypergraph grows, beside the authors' algorithm re-implemented plainly.
 
-Run ``python -m benchmarks.og_rag_growth [LARGEST] [--keep FOLDER]`` (default 100000 hypernodes, up to 1000000). The
+Run ``python -m benchmarks.og_rag_growth [LARGEST] [--keep FOLDER] [--json FILE]`` (default 100000 hypernodes, up to 1000000). The
 hypergraph is made up after the news data: records of about 20 facts, 9.7 hypernodes a fact, mean degree 5.9, a hub in a
 third of all hyperedges, 400 keys drawn by Zipf's law, one value to 1.2 hypernodes. Vectors lie in 200 clusters of 384
 dimensions. The store is on disk; questions are not embedded, their vectors are made up too. Times are of retrieval with
-the facts and the spans of their sources, one question after the other.
+the facts and the spans of their sources, one question after the other, in a process that only opens the store: its
+first question reads or maps every index, and the memory given is that of this process after 100 questions more.
+With ``--keep`` a store that an earlier run left whole is measured without being built again.
 
 The authors' algorithm: cosine of every key and every value with the question, both lists sorted in Python, hyperedges
 of every hypernode from a dictionary, greedy cover. Everything is in memory already and no source is given.
@@ -13,13 +15,16 @@ of every hypernode from a dictionary, greedy cover. Everything is in memory alre
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -41,6 +46,7 @@ _CLUSTERS = 200
 _FACTS = 20  # of a record
 _QUESTIONS = 50
 _BATCH = 20_000
+_QUESTIONS_FILE = "questions.json"
 _WORDS = [f"word{number}" for number in range(20_000)]
 
 
@@ -150,19 +156,44 @@ def questions(graph: Hypergraph, seed: int = 11) -> Asked:
     return Asked(vectors)
 
 
-def built(graph: Hypergraph, asked: Asked, folder: Path) -> OgRag:
-    """Publish a hypergraph into a store on disk, and put the vectors in place."""
+def built(graph: Hypergraph, asked: Asked, folder: Path) -> None:
+    """Publish a hypergraph into a store on disk, put the vectors in place, and let a first question make the rest."""
     store = OxigraphStore.open(folder / "store")
     for batch in drafted(graph, store.names):
         store.publish(batch)
     store.flush()
-    spaces = FolderSpaces(folder / "vectors", identity=asked.identity, dimension=_DIMENSION)
+    spaces = _spaces(folder)
     keys, values = spaces.space("hypernode-key"), spaces.space("hypernode-value")
     keys.upsert([store.names.hypernode_key(key).value for key in graph.keys], graph.key_vectors)
     values.upsert([store.names.hypernode_value(value).value for value in graph.values], graph.value_vectors)
     keys.save(store.revision)
     values.save(store.revision)
+    _method(store, spaces, asked, folder).retrieve(next(iter(asked.vectors)), 5)
+    store.close()
+
+
+def _spaces(folder: Path) -> FolderSpaces:
+    return FolderSpaces(folder / "vectors", identity=Asked.identity, dimension=_DIMENSION)
+
+
+def _method(store: OxigraphStore, spaces: FolderSpaces, asked: Asked, folder: Path) -> OgRag:
     return OgRag(store, spaces, asked, ScriptedModel({}), lexical=folder / "lexical")
+
+
+def keep(asked: Asked, seconds: float, folder: Path) -> None:
+    """Write the questions beside a store that is whole, with the time that it took to build, in seconds."""
+    np.save(folder / "questions.npy", np.array(list(asked.vectors.values()), dtype=np.float32))
+    told = {"seconds": seconds, "questions": list(asked.vectors)}
+    (folder / _QUESTIONS_FILE).write_text(json.dumps(told), encoding="utf-8")
+
+
+def kept(folder: Path) -> tuple[Asked, float] | None:
+    """Read what ``keep`` wrote; None where no build came to its end."""
+    if not (folder / _QUESTIONS_FILE).is_file():
+        return None
+    told = json.loads((folder / _QUESTIONS_FILE).read_text(encoding="utf-8"))
+    rows = np.load(folder / "questions.npy")
+    return Asked(dict(zip(told["questions"], rows, strict=True))), told["seconds"]
 
 
 class Authors:
@@ -196,46 +227,108 @@ class Authors:
         return chosen
 
 
-def timed(run: Sequence[float]) -> str:
-    """Write p50 and p95 of seconds in milliseconds."""
-    return " / ".join(f"{1000 * np.percentile(run, share):.1f}" for share in (50, 95))
+@dataclass(frozen=True)
+class Measured:
+    """One size: counts, seconds of each question, seconds of the first one, and MB of memory (in all, of it mapped)."""
+
+    sizes: dict[str, Any]
+    cold: float
+    paper: list[float]
+    fusion: list[float]
+    memory: int
+    mapped: int
 
 
-def measured(method: OgRag, asked: Asked) -> list[float]:
-    """Give the seconds that each question takes, indexes loaded."""
-    method.retrieve(next(iter(asked.vectors)), 5)
+def measured(folder: Path) -> Measured:
+    """Open a kept store and ask every question; to be run in a process of its own."""
+    found = kept(folder)
+    assert found is not None
+    asked, start = found[0], time.perf_counter()
+    with OxigraphStore.open(folder / "store") as store:
+        method = _method(store, _spaces(folder), asked, folder)
+        method.retrieve(next(iter(asked.vectors)), 5)
+        cold = time.perf_counter() - start
+        paper, fusion = (_seconds(replace(method, scoring=scoring), asked) for scoring in ("paper", "fusion"))
+        memory, mapped = _memory()
+        return Measured(method.statistics(), cold, paper, fusion, memory, mapped)
+
+
+def _seconds(method: OgRag, asked: Asked) -> list[float]:
     seconds = []
-    for question in asked.vectors:
+    for question in [*list(asked.vectors)[:5], *asked.vectors]:
         start = time.perf_counter()
         method.retrieve(question, 5)
         seconds.append(time.perf_counter() - start)
-    return seconds
+    return seconds[5:]
 
 
-def grown(nodes: int, folder: Path, *, authors: bool) -> str:
-    """Measure one size and give its row of the table."""
-    graph = made_up(nodes)
-    asked = questions(graph)
-    start = time.perf_counter()
-    method = built(graph, asked, folder)
-    method.retrieve(next(iter(asked.vectors)), 5)
-    seconds = time.perf_counter() - start
-    sizes = method.statistics()
-    fusion = measured(method, asked)
-    paper = measured(replace(method, scoring="paper"), asked)
-    theirs, ratio = "", ""
-    if authors:
-        plain = Authors(graph)
-        runs = []
-        for vector in asked.vectors.values():
-            begun = time.perf_counter()
-            plain.retrieve(vector)
-            runs.append(time.perf_counter() - begun)
-        theirs, ratio = timed(runs), f"{np.median(runs) / np.median(paper):.1f}"
-    method.store.close()
+def _memory() -> tuple[int, int]:
+    """Give the resident memory of this process and what of it is mapped from files, in MB; zeros but on Linux."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.is_file() else []
+    sizes = {line.split(":")[0]: int(line.split()[1]) // 1024 for line in lines if line.endswith("kB")}
+    return sizes.get("VmRSS", 0), sizes.get("RssFile", 0)
+
+
+def timed(run: Sequence[float]) -> str:
+    """Write p50 and p95 of seconds in milliseconds."""
+    return " / ".join(f"{1000 * np.percentile(run, share):.1f}" for share in (50, 95)) if run else ""
+
+
+def grown(nodes: int, folder: Path, *, authors: bool) -> dict[str, Any]:
+    """Measure one size; its store is built if the folder has none that is whole."""
+    graph = None
+    if (found := kept(folder)) is None:
+        graph = made_up(nodes)
+        asked, start = questions(graph), time.perf_counter()
+        built(graph, asked, folder)
+        keep(asked, time.perf_counter() - start, folder)
+        found = asked, time.perf_counter() - start
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        figures = asdict(process.submit(measured, folder).result())
+    runs = _authors(graph or made_up(nodes), found[0]) if authors else []
+    return {"nodes": nodes, "build": found[1], **figures, "authors": runs}
+
+
+def _authors(graph: Hypergraph, asked: Asked) -> list[float]:
+    plain, runs = Authors(graph), []
+    for vector in asked.vectors.values():
+        start = time.perf_counter()
+        plain.retrieve(vector)
+        runs.append(time.perf_counter() - start)
+    return runs
+
+
+_HEAD = (
+    "hypernodes",
+    "hyperedges",
+    "largest degree",
+    "mean",
+    "build s",
+    "first question s",
+    "memory MB (mapped)",
+    "paper, ms p50 / 95",
+    "fusion",
+    "authors'",
+    "ratio",
+)
+
+
+def row(found: Mapping[str, Any]) -> str:
+    """Write a size as a row of the table; the ratio is that of the authors' p50 to ours with the paper's scoring."""
+    sizes = found["sizes"]
     counts = (sizes["hypernodes"], sizes["hyperedges"], sizes["degree"]["max"])
-    cells = [*(f"{count:,}" for count in counts), f"{sizes['degree']['mean']:.2f}", f"{seconds:.0f}"]
-    return f"| {' | '.join([*cells, timed(paper), timed(fusion), theirs, ratio])} |"
+    ratio = f"{np.median(found['authors']) / np.median(found['paper']):.1f}" if found["authors"] else ""
+    cells = [
+        *(f"{count:,}" for count in counts),
+        f"{sizes['degree']['mean']:.2f}",
+        f"{found['build']:.0f}",
+        f"{found['cold']:.1f}",
+        f"{found['memory']:,} ({found['mapped']:,})",
+        *(timed(found[run]) for run in ("paper", "fusion", "authors")),
+        ratio,
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -244,18 +337,20 @@ def main() -> None:
     parser.add_argument("largest", nargs="?", type=int, default=100_000)
     parser.add_argument("--smallest", type=int, default=1_000)
     parser.add_argument("--authors", type=int, default=1_000_000, help="largest size at which the authors' is run too")
-    parser.add_argument("--keep", type=Path, help="folder for the stores; default: a temporary one")
+    parser.add_argument("--keep", type=Path, help="folder for the stores; one that is whole is measured, not built")
+    parser.add_argument("--json", type=Path, help="file for all that was measured")
     options = parser.parse_args()
-    print(
-        "| hypernodes | hyperedges | largest degree | mean | build s | paper, ms p50 / 95 | fusion | authors' | ratio |"
-    )
-    print("|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
-    nodes = options.smallest
+    print(f"| {' | '.join(_HEAD)} |")
+    print("|--:" * len(_HEAD) + "|")
+    found, nodes = [], options.smallest
     with tempfile.TemporaryDirectory() as temporary:
         while nodes <= options.largest:
             folder = (options.keep or Path(temporary)) / str(nodes)
-            print(grown(nodes, folder, authors=nodes <= options.authors), flush=True)
+            found.append(grown(nodes, folder, authors=nodes <= options.authors))
+            print(row(found[-1]), flush=True)
             nodes *= 10
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -102,7 +102,11 @@ class NotBuilt(StateError):
 
 
 class StoreLocked(StateError):
-    """Another process holds the knowledge base."""
+    """Another process holds the knowledge base; ``url`` is where it serves it, "" where it does not."""
+
+    def __init__(self, message: str = "", *, url: str = "") -> None:
+        super().__init__(message)
+        self.url = url
 
 
 class SchemaMismatch(StateError):

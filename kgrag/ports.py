@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
@@ -23,6 +23,7 @@ __all__ = [
     "VectorIndex",
     "VectorSpaces",
     "Vectors",
+    "Workbench",
 ]
 
 Vectors = npt.NDArray[np.float32]
@@ -119,6 +120,26 @@ class Scratch(Protocol):
 
     def select(self, query: str) -> Table:
         """Run a SELECT. Raises InvalidSPARQL."""
+
+
+class Workbench(Scratch, Protocol):
+    """A scratch store on which an audit works: it grows, and changes can be tried out on it."""
+
+    @property
+    def names(self) -> Names:
+        """The IRIs of no knowledge base in particular."""
+
+    def add(self, quads: Iterable[ox.Quad]) -> None:
+        """Hold these quads as well."""
+
+    def construct(self, query: str) -> list[ox.Triple]:
+        """Run a CONSTRUCT. Raises InvalidSPARQL."""
+
+    def change(self, update: str) -> None:
+        """Run a SPARQL Update. Raises InvalidSPARQL."""
+
+    def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
+        """Yield the triples of one named graph."""
 
 
 Validator = Callable[[TripleStore, Sequence[GraphDraft]], list[Violation]]

@@ -23,10 +23,12 @@ import pyoxigraph as ox
 from kgrag.errors import InvalidSettings
 
 __all__ = [
+    "AUDIT",
     "CHECK",
     "DCTERMS",
     "DEFAULT_BASE",
     "KG",
+    "KGV",
     "OWL",
     "PREFIXES",
     "PROV",
@@ -68,6 +70,19 @@ class _Namespace:
         return dict(self._terms)
 
 
+AUDIT = _Namespace(
+    "https://w3id.org/kgrag/audit#",
+    # a check, and what it says of itself
+    "Check Off anchor caution conforming fix mend query rationale severity severityIn shape step violating "
+    # what the context graph says of the terms of an ontology
+    "AuditedOntology DeprecatedTerm ForeignTerm LiveAnnotationProperty LiveClass LiveConcept LiveDatatypeProperty "
+    "LiveIndividual LiveObjectProperty LiveProperty LiveTerm OwnTerm ReservedTerm Term "
+    "AnnotationPropertyTerm ClassTerm ConceptTerm DatatypePropertyTerm DatatypeTerm IndividualTerm ObjectPropertyTerm "
+    "PropertyTerm SchemeTerm "
+    "definition domain kind label localName namespace normalLabel range reserves synonym "
+    # the graphs of the scratch store: what is audited, what is said of it, both
+    "target context union",
+)
 CHECK = _Namespace(
     "https://w3id.org/kgrag/check#",
     # what a query graph speaks of
@@ -80,17 +95,18 @@ CHECK = _Namespace(
 KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
-    "Answer Chunk Citation Document Entity Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord "
-    "Proposition Publication Rewrite TreeNode VectorSpace "
+    "AdjacencyEdge Answer Chunk Citation CitationEdge CrossReferenceEdge Document Edge Entity Hypernode HypernodeKey "
+    "HypernodeValue KnowledgeBase MappedRecord Proposition Publication Rewrite TreeNode VectorSpace "
     # kinds of named graph
-    "Graph AnswerGraph AssertionGraph CatalogueGraph DataGraph DocumentGraph HyperedgeGraph HypernodeGraph "
+    "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph HyperedgeGraph HypernodeGraph "
     "LexicalGraph OntologyGraph PropositionGraph ProvenanceGraph QuarantineGraph TreeGraph "
     # properties
-    "about baseIRI cites completions content contentHash dropped end hasChild heading inputTokens intendedGraph "
+    "about baseIRI cites completions content contentHash dropped end fromChunk hasChild heading inputTokens intendedGraph "
     "intendedKind key keyTerm level lexicalForm lexicalDatatype location mentions method model onProperty order "
     "outputTokens page parameters promptHash publication question quote revision schemaVersion sentence size "
-    "sparql start targetGraphKind text tokens unknown value valueTerm violation",
+    "sparql start targetGraphKind text toChunk tokens unknown unresolved value valueTerm violation weight",
 )
+KGV = _Namespace("https://w3id.org/kgrag/vector#", "matches near similarity")
 RDF = _Namespace(
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "type subject predicate object Property first rest nil langString"
 )
@@ -126,6 +142,7 @@ VOID = _Namespace("http://rdfs.org/ns/void#", "Dataset triples")
 PREFIXES: dict[str, str] = {
     "dcterms": DCTERMS.prefix,
     "kg": KG.prefix,
+    "kgv": KGV.prefix,
     "owl": OWL.prefix,
     "prov": PROV.prefix,
     "rdf": RDF.prefix,
@@ -314,6 +331,14 @@ class Names:
         """A node of a summary tree, by its level, its words and what it stands above."""
         return self._iri("tree-node", digest(*content))
 
+    def citation_graph(self, document: ox.NamedNode) -> ox.NamedNode:
+        """The graph of the edges that begin in one document."""
+        return self._iri("graph/citations", local_name(document.value))
+
+    def edge(self, origin: str, target: str) -> ox.NamedNode:
+        """An edge of the citation graph, by the chunks that it joins."""
+        return self._iri("edge", digest(origin, target))
+
     def quarantine_graph(self, graph: str, content: str) -> ox.NamedNode:
         """The graph that keeps what failed its shape."""
         return self._iri("graph/quarantine", digest(graph, content))
@@ -329,6 +354,18 @@ class Names:
     def citation(self, *content: str) -> ox.NamedNode:
         """A citation of a kept answer."""
         return self._iri("citation", digest(*content))
+
+    def audit_graph(self, *content: str) -> ox.NamedNode:
+        """The graph of a kept audit."""
+        return self._iri("graph/audit", digest(*content))
+
+    def audit(self, *content: str) -> ox.NamedNode:
+        """A kept audit, by target, profile and what was found."""
+        return self._iri("audit", digest(*content))
+
+    def audit_finding(self, *content: str) -> ox.NamedNode:
+        """A finding of a kept audit, by audit and fingerprint."""
+        return self._iri("finding", digest(*content))
 
     def answer(self, *content: str) -> ox.NamedNode:
         """A kept answer."""

@@ -103,6 +103,7 @@ def broken(constraint: Constraint) -> list[ox.Quad]:
         "class": [ELSE],
         "pattern": [TEXT],
         "minLength": [ox.Literal("")],
+        "maxInclusive": [number(10**9)],
         "minInclusive": [number(-1)],
         "lessThan": [number(99)],
         "lessThanOrEquals": [after],

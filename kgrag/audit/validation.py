@@ -25,7 +25,7 @@ from kgrag.stages.shacl.graph import ShapesGraph, path_text
 if TYPE_CHECKING:
     import rdflib
 
-__all__ = ["Validation", "validate"]
+__all__ = ["Validation", "by_pyshacl", "validate"]
 
 _SPARQL = frozenset(_SH + name for name in ("ask", "construct", "select", "update"))
 _FETCHES = re.compile(r"\b(FROM|LOAD|SERVICE)\b", flags=re.IGNORECASE)
@@ -53,12 +53,16 @@ def validate(store: TripleStore, files: Iterable[Path], *, graphs: Sequence[ox.N
     shapes = shacl.load_shapes(files, elsewhere=True)
     violations = shacl.validate(store, shapes, graphs=graphs, merged=True)
     if shapes.elsewhere and graphs:
-        violations += _by_pyshacl(store, shapes, graphs)
+        violations += by_pyshacl(store, shapes, graphs)
     return Validation(tuple(violations), dict(shapes.elsewhere))
 
 
-def _by_pyshacl(store: TripleStore, shapes: shacl.Shapes, graphs: Sequence[ox.NamedNode]) -> list[Violation]:
-    """Run pyshacl on a copy of the graphs, with the shapes that the engine left."""
+def by_pyshacl(store: TripleStore, shapes: shacl.Shapes, graphs: Sequence[ox.NamedNode]) -> list[Violation]:
+    """Run pyshacl on a copy of the union of graphs, with the shapes that the engine left.
+
+    Raises:
+        InvalidRDF: pyshacl fails on a shape, or a shape asks the network.
+    """
     import pyshacl
     from rdflib.namespace import SH
 

@@ -10,8 +10,10 @@ import typer
 
 from kgrag.cli.inputs import read_sparql, read_text
 from kgrag.cli.options import Format, JsonFormat, KbOption, MethodOption, TopOption, open_kb
-from kgrag.cli.printing import answer_json, answer_text, note, print_json, retrieval_json
+from kgrag.cli.printing import answer_text, note, print_json
+from kgrag.cli.remote import Remote, ServerOption, query_through, through, update_through
 from kgrag.errors import InputError
+from kgrag.stages.json_forms import answer_json, retrieval_json
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
@@ -105,10 +107,14 @@ def query(
     file: Annotated[str, typer.Argument(help="A SPARQL file, - for standard input, or the query itself.")],
     kb: KbOption = None,
     format_: Annotated[Format, typer.Option("--format", help="How results are printed.")] = Format.TABLE,
+    server: ServerOption = None,
 ) -> None:
     """Run a SPARQL query; a pattern outside GRAPH matches the union of all named graphs unless FROM is given."""
     from kgrag.cli.results import write_results
 
+    if server is not None:
+        query_through(Remote(server), read_sparql(file), format_)
+        return
     with open_kb(kb, access="read") as opened:
         write_results(opened.raw_query(read_sparql(file)), format_)
 
@@ -116,11 +122,17 @@ def query(
 def update(
     file: Annotated[str, typer.Argument(help="A SPARQL Update file, - for standard input, or the update itself.")],
     kb: KbOption = None,
+    server: ServerOption = None,
 ) -> None:
-    """Run a SPARQL Update atomically."""
+    """Run a SPARQL Update atomically, by the server where one holds the knowledge base."""
+    sparql = read_sparql(file)
+    through(server, lambda: _update(kb, sparql), lambda remote: update_through(remote, sparql))
+
+
+def _update(kb: Path | None, sparql: str) -> None:
     with open_kb(kb) as opened:
         before = len(opened.store)
-        revision = opened.update(read_sparql(file))
+        revision = opened.update(sparql)
         typer.echo(f"revision {revision}: {before:,} quads before, {len(opened.store):,} after")
 
 

@@ -47,7 +47,7 @@ def doctor(
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Check store, catalogue, shapes and vectors against each other; exit code 1 when something does not hold."""
-    with open_kb(kb) as opened:
+    with open_kb(kb, access="write" if repair else "either") as opened:
         findings = opened.doctor(repair=repair)
     open_ones = [finding for finding in findings if finding.fault and not finding.mended]
     if format_ is JsonFormat.JSON:
@@ -76,7 +76,7 @@ def backup(
     kb: KbOption = None,
 ) -> None:
     """Write a hard-linked copy that opens as a knowledge base."""
-    with open_kb(kb) as opened:
+    with open_kb(kb, access="either") as opened:
         opened.backup(folder)
         typer.echo(f"{folder}: open it with --kb {folder}")
 

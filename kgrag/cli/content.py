@@ -9,6 +9,7 @@ import typer
 
 from kgrag.cli.options import JsonFormat, KbOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
+from kgrag.cli.remote import ServerOption, load_through, through
 
 __all__ = ["register"]
 
@@ -41,10 +42,22 @@ def load(
         str | None,
         typer.Option("--rdf-format", help="turtle, rdfxml, ntriples, nquads, trig, jsonld, n3; default: by suffix."),
     ] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="Refuse ontologies with violations by this audit profile.")
+    ] = None,
+    server: ServerOption = None,
 ) -> None:
     """Load ontologies and any RDF into graphs of their own; loading again replaces them."""
+    through(
+        server,
+        lambda: _load(kb, files, graph, rdf_format),
+        lambda remote: load_through(remote, files, graph=graph, rdf_format=rdf_format),
+    )
+
+
+def _load(kb: Path | None, files: list[Path], graph: str | None, rdf_format: str | None) -> None:
     with open_kb(kb) as opened:
-        publication = opened.load(*files, graph=graph, rdf_format=rdf_format)
+        publication = opened.load(*files, graph=graph, rdf_format=rdf_format, profile=profile)
         for iri in publication.published:
             typer.echo(f"loaded {iri}")
         for iri in publication.unchanged:

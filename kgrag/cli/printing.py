@@ -7,14 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
 import typer
 
-from kgrag.model import Answer, Hit
+from kgrag.model import Answer
 
-__all__ = ["answer_json", "answer_text", "hit_json", "note", "print_json", "progress_bar", "retrieval_json"]
+__all__ = ["answer_text", "note", "print_json", "progress_bar"]
 
 _PLAIN_EVERY = 5.0
 
@@ -27,54 +26,6 @@ def print_json(value: Any) -> None:
 def note(text: str) -> None:
     """Tell the user something that is not the result."""
     typer.echo(text, err=True)
-
-
-def hit_json(hit: Hit) -> dict[str, Any]:
-    """Give a hit as CLI.md fixes it."""
-    return {
-        "iri": hit.iri,
-        "kind": hit.kind,
-        "text": hit.text,
-        "score": hit.score,
-        "attributes": dict(hit.attributes),
-        "sources": [asdict(span) for span in hit.sources],
-    }
-
-
-def retrieval_json(
-    question: str, hits: list[Hit], *, method: str, k: int, latency: Mapping[str, float], identifier: Any = None
-) -> dict[str, Any]:
-    """Give one retrieval as CLI.md fixes it."""
-    head = {} if identifier is None else {"id": identifier}
-    return {
-        **head,
-        "question": question,
-        "method": method,
-        "k": k,
-        "hits": [hit_json(hit) for hit in hits],
-        "latency_ms": dict(latency),
-    }
-
-
-def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
-    """Give an answer as CLI.md fixes it."""
-    document: dict[str, Any] = {
-        "question": answer.question,
-        "text": answer.text,
-        "method": answer.method,
-        "unknown": answer.unknown,
-        "citations": [
-            {"quote": c.quote, "document": c.document, "chunk": c.chunk, "start": c.start, "end": c.end}
-            for c in answer.citations
-        ],
-        "hits": [hit_json(hit) for hit in answer.hits],
-        "usage": asdict(answer.usage),
-    }
-    if answer.sparql:
-        document["sparql"] = answer.sparql
-    if explain:
-        document["explain"] = {"dropped": dict(answer.dropped), "notes": list(answer.explain)}
-    return document
 
 
 def answer_text(answer: Answer, titles: Mapping[str, str], *, explain: bool = False) -> str:

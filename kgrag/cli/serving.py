@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +13,14 @@ from kgrag.cli.options import KbOption, open_kb
 from kgrag.errors import InvalidSettings
 
 __all__ = ["register"]
+
+
+class LogForm(StrEnum):
+    """How requests are told on standard error."""
+
+    TEXT = "text"
+    JSON = "json"
+    NONE = "none"
 
 
 def register(app: typer.Typer) -> None:
@@ -25,20 +35,37 @@ def serve(
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse writes, whatever key is sent.")] = False,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that a query may work.", min=0.1)] = 30.0,
     readers: Annotated[int, typer.Option("--readers", help="Queries at work at once.", min=1, max=64)] = 4,
+    queue: Annotated[int, typer.Option("--queue", help="Queries that may wait for a reader.", min=1)] = 256,
+    rows: Annotated[int, typer.Option("--rows", help="Rows of a result at most; 0: any number.", min=0)] = 0,
+    keys: Annotated[
+        Path | None, typer.Option("--keys", help="TOML file of keys with rights and graphs.", show_default=False)
+    ] = None,
+    private: Annotated[bool, typer.Option("--private", help="Reading needs a key too.")] = False,
+    log: Annotated[LogForm, typer.Option("--log", help="A line for each request: text, json, none.")] = LogForm.TEXT,
+    log_queries: Annotated[bool, typer.Option("--log-queries", help="With --log json: the text of queries.")] = False,
+    write_log: Annotated[
+        Path | None,
+        typer.Option("--write-log", help="File for a line a write [KB/writes.jsonl].", show_default=False),
+    ] = None,
     scratch: Annotated[
         bool, typer.Option("--scratch", help="Serve an empty plain dataset instead, for conformance tests.")
     ] = False,
 ) -> None:
     """Serve SPARQL queries, updates and graphs over HTTP; writes need a key of KGRAG_API_KEYS."""
-    if any(importlib.util.find_spec(name) is None for name in ("starlette", "uvicorn", "python_multipart")):
+    if any(
+        importlib.util.find_spec(name) is None
+        for name in ("starlette", "uvicorn", "python_multipart", "prometheus_client")
+    ):
         raise InvalidSettings("the server is not installed. Install it: pip install '.[server]'")
     from kgrag import server
     from kgrag.adapters.readers import Limits
 
-    limits = Limits(readers=readers, seconds=timeout)
+    limits = Limits(readers=readers, seconds=timeout, queue=queue, rows=rows)
+    logging = server.Logging(log.value, log_queries, write_log)
     address = server.Address(host, port, lambda url: typer.echo(f"serving {url}/sparql"))
     if scratch:
-        server.serve_scratch(address, limits=limits)
+        server.serve_scratch(address, logging=logging, limits=limits)
         return
     with open_kb(kb) as opened:
-        server.serve(opened, address, read_only=read_only, limits=limits)
+        access = server.Access(read_only, private, keys)
+        server.serve(opened, address, access=access, logging=logging, limits=limits)

@@ -10,6 +10,8 @@ A folder is recognised by its files; a single ``*.jsonl`` is read as questions a
 ``gold_files``, ``pmid``)
 ``gold_facts``                                         objects of key -> value, each a fact that would do
 ``answer_nodes``                                       [key, value] pairs that carry the answer
+``gold_sids``                                          numbers of the sentences, in a relevant document, that carry it
+``citing``                                             the document that asks: it is no answer to its own question
 =====================================================  =====================================================
 
 A question without any of these, or marked ``"gold": "partial"``, can't be scored: it is left out and counted.
@@ -22,11 +24,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from kgrag.errors import InputError, UnknownName
-from kgrag.model import Document
+from kgrag.model import Document, Section
 from kgrag.stages.mapping import read_mapped
 
 __all__ = ["Dataset", "Fact", "Pair", "Question", "read_dataset", "read_questions"]
@@ -34,9 +37,11 @@ __all__ = ["Dataset", "Fact", "Pair", "Question", "read_dataset", "read_question
 Pair = tuple[str, str]
 Fact = frozenset[Pair]
 
-_CORPORA = ("corpus.jsonl.gz", "corpus.jsonl", "facts.jsonl")
-_QUESTIONS = ("questions.jsonl", "claims.jsonl")
+_CORPORA = ("corpus.jsonl.gz", "corpus.jsonl", "facts.jsonl", "papers.jsonl.gz", "papers.jsonl")
+_QUESTIONS = ("questions.jsonl", "claims.jsonl", "queries.jsonl")
+_CITATIONS = ("citations.tsv.gz", "citations.tsv")
 _MAPPED = ("mapped", "mapped.jsonl.gz", "mapped.jsonl")
+_IDENTIFIERS = ("id", "_id", "pmid", "idx")
 _WHOLE = 100_000
 
 
@@ -44,8 +49,9 @@ _WHOLE = 100_000
 class Question:
     """A question with what is known to answer it; an empty field means that this is not known.
 
-    ``relevant`` are document identifiers (``dcterms:identifier``). A pair with the key "" has any key. ``left_out``
-    says why the question can't be scored, "" when it can.
+    ``relevant`` are document identifiers (``dcterms:identifier``), ``gold_sentences`` numbers of sentences in them, and
+    ``excluded`` the documents that can't be the answer, as the one that the question was taken from. A pair with the
+    key "" has any key. ``left_out`` says why the question can't be scored, "" when it can.
     """
 
     id: str
@@ -54,6 +60,8 @@ class Question:
     relevant: frozenset[str] = frozenset()
     gold_facts: tuple[Fact, ...] = ()
     answer_nodes: frozenset[Pair] = frozenset()
+    gold_sentences: frozenset[int] = frozenset()
+    excluded: frozenset[str] = frozenset()
     left_out: str = ""
 
 
@@ -61,7 +69,8 @@ class Question:
 class Dataset:
     """Questions and what they are asked of: a corpus, mapped data, or nothing (a knowledge base that stands already).
 
-    ``chunk_tokens`` is how the figures published on the set cut their documents.
+    ``chunk_tokens`` is how the figures published on the set cut their documents. ``citations`` is a table of which
+    document cites which, by identifier, where the documents do not say so themselves.
     """
 
     name: str
@@ -69,6 +78,7 @@ class Dataset:
     corpus: Path | None = None
     mapped: Path | None = None
     chunk_tokens: int = 180
+    citations: Path | None = None
 
     @property
     def scored(self) -> tuple[Question, ...]:
@@ -86,8 +96,21 @@ class Dataset:
         Raises:
             InputError: a line is no JSON object, or holds no text.
         """
+        cited = _cited(self.citations) if self.citations else {}
         for where, record in _records(self.corpus) if self.corpus else ():
-            yield _document(record, where)
+            document = _document(record, where)
+            yield (
+                replace(document, cites=tuple(cited[document.identifier])) if document.identifier in cited else document
+            )
+
+    def sentences(self) -> Iterator[tuple[str, dict[int, tuple[int, int]]]]:
+        """Yield each document's identifier and where its numbered sentences stand in its text: number -> (start, end).
+
+        Only documents whose sentences are [number, text] pairs have any.
+        """
+        for _, record in _records(self.corpus) if self.corpus else ():
+            if _is_numbered(record):
+                yield _field(record, _IDENTIFIERS), dict(_layout(record))
 
 
 def read_dataset(path: Path) -> Dataset:
@@ -106,8 +129,10 @@ def read_dataset(path: Path) -> Dataset:
     questions, corpus, mapped = read_questions(asked), _first(path, _CORPORA), _first(path, _MAPPED)
     if mapped:
         questions = _attainable(questions, mapped)
-    # Published figures rank whole passages and abstracts, not pieces of them.
-    return Dataset(path.name, questions, corpus=corpus, mapped=mapped, chunk_tokens=_WHOLE)
+    # Published figures rank whole passages and abstracts, not pieces of them; papers are cut.
+    tokens = 180 if corpus and corpus.name.startswith("papers") else _WHOLE
+    cited = _first(path, _CITATIONS)
+    return Dataset(path.name, questions, corpus=corpus, mapped=mapped, chunk_tokens=tokens, citations=cited)
 
 
 def read_questions(path: Path) -> tuple[Question, ...]:
@@ -184,11 +209,61 @@ def _document(record: Mapping[str, Any], where: str) -> Document:
     title = str(record.get("title") or "")
     if source := record.get("source"):
         title = f"{title} ({source})" if title else str(source)
-    identifier = _field(record, ("id", "_id", "pmid", "idx"))
-    return Document(text=text, title=title, identifier=identifier, location=where)
+    sections = tuple(_sections(record)) if _is_numbered(record) else ()
+    return Document(text, title, identifier=_field(record, _IDENTIFIERS), location=where, sections=sections)
+
+
+def _cited(path: Path) -> dict[str, list[str]]:
+    """Read a table with the columns citing and cited, whose first line names them: citing -> cited, in its order."""
+    found: dict[str, list[str]] = {}
+    for number, line in enumerate(_lines(path), start=1):
+        citing, _, rest = line.decode("utf-8").rstrip("\n").partition("\t")
+        cited = rest.partition("\t")[0]
+        if not cited:
+            raise InputError(f"{path}, line {number}: no tab. Expected the columns citing and cited.")
+        if number > 1:
+            found.setdefault(citing, []).append(cited)
+    return found
+
+
+def _is_numbered(record: Mapping[str, Any]) -> bool:
+    """Say whether a record is a paper whose sentences are [number, text] pairs."""
+    sentences = record.get("sentences")
+    return bool(sentences) and isinstance(sentences, list) and isinstance(sentences[0], list)
+
+
+def _layout(record: Mapping[str, Any]) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield (sentence number, (start, end)) as the sentences of a paper stand in its text."""
+    begins = {int(position) for _, position in record.get("sections", ())}
+    end = 0
+    for place, (number, text) in enumerate(record["sentences"]):
+        start = end + (2 if place in begins else 1) if place else 0
+        end = start + len(text)
+        yield int(number), (start, end)
+
+
+def _sections(record: Mapping[str, Any]) -> Iterator[Section]:
+    """Yield the sections of a paper, each up to the next."""
+    spans = [span for _, span in _layout(record)]
+    heads = sorted((int(position), str(title)) for title, position in record.get("sections", ()))
+    heads = [(position, title) for position, title in heads if position < len(spans)]
+    for (position, title), following in pairwise([*heads, (len(spans), "")]):
+        if position < following[0]:
+            yield Section(spans[position][0], spans[following[0] - 1][1], heading=title)
+
+
+def _numbered_text(record: Mapping[str, Any]) -> str:
+    """Write a paper's sentences as one text, with a blank line before each section."""
+    begins = {int(position) for _, position in record.get("sections", ())}
+    parts: list[str] = []
+    for place, (_, text) in enumerate(record["sentences"]):
+        parts += [("\n\n" if place in begins else " ") if place else "", text]
+    return "".join(parts)
 
 
 def _text_of(record: Mapping[str, Any]) -> str:
+    if _is_numbered(record):
+        return _numbered_text(record)
     if "chunks" in record:
         return "\n\n".join(str(part.get("text", "")) for part in record["chunks"])
     if isinstance(record.get("text"), str):
@@ -209,6 +284,8 @@ def _question(record: Mapping[str, Any], where: str) -> Question:
         relevant=_relevant(record),
         gold_facts=_facts(record),
         answer_nodes=_nodes(record),
+        gold_sentences=frozenset(int(number) for number in _listed(record.get("gold_sids"))),
+        excluded=frozenset(str(name) for name in _listed(record.get("citing"))),
     )
     return replace(question, left_out=_reason(record, question))
 

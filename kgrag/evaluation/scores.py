@@ -24,7 +24,7 @@ from kgrag.evaluation import metrics
 from kgrag.evaluation.datasets import Fact, Pair, Question
 from kgrag.model import Answer, Hit
 
-__all__ = ["Retrieved", "pairs_held", "score"]
+__all__ = ["Retrieved", "pairs_held", "phrases", "score"]
 
 _CUTOFFS = (1, 2, 3, 5, 10)
 _DEPTH_NDCG = 10
@@ -78,10 +78,14 @@ def _of_facts(question: Question, hits: Sequence[Hit], k: int) -> dict[str, floa
 def _of_context(question: Question, hits: Sequence[Hit], k: int) -> dict[str, float]:
     texts = [f"{hit.attributes.get('title', '')}\n{hit.text}" for hit in hits[:k]]
     values = {"context words": float(sum(len(hit.text.split()) for hit in hits[:k]))}
-    answers = [answer for answer in question.answers if _is_phrase(metrics.normalised(answer))]
-    if answers:
+    if answers := phrases(question):
         values[f"answer in context@{k}"] = metrics.contains_answer("\n".join(texts), answers)
     return values
+
+
+def phrases(question: Question) -> list[str]:
+    """Give the right answers that can be looked for word by word."""
+    return [answer for answer in question.answers if _is_phrase(metrics.normalised(answer))]
 
 
 def _is_phrase(answer: str) -> bool:

@@ -1,22 +1,27 @@
-"""Audits, wired: what is audited, and the scratch store that it is audited in."""
+"""Audits, wired: what is audited, the scratch store that it is audited in, and where mends and kept audits go."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
 from kgrag.errors import InputError, InvalidSettings
+from kgrag.model import GraphDraft
 from kgrag.ports import TripleStore
 from kgrag.resources import closest
+from kgrag.stages import rdf_files
+from kgrag.vocab import KG, Names
 
 if TYPE_CHECKING:
     from kgrag.audit import Audit, AuditOptions
+    from kgrag.audit.fixes import Mend
 
-__all__ = ["audit", "audit_files", "audit_graphs"]
+__all__ = ["apply_to_graph", "audit", "audit_files", "audit_graphs", "gate", "keep", "mend_file", "mend_graph"]
 
 
 def audit(store: TripleStore, target: str | Path | None, options: Mapping[str, Any]) -> Audit:
@@ -52,13 +57,15 @@ def audit_files(paths: Sequence[Path], options: AuditOptions) -> Audit:
     """
     from kgrag.adapters.oxigraph import OxigraphScratch
     from kgrag.audit import audit_triples
-    from kgrag.stages.rdf_files import read_rdf
-    from kgrag.vocab import Names
 
-    drafts = [draft for path in paths for draft in read_rdf(path, names=Names())]
-    triples = [triple for draft in drafts for triple in draft.triples]
+    triples = [triple for path in paths for draft in _drafts(path) for triple in draft.triples]
     name = " ".join(str(path) for path in paths)
-    return audit_triples(triples, name=name, options=options, bench=OxigraphScratch())
+    found = audit_triples(triples, name=name, options=options, bench=OxigraphScratch())
+    return replace(found, files=tuple(str(path) for path in paths))
+
+
+def _drafts(path: Path) -> list[GraphDraft]:
+    return rdf_files.read_rdf(path, names=Names())
 
 
 def audit_graphs(store: TripleStore, graphs: Sequence[str], options: AuditOptions) -> Audit:
@@ -69,12 +76,18 @@ def audit_graphs(store: TripleStore, graphs: Sequence[str], options: AuditOption
     """
     from kgrag.adapters.oxigraph import OxigraphScratch
     from kgrag.audit import audit
-    from kgrag.stages.sparql_check import ontology_graphs
 
-    nodes = [_graph(store, each) for each in graphs] or ontology_graphs(store)
+    nodes = [_graph(store, each) for each in graphs] or ontologies(store)
     if not nodes and options.profile != "kg":
         raise InputError("there is no ontology in this knowledge base. Load one (kgrag load FILE), or name files.")
     return audit(store, graphs=nodes, options=options, open_bench=OxigraphScratch)
+
+
+def ontologies(store: TripleStore) -> list[ox.NamedNode]:
+    """Give the ontology graphs of a store."""
+    from kgrag.stages.sparql_check import ontology_graphs
+
+    return ontology_graphs(store)
 
 
 def _graph(store: TripleStore, name: str) -> ox.NamedNode:
@@ -85,3 +98,113 @@ def _graph(store: TripleStore, name: str) -> ox.NamedNode:
     if not store.described(node):
         raise InputError(f"there is no graph <{name}>. queries/catalogue/graphs lists them.")
     return node
+
+
+# --- mends ------------------------------------------------------------------------------------------------------
+
+
+def mend_file(path: Path, options: AuditOptions, *, target: Path | None = None) -> Mend:
+    """Say what the safe mends would change in a file; with ``target``, write the mended triples there.
+
+    Raises:
+        InputError: the file holds several graphs, or the target's suffix is that of no RDF format.
+    """
+    drafts = _drafts(path)
+    if len(drafts) != 1:
+        raise InputError(f"{path} holds {len(drafts)} graphs, and mending takes one. Split it, or load it and name a graph.")
+    mend = _mended(drafts[0].triples, str(path), options, None)
+    if target is not None:
+        _write(mend, path, target)
+    return mend
+
+
+def _write(mend: Mend, source: Path, target: Path) -> None:
+    form = rdf_files.SUFFIXES.get(target.suffix.lower(), "")
+    known = {"turtle": ox.RdfFormat.TURTLE, "rdfxml": ox.RdfFormat.RDF_XML, "ntriples": ox.RdfFormat.N_TRIPLES}
+    if form not in known:
+        raise InputError(f"{target}: mended triples are written as .ttl, .rdf, .owl or .nt. Choose such a name.")
+    written = "turtle" if form == "rdfxml" and target.suffix == ".owl" and _is_turtle(source) else form
+    data = ox.serialize(mend.after, format=known[written], prefixes=_prefixes(source))
+    target.write_bytes(data or b"")
+
+
+def _is_turtle(path: Path) -> bool:
+    return b"@prefix" in path.read_bytes()[:10_000]
+
+
+def _prefixes(path: Path) -> dict[str, str]:
+    """Give the prefixes that a Turtle or RDF/XML file declares, so that what is written reads like it."""
+    from kgrag.audit.reports.lines import prefixes_of
+
+    return prefixes_of(path.read_bytes()[:200_000].decode("utf-8", "replace"))
+
+
+def mend_graph(store: TripleStore, name: str, options: AuditOptions) -> Mend:
+    """Say what the safe mends would change in a graph of a store; nothing is written."""
+    graph = _graph(store, name)
+    return _mended(store.triples(graph), name, options, store)
+
+
+def _mended(triples: Any, name: str, options: AuditOptions, store: TripleStore | None) -> Mend:
+    from kgrag.adapters.oxigraph import OxigraphScratch
+    from kgrag.audit.auditing import examine
+    from kgrag.audit.fixes import mended
+
+    done = examine(triples, name=name, options=options, bench=OxigraphScratch(), store=store)
+    return mended(done.scope, done.audit)
+
+
+def apply_to_graph(store: TripleStore, name: str, mend: Mend) -> None:
+    """Write a mend to its graph, with the activity that says which checks' updates were run."""
+    from kgrag.stages.provenance import Deed, provenance_draft
+
+    graph, now = ox.NamedNode(name), _now()
+    run = ", ".join(f"{check} by {update}" for check, update in mend.run)
+    activity = store.names.activity("mend", name, run, now)
+    deed = Deed(activity, f"mended {name}: {run}", [graph], _times(now, now))
+    draft = GraphDraft(graph, KG.OntologyGraph, list(mend.after), mode="replace", activity=activity)
+    store.publish([draft, provenance_draft([deed], method="audit", names=store.names)])
+    store.flush()
+
+
+# --- keeping and gate ---------------------------------------------------------------------------------------------
+
+
+def keep(store: TripleStore, found: Audit, *, began: str) -> str:
+    """Publish an audit as a graph with its activity, and give the graph's IRI.
+
+    Args:
+        store: where it is kept.
+        found: the audit, without a limit where every finding is to be kept.
+        began: when the audit began, as xsd:dateTime.
+    """
+    from kgrag.audit.keeping import audit_drafts
+
+    graphs = [ox.NamedNode(each) for each in found.target.split() if not found.files]
+    drafts = audit_drafts(found, names=store.names, times=(began, _now()), graphs=graphs)
+    store.publish(drafts)
+    store.flush()
+    return drafts[0].iri.value
+
+
+def gate(store: TripleStore, drafts: Sequence[GraphDraft], profile: str) -> None:
+    """Refuse drafts of ontologies that have violations by a profile.
+
+    Raises:
+        ShapeViolation: one has; the message is the report.
+    """
+    from kgrag.adapters.oxigraph import OxigraphScratch
+    from kgrag.audit.gate import gate
+
+    gate(drafts, profile=profile, open_bench=OxigraphScratch, store=store)
+
+
+def _now() -> str:
+    return datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _times(began: str, ended: str) -> list[tuple[ox.NamedNode, ox.Literal]]:
+    from kgrag.vocab import PROV, XSD
+
+    pairs = ((PROV.startedAtTime, began), (PROV.endedAtTime, ended))
+    return [(name, ox.Literal(time, datatype=XSD.dateTime)) for name, time in pairs]

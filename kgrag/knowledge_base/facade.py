@@ -53,10 +53,15 @@ class KnowledgeBase(Wiring):
 
     # --- in -----------------------------------------------------------------------------------------------------
 
-    def load(self, *paths: str | Path, graph: str | None = None, rdf_format: str | None = None) -> Publication:
+    def load(
+        self, *paths: str | Path, graph: str | None = None, rdf_format: str | None = None, profile: str | None = None
+    ) -> Publication:
         """Load ontologies or any RDF, each file into a graph of its own; loading it again replaces that graph.
 
+        With ``profile``, an ontology with violations by this audit profile is refused, and nothing is loaded.
+
         Raises:
+            ShapeViolation: an ontology does not conform to the profile; the message is the report.
             InvalidRDF: a file does not parse; nothing of any file is loaded then.
         """
         target = None if graph is None else _iri(graph)
@@ -65,6 +70,8 @@ class KnowledgeBase(Wiring):
             for path in paths
             for draft in rdf_files.read_rdf(Path(path), rdf_format=rdf_format, graph=target, names=self.store.names)
         ]
+        if profile is not None:
+            audits.gate(self.store, drafts, profile)
         publication = self.store.publish(drafts)
         self.store.flush()
         return publication

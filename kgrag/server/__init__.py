@@ -24,6 +24,6 @@ module           what it does
 from __future__ import annotations
 
 from kgrag.server.app import create_app
-from kgrag.server.serving import Address, serve, serve_scratch
+from kgrag.server.serving import Access, Address, Logging, serve, serve_scratch
 
-__all__ = ["Address", "create_app", "serve", "serve_scratch"]
+__all__ = ["Access", "Address", "Logging", "create_app", "serve", "serve_scratch"]

@@ -7,29 +7,56 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from kgrag.adapters.readers import Limits, ReaderPool, Snapshots
 from kgrag.errors import KgragError
-from kgrag.server import description, graphs, sparql
+from kgrag.knowledge_base import KnowledgeBase
+from kgrag.server import api, description, graphs, health, pages, sparql
 from kgrag.server.datasets import Dataset
+from kgrag.server.desk import Desk
+from kgrag.server.guard import Guard
 from kgrag.server.keys import Keys
+from kgrag.server.metrics import Metrics
 from kgrag.server.problems import Problem, told
-from kgrag.server.site import Site, site_of
+from kgrag.server.site import Logs, Site
+from kgrag.server.watch import Watch
+from kgrag.server.writing import refused
 
 __all__ = ["create_app"]
 
 _GRAPHS = ("/graphs", "/graphs/{graph:path}")
 """By name, and by address: the graph is then named by the address."""
 
+_ROUTES = [
+    Route("/sparql", sparql.query, methods=["GET", "POST"]),
+    Route("/update", sparql.update, methods=["POST"]),
+    Route("/void", description.void, methods=["GET"]),
+]
+_MIDDLEWARE = [
+    Middleware(
+        CORSMiddleware,
+        allow_origins=["*"],
+        allow_methods=["GET", "HEAD", "POST", "PUT", "DELETE"],
+        allow_headers=["Authorization", "Content-Type", "If-Match", "If-None-Match", "X-Request-Id"],
+        expose_headers=["ETag", "Location", "Retry-After", "X-Request-Id"],
+    ),
+    Middleware(GZipMiddleware, minimum_size=2048, compresslevel=4),
+]
+
 
 def create_app(
-    dataset: Dataset, snapshots: Path, *, keys: Keys | None = None, limits: Limits | None = None
+    dataset: Dataset,
+    snapshots: Path,
+    *,
+    keys: Keys | None = None,
+    limits: Limits | None = None,
+    kb: KnowledgeBase | None = None,
+    logs: Logs | None = None,
 ) -> Starlette:
     """Give the ASGI application that serves a data set.
 
@@ -38,40 +65,39 @@ def create_app(
         snapshots: a folder on the store's file system that belongs to this application; it is emptied.
         keys: who may write; without, nobody.
         limits: what a request may use.
+        kb: the knowledge base behind the data set, which the JSON API and the pages ask; without, there are neither.
+        logs: where requests and writes are told of; without, nowhere.
     """
+    desk = Desk(kb) if kb is not None else None
+    keys, logs, metrics = keys or Keys(), logs or Logs(), Metrics()
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         copies = Snapshots(snapshots, dataset.snapshot, lambda: dataset.revision)
         pool = ReaderPool(copies, limits or Limits())
-        app.state.site = Site(dataset, pool, keys or Keys())
+        app.state.site = Site(dataset, pool, keys, metrics, logs.writes)
+        app.state.desk = desk
         try:
             yield
         finally:
             await pool.close()
+            if desk is not None:
+                desk.close()
 
-    return Starlette(
-        routes=[
-            Route("/sparql", sparql.query, methods=["GET", "POST"]),
-            Route("/update", sparql.update, methods=["POST"]),
-            *(Route(path, graphs.graph, methods=["GET", "HEAD", "PUT", "POST", "DELETE"]) for path in _GRAPHS),
-            Route("/void", description.void, methods=["GET"]),
-            Route("/health", _health, methods=["GET"]),
-        ],
-        middleware=[
-            Middleware(
-                CORSMiddleware,
-                allow_origins=["*"],
-                allow_methods=["GET", "HEAD", "POST", "PUT", "DELETE"],
-                allow_headers=["Authorization", "Content-Type", "If-Match", "If-None-Match"],
-                expose_headers=["ETag", "Location"],
-            ),
-            Middleware(GZipMiddleware, minimum_size=2048, compresslevel=4),
-        ],
-        exception_handlers={Problem: told, KgragError: told, Exception: told},
+    routes = [
+        *_ROUTES,
+        *(Route(path, graphs.graph, methods=["GET", "HEAD", "PUT", "POST", "DELETE"]) for path in _GRAPHS),
+        *health.ROUTES,
+        *(() if desk is None else (*api.ROUTES, *pages.ROUTES)),
+    ]
+    firsts = {route.path.split("/")[1] for route in routes if isinstance(route, Route)}
+    watch = Middleware(Watch, metrics=metrics, log=logs.requests, paths=firsts, refused=refused)
+    app = Starlette(
+        routes=routes,
+        middleware=[watch, *_MIDDLEWARE, *([Middleware(Guard, keys=keys)] if keys.private else [])],
+        exception_handlers={Problem: told, KgragError: told, HTTPException: told, Exception: told},
         lifespan=lifespan,
     )
-
-
-async def _health(request: Request) -> Response:
-    return JSONResponse({"status": "ok", "revision": site_of(request).dataset.revision})
+    if desk is not None:
+        app.router.default = pages.elsewhere
+    return app

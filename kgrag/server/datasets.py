@@ -5,7 +5,7 @@ the union of the named graphs, and the default graph that a client writes to is 
 What comes in through the Graph Store Protocol is published as a data or ontology graph; the graphs that kgrag makes
 itself are read-only there. A plain dataset is as the standards have it, with a real default graph.
 
-Queries read: ``catalogue/kind_of``.
+Queries read: ``catalogue/kind_of``, ``catalogue/size``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.adapters.oxigraph.plain import PlainStore
-from kgrag.model import GraphDraft
+from kgrag.model import GraphDraft, plain
 from kgrag.ports import TripleStore
 from kgrag.server.problems import Problem
 from kgrag.stages.rdf_files import is_ontology
@@ -64,6 +64,9 @@ class Dataset(Protocol):
     def drop(self, graph: str) -> None:
         """Remove a graph. Raises Problem."""
 
+    def quads(self) -> int | None:
+        """Count the triples, where that is cheap."""
+
     def snapshot(self, folder: Path) -> None:
         """Write a copy into a new folder. Raises StorageFailed."""
 
@@ -78,6 +81,7 @@ class Catalogued:
 
     def __init__(self, store: TripleStore) -> None:
         self._store = store
+        self._counted = (-1, 0)
 
     @property
     def names(self) -> Names:
@@ -124,6 +128,14 @@ class Catalogued:
             raise Problem(403, f"<{node.value}> is a graph that kgrag makes itself, and read-only here.")
         return node
 
+    def quads(self) -> int | None:
+        """Add up what the catalogue counts, once a revision."""
+        revision = self.revision
+        if self._counted[0] != revision:
+            table = self._store.select(queries.bind("catalogue/size", catalogue=self._store.names.catalogue))
+            self._counted = revision, int(plain(table.rows[0][0]))
+        return self._counted[1]
+
     def snapshot(self, folder: Path) -> None:
         """Write a hard-linked copy."""
         self._store.snapshot(folder)
@@ -164,6 +176,10 @@ class Plain:
     def drop(self, graph: str) -> None:
         """Remove a graph, or empty the default graph."""
         self._store.drop(_graph(graph))
+
+    def quads(self) -> int | None:
+        """Give nothing: nobody counts them."""
+        return None
 
     def snapshot(self, folder: Path) -> None:
         """Write a hard-linked copy."""

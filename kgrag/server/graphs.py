@@ -1,8 +1,8 @@
 """The endpoint ``/graphs``: SPARQL 1.1 Graph Store HTTP Protocol.
 
 ``?graph=IRI`` names a graph, ``?default`` the default graph, and an address below ``/graphs/`` a graph of that name;
-POST without any makes a new graph and gives its address in Location, which also serves as a name of it. ETags are weak:
-they change with every change of the store.
+POST without any makes a new graph and gives its address in Location, which also serves as a name of it. ETags are weak,
+and change with the graph.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from kgrag.server.operations import body_of, iri, parameters
 from kgrag.server.problems import Problem
 from kgrag.server.site import Site, address, site_of
 from kgrag.server.streaming import collected, streamed
+from kgrag.server.watch import record_of
+from kgrag.server.writing import write
 from kgrag.stages.rdf_guard import check_json, check_turtle, check_xml
 
 __all__ = ["graph"]
@@ -49,10 +51,25 @@ async def graph(request: HttpRequest) -> Response:
     site = site_of(request)
     if request.method in ("GET", "HEAD"):
         return await _read(request, site, _named(request))
-    site.keys.check(request.headers.get("authorization", ""))
+    key, record = site.keys.writer(request.headers.get("authorization", "")), record_of(request)
+    record.key, record.operation = key.name, request.method.lower()
+    name = _fresh(site) if _unnamed(request) else _named(request)
+    record.graphs = [site.dataset.stored_as(name)]
+    key.check_graphs(record.graphs)
     if request.method == "DELETE":
-        return await _delete(request, site, _named(request))
-    return await _write(request, site)
+        return await _delete(request, site, name)
+    return await _write(request, site, name)
+
+
+def _unnamed(request: HttpRequest) -> bool:
+    """Say whether a POST leaves the name of its graph to the server."""
+    if request.method != "POST" or request.path_params:
+        return False
+    return not {key for key, _ in parameters(request)} & {"graph", "default"}
+
+
+def _fresh(site: Site) -> str:
+    return site.dataset.names.loaded_graph(secrets.token_hex(16)).value
 
 
 def _named(request: HttpRequest) -> str:
@@ -70,8 +87,8 @@ def _named(request: HttpRequest) -> str:
     return iri(unquote(name.removeprefix(own)) if name.startswith(own) else name).value
 
 
-def _etag(site: Site) -> str:
-    return f'W/"{site.dataset.epoch}-{site.dataset.revision}"'
+def _etag(site: Site, name: str) -> str:
+    return site.tags.of(site.dataset.stored_as(name))
 
 
 def _matches(header: str, etag: str) -> bool:
@@ -79,7 +96,7 @@ def _matches(header: str, etag: str) -> bool:
 
 
 async def _read(request: HttpRequest, site: Site, name: str) -> Response:
-    etag = _etag(site)  # before the snapshot: the graph may be newer than its tag, never older
+    etag = _etag(site, name)  # before the snapshot: the graph may be newer than its tag, never older
     if not site.dataset.contains(name):
         raise Problem(404, f"there is no graph <{name}>.")
     accept = request.headers.get("accept", "")
@@ -99,31 +116,30 @@ async def _delete(request: HttpRequest, site: Site, name: str) -> Response:
     async with site.turn:
         if not site.dataset.contains(name):
             raise Problem(404, f"there is no graph <{name}>.")
-        _unchanged(request, site)
-        await asyncio.to_thread(site.dataset.drop, name)
+        _unchanged(request, site, name)
+        await write(request, lambda: site.dataset.drop(name))
     return Response(status_code=204)
 
 
-def _unchanged(request: HttpRequest, site: Site) -> None:
-    wanted = request.headers.get("if-match", "")
-    if wanted and not _matches(wanted, _etag(site)):
-        raise Problem(412, "the store has changed since the tag of If-Match. GET the graph again.")
+def _unchanged(request: HttpRequest, site: Site, name: str) -> None:
+    """Let a write pass whose conditions hold (RFC 9110, section 13.1; a graph that is not there has no tag)."""
+    there = site.dataset.contains(name)
+    wanted, unwanted = (request.headers.get(header, "") for header in ("if-match", "if-none-match"))
+    if wanted and not (there and _matches(wanted, _etag(site, name))):
+        raise Problem(412, "the graph is not as it was at the tag of If-Match. GET it again.")
+    if unwanted and there and _matches(unwanted, _etag(site, name)):
+        raise Problem(412, "the graph is there, and If-None-Match wants it not to be. Use If-Match to replace it.")
 
 
-async def _write(request: HttpRequest, site: Site) -> Response:
-    named = request.path_params or {key for key, _ in parameters(request)} & {"graph", "default"}
-    fresh = request.method == "POST" and not named
-    name = "" if fresh else _named(request)
+async def _write(request: HttpRequest, site: Site, name: str) -> Response:
     parts = await _parts(request, site.pool.limits.body)
-    if fresh:
-        name = site.dataset.names.loaded_graph(secrets.token_hex(16)).value
     triples = [triple for media, body in parts for triple in await _parsed(site, media, body, name or str(request.url))]
     async with site.turn:
         there = site.dataset.contains(name)
-        _unchanged(request, site)
+        _unchanged(request, site, name)
         add = request.method == "POST" and there
-        await asyncio.to_thread(lambda: site.dataset.put(name, triples, add=add))
-        headers = {"ETag": _etag(site)}
+        await write(request, lambda: site.dataset.put(name, triples, add=add), status=204 if there else 201)
+        headers = {"ETag": _etag(site, name)}
     if not there:
         headers["Location"] = address(request, f"/graphs?graph={quote(name, safe='')}")
     return Response(status_code=204 if there else 201, headers=headers)

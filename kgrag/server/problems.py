@@ -1,26 +1,40 @@
-"""What a client is told when something goes wrong: a status and a message, never a path or a traceback."""
+"""What a client is told when something goes wrong: a status and a message, never a path or a traceback.
+
+Errors are ``application/problem+json`` (RFC 9457): ``type``, ``title``, ``status``, ``detail``, and ``errors`` where a
+body does not have the form that was asked for.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kgrag.adapters.readers import TookTooLong
-from kgrag.errors import InputError, KgragError, ServiceUnavailable, ShapeViolation
+from kgrag.errors import InputError, KgragError, NotBuilt, ServiceUnavailable, ShapeViolation, UnsupportedTask
 
-__all__ = ["Problem", "told"]
+__all__ = ["Problem", "problem_json", "problem_of", "told"]
 
 _STATUS: dict[type[KgragError], int] = {
     TookTooLong: 504,
     ServiceUnavailable: 503,
     ShapeViolation: 422,
+    NotBuilt: 409,
+    UnsupportedTask: 501,
     InputError: 400,
 }
 """Errors whose message is for the client; the first that fits."""
 
 _LOG = logging.getLogger("kgrag.server")
+
+
+_CLIENT_LEFT = 499
+"""A status that RFC 9110 does not know; nobody reads it."""
 
 
 class Problem(Exception):
@@ -29,26 +43,55 @@ class Problem(Exception):
     Attributes:
         status: the HTTP status.
         headers: what goes with it.
+        errors: what is wrong with which part of the body, each with ``pointer`` and ``detail``.
     """
 
-    def __init__(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        headers: dict[str, str] | None = None,
+        *,
+        errors: Sequence[dict[str, str]] = (),
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.headers = headers or {}
+        self.errors = errors
 
 
 async def told(_request: Request, error: Exception) -> Response:
     """Answer with what went wrong."""
+    problem = problem_of(error)
+    return JSONResponse(problem_json(problem), problem.status, problem.headers, "application/problem+json")
+
+
+def problem_of(error: Exception) -> Problem:
+    """Give what a client is to know of an error; what it is not to know is logged."""
     if isinstance(error, Problem):
-        return _answer(error.status, str(error), error.headers)
+        return error
+    if isinstance(error, HTTPException):
+        return Problem(error.status_code, _unrouted(error), dict(error.headers or {}))
     for kind, status in _STATUS.items():
         if isinstance(error, kind):
-            return _answer(status, str(error), {"Retry-After": "1"} if status == 503 else {})
+            return Problem(status, str(error), {"Retry-After": "1"} if status == 503 else {})
     _LOG.error("a request failed", exc_info=error)
     if isinstance(error, KgragError):
-        return _answer(503, "the store cannot serve this now. The server's log tells why.", {"Retry-After": "5"})
-    return _answer(500, "something went wrong within the server. Its log tells what.", {})
+        return Problem(503, "the store cannot serve this now. The server's log tells why.", {"Retry-After": "5"})
+    return Problem(500, "something went wrong within the server. Its log tells what.")
 
 
-def _answer(status: int, message: str, headers: dict[str, str]) -> Response:
-    return JSONResponse({"status": status, "message": message}, status, headers)
+def problem_json(problem: Problem) -> dict[str, Any]:
+    """Give a problem as RFC 9457 has it."""
+    title = "Client Left" if problem.status == _CLIENT_LEFT else HTTPStatus(problem.status).phrase
+    told: dict[str, Any] = {"type": "about:blank", "title": title, "status": problem.status, "detail": str(problem)}
+    return {**told, "errors": list(problem.errors)} if problem.errors else told
+
+
+def _unrouted(error: HTTPException) -> str:
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return "nothing is served at this address. The start page is /, the API is described in /openapi.json."
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        allowed = (error.headers or {}).get("Allow", "another method")
+        return f"this method has no meaning at this address. Use {allowed}."
+    return f"{error.detail}."

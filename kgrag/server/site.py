@@ -11,18 +11,37 @@ from starlette.requests import Request as HttpRequest
 from kgrag.adapters.readers import ReaderPool
 from kgrag.server.datasets import Dataset
 from kgrag.server.keys import Keys
+from kgrag.server.metrics import Metrics
+from kgrag.server.tags import Tags
+from kgrag.server.watch import RequestLog
+from kgrag.server.writelog import WriteLog
 
-__all__ = ["Site", "address", "site_of"]
+__all__ = ["Logs", "Site", "address", "site_of"]
+
+
+@dataclass(frozen=True)
+class Logs:
+    """Where requests and writes are told of."""
+
+    requests: RequestLog = field(default_factory=RequestLog)
+    writes: WriteLog | None = None
 
 
 @dataclass(eq=False)
 class Site:
-    """One server's parts; ``turn`` is held by whoever writes."""
+    """One server's parts; ``turn`` is held by whoever writes, ``log`` tells of it, ``tags`` change by it."""
 
     dataset: Dataset
     pool: ReaderPool
     keys: Keys
+    metrics: Metrics = field(default_factory=Metrics)
+    log: WriteLog | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    tags: Tags = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to count changes."""
+        self.tags = Tags(self.dataset.epoch, lambda: self.dataset.revision)
 
 
 def site_of(request: HttpRequest) -> Site:

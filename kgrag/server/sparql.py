@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pyoxigraph as ox
@@ -12,13 +14,17 @@ from starlette.responses import Response
 
 from kgrag.adapters.readers import Request
 from kgrag.server import description
+from kgrag.server.keys import Key
 from kgrag.server.media import RDF, RESULTS, choose
 from kgrag.server.operations import Operation, read_query, read_update
 from kgrag.server.problems import Problem
 from kgrag.server.site import Site, address, site_of
 from kgrag.server.streaming import collected, streamed
+from kgrag.server.targets import written
+from kgrag.server.watch import record_of
+from kgrag.server.writing import write
 from kgrag.stages.sparql_dataset import with_dataset
-from kgrag.stages.sparql_gate import Reading, check_query
+from kgrag.stages.sparql_gate import Reading, check_query, check_update
 from kgrag.stages.sparql_silent import without_silent_calls
 
 __all__ = ["query", "update"]
@@ -26,6 +32,8 @@ __all__ = ["query", "update"]
 _Value = TypeVar("_Value")
 _QUICK = 20_000
 """Characters that the gate reads in a few milliseconds."""
+_SEARCHING = frozenset({"WHERE", "COPY", "MOVE", "ADD"})
+"""Words of updates whose work has no bound in their own length."""
 
 
 async def query(request: HttpRequest) -> Response:
@@ -44,6 +52,7 @@ async def query(request: HttpRequest) -> Response:
     if not results and not rdf:
         raise Problem(406, f"no result has a format of Accept: {accept[:200]}. Known: {', '.join((*RESULTS, *RDF))}.")
     site = site_of(request)
+    record_of(request).query = operation.text
     text, reading = await _gate(operation.text, _checked)
     task = Request(
         "query",
@@ -76,23 +85,74 @@ def _iris(graphs: tuple[ox.NamedNode, ...]) -> list[str]:
 async def update(request: HttpRequest) -> Response:
     """Run an update; 204 means that it is done and survives the death of the server.
 
+    An update that searches (WHERE, COPY, MOVE, ADD) is first run by a reader on a copy of the store that is thrown
+    away: whatever takes too long or too much memory is stopped there, and never begins to hold the writer.
+
     Raises:
         Problem: 400, 401, 403, 413 or 415.
         InvalidSPARQL: the gate or the engine refuses the update.
-        ServiceUnavailable: no reader was free to parse it.
+        ServiceUnavailable: no reader was free to try it, or it used up its time there.
     """
-    site = site_of(request)
-    site.keys.check(request.headers.get("authorization", ""))
+    site, record = site_of(request), record_of(request)
+    key = site.keys.writer(request.headers.get("authorization", ""))
+    record.key, record.operation = key.name, "update"
     operation = await read_update(request)
-    text = await _gate(
-        operation.text, lambda text: with_dataset(without_silent_calls(text), operation.default, operation.named)
-    )
+    record.query = operation.text
+    intent = await _gate(operation.text, lambda text: _intended(text, operation, key, site))
+    record.graphs = intent.graphs
     base = address(request, "/update")
-    header = {"base": base, "prefixes": dict(site.dataset.prefixes)}
-    await collected(site.pool, Request("check_update", header, text.encode(), of_store=False))
+    await _tried(site, intent, {"base": base, "prefixes": dict(site.dataset.prefixes)}, operation.seconds)
     async with site.turn:
-        await asyncio.to_thread(site.dataset.update, text, base)
+        await write(request, lambda: site.dataset.update(intent.text, base))
     return Response(status_code=204)
+
+
+@dataclass(frozen=True)
+class _Intent:
+    """An update as it is run, the graphs that it may write to (None: any), and whether it searches the store."""
+
+    text: str
+    graphs: frozenset[str] | None
+    searches: bool
+
+
+def _intended(text: str, operation: Operation, key: Key, site: Site) -> _Intent:
+    """Read what an update is about to do.
+
+    Raises:
+        Problem: 403: the key may not do that.
+        InvalidSPARQL: the gate refuses it.
+    """
+    tame = without_silent_calls(text)
+    reading = check_update(tame)
+    if operation.default or operation.named:
+        tame = with_dataset(tame, operation.default, operation.named)
+    if key.graphs is not None:
+        limited = written(tame, site.dataset.prefixes)
+        key.check_graphs(sorted(site.dataset.stored_as(graph) for graph in limited.graphs))
+        tame = limited.text
+    graphs = _spoken_of(tame, reading, site)
+    stored = None if graphs is None else frozenset(site.dataset.stored_as(graph) for graph in graphs)
+    return _Intent(tame, stored, bool(reading.words & _SEARCHING))
+
+
+def _spoken_of(text: str, reading: Reading, site: Site) -> Collection[str] | None:
+    """Give the graphs that an update writes to, or, for a long or strange text, all those that it names."""
+    with suppress(Problem):
+        if len(text) < _QUICK:
+            return written(text, site.dataset.prefixes).graphs
+    return None if reading.graphs is None else reading.graphs | {""}
+
+
+async def _tried(site: Site, intent: _Intent, header: dict[str, Any], seconds: float | None) -> None:
+    """Let a reader parse an update, and run it on a copy of the store where it searches."""
+    text, most = intent.text.encode(), seconds or site.pool.limits.seconds
+    if not intent.searches:
+        await collected(site.pool, Request("check_update", header, text, most, of_store=False))
+        return
+    async with site.pool.trial() as copy:
+        task = Request("try_update", {**header, "copy": str(copy)}, text, most, of_store=False)
+        await collected(site.pool, task)
 
 
 def _checked(text: str) -> tuple[str, Reading]:

@@ -22,6 +22,7 @@ from kgrag.adapters.readers import ReaderPool, Request, Run
 from kgrag.errors import InputError, InvalidSPARQL, KgragError
 from kgrag.server.media import content_type
 from kgrag.server.problems import Problem
+from kgrag.server.watch import Record, record_of
 
 __all__ = ["collected", "streamed"]
 
@@ -48,6 +49,7 @@ async def streamed(request: HttpRequest, pool: ReaderPool, task: Request, header
         ServiceUnavailable: no reader was free, or it ended, or took too long.
     """
     run = await pool.run(task)
+    record = record_of(request)
     try:
         opening = await _while_there(request, _opened(run, task))
     except BaseException:
@@ -55,8 +57,9 @@ async def streamed(request: HttpRequest, pool: ReaderPool, task: Request, header
         raise
     if opening.whole:
         run.close()
+        record.rows = run.rows
         return Response(bytes(opening.data), headers={**headers, "Content-Type": content_type(opening.media)})
-    return _Streamed(run, opening, headers)
+    return _Streamed(run, opening, headers, record)
 
 
 async def collected(pool: ReaderPool, task: Request) -> bytes:
@@ -138,11 +141,12 @@ async def _left(receive: Receive) -> None:
 class _Streamed(Response):
     """A result on its way."""
 
-    def __init__(self, run: Run, opening: _Opening, headers: dict[str, str]) -> None:
+    def __init__(self, run: Run, opening: _Opening, headers: dict[str, str], record: Record) -> None:
         super().__init__(headers={**headers, "Content-Type": content_type(opening.media)})
         del self.headers["content-length"]
         self._run = run
         self._opening = opening
+        self._record = record
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Send the result until it ends, or something does."""
@@ -163,9 +167,11 @@ class _Streamed(Response):
             letter, payload = await self._run.frame()
             if letter == b"E":
                 return
-            await _body(send, payload, more=letter != b"Z")
             if letter == b"Z":
+                self._record.rows = self._run.rows
+                await _body(send, b"", more=False)
                 return
+            await _body(send, payload, more=True)
 
 
 async def _body(send: Send, data: bytes, *, more: bool) -> None:

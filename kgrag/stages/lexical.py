@@ -10,36 +10,33 @@ Deviations:
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-import os
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 import regex
 
-from kgrag.errors import InvalidSettings, StorageFailed
+from kgrag.errors import InvalidSettings
 from kgrag.ports import TripleStore
 from kgrag.stages import sync
+from kgrag.stages.sidecar import Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
 
 __all__ = ["LexicalIndex", "fresh", "tokens_of"]
 
 _WORD = regex.compile(r"\w\w+|\d")
-_FORMAT = 1
-_CHECKSUM = 32
+_FORMAT = 2
 _METHOD = "lucene"
 _ARRAYS = ("data", "indices", "indptr")
-_LOCK = Lock()
-_OPEN: WeakKeyDictionary[TripleStore, dict[Path | None, LexicalIndex]] = WeakKeyDictionary()
+_DENSE = 20_000  # texts that are all scored, whatever the question
+_ROUNDING = 1e-5  # more than the order of a sum changes it
+
+Places = npt.NDArray[np.int32]
 
 
 def tokens_of(text: str) -> list[str]:
@@ -68,12 +65,12 @@ def _stemmer() -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LexicalIndex:
-    """A BM25 index: ``iris`` sorted, and the scores of every (term, text) pair computed when it was built.
+    """A BM25 index: IRIs sorted, and the scores of every (term, text) pair computed when it was built.
 
     ``revision`` is the store revision that it reflects, -1 when it was built from texts that are in no store.
     """
 
-    iris: tuple[str, ...]
+    iris: Iris
     revision: int
     _scores: Any
 
@@ -103,7 +100,7 @@ class LexicalIndex:
             scores.index(terms, show_progress=False)
         else:
             scores.scores, scores.vocab_dict = _nothing(len(pairs)), {}
-        return cls(iris=tuple(iri for iri, _ in pairs), revision=revision, _scores=scores)
+        return cls(iris=Iris.of([iri for iri, _ in pairs]), revision=revision, _scores=scores)
 
     def __len__(self) -> int:
         """Count the texts."""
@@ -118,12 +115,75 @@ class LexicalIndex:
         known = self._scores.get_tokens_ids(tokens_of(question))
         if not known or k < 1:
             return []
-        scores = self._scores.get_scores_from_ids(known)
-        found = np.flatnonzero(scores > 0)
+        found, scores = self._scored(known, k)
         if len(found) > k:
-            found = found[scores[found] >= np.partition(scores[found], -k)[-k]]
-        best = found[np.lexsort((found, -scores[found]))][:k]
-        return [(self.iris[i], float(scores[i])) for i in best]
+            leading = scores >= np.partition(scores, -k)[-k]
+            found, scores = found[leading], scores[leading]
+        order = np.lexsort((found, -scores))[:k]
+        return list(zip(self.iris.at(found[order]), scores[order].tolist(), strict=True))
+
+    def _scored(self, terms: Sequence[int], k: int) -> tuple[Places, npt.NDArray[np.float32]]:
+        """Give the places of texts, ascending, and their scores: at least the k best and all that score as much."""
+        if len(self) <= _DENSE:
+            every = self._scores.get_scores_from_ids(terms)
+            found = np.flatnonzero(every > 0).astype(np.int32)
+            return found, every[found]
+        found = self._promising(terms, k)
+        scores = np.zeros(len(found), np.float32)
+        for term in terms:
+            scores += self._worths(term, found)
+        return found, scores
+
+    def _promising(self, terms: Sequence[int], k: int) -> Places:
+        """Give the places of texts that can be among the k best, ascending.
+
+        Terms are added up from the rarest to the most frequent, until the terms left cannot lift a text without the
+        others to the k-th best (MaxScore: Turtle and Flood, "Query evaluation: strategies and optimizations", 1995).
+        """
+        counts = {term: terms.count(term) for term in terms}
+        order = sorted(counts, key=lambda term: (len(self._postings(term)[0]), term))
+        highest = [counts[term] * float(self._postings(term)[1].max(initial=0)) for term in order]
+        sums = np.zeros(len(self), np.float32)
+        touched = np.zeros(0, np.int32)
+        for done, term in enumerate(order, 1):
+            places, worth = self._postings(term)
+            touched = np.concatenate([touched, places[sums[places] == 0]])
+            sums[places] += counts[term] * worth
+            rest = sum(highest[done:])
+            if len(touched) >= k and rest < sum(highest[:done]):
+                reached = sums[touched]
+                bar = _bar(reached, k)
+                if rest < bar:
+                    found = np.sort(touched[reached >= bar - rest])
+                    left = [(term, counts[term], most) for term, most in zip(order[done:], highest[done:], strict=True)]
+                    return self._narrowed(found, sums[found], left, k)
+        return np.sort(touched)
+
+    def _narrowed(
+        self, found: Places, sums: npt.NDArray[np.float32], left: Sequence[tuple[int, int, float]], k: int
+    ) -> Places:
+        """Add up the terms left (term, count, most that it is worth), and drop what falls behind for good."""
+        for done, (term, count, _) in enumerate(left, 1):
+            sums = sums + count * self._worths(term, found)
+            kept = sums >= _bar(sums, k) - sum(most for *_, most in left[done:])
+            found, sums = found[kept], sums[kept]
+        return found
+
+    def _worths(self, term: int, found: Places) -> npt.NDArray[np.float32]:
+        """Give what a term is worth in each of some texts, 0 in those without it, shape (len(found),)."""
+        places, worth = self._postings(term)
+        at = np.minimum(np.searchsorted(places, found), len(places) - 1)
+        return np.where(places[at] == found, worth[at], np.float32(0))
+
+    def _postings(self, term: int) -> tuple[Places, npt.NDArray[np.float32]]:
+        """Give the places of the texts with a term, ascending, and what it is worth in each, above 0."""
+        held = self._scores.scores
+        part = slice(held["indptr"][term], held["indptr"][term + 1])
+        return held["indices"][part], held["data"][part]
+
+    def at(self, revision: int) -> LexicalIndex:
+        """Give the same index, said to reflect another revision."""
+        return replace(self, revision=revision)
 
     def save(self, path: Path) -> None:
         """Write the index beside the old file, then swap.
@@ -134,23 +194,15 @@ class LexicalIndex:
         scores = self._scores
         terms = sorted(scores.vocab_dict, key=scores.vocab_dict.__getitem__)
         settings = {"format": _FORMAT, "revision": self.revision, "k1": scores.k1, "b": scores.b}
-        members: dict[str, Any] = {name: scores.scores[name] for name in _ARRAYS}
-        members |= {"iris": _packed(self.iris), "terms": _packed(terms), "settings": _packed([json.dumps(settings)])}
-        try:
-            _swap_in(path, members)
-        except OSError as error:
-            message = f"the BM25 index {path} could not be written: {error}. Free space or make the folder writable."
-            raise StorageFailed(message) from error
+        members: dict[str, Any] = {name: scores.scores[name] for name in _ARRAYS} | self.iris.members("iris")
+        write_arrays(path, members | {"terms": packed(terms), "settings": packed([json.dumps(settings)])})
 
     @classmethod
     def load(cls, path: Path) -> LexicalIndex | None:
-        """Read an index; None when there is none, or it is damaged or of another format, so that it is to be rebuilt.
-
-        The file begins with a checksum of the rest, which is parsed only if it agrees, as arrays without objects.
-        """
+        """Read an index; None for one that is missing, damaged or of another format, so that it is to be rebuilt."""
         try:
-            members = _members(path)
-            (settings,) = (json.loads(line) for line in _unpacked(members["settings"]))
+            members = read_arrays(path)
+            (settings,) = (json.loads(line) for line in unpacked(members["settings"]))
             if settings["format"] != _FORMAT:
                 return None
             return cls._restored(members, settings)
@@ -159,10 +211,10 @@ class LexicalIndex:
 
     @classmethod
     def _restored(cls, members: dict[str, Any], settings: dict[str, Any]) -> LexicalIndex:
-        iris = tuple(_unpacked(members["iris"]))
+        iris = Iris.restored(members, "iris")
         scores = _bm25(k1=settings["k1"], b=settings["b"])
         scores.scores = {name: members[name] for name in _ARRAYS} | {"num_docs": len(iris)}
-        scores.vocab_dict = {term: number for number, term in enumerate(_unpacked(members["terms"]))}
+        scores.vocab_dict = {term: number for number, term in enumerate(unpacked(members["terms"]))}
         return cls(iris=iris, revision=settings["revision"], _scores=scores)
 
 
@@ -182,33 +234,29 @@ def fresh(
         UnknownName: there is no such space.
         StorageFailed: the disk refused the rebuilt index.
     """
-    path = None if folder is None else folder / f"{space}.npz"
-    with _LOCK:
-        opened = _OPEN.setdefault(store, {})
-        key = Path(space) if path is None else path
-        index = opened.get(key) or (None if path is None else LexicalIndex.load(path))
-        if index is None or index.revision > store.revision:
-            index = _rebuilt(store, space, path if save else None, progress)
-        elif index.revision != store.revision:
-            changed = sync.changed(space, store=store, since=index.revision)
-            index = _rebuilt(store, space, path if save else None, progress) if changed else _at(index, store.revision)
-        opened[key] = index
-    return index
+    making = Making(
+        load=LexicalIndex.load,
+        make=lambda: _made(store, space, progress),
+        changed=lambda revision: sync.changed(space, store=store, since=revision),
+    )
+    return _OPEN.fresh(store, folder, making, name=space, save=save)
 
 
-def _rebuilt(store: TripleStore, space: str, path: Path | None, progress: sync.Progress) -> LexicalIndex:
+_OPEN = Sidecars[LexicalIndex]()
+
+
+def _made(store: TripleStore, space: str, progress: sync.Progress) -> LexicalIndex:
     revision = store.revision
     rows = sync.texts(space, store=store)
     index = LexicalIndex.build([iri for iri, _ in rows], [text for _, text in rows], revision=revision)
     if progress:
         progress(f"BM25 {space}", len(rows), len(rows))
-    if path is not None:
-        index.save(path)
     return index
 
 
-def _at(index: LexicalIndex, revision: int) -> LexicalIndex:
-    return replace(index, revision=revision)
+def _bar(sums: npt.NDArray[np.float32], k: int) -> float:
+    """Give a little less than the k-th largest of at least k sums."""
+    return float(np.partition(sums, -k)[-k]) * (1 - _ROUNDING)
 
 
 def _bm25(*, k1: float, b: float) -> Any:
@@ -222,44 +270,3 @@ def _bm25(*, k1: float, b: float) -> Any:
 def _nothing(texts: int) -> dict[str, Any]:
     empty: dict[str, Any] = {"data": np.zeros(0, np.float32), "indices": np.zeros(0, np.int32)}
     return empty | {"indptr": np.zeros(1, np.int64), "num_docs": texts}
-
-
-def _packed(lines: Sequence[str]) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Give lines (none holds a line end) as bytes, shape (n,), each closed by a line end."""
-    return np.frombuffer("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"), dtype=np.uint8)
-
-
-def _unpacked(data: np.ndarray[Any, np.dtype[np.uint8]]) -> list[str]:
-    return data.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
-
-
-def _members(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        if file.read(_CHECKSUM) != hashlib.file_digest(file, "sha256").digest():
-            raise ValueError(f"{path} is damaged")
-        with zipfile.ZipFile(file) as archive:
-            return {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
-
-
-def _array(data: bytes) -> Any:
-    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-
-
-def _swap_in(path: Path, members: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".part", dir=path.parent)
-    beside = Path(name)
-    try:
-        with os.fdopen(handle, "w+b") as file:
-            file.write(bytes(_CHECKSUM))
-            np.savez(file, **members)
-            file.seek(_CHECKSUM)
-            checksum = hashlib.file_digest(file, "sha256").digest()
-            file.seek(0)
-            file.write(checksum)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from kgrag.adapters.hnsw import FolderSpaces
 from kgrag.adapters.oxigraph import OxigraphStore
 from kgrag.errors import InvalidSettings, MappingError, NotBuilt, ServiceUnavailable, StateError
-from kgrag.methods.og_rag import OgRag, drafts
+from kgrag.methods.og_rag import OgRag, adjacency, drafts
+from kgrag.methods.og_rag.adjacency import Adjacency
 from kgrag.methods.og_rag.covering import Cover, covering
 from kgrag.methods.og_rag.relevance import Relevance
 from kgrag.model import Document
 from kgrag.stages import documents, ingestion, shacl
 from kgrag.stages.cover import greedy_cover
+from kgrag.stages.lexical import LexicalIndex
 from kgrag.stages.rdf_files import read_rdf
 from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.vocab import KG
@@ -380,7 +382,149 @@ def test_rules_join_every_result_and_can_be_cited_once_built(make, folder):
     assert documents.document_text(method.store, span.document)[span.start : span.end] == rules[1]
 
 
+# --- the plain definition: every hypernode and every hyperedge is looked at
+
+
+PAIRS = st.tuples(st.sampled_from(["size", "colour", "zone"]), st.sampled_from([f"word{n}" for n in range(12)]))
+QUESTIONS = ["Which colour has word3 of word7?", "zone word1", "size", "word11 word2 word5 word8"]
+
+
+def cosines(texts, question):
+    embedder = HashEmbedder()
+    texts = sorted(texts)
+    near = embedder.embed(texts, "passage") @ embedder.embed([question], "query")[0]
+    return dict(zip(texts, near.astype(float).tolist(), strict=True))
+
+
+def scaled(texts, question):
+    found = LexicalIndex.build(list(texts), list(texts)).search(question, 99)
+    return {text: score / found[0][1] for text, score in found}
+
+
+def plainly_relevant(method, edges, question):
+    """Give hypernode -> (worth, nearness) by the definitions of ``by_paper`` and ``by_fusion``."""
+    pairs, k, iri = sorted(set().union(*edges)), method.nodes, lambda pair: method.store.names.hypernode(*pair).value
+    keys, values = cosines({key for key, _ in pairs}, question), cosines({value for _, value in pairs}, question)
+    near = {pair: keys[pair[0]] + values[pair[1]] for pair in pairs}
+    if method.scoring == "fusion":
+        key_words, value_words = scaled(keys, question), scaled(values, question)
+        near = {pair: near[pair] + key_words.get(pair[0], 0) + value_words.get(pair[1], 0) for pair in pairs}
+        best = sorted(pairs, key=lambda pair: (-near[pair], iri(pair)))[: 2 * k]
+        return {iri(pair): Relevance(near[pair] ** 2, near[pair]) for pair in best if near[pair] > 0}
+    by_key = sorted(pairs, key=lambda pair: (-keys[pair[0]], -values[pair[1]], iri(pair)))[:k]
+    by_value = sorted(pairs, key=lambda pair: (-values[pair[1]], -keys[pair[0]], iri(pair)))[:k]
+    return {iri(pair): Relevance(1.0, near[pair]) for pair in {*by_key, *by_value}}
+
+
+@pytest.mark.parametrize("scoring", ["paper", "fusion"])
+@settings(max_examples=25, deadline=None)
+@given(edges=st.sets(st.frozensets(PAIRS, min_size=1, max_size=6), min_size=1, max_size=12), k=st.integers(1, 6))
+def test_retrieval_is_the_plain_definition_on_any_small_hypergraph(scoring, edges, k):
+    store, made = stored(edges)
+    embedder = HashEmbedder()
+    spaces = FolderSpaces(None, identity=embedder.identity, dimension=embedder.dimension)
+    method = OgRag(store, spaces, embedder, ScriptedModel({}), nodes=k, scoring=scoring)
+    for question in QUESTIONS:
+        relevant = plainly_relevant(method, edges, question)
+        weights = {node: one.worth for node, one in relevant.items()}
+        ranks = {
+            edge: (len(held), sum(relevant[node].nearness for node in sorted(held & relevant.keys())))
+            for edge, held in made.items()
+        }
+        expected = greedy_cover(relevant.keys(), made, limit=5, weights=weights, ranks=ranks)
+        assert {hit.iri for hit in method.retrieve(question, 5)} == set(expected)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sets(st.frozensets(PAIRS, min_size=1, max_size=6), max_size=12))
+def test_the_arrays_say_what_the_graphs_say(edges):
+    store, made = stored(edges)
+    graph = adjacency.fresh(store, None)
+    nodes = {store.names.hypernode(*pair).value: pair for edge in edges for pair in edge}
+    assert graph.nodes.at(range(len(graph.nodes))) == sorted(nodes)
+    assert graph.edges.at(range(len(graph.edges))) == sorted(made, key=lambda edge: (-len(made[edge]), edge))
+    for place, node in enumerate(sorted(nodes)):
+        key, value = nodes[node]
+        assert graph.keys[graph.key_of[place]] == store.names.hypernode_key(key).value
+        assert graph.values[graph.value_of[place]] == store.names.hypernode_value(value).value
+        assert place in graph.with_key.of(graph.key_of[place])
+        assert place in graph.with_value.of(graph.value_of[place])
+        assert {*graph.edges.at(graph.holding.of(place))} == {edge for edge, held in made.items() if node in held}
+        assert graph.holding.of(place).tolist() == sorted(graph.holding.of(place).tolist())
+
+
+# --- the arrays beside the store
+
+
+def same(one, other):
+    """Whether two adjacencies say the same."""
+    lists = [(a.holding, a.with_key, a.with_value) for a in (one, other)]
+    arrays = [
+        [a.sizes, a.key_of, a.value_of, *(part for held in lists[n] for part in (held.bounds, held.places))]
+        for n, a in enumerate((one, other))
+    ]
+    iris = [[part.at(range(len(part))) for part in (a.nodes, a.keys, a.values, a.edges)] for a in (one, other)]
+    return iris[0] == iris[1] and all(a.tolist() == b.tolist() for a, b in zip(*arrays, strict=True))
+
+
+@pytest.fixture
+def built(make, folder, tmp_path):
+    """A method whose arrays are on disk, and their file."""
+    method = make(texts={}, ontology="", lexical=tmp_path / "lexical")
+    method.build(mapped=folder)
+    return method, tmp_path / "lexical" / "hypergraph.npz"
+
+
+def test_a_build_leaves_the_arrays_on_disk_and_they_are_read_again(built):
+    method, path = built
+    made = adjacency.fresh(method.store, path.parent)
+    assert same(Adjacency.load(path), made)
+    assert adjacency.fresh(method.store, path.parent) is made
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: b"", lambda data: data[:-9], lambda data: data[:200] + b"?" + data[201:]]
+)
+def test_damaged_arrays_are_made_again(built, damage):
+    method, path = built
+    whole = Adjacency.load(path)
+    path.write_bytes(damage(path.read_bytes()))
+    assert Adjacency.load(path) is None
+    adjacency._OPEN.clear()
+    assert same(adjacency.fresh(method.store, path.parent), whole)
+    assert same(Adjacency.load(path), whole)
+
+
+def test_read_only_use_leaves_the_disk_as_it_is(built):
+    method, path = built
+    path.unlink()
+    adjacency._OPEN.clear()
+    assert replace(method, read_only=True).retrieve("Rye", 1)
+    assert not path.exists()
+
+
+def test_a_fact_that_is_added_is_found_and_one_that_is_removed_is_not(built, folder):
+    method, path = built
+    (folder / "oat.jsonld").write_text(reply({"@type": "crop", "name": "Oat", "seeding rate": "90 kg"}))
+    method.build(mapped=folder)
+    found = method.retrieve("Which seeding rate has Oat?", 1)[0]
+    assert "Oat" in found.text
+    assert Adjacency.load(path).revision == method.store.revision
+    method.store.remove([ox.NamedNode(found.iri)])
+    assert found.iri not in {hit.iri for hit in method.retrieve("Which seeding rate has Oat?", 5)}
+
+
+def test_a_change_of_other_graphs_reads_nothing_again(built):
+    method, path = built
+    before = adjacency.fresh(method.store, path.parent)
+    ingestion.ingest([Document("Oats feed horses.", "Oats")], store=method.store, chunk_tokens=8)
+    after = adjacency.fresh(method.store, path.parent)
+    assert after.revision == method.store.revision > before.revision
+    assert after.holding is before.holding
+
+
 # --- hubs
+
 
 names = st.sampled_from("abcdefghij")
 hypergraphs = st.sets(st.frozensets(names, min_size=1, max_size=5), min_size=1, max_size=15)
@@ -388,18 +532,24 @@ wanted_nodes = st.sets(names, min_size=1, max_size=6)
 
 
 def stored(edges):
-    """Publish hyperedges over nodes ("k", name); gives the store, and IRI -> nodes by IRI."""
+    """Publish hyperedges of pairs; gives the store, and IRI -> nodes by IRI."""
     store = OxigraphStore.open(None)
     activity, source = store.names.activity("test"), store.names.chunk(ox.NamedNode("urn:d"), 0, 1)
     made = {}
     batch = []
-    for edge in edges:
-        pairs = frozenset(("k", name) for name in edge)
+    for pairs in edges:
         draft = drafts.hyperedge_draft(pairs, sources=[source], activity=activity, names=store.names)
         made[draft.iri.value] = {store.names.hypernode(*pair).value for pair in pairs}
         batch.append(draft)
-    store.publish(batch)
+    store.publish(
+        [*batch, drafts.hypernodes_draft(list(drafts.hypernode_triples(edges, {}, store.names)), store.names)]
+    )
     return store, made
+
+
+def keyed(edges):
+    """Make hyperedges of pairs ("k", name)."""
+    return [frozenset(("k", name) for name in edge) for edge in edges]
 
 
 def plain_greedy(made, nodes, limit):
@@ -414,9 +564,9 @@ def iris(store, wanted):
 @settings(max_examples=40, deadline=None)
 @given(hypergraphs, wanted_nodes, st.integers(1, 5))
 def test_covering_through_the_store_is_plain_greedy(edges, wanted, limit):
-    store, made = stored(edges)
+    store, made = stored(keyed(edges))
     nodes = iris(store, wanted)
-    found = covering(store, {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit))
+    found = covering(adjacency.fresh(store, None), {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit))
     assert [edge for edge, _ in found] == plain_greedy(made, nodes, limit)
 
 
@@ -424,9 +574,11 @@ def test_covering_through_the_store_is_plain_greedy(edges, wanted, limit):
 @given(hypergraphs, wanted_nodes, st.integers(1, 5))
 def test_a_hub_in_every_hyperedge_changes_nothing(edges, wanted, limit):
     whole = {edge | {"hub"} for edge in edges}
-    store, made = stored(whole)
+    store, made = stored(keyed(whole))
     nodes = iris(store, wanted | {"hub"})
-    found = covering(store, {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit, hub=len(whole) - 1))
+    found = covering(
+        adjacency.fresh(store, None), {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit, hub=len(whole) - 1)
+    )
     expected = plain_greedy(made, nodes, limit)
     if any(set(edge) & wanted for edge in edges):
         assert [edge for edge, _ in found] == expected
@@ -437,9 +589,9 @@ def test_a_hub_in_every_hyperedge_changes_nothing(edges, wanted, limit):
 @settings(max_examples=40, deadline=None)
 @given(hypergraphs, wanted_nodes, st.integers(1, 5), st.integers(1, 4))
 def test_with_hubs_every_step_covers_something_and_no_rare_node_is_given_up_for_a_hub(edges, wanted, limit, hub):
-    store, made = stored(edges)
+    store, made = stored(keyed(edges))
     nodes = iris(store, wanted)
-    found = covering(store, {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit, hub=hub))
+    found = covering(adjacency.fresh(store, None), {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit, hub=hub))
     covered = set().union(*(made[edge] for edge, _ in found)) & nodes
     there = nodes & set().union(*made.values())
     rare = {node for node in there if sum(node in held for held in made.values()) <= hub}
@@ -450,6 +602,8 @@ def test_with_hubs_every_step_covers_something_and_no_rare_node_is_given_up_for_
 
 
 def test_hubs_alone_still_find_hyperedges():
-    store, _ = stored([{"hub", name} for name in "abcdef"])
-    found = covering(store, {node: Relevance(1.0, 1.0) for node in iris(store, {"hub"})}, Cover(5, hub=2))
+    store, _ = stored(keyed([{"hub", name} for name in "abcdef"]))
+    found = covering(
+        adjacency.fresh(store, None), {node: Relevance(1.0, 1.0) for node in iris(store, {"hub"})}, Cover(5, hub=2)
+    )
     assert len(found) == 1

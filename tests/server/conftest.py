@@ -45,14 +45,16 @@ class Server:
         self.writer.close()
 
 
-def start(kb: Path, *options: str, keys: str = KEY) -> Server:
-    """Start a server on a free port and wait until it listens."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kgrag", "serve", "--kb", str(kb), "--port", "0", *options],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "KGRAG_API_KEYS": keys},
-    )
+def start(kb: Path, *options: str, keys: str = KEY, errors: Path | None = None) -> Server:
+    """Start a server on a free port and wait until it listens; ``errors`` takes what it says on standard error."""
+    with (errors or Path(os.devnull)).open("w", encoding="utf-8") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kgrag", "serve", "--kb", str(kb), "--port", "0", *options],
+            stdout=subprocess.PIPE,
+            stderr=None if errors is None else said,
+            text=True,
+            env={**os.environ, "KGRAG_API_KEYS": keys},
+        )
     assert process.stdout is not None
     base = process.stdout.readline().removeprefix("serving ").strip().removesuffix("/sparql")
     assert base.startswith("http://")

@@ -1,7 +1,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgrag.adapters.oxigraph import OxigraphStore
@@ -76,6 +76,23 @@ def test_no_texts_and_texts_without_words_can_be_searched(tmp_path):
     for index in (LexicalIndex.build([], []), LexicalIndex.build(["urn:a"], ["the … ?"])):
         index.save(tmp_path / "i.npz")
         assert LexicalIndex.load(tmp_path / "i.npz").search("anything", 5) == index.search("anything", 5) == []
+
+
+WORDS = st.sampled_from(["of"] + ["the loam"] * 3 + [f"w{n}" for n in range(12)] + ["sown"] * 8 + ["deep"] * 4)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(WORDS, max_size=6).map(" ".join), max_size=40),
+    st.lists(WORDS, max_size=7).map(" ".join),
+    st.integers(1, 45),
+)
+def test_looking_only_at_promising_texts_gives_what_scoring_them_all_gives(texts, question, k):
+    index = LexicalIndex.build([f"urn:{i}" for i in range(len(texts))], texts)
+    every = index.search(question, k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexical, "_DENSE", 0)
+        assert index.search(question, k) == every
 
 
 def test_k1_and_b_outside_their_range_are_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -15,6 +16,8 @@ __all__ = ["WriterLock"]
 class WriterLock:
     """Holds ``<folder>.lock``; the process id stands in ``<folder>.pid``, for the message to whoever comes second.
 
+    A process that serves the folder writes ``url`` and ``pid`` to ``<folder>.server``, as JSON.
+
     Raises:
         StoreLocked: another process, or another store of this process, writes to the folder.
         StorageFailed: the lock file cannot be made.
@@ -22,21 +25,40 @@ class WriterLock:
 
     def __init__(self, folder: Path) -> None:
         self._pid = folder.with_name(f"{folder.name}.pid")
+        self._served = folder.with_name(f"{folder.name}.server")
         self._lock = FileLock(folder.with_name(f"{folder.name}.lock"), thread_local=False)
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
             self._lock.acquire(blocking=False)
             self._pid.write_text(f"{os.getpid()}\n", encoding="utf-8")
         except Timeout:
-            raise StoreLocked(
-                f"{folder} is being written by process {self._holder()}. "
-                "Wait until it is done or end it; reading is possible meanwhile."
-            ) from None
+            raise self._locked(folder) from None
         except OSError as error:
             self._lock.release()
             raise StorageFailed(
                 f"no lock file can be made beside {folder}: {error}. Make its folder writable."
             ) from error
+
+    def _locked(self, folder: Path) -> StoreLocked:
+        holder, url = self._holder(), self._url()
+        if url:
+            return StoreLocked(
+                f"{folder} is served at {url} by process {holder}. query, update and load work through it (--server "
+                f"{url}, key in KGRAG_SERVER_KEY), other reading beside it; for other writing, end it: kill {holder}",
+                url=url,
+            )
+        return StoreLocked(
+            f"{folder} is being written by process {holder}. "
+            "Wait until it is done or end it; reading is possible meanwhile."
+        )
+
+    def _url(self) -> str:
+        """Give where the holder serves, as it tells in ``<folder>.server``; "" when it does not."""
+        try:
+            told = json.loads(self._served.read_text(encoding="utf-8"))
+            return str(told["url"]) if str(told["pid"]) == self._holder() else ""
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
 
     def _holder(self) -> str:
         try:

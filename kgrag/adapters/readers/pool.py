@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import struct
 import sys
 import time
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,7 +41,9 @@ class Limits:
         seconds: how long a request may work; a request may ask for less.
         waiting: seconds that a request may wait for a free reader.
         memory: bytes of private memory of a reader process.
+        queue: how many requests may wait for a free reader at once.
         result: bytes of a result.
+        rows: rows of a result; 0: any number.
         body: bytes that a client may send.
     """
 
@@ -47,7 +51,9 @@ class Limits:
     seconds: float = 30.0
     waiting: float = 10.0
     memory: int = 4 << 30
+    queue: int = 256
     result: int = 4 << 30
+    rows: int = 0
     body: int = 256 << 20
 
 
@@ -79,6 +85,14 @@ class ReaderPool:
         self._idle: list[_Reader] = []
         self._busy: set[_Reader] = set()
         self._ending: set[asyncio.Task[None]] = set()
+        self.waiting = 0
+        self.killed = 0
+        """Readers that were stopped in mid work, or found dead."""
+
+    @property
+    def busy(self) -> int:
+        """How many readers are at work now."""
+        return len(self._busy)
 
     @property
     def processes(self) -> list[int]:
@@ -93,17 +107,11 @@ class ReaderPool:
             ServiceUnavailable: a reader cannot be started.
             StorageFailed: no snapshot can be written.
         """
-        try:
-            async with asyncio.timeout(self.limits.waiting):
-                await self._places.acquire()
-        except TimeoutError:
-            raise Overloaded(
-                f"all {self.limits.readers} readers were busy for {self.limits.waiting:g} seconds. Try again later."
-            ) from None
+        await self._place()
         reader = None
         try:
             reader = await self._lent()
-            header = {**request.header, "task": request.task, "room": self.limits.result}
+            header = {**request.header, "task": request.task, "room": self.limits.result, "rows": self.limits.rows}
             if request.of_store:
                 header["folder"] = str((await self._snapshot_for(reader)).folder)
             await _send(reader.process, header, request.body)
@@ -114,14 +122,34 @@ class ReaderPool:
             self._places.release()
             raise
 
+    @asynccontextmanager
+    async def trial(self) -> AsyncIterator[Path]:
+        """Lend a copy of the store that a request may write to."""
+        async with self._snapshots.copy() as folder:
+            yield folder
+
+    async def _place(self) -> None:
+        if self._places.locked() and self.waiting >= self.limits.queue:
+            raise Overloaded(f"{self.waiting} requests wait for a reader already. Try again later.")
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self.limits.waiting):
+                await self._places.acquire()
+        except TimeoutError:
+            raise Overloaded(
+                f"all {self.limits.readers} readers were busy for {self.limits.waiting:g} seconds. Try again later."
+            ) from None
+        finally:
+            self.waiting -= 1
+
     async def _lent(self) -> _Reader:
         reader = None
         while self._idle and reader is None:
             candidate = self._idle.pop()
-            if candidate.process.returncode is None:
+            if _lives(candidate.process):
                 reader = candidate
             else:
-                self._let_go(candidate)
+                self._kill(candidate)
         if reader is None:
             reader = await self._started()
         self._busy.add(reader)
@@ -156,6 +184,7 @@ class ReaderPool:
             reader.snapshot = None
 
     def _kill(self, reader: _Reader) -> None:
+        self.killed += 1
         self._busy.discard(reader)
         with suppress(ProcessLookupError):
             reader.process.kill()
@@ -180,6 +209,16 @@ class ReaderPool:
         self._idle.clear()
         await asyncio.gather(*self._ending)
         self._snapshots.close()
+
+
+def _lives(process: asyncio.subprocess.Process) -> bool:
+    """Ask the system itself: the event loop hears of a death only later."""
+    if process.returncode is not None:
+        return False
+    try:
+        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    except (AttributeError, OSError):
+        return False
 
 
 async def _send(process: asyncio.subprocess.Process, header: dict[str, Any], body: bytes) -> None:
@@ -208,6 +247,8 @@ class Run:
         self._left = seconds
         self._done = False
         self._closed = False
+        self.rows: int | None = None
+        """Rows of the result, once it is done and where they are counted."""
 
     async def frame(self) -> Frame:
         """Give the next frame; the last one is ``Z``.
@@ -235,6 +276,8 @@ class Run:
             ) from None
         self._left -= time.monotonic() - begun
         self._done = head[:1] == b"Z"
+        if self._done and payload:
+            self.rows = int.from_bytes(payload, "big")
         return head[:1], payload
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ letter  what follows
 ``H``   JSON: the media type of the result; once, before the first ``D``
 ``D``   bytes of the result, 64 KiB or less
 ``E``   JSON: ``kind`` (syntax, refused, unacceptable, too large, failed) and ``message``
-``Z``   nothing: the request is done
+``Z``   nothing, or the count of rows (8 bytes) where rows were counted: the request is done
 ======  ===========================================================================
 
 The first thread only reads, and ends the process when its input ends, in mid query too. The second, with a large stack,
@@ -39,26 +39,79 @@ _NEW_NETWORK = 0x50000000
 
 
 class _TooLarge(Exception):
-    """The result has more bytes than are allowed."""
+    """The result has more bytes or rows than are allowed."""
 
 
 class _Unacceptable(Exception):
     """No format that the client accepts fits this form of query."""
 
 
-class _Output:
-    """A file that the engine writes to: bytes become frames."""
+class _Rows:
+    r"""Counts the rows of a table as it is written: in JSON by the braces outside strings, else by the ends of rows.
 
-    def __init__(self, media: str, room: int) -> None:
+    The engine writes JSON without blanks: an object opens a row where ``[`` or ``,`` stands before it, and a value
+    where ``:`` does. In CSV a row ends at a line break outside quotes; TSV writes line breaks as ``\n``.
+    """
+
+    def __init__(self, media: str) -> None:
+        self.count = 0
+        self._kind = next(kind for kind in ("json", "xml", "csv", "tab") if kind in media)
+        self._rest = b""
+        self._quoted = False
+
+    def add(self, data: bytes) -> None:
+        data = self._rest + data
+        if self._kind == "xml":
+            self.count += data.count(b"<result>")
+            self._rest = data[-7:] if b"<" in data[-7:] else b""
+        elif self._kind == "tab":
+            self.count += data.count(b"\n")
+        else:
+            self._count_outside_quotes(data)
+
+    def _count_outside_quotes(self, data: bytes) -> None:
+        if self._kind == "json":
+            cut = len(data) - (len(data) - len(data.rstrip(b"\\"))) % 2
+            data, self._rest = data[:cut].replace(b"\\\\", b"").replace(b'\\"', b""), data[cut:]
+        parts = data.split(b'"')
+        outside = b'"'.join(parts[self._quoted :: 2])
+        self._quoted ^= len(parts) % 2 == 0
+        if self._kind == "csv":
+            self.count += outside.count(b"\n")
+            return
+        self.count += outside.count(b"[{") + outside.count(b",{")
+        if not self._quoted and data[-1:] in (b"[", b","):
+            self._rest = data[-1:] + self._rest
+
+    @property
+    def rows(self) -> int:
+        return self.count if self._kind in ("json", "xml") else max(self.count - 1, 0)
+
+
+class _Output:
+    """A file that the engine writes to: bytes become frames.
+
+    Args:
+        media: the media type.
+        room: bytes that may be written.
+        most: rows that may be written; 0: any number, and they are not counted.
+    """
+
+    def __init__(self, media: str, room: int, most: int = 0) -> None:
         self._media = media
         self._room = room
         self._kept = bytearray()
-        self._too_large = False
+        self._most = most
+        self.rows = _Rows(media) if most else None
 
     def write(self, data: bytes) -> int:
         self._room -= len(data)
         if self._room < 0:
-            raise _TooLarge
+            raise _TooLarge("bytes")
+        if self.rows is not None:
+            self.rows.add(bytes(data))
+            if self.rows.rows > self._most:
+                raise _TooLarge("rows")
         self._kept += data
         while len(self._kept) >= _BLOCK:
             self._send(bytes(self._kept[:_BLOCK]))
@@ -108,19 +161,21 @@ def _work(inbox: queue.SimpleQueue[tuple[dict[str, Any], bytes]]) -> None:
     desk = _Desk()
     while True:
         header, body = inbox.get()
+        desk.rows = None
         try:
             getattr(desk, header["task"])(header, body)
         except SyntaxError as error:
             _fail("syntax", error)
-        except _TooLarge:
-            _fail("too large", f"the result is larger than {header['room']:,} bytes")
+        except _TooLarge as error:
+            most = {"rows": header.get("rows", 0), "bytes": header["room"]}[str(error)]
+            _fail("too large", f"the result has more than {most:,} {error}. Add a LIMIT, or ask for parts of it")
         except _Unacceptable as error:
             _fail("unacceptable", error)
         except (ValueError, RuntimeError) as error:
             _fail("refused", error)
         except Exception as error:  # whatever it is, the server must hear of it
             _fail("failed", error)
-        _frame(b"Z", b"")
+        _frame(b"Z", b"" if desk.rows is None else struct.pack(">Q", desk.rows.rows))
 
 
 def _fail(kind: str, problem: object) -> None:
@@ -139,6 +194,7 @@ class _Desk:
     """Does one task after the other, and keeps the last snapshot open."""
 
     def __init__(self) -> None:
+        self.rows: _Rows | None = None
         self._folder = ""
         self._store: ox.Store | None = None
 
@@ -165,7 +221,9 @@ class _Desk:
         if not media:
             given = "RDF" if of_triples else "a table or a truth value"
             raise _Unacceptable(f"the result is {given}, and Accept names no format for that")
-        output = _Output(media, header["room"])
+        table = isinstance(results, ox.QuerySolutions)
+        output = _Output(media, header["room"], header.get("rows", 0) if table else 0)
+        self.rows = output.rows
         target = cast("IO[bytes]", output)
         if isinstance(results, ox.QueryTriples):
             results.serialize(target, ox.RdfFormat.from_media_type(media))
@@ -193,6 +251,15 @@ class _Desk:
         """Let an update's text through the parser; what it would do to an empty store is of no interest."""
         with suppress(ValueError, RuntimeError, OSError):
             ox.Store().update(body.decode(), base_iri=header["base"] or None, prefixes=header["prefixes"])
+
+    def try_update(self, header: dict[str, Any], body: bytes) -> None:
+        """Run an update on a copy of the store that is thrown away afterwards."""
+        store = ox.Store(header["copy"])
+        store.update(body.decode(), base_iri=header["base"] or None, prefixes=header["prefixes"])
+
+    def ping(self, header: dict[str, Any], _body: bytes) -> None:
+        """Open the snapshot and do nothing."""
+        self._open(header["folder"])
 
 
 def _graphs(dataset: dict[str, list[str]] | None, role: str) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -60,6 +61,20 @@ class Snapshots:
         old, self._current = self._current, fresh
         if old is not None and not old.users:
             self._drop(old)
+
+    @asynccontextmanager
+    async def copy(self) -> AsyncIterator[Path]:
+        """Lend a copy of the present state that may be written to, and delete it afterwards.
+
+        Raises:
+            StorageFailed: it cannot be written.
+        """
+        folder = self._folder / f"trial-{next(self._numbers)}"
+        try:
+            await asyncio.to_thread(self._take, folder)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def release(self, snapshot: Snapshot) -> None:
         """Take back one use of a snapshot."""

@@ -5,29 +5,23 @@ the hyperedges of the other hypernodes; a hub counts as covered by every chosen 
 are taken from its own hyperedges only when the others leave room. While no relevant hypernode is a hub the result is
 that of ``cover.greedy_cover`` over all hyperedges. Between hyperedges that cover as much, the larger is taken, then the
 one whose relevant hypernodes are nearer to the question, then the IRI that sorts first.
-
-Queries read: ``og_rag/hyperedges_of``, ``og_rag/holding``, ``og_rag/sizes``.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import pyoxigraph as ox
+import numpy as np
 
-from kgrag import queries
+from kgrag.methods.og_rag.adjacency import Adjacency, Places
 from kgrag.methods.og_rag.relevance import Relevance
-from kgrag.ports import TripleStore
 from kgrag.stages.cover import exact_cover, greedy_cover
 
 __all__ = ["Cover", "covering"]
 
-_BATCH = 2000
-
-Edges = dict[str, set[str]]
+_NEVER = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,85 +38,71 @@ class Cover:
     hub: int = 100
 
 
-def covering(store: TripleStore, relevant: Mapping[str, Relevance], cover: Cover) -> list[tuple[str, float]]:
+def covering(graph: Adjacency, relevant: Mapping[str, Relevance], cover: Cover) -> list[tuple[str, float]]:
     """Give hyperedges in the order taken, each with the share of the worth of all hypernodes that it newly covers.
 
     Args:
-        store: holds the hyperedges.
+        graph: the hypergraph.
         relevant: hypernode -> what covering it is worth, and how near it is to the question.
         cover: how to choose.
     """
-    listed = _hyperedges_of(store, list(relevant), cover.hub + 1)
-    hubs = {node for node, edges in listed.items() if len(edges) > cover.hub}
-    shares = {node: 1 / len(edges) if cover.inverse_degree else 1.0 for node, edges in listed.items()}
+    places = zip(sorted(relevant), graph.nodes.places(sorted(relevant)).tolist(), strict=True)
+    nodes = {node: place for node, place in places if place >= 0 and graph.holding.length(place)}
+    degrees = {node: min(graph.holding.length(place), cover.hub + 1) for node, place in nodes.items()}
+    shares = {node: 1 / degree if cover.inverse_degree else 1.0 for node, degree in degrees.items()}
     weighed = {node: relevant[node]._replace(worth=relevant[node].worth * share) for node, share in shares.items()}
-    rare = {node: edges for node, edges in listed.items() if node not in hubs}
-    held = _held(store, rare, hubs)
-    chosen = _chosen(store, held, weighed, cover)
-    left = hubs.difference(*(held[edge] for edge in chosen))
+    hubs = [node for node, degree in degrees.items() if degree > cover.hub]
+    held = _held(graph, nodes, graph.holding.of_all([nodes[node] for node in nodes if node not in hubs]))
+    chosen = _chosen(graph, held, weighed, cover)
+    left = [node for node in hubs if not any(node in held[edge] for edge in chosen)]
     if left and len(chosen) < cover.limit:
-        more = _held(store, {node: listed[node] for node in left}, left)
+        listed = np.concatenate([graph.holding.of(nodes[node])[: cover.hub + 1] for node in left])
+        more = _held(graph, {node: nodes[node] for node in left}, listed)
         rest = replace(cover, limit=cover.limit - len(chosen))
-        chosen += _chosen(store, more, {node: weighed[node] for node in left}, rest)
+        chosen += _chosen(graph, more, {node: weighed[node] for node in left}, rest)
         held = {**more, **held}
-    return _shares(chosen, held, weighed)
+    return _shares([(graph.edges[edge], held[edge]) for edge in chosen], weighed)
 
 
-def _held(store: TripleStore, listed: Mapping[str, Sequence[str]], hubs: Set[str]) -> Edges:
-    """Give the hyperedges listed, each with those hypernodes that it is listed for and the hubs that it holds."""
-    edges: Edges = defaultdict(set)
-    for node, found in listed.items():
-        for edge in found:
-            edges[edge].add(node)
-    if hubs:
-        terms = _terms(sorted(hubs))
-        for batch in _batches(sorted(edges)):
-            for edge, node in store.select(queries.bind("og_rag/holding", edges=batch, nodes=terms)).values():
-                edges[edge].add(node)
-    return dict(edges)
+def _held(graph: Adjacency, nodes: Mapping[str, int], edges: Places) -> dict[int, frozenset[str]]:
+    """Give hyperedges with those of the hypernodes that they hold; of several that hold the same, the first one only.
+
+    The first is the largest, and by IRI the first of those, so that covering never wants another one.
+    """
+    distinct = np.unique(edges)
+    inside = np.zeros((len(distinct), len(nodes)), dtype=np.bool_)
+    for column, place in enumerate(nodes.values()):
+        held = graph.holding.of(place)
+        at = np.searchsorted(held, distinct)
+        inside[:, column] = np.append(held, _NEVER)[at] == distinct
+    rows = np.packbits(inside, axis=1)
+    kinds = [row.tobytes() for row in rows]
+    firsts = dict(zip(reversed(kinds), range(len(kinds) - 1, -1, -1), strict=True))
+    names = list(nodes)
+    return {
+        int(distinct[first]): frozenset(names[column] for column in np.flatnonzero(inside[first]))
+        for first in sorted(firsts.values())
+    }
 
 
-def _chosen(store: TripleStore, held: Edges, relevant: Mapping[str, Relevance], cover: Cover) -> list[str]:
-    sizes = _sizes(store, held)
+def _chosen(
+    graph: Adjacency, held: Mapping[int, frozenset[str]], relevant: Mapping[str, Relevance], cover: Cover
+) -> list[int]:
+    named = {graph.edges[edge]: edge for edge in held}
     ranks = {
-        edge: (sizes[edge], sum(relevant[node].nearness for node in sorted(nodes & relevant.keys())))
-        for edge, nodes in held.items()
+        iri: (int(graph.sizes[edge]), sum(relevant[node].nearness for node in sorted(held[edge] & relevant.keys())))
+        for iri, edge in named.items()
     }
     weights = {node: one.worth for node, one in relevant.items()}
+    edges = {iri: held[edge] for iri, edge in named.items()}
     pick = exact_cover if cover.kind == "exact" else greedy_cover
-    return pick(relevant.keys(), held, limit=cover.limit, weights=weights, ranks=ranks)
+    return [named[iri] for iri in pick(relevant.keys(), edges, limit=cover.limit, weights=weights, ranks=ranks)]
 
 
-def _shares(chosen: Sequence[str], held: Edges, relevant: Mapping[str, Relevance]) -> list[tuple[str, float]]:
+def _shares(chosen: Sequence[tuple[str, frozenset[str]]], relevant: Mapping[str, Relevance]) -> list[tuple[str, float]]:
     """Give what each hyperedge newly covers, as a share of all; largest first."""
     total, covered, shares = sum(one.worth for one in relevant.values()), set[str](), []
-    for edge in chosen:
-        shares.append((edge, sum(relevant[node].worth for node in sorted(held[edge] - covered)) / total))
-        covered |= held[edge]
+    for edge, held in chosen:
+        shares.append((edge, sum(relevant[node].worth for node in sorted(held - covered)) / total))
+        covered |= held
     return sorted(shares, key=lambda pair: -pair[1])
-
-
-def _hyperedges_of(store: TripleStore, nodes: Sequence[str], limit: int) -> dict[str, list[str]]:
-    listed: dict[str, list[str]] = defaultdict(list)
-    if nodes:
-        query = queries.bind("og_rag/hyperedges_of", nodes=_terms(nodes), limit=limit)
-        for node, edge in store.select(query).values():
-            listed[node].append(edge)
-    return dict(listed)
-
-
-def _sizes(store: TripleStore, edges: Iterable[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for batch in _batches(sorted(edges)):
-        query = queries.bind("og_rag/sizes", catalogue=store.names.catalogue, edges=batch)
-        found.update((edge, int(size)) for edge, size in store.select(query).values())
-    return found
-
-
-def _batches(iris: Sequence[str]) -> Iterator[list[ox.NamedNode]]:
-    for first in range(0, len(iris), _BATCH):
-        yield _terms(iris[first : first + _BATCH])
-
-
-def _terms(iris: Iterable[str]) -> list[ox.NamedNode]:
-    return [ox.NamedNode(iri) for iri in iris]

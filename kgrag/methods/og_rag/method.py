@@ -12,7 +12,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import InvalidSettings, NotBuilt
-from kgrag.methods.og_rag import drafts, rules
+from kgrag.methods.og_rag import adjacency, drafts, rules
 from kgrag.methods.og_rag.covering import Cover, covering
 from kgrag.methods.og_rag.extraction import build_from_text
 from kgrag.methods.og_rag.mapped import build_mapped
@@ -37,7 +37,7 @@ class OgRag:
         spaces: keep the vectors of keys and values.
         embedder: embeds keys, values and questions.
         model: maps text onto the ontology, and writes answers; not used to retrieve.
-        lexical: folder of the BM25 indexes; None keeps them in memory.
+        lexical: folder of the BM25 indexes and of the hypergraph's arrays; None keeps them in memory.
         nodes: k, how many hypernodes are relevant by key, and how many by value (paper: 10 with 5 edges, 5 with 2).
         edges: L, the largest number of hyperedges given.
         scoring: "paper" takes the k nearest hypernodes by key and the k nearest by value, all worth the same; "fusion"
@@ -47,7 +47,7 @@ class OgRag:
         depth: how many values each signal of "fusion" looks at.
         window_tokens: the largest window of text that is mapped at once.
         rules: sentences of the user's (section 6.3) that join every result; stored by the next build.
-        read_only: leaves the BM25 indexes on disk as they are.
+        read_only: leaves the BM25 indexes and the arrays on disk as they are.
 
     Raises:
         InvalidSettings: a value is outside its range.
@@ -122,6 +122,7 @@ class OgRag:
             for space in (_KEYS, _VALUES):
                 self._space(space, progress)
                 self._words(space, progress)
+            self._graph(progress)
         return report
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
@@ -135,7 +136,7 @@ class OgRag:
         if k < 1:
             raise InvalidSettings(f"og_rag: k is {k}. Ask for at least 1 hyperedge.")
         cover = Cover(min(k, self.edges), self.cover, inverse_degree=self.inverse_degree)
-        chosen = covering(self.store, self._relevant(question), cover)
+        chosen = covering(self._graph(None), self._relevant(question), cover)
         return [*self._hits(chosen), *rules.hits(self.rules, self.store)]
 
     def statistics(self) -> dict[str, Any]:
@@ -155,11 +156,14 @@ class OgRag:
         if not len(values):
             raise NotBuilt("method 'og_rag' has no graph yet. Run `kgrag build og_rag` first.")
         vector = self.embedder.embed([question], "query")[0]
-        asked = Asked(question, vector, self.store, keys, values)
+        asked = Asked(question, vector, self._graph(None), keys, values)
         if self.scoring == "paper":
             return by_paper(asked, self.nodes)
         asked = replace(asked, key_words=self._words(_KEYS, None), value_words=self._words(_VALUES, None))
         return by_fusion(asked, self.nodes, depth=self.depth)
+
+    def _graph(self, progress: sync.Progress) -> adjacency.Adjacency:
+        return adjacency.fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
 
     def _space(self, name: str, progress: sync.Progress) -> VectorIndex:
         return sync.fresh(name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress)

@@ -1,0 +1,116 @@
+"""What an audit found: values, and their JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kgrag.audit.catalogue import SEVERITIES, Check
+
+__all__ = ["Audit", "AuditFinding", "Undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFinding:
+    """One way in which something departs from a check.
+
+    ``focus`` is an IRI or the name of a blank node, ``path`` a property or "", ``value`` a term as text or "".
+    ``fingerprint`` stays the same from audit to audit while check, focus, path and value do. ``component`` is the SHACL
+    component that was not met, "sparql" where a query or a step says so.
+    """
+
+    check: str
+    severity: str
+    focus: str
+    message: str
+    path: str = ""
+    value: str = ""
+    anchors: tuple[str, ...] = ()
+    fix: str = ""
+    fingerprint: str = ""
+    component: str = "sparql"
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as the audit's JSON form has it; what is empty is left out."""
+        optional = {"path": self.path, "value": self.value}
+        return {
+            "check": self.check,
+            "severity": self.severity,
+            "focus": self.focus,
+            **{name: value for name, value in optional.items() if value},
+            "message": self.message,
+            "anchors": list(self.anchors),
+            **({"fix": self.fix} if self.fix else {}),
+            "fingerprint": self.fingerprint,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A check that gave no verdict; ``asked`` says whether it had been asked for, so that silence is a failure."""
+
+    check: str
+    reason: str
+    asked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """An audit of one target.
+
+    ``counts`` are exact: by severity, of what suppressions or a baseline took out, and of checks without a verdict.
+    ``findings`` are at most ``limit`` a check, worst first, then by check, focus, path and value. ``slow`` lists
+    checks that took more than a tenth of a second. ``totals`` has the exact count of each check with a finding,
+    ``checks`` describes those that were run, ``fingerprints`` are those of all findings, ``namespaces`` the target's
+    own, ``files`` where it was read from.
+    """
+
+    target: str
+    profile: str
+    counts: Mapping[str, int]
+    findings: tuple[AuditFinding, ...] = ()
+    slow: tuple[Mapping[str, Any], ...] = ()
+    engine: str = ""
+    not_decided: tuple[Undecided, ...] = ()
+    unused_suppressions: tuple[str, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    totals: Mapping[str, int] = field(default_factory=dict)
+    checks: Mapping[str, Check] = field(default_factory=dict, repr=False)
+    namespaces: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    fingerprints: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def conforms(self) -> bool:
+        """Say whether no violation was found; what is not decided is counted apart."""
+        return not self.counts["Violation"]
+
+    @property
+    def undecided_though_asked(self) -> bool:
+        """Say whether something that was asked for got no verdict."""
+        return any(each.asked for each in self.not_decided)
+
+    def at_or_above(self, severity: str) -> int:
+        """Count the findings as bad as ``severity`` or worse; 0 for "never"."""
+        if severity not in SEVERITIES:
+            return 0
+        return sum(self.counts[each] for each in SEVERITIES[: SEVERITIES.index(severity) + 1])
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the audit's JSON form."""
+        return {
+            "target": self.target,
+            "profile": self.profile,
+            "conforms": self.conforms,
+            "counts": dict(self.counts),
+            "findings": [finding.to_json() for finding in self.findings],
+            "slow": [dict(each) for each in self.slow],
+            "engine": self.engine,
+            "not_decided": [{"check": each.check, "reason": each.reason} for each in self.not_decided],
+            "unused_suppressions": list(self.unused_suppressions),
+        }
+
+    def _repr_html_(self) -> str:
+        cells = "".join(f"<tr><td>{name}</td><td>{count}</td></tr>" for name, count in self.counts.items())
+        return f"<table>{cells}</table>"

@@ -1,0 +1,267 @@
+"""Steps over hierarchies: cycles, statements that follow from others, and disjoint classes above one thing.
+
+SPARQL's paths would walk from every term to every term above it, which is quadratic in a deep hierarchy; these steps
+walk each statement a few times. Asserted statements between named terms only.
+
+Queries: ``audit/hie_edges``, ``audit/log_memberships``, ``audit/log_disjoint``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kgrag import queries
+from kgrag.vocab import AUDIT, OWL, RDF, RDFS, local_name
+
+if TYPE_CHECKING:
+    from kgrag.audit.steps import StepInput
+
+__all__ = ["components", "cycles", "disjoint_superclasses", "disjoint_types", "redundant"]
+
+_Edges = Mapping[str, Sequence[str]]
+_Row = dict[str, str]
+
+_TOPS = frozenset({OWL.Thing.value, RDFS.Resource.value})
+_SHOWN = 6
+
+
+def cycles(given: StepInput) -> Iterator[_Row]:
+    """Yield each cycle of superclasses or superproperties: a set of terms that all stand above one another.
+
+    HIE-01. One row a cycle: ``focus`` is the member whose IRI sorts first, ``value`` one that stands directly above it.
+    """
+    for path, edges in _hierarchies(given).items():
+        for members in components(edges):
+            if len(members) > 1:
+                first = min(members)
+                above = min(each for each in edges[first] if each in members)
+                yield {"focus": first, "path": path, "value": above, "message": _cycle_message(path, sorted(members))}
+
+
+def redundant(given: StepInput) -> Iterator[_Row]:
+    """Yield each superclass or superproperty that is stated although it follows from another one.
+
+    HIE-03. ``value`` is what stands above ``focus`` needlessly. Terms within a cycle, and superclasses that hold
+    everything, are left out.
+    """
+    for path, edges in _hierarchies(given).items():
+        order = components(edges)
+        looped = {each for members in order if len(members) > 1 for each in members}
+        heights = _heights(edges, order)
+        for below in sorted(edges.keys() - looped):
+            near = [each for each in edges[below] if each not in _TOPS]
+            for above, between in _reached_again(near, edges, heights):
+                if above not in looped:
+                    yield _redundant_row(below, path, above, between)
+
+
+def disjoint_superclasses(given: StepInput) -> Iterator[_Row]:
+    """Yield each class that stands below two disjoint classes, or below one that it is disjoint with.
+
+    LOG-04. Of classes below one another, the topmost only.
+    """
+    found = _Memberships.of(given)
+    torn = found.torn(found.below)
+    for name in sorted(torn):
+        one, other = torn[name]
+        if not any(each in torn for each in found.strictly_above(name)):
+            yield _disjoint_row(name, RDFS.subClassOf.value, one, other)
+
+
+def disjoint_types(given: StepInput) -> Iterator[_Row]:
+    """Yield each individual that is an instance of two disjoint classes (LOG-05).
+
+    Instances of one class that is itself below two disjoint classes are not listed: LOG-04 names that class.
+    """
+    found = _Memberships.of(given)
+    empty = found.torn(found.below)
+    torn = found.torn(found.instances_below)
+    for name in sorted(torn):
+        one, other = torn[name]
+        if not any(each in empty for each in found.types.get(name, ())):
+            yield _disjoint_row(name, RDF.type.value, one, other)
+
+
+def components(edges: _Edges) -> list[tuple[str, ...]]:
+    """Give the strongly connected components of a directed graph, each after those that it leads to.
+
+    Tarjan, *Depth-first search and linear graph algorithms*, 1972, without recursion.
+
+    >>> components({"a": ["b"], "b": ["c"], "c": ["b"]})
+    [('c', 'b'), ('a',)]
+    """
+    walk = _Tarjan(edges)
+    for root in edges:
+        walk.visit(root)
+    return walk.found
+
+
+class _Tarjan:
+    """The state of one search."""
+
+    def __init__(self, edges: _Edges) -> None:
+        self._edges = edges
+        self._index: dict[str, int] = {}
+        self._low: dict[str, int] = {}
+        self._open: dict[str, None] = {}
+        self.found: list[tuple[str, ...]] = []
+
+    def visit(self, root: str) -> None:
+        """Search from one node, unless it has been met."""
+        if root in self._index:
+            return
+        way = [self._entered(root)]
+        while way:
+            node, rest = way[-1]
+            following = next((each for each in rest if self._is_new(node, each)), None)
+            if following is not None:
+                way.append(self._entered(following))
+                continue
+            way.pop()
+            self._left(node)
+            if way:
+                above = way[-1][0]
+                self._low[above] = min(self._low[above], self._low[node])
+
+    def _entered(self, node: str) -> tuple[str, Iterator[str]]:
+        self._index[node] = self._low[node] = len(self._index)
+        self._open[node] = None
+        return node, iter(self._edges.get(node, ()))
+
+    def _is_new(self, node: str, following: str) -> bool:
+        if following not in self._index:
+            return True
+        if following in self._open:
+            self._low[node] = min(self._low[node], self._index[following])
+        return False
+
+    def _left(self, node: str) -> None:
+        if self._low[node] == self._index[node]:
+            members: list[str] = []
+            while not members or members[-1] != node:
+                members.append(self._open.popitem()[0])
+            self.found.append(tuple(members))
+
+
+def _hierarchies(given: StepInput) -> dict[str, dict[str, list[str]]]:
+    """Give property -> term -> what stands directly above it."""
+    found: dict[str, dict[str, list[str]]] = {}
+    rows = given.scope.bench.select(queries.bind("audit/hie_edges", target=AUDIT.target)).values()
+    for below, path, above in rows:
+        found.setdefault(path, {}).setdefault(below, []).append(above)
+    return found
+
+
+def _heights(edges: _Edges, order: Iterable[Sequence[str]]) -> dict[str, int]:
+    """Give term -> the length of the longest way up from it; the terms of a cycle have one height."""
+    heights: dict[str, int] = {}
+    for members in order:
+        above = [heights[each] for node in members for each in edges.get(node, ()) if each in heights]
+        heights.update(dict.fromkeys(members, 1 + max(above, default=-1)))
+    return heights
+
+
+def _reached_again(near: Sequence[str], edges: _Edges, heights: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield those of ``near`` that another one of them leads up to, with that one; no walk goes above the highest."""
+    if len(near) < 2:
+        return
+    lowest = min(heights[each] for each in near)
+    origin: dict[str, str] = {}
+    waiting = [(above, each) for each in near for above in edges.get(each, ())]
+    while waiting:
+        node, begin = waiting.pop()
+        if node not in origin and heights[node] >= lowest:
+            origin[node] = begin
+            waiting += [(above, begin) for above in edges.get(node, ())]
+    yield from ((each, origin[each]) for each in sorted(near) if each in origin)
+
+
+def _cycle_message(path: str, members: Sequence[str]) -> str:
+    names = ", ".join(local_name(each) for each in members[:_SHOWN])
+    more = f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else ""
+    meant = "owl:equivalentClass" if path == RDFS.subClassOf.value else "owl:equivalentProperty"
+    hint = f" If they are meant to be the same, say {meant}." if len(members) == 2 else ""
+    return f"{names}{more} stand above one another by rdfs:{local_name(path)}, and so are all the same.{hint}"
+
+
+def _redundant_row(below: str, path: str, above: str, between: str) -> _Row:
+    names = [local_name(each) for each in (below, above, between)]
+    message = f"That {names[0]} is below {names[1]} follows from {names[2]}, which is stated as well."
+    return {"focus": below, "path": path, "value": above, "message": message}
+
+
+def _disjoint_row(name: str, path: str, one: str, other: str) -> _Row:
+    above = other if one == name else one
+    kind = "is an instance of" if path == RDF.type.value else "stands below"
+    said = f"{kind} {local_name(one)} and {local_name(other)}, which are disjoint"
+    if name in (one, other):
+        said = f"stands below {local_name(above)}, and is disjoint with it"
+    return {"focus": name, "path": path, "value": above, "message": f"{local_name(name)} {said}."}
+
+
+@dataclass(frozen=True, slots=True)
+class _Memberships:
+    """Classes with what stands below them, individuals with their types, and groups of disjoint classes."""
+
+    above: _Edges
+    children: _Edges
+    types: _Edges
+    instances: _Edges
+    groups: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, given: StepInput) -> _Memberships:
+        """Read them from the target."""
+        bench = given.scope.bench
+        up: dict[str, dict[str, list[str]]] = {"true": {}, "false": {}}
+        down: dict[str, dict[str, list[str]]] = {"true": {}, "false": {}}
+        for below, above, member in bench.select(queries.bind("audit/log_memberships", target=AUDIT.target)).values():
+            up[member].setdefault(below, []).append(above)
+            down[member].setdefault(above, []).append(below)
+        groups: dict[str, list[str]] = {}
+        for group, name in bench.select(queries.bind("audit/log_disjoint", target=AUDIT.target)).values():
+            groups.setdefault(group, []).append(name)
+        return cls(up["false"], down["false"], up["true"], down["true"], list(groups.values()))
+
+    def below(self, name: str) -> set[str]:
+        """Give a class and all classes below it."""
+        found = {name}
+        waiting = [name]
+        while waiting:
+            new = set(self.children.get(waiting.pop(), ())) - found
+            found |= new
+            waiting += new
+        return found - {OWL.Nothing.value}
+
+    def instances_below(self, name: str) -> set[str]:
+        """Give the instances of a class and of those below it."""
+        return {each for below in self.below(name) for each in self.instances.get(below, ())}
+
+    def torn(self, extent: Callable[[str], set[str]]) -> dict[str, tuple[str, str]]:
+        """Give what is in the extents of two disjoint classes, with these; the first two of each group."""
+        known = {name: extent(name) for name in sorted({name for group in self.groups for name in group})}
+        found: dict[str, tuple[str, str]] = {}
+        for group in self.groups:
+            for name, pair in _shared(group, known):
+                found.setdefault(name, pair)
+        return found
+
+    def strictly_above(self, name: str) -> set[str]:
+        """Give the classes directly above a class, without those that stand below it as well."""
+        return {each for each in self.above.get(name, ()) if name not in self.above.get(each, ())}
+
+
+def _shared(group: Sequence[str], known: Mapping[str, set[str]]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield what two classes of a group share, with the two."""
+    if len(group) == 2:
+        one, other = group
+        yield from ((name, (one, other)) for name in known[one] & known[other])
+        return
+    holder: dict[str, str] = {}
+    for name in group:
+        for each in known[name]:
+            first = holder.setdefault(each, name)
+            if first != name:
+                yield each, (first, name)

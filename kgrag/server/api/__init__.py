@@ -1,0 +1,28 @@
+"""The JSON API: what the commands ask, retrieve and check do, over HTTP, with an OpenAPI document.
+
+================  ====================================================================
+module            what it does
+================  ====================================================================
+``declarations``  what is taken and given, as pydantic models
+``bodies``        reads a body strictly
+``endpoints``     ``/ask``, ``/retrieve``, ``/check``
+``events``        an answer as server-sent events
+``document``      ``/openapi.json``
+================  ====================================================================
+"""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from kgrag.server.api import endpoints
+from kgrag.server.api.document import openapi
+
+__all__ = ["ROUTES"]
+
+ROUTES = (
+    Route("/ask", endpoints.ask, methods=["POST"]),
+    Route("/retrieve", endpoints.retrieve, methods=["POST"]),
+    Route("/check", endpoints.check, methods=["POST"]),
+    Route("/openapi.json", openapi, methods=["GET"]),
+)

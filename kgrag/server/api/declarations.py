@@ -1,0 +1,162 @@
+"""What the JSON API takes and gives, declared once: requests are checked by it, and the OpenAPI document shows it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+__all__ = [
+    "AnswerReply",
+    "AskRequest",
+    "CheckReply",
+    "CheckRequest",
+    "ProblemReply",
+    "RetrievalReply",
+    "RetrieveRequest",
+]
+
+Question = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=4000),
+    Field(description="A question in words.", examples=["When is chickpea sown in the Hill Zone?"]),
+]
+Method = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=500),
+    Field(
+        description="A method, with hyper-parameters where wanted: `og_rag:nodes=5,edges=2`.",
+        examples=["passages", "og_rag"],
+    ),
+]
+Top = Annotated[int, Field(ge=1, le=100, description="How many hits at most.")]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class AskRequest(_Request):
+    """A question to be answered."""
+
+    question: Question
+    method: Method = "passages"
+    k: Top = 5
+    explain: bool = Field(default=False, description="Tell also what was dropped, and notes.")
+    keep: bool = Field(default=False, description="Keep the answer as a graph of its own. Needs a key that may write.")
+
+
+class RetrieveRequest(_Request):
+    """A question to find evidence for."""
+
+    question: Question
+    method: Method = "passages"
+    k: Top = 5
+
+
+class CheckRequest(_Request):
+    """A SPARQL query to be held against the loaded ontologies and data; it is not run."""
+
+    query: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=100_000),
+        Field(description="A SPARQL query.", examples=["SELECT ?crop WHERE { ?crop a <https://example.org/Crop> }"]),
+    ]
+    repair: bool = Field(default=False, description="Mend what is certain, and give the mended query too.")
+
+
+class SpanReply(BaseModel):
+    """Where something stands: characters of a document's text."""
+
+    chunk: str
+    document: str
+    start: int
+    end: int
+
+
+class HitReply(BaseModel):
+    """A piece of evidence; scores compare within one reply only, larger is better."""
+
+    iri: str
+    kind: str
+    text: str
+    score: float
+    attributes: dict[str, Any]
+    sources: list[SpanReply]
+
+
+class CitationReply(BaseModel):
+    """A quote that stands in a stored document: `quote` is its characters `start` to `end`."""
+
+    quote: str
+    document: str
+    chunk: str
+    start: int
+    end: int
+
+
+class UsageReply(BaseModel):
+    """What the answer cost; completions that were known already cost nothing."""
+
+    completions: int
+    input_tokens: int
+    output_tokens: int
+
+
+class ExplainReply(BaseModel):
+    """What was dropped because nothing stored carries it, and notes for a person."""
+
+    dropped: dict[str, int]
+    notes: list[str]
+
+
+class AnswerReply(BaseModel):
+    """An answer; `text` has a marker `[n]` for the nth citation. `unknown`: the evidence does not carry an answer."""
+
+    question: str
+    text: str
+    method: str
+    unknown: bool
+    citations: list[CitationReply]
+    hits: list[HitReply]
+    usage: UsageReply
+    sparql: str = Field(default="", description="What was run, where the method answers from rows of a query.")
+    explain: ExplainReply | None = Field(default=None, description="Where it was asked for.")
+
+
+class RetrievalReply(BaseModel):
+    """Evidence, best first."""
+
+    question: str
+    method: str
+    k: int
+    hits: list[HitReply]
+    latency_ms: dict[Literal["embed", "search", "total"], float]
+
+
+class CheckReply(BaseModel):
+    """Where the query departs from the ontologies; `valid`: nothing that was found is an error."""
+
+    valid: bool
+    findings: list[dict[str, Any]]
+    notes: list[str] = []
+    repaired: str | None = Field(
+        default=None, description="The mended query, where mending was asked for and changed it."
+    )
+
+
+class FaultReply(BaseModel):
+    """What is wrong with a part of the body."""
+
+    pointer: str = Field(description="Where, as a JSON Pointer.")
+    detail: str
+
+
+class ProblemReply(BaseModel):
+    """What went wrong (RFC 9457)."""
+
+    type: Literal["about:blank"]
+    title: str
+    status: int
+    detail: str
+    errors: list[FaultReply] = []

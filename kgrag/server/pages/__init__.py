@@ -1,0 +1,36 @@
+"""Web pages: ask, read the catalogue, follow every IRI, write SPARQL. Rendered here, readable without JavaScript.
+
+=============  ==========================================================================
+module         what it does
+=============  ==========================================================================
+``asking``     ``/``: a question, its answer, the passages with what is cited marked
+``catalogue``  ``/catalogue``: the named graphs by kind
+``resource``   ``/resource?iri=``: what is known about an IRI; addresses of our own IRIs
+``editor``     ``/editor``: SPARQL, with completion from ``/editor/terms``
+``naming``     how IRIs are written, and where they link to
+``marks``      cuts text where marks begin and end
+``reading``    stored queries, run by readers
+``rendering``  templates, and the headers of every page
+``vendoring``  fetches the editor's files anew: ``python -m kgrag.server.pages.vendoring``
+=============  ==========================================================================
+"""
+
+from __future__ import annotations
+
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from kgrag.server.pages import asking, catalogue, editor, resource
+from kgrag.server.pages.rendering import STATIC
+from kgrag.server.pages.resource import elsewhere
+
+__all__ = ["ROUTES", "elsewhere"]
+
+ROUTES = (
+    Route("/", asking.ask, methods=["GET"]),
+    Route("/catalogue", catalogue.catalogue, methods=["GET"]),
+    Route("/resource", resource.resource, methods=["GET"]),
+    Route("/editor", editor.editor, methods=["GET"]),
+    Route("/editor/terms", editor.terms, methods=["GET"]),
+    Mount("/static", StaticFiles(directory=STATIC)),
+)

@@ -1,0 +1,112 @@
+"""The SPARQL editor: YASGUI over our own endpoint, completing terms of the store, with stored queries as examples."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import pyoxigraph as ox
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from kgrag import queries
+from kgrag.adapters.readers import TookTooLong
+from kgrag.errors import UnknownName
+from kgrag.server.operations import iri
+from kgrag.server.pages.naming import Naming, naming_for, vocabulary
+from kgrag.server.pages.reading import rows
+from kgrag.server.pages.rendering import guarded, page
+from kgrag.server.problems import Problem
+from kgrag.server.site import site_of
+
+__all__ = ["editor", "terms"]
+
+_LONGEST = 100_000
+_TERMS, _SECONDS = 2000, 5.0
+_EXAMPLE = "pages/example"
+_NUMBER = 20
+"""What an example takes for a parameter that is a number."""
+
+_GRIPS = "'sha256-zCK2EVMoPc04mRF/g5CotUvxbJPWS+8V0b+s9ptqQIk='"
+"""The style sheet that YASGUI's table adds for the grips between its columns; its text never changes."""
+
+
+@guarded
+async def editor(request: Request) -> Response:
+    """Show the editor with ``?query=``, a stored query by ``?example=`` or a graph by ``?graph=``."""
+    given = request.query_params
+    example = given.get("example", "")
+    return page(request, "editor.html", styles=_GRIPS, text=_text(request), examples=_examples(), chosen=example)
+
+
+def _text(request: Request) -> str:
+    given, names = request.query_params, site_of(request).dataset.names
+    if query := given.get("query", ""):
+        if len(query) > _LONGEST:
+            raise Problem(400, f"the query has {len(query):,} characters; by address, at most {_LONGEST:,} are taken.")
+        return query
+    graph = iri(given["graph"]) if given.get("graph") else names.catalogue
+    if not (name := given.get("example", "")):
+        return _without_header(queries.bind(_EXAMPLE, graph=graph, limit=100))
+    if name not in {each for area in _examples().values() for each in area}:
+        raise UnknownName(f"there is no example '{name[:100]}'. /editor lists them.")
+    values = {"catalogue": names.catalogue, "integer": _NUMBER}
+    kinds = queries.describe(name).parameters
+    return queries.bind(name, **{key: values[key if key == "catalogue" else kind] for key, kind in kinds.items()})
+
+
+def _without_header(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("#")).strip()
+
+
+@cache
+def _examples() -> Mapping[str, Mapping[str, str]]:
+    """Give area -> name -> title of the stored queries that read and take nothing but the catalogue and numbers."""
+    found: dict[str, dict[str, str]] = {}
+    for name in queries.names():
+        query = queries.describe(name)
+        simple = all(key == "catalogue" or kind == "integer" for key, kind in query.parameters.items())
+        if simple and not query.writes and not name.startswith("obqc/"):
+            found.setdefault(name.partition("/")[0], {})[name] = query.title
+    return found
+
+
+async def terms(request: Request) -> Response:
+    """Give prefixes, classes and properties of the store, 2,000 of each at most, for completion.
+
+    Raises:
+        ServiceUnavailable: no reader was free.
+    """
+    catalogue = site_of(request).dataset.names.catalogue
+    naming = await naming_for(request)
+    stated = await rows(request, "pages/terms", catalogue=catalogue, limit=2 * _TERMS)
+    classes, properties = await asyncio.gather(
+        _used(request, "pages/used_classes"), _used(request, "pages/used_properties")
+    )
+    known: dict[str, set[str]] = {"class": classes, "property": properties}
+    for term, kind, _ in stated.values():
+        known[kind].add(term)
+    for term in vocabulary():
+        if "#" in term:
+            known["class" if term.rpartition("#")[2][:1].isupper() else "property"].add(term)
+    document = {
+        "prefixes": _prefixes(naming),
+        "classes": sorted(known["class"])[:_TERMS],
+        "properties": sorted(known["property"])[:_TERMS],
+    }
+    return JSONResponse(document, headers={"Cache-Control": "no-cache"})
+
+
+def _prefixes(naming: Naming) -> dict[str, Any]:
+    return dict(sorted(naming.prefixes.items()))
+
+
+async def _used(request: Request, query: str) -> set[str]:
+    """Give what a query finds in time; a large store is not read to its end for a completion."""
+    try:
+        table = await rows(request, query, seconds=_SECONDS, limit=_TERMS)
+    except TookTooLong:
+        return set()
+    return {row[0].value for row in table if isinstance(row[0], ox.NamedNode)}
