@@ -1,12 +1,13 @@
 """How long OG-RAG takes to retrieve as the hypergraph grows, beside the authors' algorithm re-implemented plainly.
 
-Run ``python -m benchmarks.og_rag_growth [LARGEST] [--keep FOLDER] [--json FILE]`` (default 100000 hypernodes, up to 1000000). The
-hypergraph is made up after the news data: records of about 20 facts, 9.7 hypernodes a fact, mean degree 5.9, a hub in a
-third of all hyperedges, 400 keys drawn by Zipf's law, one value to 1.2 hypernodes. Vectors lie in 200 clusters of 384
-dimensions. The store is on disk; questions are not embedded, their vectors are made up too. Times are of retrieval with
-the facts and the spans of their sources, one question after the other, in a process that only opens the store: its
-first question reads or maps every index, and the memory given is that of this process after 100 questions more.
-With ``--keep`` a store that an earlier run left whole is measured without being built again.
+Run ``python -m benchmarks.og_rag_growth [LARGEST] [--keep FOLDER] [--json FILE] [--plot FILE.png]`` (default 100000
+hypernodes, up to 1000000; the plot needs ``pip install '.[plots]'``). The hypergraph is made up after the news data:
+records of about 20 facts, 9.7 hypernodes a fact, mean degree 5.9, a hub in a third of all hyperedges, 400 keys drawn by
+Zipf's law, one value to 1.2 hypernodes. Vectors lie in 200 clusters of 384 dimensions. The store is on disk; questions
+are not embedded, their vectors are made up too. Times are of retrieval with the facts and the spans of their sources,
+one question after the other, by the clock and by the processor, in a process that only opens the store: its first
+question reads or maps every index, and the memory given is that of this process after 100 questions more. With
+``--keep`` a store that an earlier run left whole is measured without being built again.
 
 The authors' algorithm: cosine of every key and every value with the question, both lists sorted in Python, hyperedges
 of every hypernode from a dictionary, greedy cover. Everything is in memory already and no source is given.
@@ -229,12 +230,17 @@ class Authors:
 
 @dataclass(frozen=True)
 class Measured:
-    """One size: counts, seconds of each question, seconds of the first one, and MB of memory (in all, of it mapped)."""
+    """One size: counts, seconds of each question by the clock and by the processor, seconds of the first one, MB.
+
+    ``memory`` is what is resident, ``mapped`` what of it is files.
+    """
 
     sizes: dict[str, Any]
     cold: float
     paper: list[float]
+    paper_cpu: list[float]
     fusion: list[float]
+    fusion_cpu: list[float]
     memory: int
     mapped: int
 
@@ -250,16 +256,18 @@ def measured(folder: Path) -> Measured:
         cold = time.perf_counter() - start
         paper, fusion = (_seconds(replace(method, scoring=scoring), asked) for scoring in ("paper", "fusion"))
         memory, mapped = _memory()
-        return Measured(method.statistics(), cold, paper, fusion, memory, mapped)
+        return Measured(method.statistics(), cold, *paper, *fusion, memory, mapped)
 
 
-def _seconds(method: OgRag, asked: Asked) -> list[float]:
-    seconds = []
+def _seconds(method: OgRag, asked: Asked) -> tuple[list[float], list[float]]:
+    """Give what each question takes by the clock and by the processor, after five that are not counted."""
+    clock, processor = [], []
     for question in [*list(asked.vectors)[:5], *asked.vectors]:
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         method.retrieve(question, 5)
-        seconds.append(time.perf_counter() - start)
-    return seconds[5:]
+        clock.append(time.perf_counter() - start)
+        processor.append(time.process_time() - used)
+    return clock[5:], processor[5:]
 
 
 def _memory() -> tuple[int, int]:
@@ -308,7 +316,9 @@ _HEAD = (
     "first question s",
     "memory MB (mapped)",
     "paper, ms p50 / 95",
+    "CPU",
     "fusion",
+    "CPU",
     "authors'",
     "ratio",
 )
@@ -325,10 +335,26 @@ def row(found: Mapping[str, Any]) -> str:
         f"{found['build']:.0f}",
         f"{found['cold']:.1f}",
         f"{found['memory']:,} ({found['mapped']:,})",
-        *(timed(found[run]) for run in ("paper", "fusion", "authors")),
+        *(timed(found[run]) for run in ("paper", "paper_cpu", "fusion", "fusion_cpu", "authors")),
         ratio,
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def draw(found: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Draw p50 (lines) and up to p95 (bands) against the number of hypernodes, both axes logarithmic."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.add_subplot(xlabel="hypernodes", ylabel="ms a question, p50 to p95", xscale="log", yscale="log")
+    names = {"fusion": "fusion (default)", "paper": "as in the paper", "authors": "the authors' algorithm, in memory"}
+    for run, name in ((run, name) for run, name in names.items() if any(one[run] for one in found)):
+        sizes = [one["sizes"]["hypernodes"] for one in found if one[run]]
+        times = [[1000 * float(np.percentile(one[run], share)) for one in found if one[run]] for share in (50, 95)]
+        axes.plot(sizes, times[0], marker="o", label=name)
+        axes.fill_between(sizes, times[0], times[1], alpha=0.2)
+    axes.legend()
+    figure.savefig(path, dpi=120)
 
 
 def main() -> None:
@@ -339,6 +365,7 @@ def main() -> None:
     parser.add_argument("--authors", type=int, default=1_000_000, help="largest size at which the authors' is run too")
     parser.add_argument("--keep", type=Path, help="folder for the stores; one that is whole is measured, not built")
     parser.add_argument("--json", type=Path, help="file for all that was measured")
+    parser.add_argument("--plot", type=Path, help="PNG file for the curves")
     options = parser.parse_args()
     print(f"| {' | '.join(_HEAD)} |")
     print("|--:" * len(_HEAD) + "|")
@@ -351,6 +378,8 @@ def main() -> None:
             nodes *= 10
     if options.json:
         options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    if options.plot:
+        draw(found, options.plot)
 
 
 if __name__ == "__main__":

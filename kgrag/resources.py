@@ -44,11 +44,11 @@ def find(kind: str, name: str, suffixes: tuple[str, ...]) -> Path:
     Raises:
         UnknownName: there is none; the message lists the nearest names.
     """
-    known = listing(kind, suffixes)
-    if name not in known:
-        raise UnknownName(f"there is no '{name}' in {kind}/. {closest(name, known)}")
-    top = folder(kind)
-    return next(path for suffix in suffixes if (path := top / f"{name}{suffix}").is_file())
+    if re.fullmatch(r"[\w-]+(/[\w-]+)*", name):
+        for suffix in suffixes:
+            if (path := folder(kind) / f"{name}{suffix}").is_file():
+                return path
+    raise UnknownName(f"there is no '{name}' in {kind}/. {closest(name, listing(kind, suffixes))}")
 
 
 def closest(name: str, known: Iterable[str]) -> str:

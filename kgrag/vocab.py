@@ -78,7 +78,7 @@ AUDIT = _Namespace(
     "AuditedOntology DeprecatedTerm ForeignTerm LiveAnnotationProperty LiveClass LiveConcept LiveDatatypeProperty "
     "LiveIndividual LiveObjectProperty LiveProperty LiveTerm OwnTerm ReservedTerm Term "
     "AnnotationPropertyTerm ClassTerm ConceptTerm DatatypePropertyTerm DatatypeTerm IndividualTerm ObjectPropertyTerm "
-    "PropertyTerm SchemeTerm "
+    "PropertyTerm SchemeTerm TermKind "
     "definition domain kind label localName namespace normalLabel range reserves synonym "
     # the graphs of the scratch store: what is audited, what is said of it, both
     "target context union",
@@ -104,7 +104,7 @@ KG = _Namespace(
     "about baseIRI cites completions content contentHash dropped end fromChunk hasChild heading inputTokens intendedGraph "
     "intendedKind key keyTerm level lexicalForm lexicalDatatype location mentions method model onProperty order "
     "outputTokens page parameters promptHash publication question quote revision schemaVersion sentence size "
-    "sparql start targetGraphKind text toChunk tokens unknown unresolved value valueTerm violation weight",
+    "sparql stale start targetGraphKind text toChunk tokens unknown unresolved value valueTerm violation weight",
 )
 KGV = _Namespace("https://w3id.org/kgrag/vector#", "matches near similarity")
 RDF = _Namespace(
@@ -335,9 +335,9 @@ class Names:
         """The graph of the edges that begin in one document."""
         return self._iri("graph/citations", local_name(document.value))
 
-    def edge(self, origin: str, target: str) -> ox.NamedNode:
-        """An edge of the citation graph, by the chunks that it joins."""
-        return self._iri("edge", digest(origin, target))
+    def edge(self, kind: str, origin: str, target: str) -> ox.NamedNode:
+        """An edge of the citation graph, by its kind and the chunks that it joins."""
+        return self._iri("edge", digest(kind, origin, target))
 
     def quarantine_graph(self, graph: str, content: str) -> ox.NamedNode:
         """The graph that keeps what failed its shape."""

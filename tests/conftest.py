@@ -71,4 +71,5 @@ def demo_kb(kb: "KnowledgeBase") -> "KnowledgeBase":
     kb.build("og_rag", mapped=DEMO / "mapped")
     kb.build("obqc", competency=DEMO / "competency.jsonl")
     kb.build("sire_rag")
+    kb.build("cg_rag")
     return kb

@@ -22,7 +22,7 @@ from kgrag.audit.running import Outcome, run_checks
 from kgrag.audit.steps import StepInput
 from kgrag.audit.suppressions import read_baseline, read_suppressions, suppress
 from kgrag.errors import InvalidSettings
-from kgrag.ports import TripleStore, Workbench
+from kgrag.ports import Embedder, TripleStore, Workbench
 
 __all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine"]
 
@@ -35,6 +35,7 @@ class AuditOptions:
 
     ``profile`` is a name, or the path of a TOML file. ``limit`` is how many findings of a check are shown; counts stay
     exact. ``seconds`` is the time a reasoner may take. ``metrics`` asks for those too.
+    LOG-09 compares labels by ``embedder``, where its profile has that check.
     """
 
     profile: str = "default"
@@ -45,6 +46,7 @@ class AuditOptions:
     reasoner: bool = False
     seconds: float = 60.0
     metrics: bool = False
+    embedder: Embedder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,9 @@ def examine(
     profile = load_profile(options.profile)
     catalogue = _catalogue(profile)
     scope = prepare(bench, list(dict.fromkeys(triples)), name=name, namespace=options.namespace or profile.namespace)
-    outcome = run_checks(catalogue, profile, StepInput(scope, store, options.reasoner, options.seconds))
+    outcome = run_checks(
+        catalogue, profile, StepInput(scope, store, options.reasoner, options.seconds, options.embedder)
+    )
     found = _audit(scope, (profile, catalogue), outcome, options)
     return Examination(replace(found, metrics=measure(scope)) if options.metrics else found, scope)
 

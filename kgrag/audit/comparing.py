@@ -36,7 +36,9 @@ class AuditDifference:
 
     def text(self) -> str:
         """Give it for a person: ``+`` is new, ``-`` is gone."""
-        lines = [f"{sign} {each['severity']:<9} {each['check']}  {each['focus']}: {each['message']}" for sign, each in self]
+        lines = [
+            f"{sign} {each['severity']:<9} {each['check']}  {each['focus']}: {each['message']}" for sign, each in self
+        ]
         return "\n".join([*lines, f"{len(self.new)} new, {len(self.gone)} gone, {self.same} as before"])
 
     def __iter__(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -71,6 +73,11 @@ class VersionDifference:
     added: Mapping[str, Sequence[str]]
     removed: Mapping[str, Sequence[str]]
     changed: Mapping[str, tuple[Sequence[str], Sequence[str]]]
+
+    @property
+    def changes(self) -> bool:
+        """Say whether anything differs."""
+        return bool(self.added or self.removed or self.changed)
 
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON: term -> axioms; of changed terms those removed and added."""

@@ -1,7 +1,7 @@
 """The gate: what is to enter a knowledge base must have no violation by a profile, or it is refused with the report.
 
-Each draft of an ontology is audited by itself, with the graphs that it imports left out: they have been through the gate
-on their own. Drafts of other kinds pass; the shapes of ``publish`` are theirs.
+Each draft of an ontology is audited by itself, with the graphs that it imports left out: they have been through the
+gate on their own. Drafts of other kinds pass; the shapes of ``publish`` are theirs.
 """
 
 from __future__ import annotations

@@ -18,7 +18,15 @@ from kgrag.vocab import AUDIT, OWL, RDF, RDFS, local_name
 if TYPE_CHECKING:
     from kgrag.audit.steps import StepInput
 
-__all__ = ["components", "cycles", "disjoint_superclasses", "disjoint_types", "redundant"]
+__all__ = [
+    "components",
+    "cycles",
+    "disjoint_superclasses",
+    "disjoint_types",
+    "heights",
+    "redundant",
+    "shortcuts",
+]
 
 _Edges = Mapping[str, Sequence[str]]
 _Row = dict[str, str]
@@ -46,15 +54,27 @@ def redundant(given: StepInput) -> Iterator[_Row]:
     HIE-03. ``value`` is what stands above ``focus`` needlessly. Terms within a cycle, and superclasses that hold
     everything, are left out.
     """
-    for path, edges in _hierarchies(given).items():
-        order = components(edges)
-        looped = {each for members in order if len(members) > 1 for each in members}
-        heights = _heights(edges, order)
-        for below in sorted(edges.keys() - looped):
-            near = [each for each in edges[below] if each not in _TOPS]
-            for above, between in _reached_again(near, edges, heights):
-                if above not in looped:
-                    yield _redundant_row(below, path, above, between)
+    for path, stated in _hierarchies(given).items():
+        edges = {below: [each for each in above if each not in _TOPS] for below, above in stated.items()}
+        for below, above, between in shortcuts(edges):
+            yield _redundant_row(below, path, above, between)
+
+
+def shortcuts(edges: _Edges) -> Iterator[tuple[str, str, str]]:
+    """Yield (node, target, between) for each edge to a target that another edge of the node leads up to as well.
+
+    Nodes within a cycle are left out. No walk goes above the highest target.
+
+    >>> list(shortcuts({"a": ["b", "c"], "b": ["c"]}))
+    [('a', 'c', 'b')]
+    """
+    order = components(edges)
+    looped = {each for members in order if len(members) > 1 for each in members}
+    known = heights(edges, order)
+    for below in sorted(edges.keys() - looped):
+        for above, between in _reached_again(edges[below], edges, known):
+            if above not in looped:
+                yield below, above, between
 
 
 def disjoint_superclasses(given: StepInput) -> Iterator[_Row]:
@@ -96,6 +116,15 @@ def components(edges: _Edges) -> list[tuple[str, ...]]:
     for root in edges:
         walk.visit(root)
     return walk.found
+
+
+def heights(edges: _Edges, order: Iterable[Sequence[str]]) -> dict[str, int]:
+    """Give term -> the length of the longest way up from it; the terms of a cycle have one height."""
+    found: dict[str, int] = {}
+    for members in order:
+        above = [found[each] for node in members for each in edges.get(node, ()) if each in found]
+        found.update(dict.fromkeys(members, 1 + max(above, default=-1)))
+    return found
 
 
 class _Tarjan:
@@ -154,25 +183,16 @@ def _hierarchies(given: StepInput) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def _heights(edges: _Edges, order: Iterable[Sequence[str]]) -> dict[str, int]:
-    """Give term -> the length of the longest way up from it; the terms of a cycle have one height."""
-    heights: dict[str, int] = {}
-    for members in order:
-        above = [heights[each] for node in members for each in edges.get(node, ()) if each in heights]
-        heights.update(dict.fromkeys(members, 1 + max(above, default=-1)))
-    return heights
-
-
-def _reached_again(near: Sequence[str], edges: _Edges, heights: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+def _reached_again(near: Sequence[str], edges: _Edges, known: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     """Yield those of ``near`` that another one of them leads up to, with that one; no walk goes above the highest."""
     if len(near) < 2:
         return
-    lowest = min(heights[each] for each in near)
+    lowest = min(known[each] for each in near)
     origin: dict[str, str] = {}
     waiting = [(above, each) for each in near for above in edges.get(each, ())]
     while waiting:
         node, begin = waiting.pop()
-        if node not in origin and heights[node] >= lowest:
+        if node not in origin and known[node] >= lowest:
             origin[node] = begin
             waiting += [(above, begin) for above in edges.get(node, ())]
     yield from ((each, origin[each]) for each in sorted(near) if each in origin)

@@ -59,7 +59,12 @@ def measure(scope: Scope) -> dict[str, float]:
     counts = {name: counted.get(name, 0) for name in _BASE}
     rows = queries.bind("audit/metric_hierarchy", target=AUDIT.target, context=AUDIT.context)
     hierarchy = _Hierarchy.of(scope.bench.select(rows).values())
-    found: dict[str, float] = {**counts, **_ratios(counts, hierarchy), **hierarchy.figures(), **_oquare(counts, hierarchy)}
+    found: dict[str, float] = {
+        **counts,
+        **_ratios(counts, hierarchy),
+        **hierarchy.figures(),
+        **_oquare(counts, hierarchy),
+    }
     return {name: round(value, 4) for name, value in found.items()}
 
 
@@ -159,9 +164,10 @@ class _Hierarchy:
         return [name for name in self.above if not self.below.get(name)]
 
     def figures(self) -> dict[str, float]:
-        """Give OntoMetrics' graph metrics: root and leaf cardinality, depth, breadth (classes at one depth), tangledness.
+        """Give OntoMetrics' graph metrics: root and leaf cardinality, depth, breadth, tangledness.
 
-        averageDepth is the mean over classes; tangledness = C / classes with several superclasses, 0 without any.
+        Breadth is the count of classes at one depth, averageDepth the mean over classes, tangledness C / classes with
+        several superclasses, 0 without any.
         """
         levels: dict[int, int] = defaultdict(int)
         for depth in self.depths.values():

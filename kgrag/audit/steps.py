@@ -17,7 +17,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.audit.context import Scope
 from kgrag.model import plain
-from kgrag.ports import TripleStore
+from kgrag.ports import Embedder, TripleStore
 from kgrag.vocab import AUDIT, OWL
 
 __all__ = ["STEPS", "NotDecided", "Step", "StepInput", "Unasked", "run_step"]
@@ -41,6 +41,7 @@ class StepInput:
     store: TripleStore | None
     reasoner: bool
     seconds: float
+    embedder: Embedder | None = None
 
 
 Step = Callable[[StepInput], Iterable[Row]]
@@ -48,11 +49,21 @@ Step = Callable[[StepInput], Iterable[Row]]
 _REASONER = "needs a reasoner; ask for it with --reasoner"
 STEPS: dict[str, str] = {
     "concept-cycles": "kgrag.audit.concepts:cycles",
+    "redundant-concepts": "kgrag.audit.concepts:redundant",
+    "related-concepts": "kgrag.audit.concepts:related",
     "cycles": "kgrag.audit.hierarchy:cycles",
     "redundant": "kgrag.audit.hierarchy:redundant",
     "disjoint-superclasses": "kgrag.audit.hierarchy:disjoint_superclasses",
     "disjoint-types": "kgrag.audit.hierarchy:disjoint_types",
     "synonyms": "kgrag.audit.synonyms:synonyms",
+    "platform-terms": "kgrag.audit.platform:terms",
+    "hyperedges": "kgrag.audit.platform:hyperedges",
+    "factual-blocks": "kgrag.audit.platform:blocks",
+    "layers": "kgrag.audit.platform:layers",
+    "chunks": "kgrag.audit.platform:chunks",
+    "activities": "kgrag.audit.platform:activities",
+    "platform-literals": "kgrag.audit.platform:literals",
+    "registry": "kgrag.audit.platform:registry",
     "consistency": "kgrag.audit.reasoning:consistency",
     "unsatisfiable": "kgrag.audit.reasoning:unsatisfiable",
     "equivalent": "kgrag.audit.reasoning:equivalent",

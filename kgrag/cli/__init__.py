@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from kgrag.cli import asking, auditing, care, checking, content, experiments, serving
+from kgrag.cli import asking, auditing, care, checking, content, experiments, serving, training
 from kgrag.cli.options import remember
 from kgrag.errors import KgragError, ServiceError, ShapeViolation
 
@@ -24,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.callback()(remember)
-for part in (content, asking, checking, auditing, care, serving, experiments):
+for part in (content, asking, checking, auditing, care, serving, experiments, training):
     part.register(app)
 
 

@@ -18,7 +18,7 @@ _SHOWN = 20
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (init, load, ingest, build):
+    for command in (init, load, ingest, forget, build):
         app.command()(command)
     app.command("import")(import_)
 
@@ -50,12 +50,23 @@ def load(
     """Load ontologies and any RDF into graphs of their own; loading again replaces them."""
     through(
         server,
-        lambda: _load(kb, files, graph, rdf_format),
-        lambda remote: load_through(remote, files, graph=graph, rdf_format=rdf_format),
+        lambda: _load(kb, files, graph=graph, rdf_format=rdf_format, profile=profile),
+        lambda remote: load_through(remote, _passed(files, rdf_format, profile), graph=graph, rdf_format=rdf_format),
     )
 
 
-def _load(kb: Path | None, files: list[Path], graph: str | None, rdf_format: str | None) -> None:
+def _passed(files: list[Path], rdf_format: str | None, profile: str | None) -> list[Path]:
+    """Give the files, once their ontologies have no violation by an audit profile."""
+    from kgrag.knowledge_base import audits
+
+    if profile is not None:
+        audits.gate_files(files, profile, rdf_format=rdf_format)
+    return files
+
+
+def _load(
+    kb: Path | None, files: list[Path], *, graph: str | None, rdf_format: str | None, profile: str | None
+) -> None:
     with open_kb(kb) as opened:
         publication = opened.load(*files, graph=graph, rdf_format=rdf_format, profile=profile)
         for iri in publication.published:
@@ -89,6 +100,24 @@ def ingest(
         raise typer.Exit(2)
 
 
+def forget(
+    document: Annotated[str, typer.Argument(help="IRI, location or title of a document.")],
+    kb: KbOption = None,
+) -> None:
+    """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
+    with open_kb(kb) as opened:
+        done = opened.forget(document)
+    for one in done:
+        typer.echo(
+            f"forgot {one.title or one.document}: {len(one.dropped)} graphs dropped, {len(one.trimmed)} trimmed, "
+            f"{len(one.remains)} traces found"
+        )
+        if one.waiting:
+            note(f"{len(one.waiting)} nodes of trees lost their words: run `kgrag build sire_rag`")
+    if any(one.remains for one in done):
+        raise typer.Exit(1)
+
+
 def build(
     method: Annotated[str, typer.Argument(help="passages, og_rag …; hyper-parameters as in og_rag:nodes=5.")],
     kb: KbOption = None,
@@ -106,6 +135,9 @@ def build(
         Path | None,
         typer.Option("--extraction", help="sire_rag: JSON Lines of idx, title, entities, and triples or propositions."),
     ] = None,
+    regrow: Annotated[
+        bool, typer.Option("--regrow", help="sire_rag: grow both trees whole, not only where leaves changed.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and write nothing.")] = False,
     price: Annotated[
         tuple[float, float] | None,
@@ -119,6 +151,7 @@ def build(
         "as_published": as_published or None,
         "competency": competency,
         "extraction": extraction,
+        "regrow": regrow or None,
         "dry_run": dry_run or None,
     }
     given = {name: value for name, value in options.items() if value is not None}

@@ -66,6 +66,9 @@ def evaluate(
     ] = "",
     k: Annotated[int, typer.Option("-k", "--k", help="How many hits count.", min=1)] = 5,
     answers: Annotated[bool, typer.Option("--answers", help="Answer the questions and score the answers too.")] = False,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Let the language model score contexts and answers too, as RAGAS does.")
+    ] = False,
     rows: Annotated[Path | None, typer.Option("--rows", help="Write one JSON line a question and method.")] = None,
     target: Annotated[
         str, typer.Option("--target", help="recall@5=0.66: exit code 1 when the first method is below.")
@@ -73,7 +76,7 @@ def evaluate(
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Measure methods on the same questions: means with 95 % intervals, paired differences, latency, tokens."""
-    from kgrag.evaluation import read_dataset, run
+    from kgrag.evaluation import judged, read_dataset, run
     from kgrag.stages import answering
 
     source = dataset or questions
@@ -87,7 +90,11 @@ def evaluate(
         def answer(question: str, hits: Any, name: str) -> Any:
             return answering.answer(question, hits, model=opened.model, store=opened.store, method=name)
 
+        if judge:
+            judged.able(opened.model, read.scored)
         outcome = run(opened, read, specs, k=k, answerer=answer if answers else None, progress=progress)
+        if judge:
+            outcome = judged.with_judgements(outcome, model=opened.model, embedder=opened.embedder)
     _report(outcome, baseline or specs[-1], rows, format_)
     if target:
         _hold(outcome, specs[0], target)

@@ -31,7 +31,7 @@ from kgrag.stages.chunking import count_tokens
 
 __all__ = ["Budgets", "entry_text", "fitting", "score_within", "with_budgets"]
 
-_DEPTH = 250
+_DEPTH = 100
 """Hits asked for, so that the largest context is full even of short entries."""
 
 

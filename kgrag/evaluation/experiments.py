@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.errors import InputError
 from kgrag.evaluation.datasets import Dataset, Question
 from kgrag.evaluation.reports import Experiment, Row
 from kgrag.evaluation.scores import Retrieved, score
@@ -91,12 +92,25 @@ def run(
 
     Raises:
         UnknownName: no method of that name.
+        InputError: a method was trained on some of the questions.
         KgragError: whatever building and retrieving raise.
     """
     prepare(bench, dataset, methods, progress=progress)
     found = {spec: bench.method(spec) for spec in methods}
+    _refuse_known(found, dataset)
     experiment = evaluate(bench, found, dataset.scored, k=k, answerer=answerer)
     return experiment.of(dataset.name, dataset.left_out)
+
+
+def _refuse_known(found: Mapping[str, Retriever], dataset: Dataset) -> None:
+    """Raise InputError when a method was trained on a question that it is to be measured on."""
+    for spec, method in found.items():
+        trained_on = getattr(method, "trained_on", None)
+        if trained_on is not None and (known := trained_on([question.text for question in dataset.scored])):
+            raise InputError(
+                f"'{spec}' was trained on {len(known)} of these questions, as {known[0][:80]!r}. "
+                "Measure it on others, or train it without them."
+            )
 
 
 def prepare(bench: Bench, dataset: Dataset, methods: Sequence[str], *, progress: Progress | None = None) -> None:
@@ -153,7 +167,7 @@ def _asked(
         answer = answerer(question.text, hits[:k], name) if answerer else None
         retrieved = Retrieved(hits=hits, documents=_documents(bench.store, hits), answer=answer)
         usage = answer.usage if answer else Usage()
-        rows.append(Row(name, question, score(question, retrieved, k), tuple(hits[:k]), milliseconds, usage))
+        rows.append(Row(name, question, score(question, retrieved, k), tuple(hits[:k]), milliseconds, usage, answer))
     return rows
 
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgrag.errors import StorageFailed, UnknownName
 from kgrag.evaluation.datasets import Question
 from kgrag.evaluation.statistics import Estimate, bootstrap, paired_difference, percentile
-from kgrag.model import Hit, Usage
+from kgrag.model import Answer, Hit, Usage
 from kgrag.resources import closest
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["Experiment", "Row"]
+__all__ = ["Experiment", "Judging", "Row"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One question asked of one method: its scores by metric, the hits that counted, time (ms) and cost."""
+    """One question asked of one method: its scores by metric, the hits that counted, time (ms), cost, and answer."""
 
     method: str
     question: Question
@@ -30,6 +30,7 @@ class Row:
     hits: tuple[Hit, ...] = ()
     milliseconds: float = 0.0
     usage: Usage = field(default_factory=Usage)
+    answer: Answer | None = None
 
     def json(self) -> dict[str, Any]:
         """Give the row as it goes into the per-question file."""
@@ -44,6 +45,15 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Judging:
+    """Which model judged, what that cost, and how many of its replies were not what was asked for."""
+
+    model: str
+    usage: Usage
+    unreadable: int
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """Rows of several methods on the same questions; ``left_out`` counts questions that can't be scored, by reason."""
 
@@ -52,6 +62,7 @@ class Experiment:
     rows: tuple[Row, ...]
     dataset: str = ""
     left_out: Mapping[str, int] = field(default_factory=dict)
+    judging: Judging | None = None
 
     def of(self, dataset: str, left_out: Mapping[str, int]) -> Experiment:
         """Give the same experiment with the name of its dataset and what was left out of it."""
@@ -115,6 +126,7 @@ class Experiment:
             "methods": {method: self._method_json(method) for method in self.methods},
             "baseline": base,
             "differences": {method: self._differences_json(method, base) for method in self.methods if method != base},
+            **({"judge": _judging_json(self.judging)} if self.judging else {}),
         }
 
     def _method_json(self, method: str) -> dict[str, Any]:
@@ -123,11 +135,7 @@ class Experiment:
         return {
             "metrics": {metric: _estimate_json(estimate) for metric, estimate in estimates.items() if estimate},
             "latency_ms": self.latency(method),
-            "usage": {
-                "completions": usage.completions,
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-            },
+            "usage": asdict(usage),
         }
 
     def _differences_json(self, method: str, baseline: str) -> dict[str, Any]:
@@ -200,12 +208,25 @@ class Experiment:
 
     def _caption(self) -> str:
         left = ", ".join(f"{count} left out ({reason})" for reason, count in self.left_out.items())
-        return f"mean and 95 % bootstrap interval; * the interval leaves out 0{'; ' + left if left else ''}"
+        judge = f"; {_told(self.judging)}" if self.judging else ""
+        return f"mean and 95 % bootstrap interval; * the interval leaves out 0{'; ' + left if left else ''}{judge}"
 
 
 def _is_shown(metric: str, k: int) -> bool:
     name, _, cut = metric.partition("@")
     return not cut or int(cut) == k or name == "ndcg" or (int(cut) == 1 and "hit" in name)
+
+
+def _judging_json(judging: Judging) -> dict[str, Any]:
+    return {"model": judging.model, "usage": asdict(judging.usage), "unreadable": judging.unreadable}
+
+
+def _told(judging: Judging) -> str:
+    usage = judging.usage
+    return (
+        f"judged by {judging.model} in {usage.completions} completions, {usage.input_tokens} + {usage.output_tokens} "
+        f"tokens, {judging.unreadable} unreadable replies left out"
+    )
 
 
 def _estimate_json(estimate: Estimate) -> dict[str, float]:

@@ -21,7 +21,20 @@ if TYPE_CHECKING:
     from kgrag.audit import Audit, AuditOptions
     from kgrag.audit.fixes import Mend
 
-__all__ = ["apply_to_graph", "audit", "audit_files", "audit_graphs", "gate", "keep", "mend_file", "mend_graph"]
+__all__ = [
+    "apply_to_graph",
+    "audit",
+    "audit_files",
+    "audit_graphs",
+    "gate",
+    "gate_files",
+    "keep",
+    "mend_file",
+    "mend_graph",
+    "now",
+    "ontologies",
+    "triples_of",
+]
 
 
 def audit(store: TripleStore, target: str | Path | None, options: Mapping[str, Any]) -> Audit:
@@ -58,14 +71,23 @@ def audit_files(paths: Sequence[Path], options: AuditOptions) -> Audit:
     from kgrag.adapters.oxigraph import OxigraphScratch
     from kgrag.audit import audit_triples
 
-    triples = [triple for path in paths for draft in _drafts(path) for triple in draft.triples]
+    triples = [triple for path in paths for triple in triples_of(path)]
     name = " ".join(str(path) for path in paths)
     found = audit_triples(triples, name=name, options=options, bench=OxigraphScratch())
     return replace(found, files=tuple(str(path) for path in paths))
 
 
-def _drafts(path: Path) -> list[GraphDraft]:
-    return rdf_files.read_rdf(path, names=Names())
+def triples_of(path: Path) -> list[ox.Triple]:
+    """Give the triples of every graph of an RDF file.
+
+    Raises:
+        InvalidRDF: it does not parse.
+    """
+    return [triple for draft in _drafts(path) for triple in draft.triples]
+
+
+def _drafts(path: Path, rdf_format: str | None = None) -> list[GraphDraft]:
+    return rdf_files.read_rdf(path, rdf_format=rdf_format, names=Names())
 
 
 def audit_graphs(store: TripleStore, graphs: Sequence[str], options: AuditOptions) -> Audit:
@@ -111,9 +133,11 @@ def mend_file(path: Path, options: AuditOptions, *, target: Path | None = None) 
     """
     drafts = _drafts(path)
     if len(drafts) != 1:
-        raise InputError(f"{path} holds {len(drafts)} graphs, and mending takes one. Split it, or load it and name a graph.")
+        raise InputError(
+            f"{path} holds {len(drafts)} graphs, and mending takes one. Split it, or load it and name a graph."
+        )
     mend = _mended(drafts[0].triples, str(path), options, None)
-    if target is not None:
+    if target is not None and mend.changes:
         _write(mend, path, target)
     return mend
 
@@ -158,10 +182,10 @@ def apply_to_graph(store: TripleStore, name: str, mend: Mend) -> None:
     """Write a mend to its graph, with the activity that says which checks' updates were run."""
     from kgrag.stages.provenance import Deed, provenance_draft
 
-    graph, now = ox.NamedNode(name), _now()
+    graph, at = ox.NamedNode(name), now()
     run = ", ".join(f"{check} by {update}" for check, update in mend.run)
-    activity = store.names.activity("mend", name, run, now)
-    deed = Deed(activity, f"mended {name}: {run}", [graph], _times(now, now))
+    activity = store.names.activity("mend", name, run, at)
+    deed = Deed(activity, f"mended {name}: {run}", [graph], _times(at, at))
     draft = GraphDraft(graph, KG.OntologyGraph, list(mend.after), mode="replace", activity=activity)
     store.publish([draft, provenance_draft([deed], method="audit", names=store.names)])
     store.flush()
@@ -181,13 +205,23 @@ def keep(store: TripleStore, found: Audit, *, began: str) -> str:
     from kgrag.audit.keeping import audit_drafts
 
     graphs = [ox.NamedNode(each) for each in found.target.split() if not found.files]
-    drafts = audit_drafts(found, names=store.names, times=(began, _now()), graphs=graphs)
+    drafts = audit_drafts(found, names=store.names, times=(began, now()), graphs=graphs)
     store.publish(drafts)
     store.flush()
     return drafts[0].iri.value
 
 
-def gate(store: TripleStore, drafts: Sequence[GraphDraft], profile: str) -> None:
+def gate_files(paths: Sequence[Path], profile: str, *, rdf_format: str | None = None) -> None:
+    """Refuse files whose ontologies have violations by a profile, without a knowledge base.
+
+    Raises:
+        ShapeViolation: one has; the message is the report.
+        InvalidRDF: a file does not parse.
+    """
+    gate(None, [each for path in paths for each in _drafts(path, rdf_format)], profile)
+
+
+def gate(store: TripleStore | None, drafts: Sequence[GraphDraft], profile: str) -> None:
     """Refuse drafts of ontologies that have violations by a profile.
 
     Raises:
@@ -199,7 +233,8 @@ def gate(store: TripleStore, drafts: Sequence[GraphDraft], profile: str) -> None
     gate(drafts, profile=profile, open_bench=OxigraphScratch, store=store)
 
 
-def _now() -> str:
+def now() -> str:
+    """Give the time, as xsd:dateTime to the second."""
     return datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from kgrag.errors import InputError, InvalidSettings, StateError, UnknownName
-from kgrag.knowledge_base import audits
+from kgrag.knowledge_base import audits, trainings
 from kgrag.knowledge_base.wiring import Wiring
 from kgrag.model import Answer, BuildReport, Hit, Publication, Table
 from kgrag.resources import closest
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import rdflib
 
     from kgrag.audit import Audit
+    from kgrag.stages.forgetting import Forgotten
     from kgrag.stages.health import Finding
     from kgrag.stages.sparql_check import Check
 
@@ -99,6 +100,19 @@ class KnowledgeBase(Wiring):
             self.build("passages", progress=progress)
         return replace(report, skipped=tuple(skipped), broken=tuple(broken))
 
+    def forget(self, name: str) -> list[Forgotten]:
+        """Delete the documents with this IRI, location or title, and what was derived from them alone; says what went.
+
+        Raises:
+            UnknownName: there is no such document.
+        """
+        from kgrag.stages import forgetting
+
+        found = forgetting.named(self.store, name)
+        done = [forgetting.forget(document, store=self.store, spaces=self.spaces) for document in found]
+        self.store.flush()
+        return done
+
     def build(self, method: str, **options: Any) -> BuildReport:
         """Build a method's graphs and vectors; ``options`` are those of the method's ``build``.
 
@@ -113,6 +127,25 @@ class KnowledgeBase(Wiring):
                 f"method '{method}' has no build option {min(unknown)!r}. {closest(min(unknown), known)}"
             )
         report = chosen.build(**options)
+        self.store.flush()
+        return report
+
+    def train(
+        self, method: str, questions: str | Path, *, held_out: Sequence[str | Path] = (), **options: Any
+    ) -> BuildReport:
+        """Train a method on labelled questions (JSON Lines); ``options`` are those of the method's recipe.
+
+        Args:
+            method: one that can be trained, with hyper-parameters where wanted.
+            questions: to learn from, with the identifiers of the documents that answer each.
+            held_out: files of questions that it will be measured on: none may be learned from.
+            options: of the recipe, and ``progress``.
+
+        Raises:
+            UnknownName: there is no such method.
+            InvalidSettings: it can't be trained, has no such option, or would learn from a question held out.
+        """
+        report = trainings.train(self.method(method), method, questions, held_out, options)
         self.store.flush()
         return report
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Wiring"]
 
-_STORE, _VECTORS, _LEXICAL, _CACHE = "store", "vectors", "lexical", "cache"
+_STORE, _VECTORS, _LEXICAL, _CACHE, _MODELS = "store", "vectors", "lexical", "cache", "models"
 
 
 class Wiring:
@@ -162,6 +162,7 @@ class Wiring:
             "embedder": lambda: self.embedder,
             "model": lambda: self.model,
             "lexical": lambda: self._folder(_LEXICAL),
+            "weights": lambda: self._folder(_MODELS),
             "read_only": lambda: self.read_only,
             "open_scratch": lambda: _open_scratch,
             "runner": lambda: self.runner,

@@ -1,7 +1,7 @@
 """Retrieval methods, one module a paper; ``METHODS`` is where a new one is registered.
 
 >>> sorted(METHODS)
-['obqc', 'og_rag', 'passages', 'sire_rag']
+['cg_rag', 'obqc', 'og_rag', 'passages', 'sire_rag']
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = ["METHODS"]
 
 METHODS: dict[str, str] = {
+    "cg_rag": "kgrag.methods.cg_rag:CgRag",
     "obqc": "kgrag.methods.obqc:Obqc",
     "og_rag": "kgrag.methods.og_rag:OgRag",
     "passages": "kgrag.methods.passages:Passages",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import OrderedDict
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def create_app(
         copies = Snapshots(snapshots, dataset.snapshot, lambda: dataset.revision)
         pool = ReaderPool(copies, limits or Limits())
         app.state.site = Site(dataset, pool, keys, metrics, logs.writes)
-        app.state.desk = desk
+        app.state.desk, app.state.kept = desk, OrderedDict()
         try:
             yield
         finally:

@@ -26,7 +26,10 @@ _EITHER = {"WWW-Authenticate": 'Bearer realm="kgrag", Basic realm="kgrag", chars
 
 
 class Rights(IntEnum):
-    """What a key allows; each allows what those before it do."""
+    """What a key allows; each allows what those before it do.
+
+    ADMIN reads the log of writes, and its updates are run without trying them first.
+    """
 
     READ = 1
     WRITE = 2

@@ -115,7 +115,8 @@ def _noted(address: Address, note: Path) -> Address:
     """Give an address that also writes the URL beside the lock, for other processes."""
 
     def announce(url: str) -> None:
-        note.write_text(json.dumps({"url": url, "pid": os.getpid()}) + "\n", encoding="utf-8")
+        near = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+        note.write_text(json.dumps({"url": near, "pid": os.getpid()}) + "\n", encoding="utf-8")
         address.announce(url)
 
     return replace(address, announce=announce)

@@ -2,13 +2,15 @@
 
 The first 64 KiB are held back until they are full, so that what goes wrong early is still told by a status. What goes
 wrong later closes the connection without an end: a result that is cut short never looks whole. A client that leaves, or
-takes nothing for half a minute, frees its reader.
+takes nothing for half a minute, frees its reader; one that is slow keeps it for as long as a query may work, and beyond
+that only while nobody else waits for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
 from typing import Any
@@ -28,6 +30,7 @@ __all__ = ["collected", "streamed"]
 
 _HELD_BACK = 1 << 16
 _PATIENCE = 30.0
+_GLANCE = 0.25
 _STATUS = {"unacceptable": 406, "too large": 413, "failed": 500}
 
 
@@ -147,6 +150,7 @@ class _Streamed(Response):
         self._run = run
         self._opening = opening
         self._record = record
+        self._slow = 0.0
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Send the result until it ends, or something does."""
@@ -162,18 +166,33 @@ class _Streamed(Response):
 
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        await _body(send, bytes(self._opening.data), more=True)
+        await self._body(send, bytes(self._opening.data), more=True)
         while True:
             letter, payload = await self._run.frame()
             if letter == b"E":
                 return
             if letter == b"Z":
                 self._record.rows = self._run.rows
-                await _body(send, b"", more=False)
+                await self._body(send, b"", more=False)
                 return
-            await _body(send, payload, more=True)
+            await self._body(send, payload, more=True)
 
+    async def _body(self, send: Send, data: bytes, *, more: bool) -> None:
+        """Send a block.
 
-async def _body(send: Send, data: bytes, *, more: bool) -> None:
-    async with asyncio.timeout(_PATIENCE):
-        await send({"type": "http.response.body", "body": data, "more_body": more})
+        Raises:
+            TimeoutError: the client takes nothing, or is slow while others wait for its reader.
+        """
+        sending = asyncio.ensure_future(send({"type": "http.response.body", "body": data, "more_body": more}))
+        begun = time.monotonic()
+        try:
+            while not sending.done():
+                await asyncio.wait({sending}, timeout=_GLANCE)
+                slow = time.monotonic() - begun
+                held = self._slow + slow > self._run.seconds and self._run.wanted
+                if not sending.done() and (held or slow > _PATIENCE):
+                    raise TimeoutError
+            self._slow += time.monotonic() - begun
+            await sending
+        finally:
+            sending.cancel()

@@ -122,6 +122,27 @@ class LexicalIndex:
         order = np.lexsort((found, -scores))[:k]
         return list(zip(self.iris.at(found[order]), scores[order].tolist(), strict=True))
 
+    def relevance(self, question: str) -> npt.NDArray[np.float32]:
+        """Give the score of every text, in the order of ``iris``: at least 0, shape (n,).
+
+        >>> LexicalIndex.build(["urn:a", "urn:b"], ["sow deep", "weed"]).relevance("How deep?").astype(bool).tolist()
+        [True, False]
+        """
+        known = self._scores.get_tokens_ids(tokens_of(question))
+        if not known:
+            return np.zeros(len(self), np.float32)
+        return np.asarray(self._scores.get_scores_from_ids(known), dtype=np.float32)
+
+    def weights(self) -> Any:
+        """Give what every term is worth in every text: a scipy sparse matrix (texts, terms) with unit rows."""
+        from scipy import sparse
+
+        held = self._scores.scores
+        shape = (len(self), len(held["indptr"]) - 1)
+        rows = sparse.csc_matrix((held["data"], held["indices"], held["indptr"]), shape=shape).tocsr()
+        lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+        return sparse.diags(1 / np.maximum(lengths, np.float32(1e-9))) @ rows
+
     def _scored(self, terms: Sequence[int], k: int) -> tuple[Places, npt.NDArray[np.float32]]:
         """Give the places of texts, ascending, and their scores: at least the k best and all that score as much."""
         if len(self) <= _DENSE:

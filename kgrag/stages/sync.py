@@ -37,7 +37,8 @@ class Space:
 
     ``kind`` is the kind of graph that holds it, ``query`` the stored query that lists its things, ``texts`` the one
     that gives the text of each. ``content_named`` says that a thing's IRI is made of its text, so that a known key
-    never needs embedding again. ``on_demand`` spaces belong to one method, and exist once that is built.
+    never needs embedding again. ``on_demand`` spaces belong to one method, and exist once that is built. ``tree`` names
+    the summary tree that holds the things, where the query asks for one.
     """
 
     kind: ox.NamedNode
@@ -45,6 +46,7 @@ class Space:
     texts: str = "spaces/texts"
     content_named: bool = True
     on_demand: bool = False
+    tree: str = ""
 
 
 SPACES = {
@@ -61,7 +63,11 @@ SPACES = {
     "schema-term": Space(
         KG.OntologyGraph, "spaces/schema-term", "spaces/schema-term-texts", content_named=False, on_demand=True
     ),
-    "tree-node": Space(KG.TreeGraph, "spaces/tree-node", "spaces/tree-node-texts", on_demand=True),
+    "aggregate": Space(KG.TreeGraph, "spaces/aggregate", on_demand=True),
+    "dual-summary": Space(KG.TreeGraph, "spaces/summary", on_demand=True, tree="dual"),
+    "proposition": Space(KG.PropositionGraph, "spaces/proposition", on_demand=True),
+    "relatedness-summary": Space(KG.TreeGraph, "spaces/summary", on_demand=True, tree="relatedness"),
+    "similarity-summary": Space(KG.TreeGraph, "spaces/summary", on_demand=True, tree="similarity"),
 }
 
 
@@ -107,7 +113,9 @@ def changed(name: str, *, store: TripleStore, since: int) -> bool:
 
 def keys(name: str, *, store: TripleStore) -> list[str]:
     """Give the IRIs of what a space is to hold, sorted. Raises UnknownName."""
-    table = store.select(queries.bind(_space(name).query, catalogue=store.names.catalogue))
+    space = _space(name)
+    tree = {"tree": store.names.tree_graph(space.tree)} if space.tree else {}
+    table = store.select(queries.bind(space.query, catalogue=store.names.catalogue, **tree))
     return list(dict.fromkeys(iri for (iri,) in table.values()))
 
 

@@ -7,7 +7,7 @@ come from the caller, so that the same code grows a tree of chunks and one of ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,12 +51,13 @@ class Forester:
     levels: int = 4
 
 
-def grow(leaves: Sequence[Leaf], forester: Forester) -> list[Summary]:
+def grow(leaves: Sequence[Leaf], forester: Forester, beside: Sequence[Sequence[str]] = ()) -> list[Summary]:
     """Give the summaries above some leaves, lower levels first; [] when there are too few leaves to cluster.
 
     Args:
         leaves: with distinct IRIs; their order decides nothing.
         forester: how to summarise, embed and name.
+        beside: further clusters of leaves, by IRI, that the first level gets beside those that the texts give.
 
     Raises:
         ServiceError: the model or the embedder is a service that fails.
@@ -67,6 +68,8 @@ def grow(leaves: Sequence[Leaf], forester: Forester) -> list[Summary]:
         if len(layer) <= forester.clustering.dimensions + 1:
             break
         groups = _groups(layer, forester)
+        if level == 1 and beside:
+            groups = _joined(groups, {leaf.iri: leaf for leaf in leaves}, beside)
         made = _summaries([group for group in groups if len(group) > 1], level, forester)
         if not made or len(made) >= len(layer):
             break
@@ -80,6 +83,19 @@ def _groups(layer: Sequence[Leaf | Summary], forester: Forester) -> list[list[Le
     vectors = np.asarray(forester.embed([node.text for node in layer]), dtype=np.float32)
     lengths = [count_tokens(node.text) for node in layer]
     return [[layer[number] for number in group] for group in clusters(vectors, lengths, forester.clustering)]
+
+
+def _joined(
+    groups: Sequence[Sequence[Leaf | Summary]], leaves: Mapping[str, Leaf], beside: Sequence[Sequence[str]]
+) -> list[list[Leaf | Summary]]:
+    """Give both kinds of clusters, each set of leaves once."""
+    found: dict[tuple[str, ...], list[Leaf | Summary]] = {
+        tuple(leaf.iri for leaf in group): [*group] for group in groups
+    }
+    for group in beside:
+        iris = tuple(sorted(group))
+        found.setdefault(iris, [leaves[iri] for iri in iris])
+    return list(found.values())
 
 
 def _summaries(groups: Sequence[Sequence[Leaf | Summary]], level: int, forester: Forester) -> list[Summary]:

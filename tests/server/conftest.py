@@ -11,6 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.server.inside import Inside, demonstration, served
+
 KEY = "secret-for-tests"
 
 
@@ -76,3 +78,10 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     running = start(tmp_path_factory.mktemp("scratch") / "kb", "--scratch", keys="")
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    """The demonstration, served from a thread of this process; tests leave it as it is, but for kept answers."""
+    with demonstration(tmp_path_factory.mktemp("demo") / "kb") as kb, served(kb) as running:
+        yield running

@@ -73,10 +73,9 @@ def test_a_query_is_answered_by_a_server(beside: Server, query: str, form: str, 
 
 
 def test_reading_works_beside_the_server(folder: Path, beside: Server) -> None:
-    for command in (("stats",), ("doctor",), ("query", "ASK {}"), ("export", folder / "out.nq")):
+    for command in (("doctor",), ("query", "ASK {}"), ("backup", folder / "copy")):
         done = _run(*command, "--kb", folder / "kb")
         assert done.returncode == 0, done.stderr
-    assert _run("backup", folder / "copy", "--kb", folder / "kb").returncode == 0
     assert _run("stats", "--kb", folder / "copy").returncode == 0
 
 
@@ -93,7 +92,7 @@ def test_a_command_that_must_own_the_folder_says_who_does(
 def test_a_wrong_key_and_a_server_that_is_not_there_are_told(folder: Path, beside: Server) -> None:
     refused = _run("update", "CLEAR DEFAULT", "--kb", folder / "kb", key="wrong")
     assert (refused.returncode, "KGRAG_SERVER_KEY" in refused.stderr) == (3, True)
-    wrong = _run("query", "SELEKT", "--server", beside.client.base_url)
+    wrong = _run("query", "SELECT * {", "--server", beside.client.base_url)
     assert (wrong.returncode, "refuses" in wrong.stderr) == (2, True)
     gone = _run("query", "ASK {}", "--server", "http://127.0.0.1:1")
     assert (gone.returncode, "Is it running?" in gone.stderr) == (3, True)

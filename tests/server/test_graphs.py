@@ -59,13 +59,46 @@ def test_a_graph_below_the_path_is_named_by_its_address(server: Server) -> None:
     assert server.client.get("/graphs/a/b2").status_code == 404
 
 
-def test_a_tag_changes_with_the_store_and_guards_a_write(server: Server) -> None:
+def _tag(server: Server, graph: str) -> str:
+    return str(server.client.head("/graphs", params={"graph": graph}).headers["etag"])
+
+
+def test_a_tag_changes_with_the_graph_and_guards_a_write(server: Server) -> None:
     server.writer.put("/graphs", params={"graph": "urn:tag"}, content="<urn:a> <urn:p:p> 1 .", headers=TURTLE)
-    tag = server.client.head("/graphs", params={"graph": "urn:tag"}).headers["etag"]
+    tag = _tag(server, "urn:tag")
     assert server.client.get("/graphs", params={"graph": "urn:tag"}, headers={"If-None-Match": tag}).status_code == 304
     guarded = {"params": {"graph": "urn:tag"}, "headers": {**TURTLE, "If-Match": tag}}
     assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 2 .", **guarded).status_code == 204
     assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 3 .", **guarded).status_code == 412
+    assert server.writer.delete("/graphs", **guarded).status_code == 412
+
+
+@pytest.mark.parametrize(
+    ("update", "changes"),
+    [
+        ("INSERT DATA { GRAPH <urn:elsewhere> { <urn:s> <urn:p:p> 1 } }", False),
+        ("INSERT { GRAPH <urn:elsewhere> { ?s ?p 2 } } WHERE { GRAPH <urn:kept> { ?s ?p ?o } }", False),
+        ("INSERT DATA { GRAPH <urn:kept> { <urn:s> <urn:p:p> 1 } }", True),
+        ("INSERT { GRAPH ?g { ?s ?p 3 } } WHERE { GRAPH ?g { ?s ?p 1 } }", True),
+        ("DROP GRAPH <urn:elsewhere>", False),
+        ("COPY <urn:kept> TO <urn:elsewhere>", False),
+        ("ADD <urn:elsewhere> TO <urn:kept>", True),
+    ],
+)
+def test_a_tag_outlives_writes_to_other_graphs(server: Server, update: str, changes: bool) -> None:
+    server.update("INSERT DATA { GRAPH <urn:kept> { <urn:a> <urn:p:p> 1 } }")
+    tag, whole = _tag(server, "urn:kept"), _tag(server, "urn:kgrag:graph/catalogue")
+    assert server.update(update).status_code == 204
+    assert (_tag(server, "urn:kept") != tag) is changes
+    assert _tag(server, "urn:kgrag:graph/catalogue") != whole
+
+
+def test_a_graph_is_made_only_once_where_the_client_wants_that(server: Server) -> None:
+    once = {"params": {"graph": "urn:once"}, "headers": {**TURTLE, "If-None-Match": "*"}}
+    assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 1 .", **once).status_code == 201
+    assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 2 .", **once).status_code == 412
+    absent = {"params": {"graph": "urn:absent"}, "headers": {**TURTLE, "If-Match": "*"}}
+    assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 1 .", **absent).status_code == 412
 
 
 def test_the_default_graph_is_a_named_graph_of_the_knowledge_base(server: Server) -> None:

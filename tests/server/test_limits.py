@@ -20,7 +20,7 @@ TABLES = ["application/sparql-results+json", "application/sparql-results+xml", "
 
 @pytest.fixture(scope="module")
 def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    options = ("--readers", "1", "--queue", "1", "--rows", "1000", "--timeout", "3")
+    options = ("--readers", "1", "--queue", "1", "--rows", "100", "--timeout", "3")
     running = start(tmp_path_factory.mktemp("narrow") / "kb", *options)
     yield running
     running.stop()
@@ -33,14 +33,14 @@ def _rows(count: int) -> str:
 @pytest.mark.parametrize("media", TABLES)
 def test_a_result_has_as_many_rows_as_are_allowed_and_no_more(narrow: Server, media: str) -> None:
     asked = {"headers": {"Accept": media, "Content-Type": "application/sparql-query"}}
-    assert narrow.client.post("/sparql", content=_rows(1000), **asked).status_code == 200
-    refused = narrow.client.post("/sparql", content=_rows(1001), **asked)
+    assert narrow.client.post("/sparql", content=_rows(100), **asked).status_code == 200
+    refused = narrow.client.post("/sparql", content=_rows(101), **asked)
     assert refused.status_code == 413
-    assert "more than 1,000 rows" in refused.json()["detail"]
+    assert "more than 100 rows" in refused.json()["detail"]
 
 
 def test_rows_that_are_too_many_after_the_beginning_was_sent_never_look_whole(narrow: Server) -> None:
-    text = "SELECT * { VALUES ?a { " + VALUES + " } VALUES ?b { " + VALUES + " } BIND('" + "x" * 500 + "' AS ?c) }"
+    text = "SELECT * { VALUES ?a { " + VALUES + " } VALUES ?b { " + VALUES + " } BIND('" + "x" * 2000 + "' AS ?c) }"
     with pytest.raises(httpx.RemoteProtocolError):
         narrow.client.post("/sparql", data={"query": text})
 
@@ -50,7 +50,7 @@ def test_a_request_that_finds_the_queue_full_is_told_to_come_back(narrow: Server
 
     def ask(_: int) -> httpx.Response:
         begun.wait()
-        return narrow.query(ENDLESS)
+        return narrow.query(ENDLESS, timeout="1")
 
     with ThreadPoolExecutor(4) as threads:
         answers = list(threads.map(ask, range(4)))
@@ -99,6 +99,7 @@ def _memory(server: Server) -> int:
     return int(float(next(line.split()[1] for line in lines if line.startswith("process_resident_memory_bytes"))))
 
 
+@needs_proc
 def test_an_upload_of_a_gigabyte_in_chunks_is_refused_before_it_is_all_sent(narrow: Server) -> None:
     before, block, sent = _memory(narrow), b"100000\r\n" + b"#" * (1 << 20) + b"\r\n", 0
     with _raw(narrow, f"Authorization: Bearer {KEY}", "Transfer-Encoding: chunked") as connection:
@@ -136,3 +137,19 @@ def test_a_client_that_reads_slowly_holds_neither_memory_nor_the_writer(narrow: 
         assert len(rows) == 30
     finally:
         wide.stop()
+
+
+@needs_proc
+def test_a_slow_client_gives_its_reader_up_when_another_waits_for_it(tmp_path: Path) -> None:
+    lone = start(tmp_path / "kb", "--readers", "1", "--timeout", "1")
+    try:
+        text = "SELECT * { " + " ".join(f"VALUES ?{name} {{ {VALUES} }}" for name in "abcdef") + " }"
+        with lone.client.stream("POST", "/sparql", data={"query": text}) as answer:
+            blocks = answer.iter_raw(1024)
+            assert next(blocks)
+            assert lone.query(ONE).status_code == 200
+            with pytest.raises(httpx.RemoteProtocolError):
+                for _ in blocks:
+                    pass
+    finally:
+        lone.stop()

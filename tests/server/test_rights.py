@@ -103,3 +103,13 @@ def test_the_log_of_writes_tells_who_did_what_and_what_was_refused(private: Serv
     assert done["after"] == done["before"] + 1
     assert (refused["status"], refused["after"] - refused["before"]) == (403, 0)
     assert (put["key"], put["request"], put["operation"], put["bytes"]) == ("boss", "my-request", "put", 21)
+
+
+def test_an_update_of_an_admin_is_run_at_once(private: Server) -> None:
+    _update(private, "boss", "INSERT DATA { GRAPH <urn:trial> { <urn:s> <urn:p:p> 1 } }")
+    text = "INSERT { GRAPH <urn:trial> { ?s ?p 2 } } WHERE { GRAPH <urn:trial> { ?s ?p 1 } }"
+    assert _update(private, "boss", text).status_code == 204
+    asked = private.client.get(
+        "/sparql", params={"query": "ASK { GRAPH <urn:trial> { <urn:s> ?p 2 } }"}, headers=_as("reader")
+    )
+    assert asked.json()["boolean"] is True

@@ -14,6 +14,7 @@ from typing import Any
 
 from kgrag.adapters.extractive.answers import reply as answer_from
 from kgrag.adapters.extractive.mapping import reply as map_onto
+from kgrag.adapters.extractive.neighbourhoods import reply as around
 from kgrag.adapters.extractive.propositions import facts, rewrite
 from kgrag.adapters.extractive.summaries import reply as summarise
 from kgrag.errors import UnsupportedTask
@@ -23,6 +24,7 @@ __all__ = ["ExtractiveModel"]
 
 _TASKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "answering/answer": answer_from,
+    "cg_rag/neighbourhood": around,
     "og_rag/map": map_onto,
     "sire_rag/facts": facts,
     "sire_rag/rewrite": rewrite,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import struct
 import sys
 import time
@@ -73,6 +72,8 @@ class Request:
 class _Reader:
     process: asyncio.subprocess.Process
     snapshot: Snapshot | None = field(default=None)
+    used: bool = False
+    """Whether it worked for a request before."""
 
 
 class ReaderPool:
@@ -111,16 +112,36 @@ class ReaderPool:
         reader = None
         try:
             reader = await self._lent()
-            header = {**request.header, "task": request.task, "room": self.limits.result, "rows": self.limits.rows}
-            if request.of_store:
-                header["folder"] = str((await self._snapshot_for(reader)).folder)
-            await _send(reader.process, header, request.body)
-            return Run(self, reader, min(request.seconds, self.limits.seconds))
+            await self._hand(reader, request)
+            return Run(self, reader, request)
         except BaseException:
             if reader is not None:
                 self._kill(reader)
             self._places.release()
             raise
+
+    async def _hand(self, reader: _Reader, request: Request) -> None:
+        header = {**request.header, "task": request.task, "room": self.limits.result, "rows": self.limits.rows}
+        if request.of_store:
+            header["folder"] = str((await self._snapshot_for(reader)).folder)
+        await _send(reader.process, header, request.body)
+
+    async def again(self, reader: _Reader, request: Request) -> _Reader:
+        """Give a request to a new reader, since the one that was to have it was dead before it began.
+
+        Raises:
+            ServiceUnavailable: a reader cannot be started.
+            StorageFailed: no snapshot can be written.
+        """
+        self._kill(reader)
+        fresh = await self._started()
+        self._busy.add(fresh)
+        try:
+            await self._hand(fresh, request)
+        except BaseException:
+            self._kill(fresh)
+            raise
+        return fresh
 
     @asynccontextmanager
     async def trial(self) -> AsyncIterator[Path]:
@@ -146,7 +167,7 @@ class ReaderPool:
         reader = None
         while self._idle and reader is None:
             candidate = self._idle.pop()
-            if _lives(candidate.process):
+            if candidate.process.returncode is None:
                 reader = candidate
             else:
                 self._kill(candidate)
@@ -196,6 +217,7 @@ class ReaderPool:
     def give_back(self, reader: _Reader, *, usable: bool) -> None:
         """End a loan; a reader that is in the middle of something is killed."""
         if usable:
+            reader.used = True
             self._busy.discard(reader)
             self._idle.append(reader)
         else:
@@ -209,16 +231,6 @@ class ReaderPool:
         self._idle.clear()
         await asyncio.gather(*self._ending)
         self._snapshots.close()
-
-
-def _lives(process: asyncio.subprocess.Process) -> bool:
-    """Ask the system itself: the event loop hears of a death only later."""
-    if process.returncode is not None:
-        return False
-    try:
-        return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-    except (AttributeError, OSError):
-        return False
 
 
 async def _send(process: asyncio.subprocess.Process, header: dict[str, Any], body: bytes) -> None:
@@ -240,23 +252,52 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 class Run:
     """One request under way; only the time that the reader needs counts, not that of the client."""
 
-    def __init__(self, pool: ReaderPool, reader: _Reader, seconds: float) -> None:
+    def __init__(self, pool: ReaderPool, reader: _Reader, request: Request) -> None:
         self._pool = pool
         self._reader = reader
-        self._seconds = seconds
-        self._left = seconds
+        self._request = request
+        self.seconds = self._left = min(request.seconds, pool.limits.seconds)
+        self._retry = reader.used
         self._done = False
         self._closed = False
         self.rows: int | None = None
         """Rows of the result, once it is done and where they are counted."""
 
+    @property
+    def wanted(self) -> bool:
+        """Whether other requests wait for a reader."""
+        return self._pool.waiting > 0
+
     async def frame(self) -> Frame:
         """Give the next frame; the last one is ``Z``.
+
+        A reader that somebody killed while it had nothing to do is found out here, and another takes the request.
 
         Raises:
             TookTooLong: the time is used up.
             ServiceUnavailable: the reader ended.
         """
+        while True:
+            try:
+                letter, payload = await self._read()
+            except (asyncio.IncompleteReadError, ConnectionError):
+                if not self._retry:
+                    raise ServiceUnavailable(
+                        "the process that read for this request ended: it needed too much memory, or was stopped. "
+                        "Narrow the request, or try again."
+                    ) from None
+                self._retry = False
+                self._reader = await self._pool.again(self._reader, self._request)
+                continue
+            if letter != b"B":
+                break
+            self._retry = False
+        self._done = letter == b"Z"
+        if self._done and payload:
+            self.rows = int.from_bytes(payload, "big")
+        return letter, payload
+
+    async def _read(self) -> Frame:
         output = self._reader.process.stdout
         assert output is not None
         begun = time.monotonic()
@@ -266,18 +307,10 @@ class Run:
                 payload = await output.readexactly(int.from_bytes(head[1:], "big"))
         except TimeoutError:
             raise TookTooLong(
-                f"the request was stopped after {self._seconds:g} seconds. "
+                f"the request was stopped after {self.seconds:g} seconds. "
                 "Join patterns that share no variable, or narrow it."
             ) from None
-        except (asyncio.IncompleteReadError, ConnectionError):
-            raise ServiceUnavailable(
-                "the process that read for this request ended: it needed too much memory, or was stopped. "
-                "Narrow the request, or try again."
-            ) from None
         self._left -= time.monotonic() - begun
-        self._done = head[:1] == b"Z"
-        if self._done and payload:
-            self.rows = int.from_bytes(payload, "big")
         return head[:1], payload
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ letter, the length of what follows (4 bytes), and that.
 ======  ===========================================================================
 letter  what follows
 ======  ===========================================================================
+``B``   nothing: the request has come, and its work begins
 ``H``   JSON: the media type of the result; once, before the first ``D``
 ``D``   bytes of the result, 64 KiB or less
 ``E``   JSON: ``kind`` (syntax, refused, unacceptable, too large, failed) and ``message``
@@ -162,6 +163,7 @@ def _work(inbox: queue.SimpleQueue[tuple[dict[str, Any], bytes]]) -> None:
     while True:
         header, body = inbox.get()
         desk.rows = None
+        _frame(b"B", b"")
         try:
             getattr(desk, header["task"])(header, body)
         except SyntaxError as error:

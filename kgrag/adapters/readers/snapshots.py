@@ -38,6 +38,8 @@ class Snapshots:
         self._take = take
         self._revision = revision
         self._turn = asyncio.Lock()
+        self._copying = asyncio.Lock()
+        """Not the same: a copy waits for the writer, and a reader that wants what is there must not wait behind it."""
         self._numbers = count(1)
         self._current: Snapshot | None = None
 
@@ -71,7 +73,8 @@ class Snapshots:
         """
         folder = self._folder / f"trial-{next(self._numbers)}"
         try:
-            await asyncio.to_thread(self._take, folder)
+            async with self._copying:
+                await asyncio.to_thread(self._take, folder)
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -17,9 +17,20 @@ dqv          whoever compares ontologies: metrics in the Data Quality Vocabulary
 from kgrag.audit.reports.build import as_junit, as_sarif
 from kgrag.audit.reports.graph import as_dqv, as_shacl
 from kgrag.audit.reports.pages import as_html, as_markdown
-from kgrag.audit.reports.plain import as_json, as_text
+from kgrag.audit.reports.plain import as_explanation, as_json, as_text
 
-__all__ = ["FORMS", "as_dqv", "as_html", "as_json", "as_junit", "as_markdown", "as_sarif", "as_shacl", "as_text"]
+__all__ = [
+    "FORMS",
+    "as_dqv",
+    "as_explanation",
+    "as_html",
+    "as_json",
+    "as_junit",
+    "as_markdown",
+    "as_sarif",
+    "as_shacl",
+    "as_text",
+]
 
 FORMS = {
     "text": as_text,

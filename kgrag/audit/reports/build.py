@@ -14,12 +14,12 @@ from xml.etree import ElementTree
 from kgrag.audit.catalogue import Check
 from kgrag.audit.findings import Audit, AuditFinding
 from kgrag.audit.reports.lines import line_finder
-from kgrag.audit.reports.wording import title
+from kgrag.audit.reports.wording import printable, title
+from kgrag.vocab import AUDIT
 
 __all__ = ["as_junit", "as_sarif"]
 
 _LEVELS = {"Violation": "error", "Warning": "warning", "Info": "note", "Off": "none"}
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
@@ -33,6 +33,7 @@ def as_sarif(audit: Audit) -> str:
     driver = {
         "name": "kgrag",
         "version": _version(),
+        "informationUri": AUDIT.prefix.rstrip("#"),
         "rules": [_rule(name, audit.checks.get(name)) for name in names],
     }
     find = line_finder(audit.files)
@@ -111,7 +112,7 @@ def as_junit(audit: Audit) -> str:
     families: dict[str, list[str]] = defaultdict(list)
     for name in sorted({*audit.checks, *found}):
         families[audit.checks[name].family if name in audit.checks else "own"].append(name)
-    root = ElementTree.Element("testsuites", name=_xml(f"kgrag audit of {audit.target}"))
+    root = ElementTree.Element("testsuites", name=printable(f"kgrag audit of {audit.target}"))
     for family, names in sorted(families.items()):
         suite = ElementTree.SubElement(root, "testsuite", name=f"audit.{family}", tests=str(len(names)))
         for name in names:
@@ -125,9 +126,9 @@ def as_junit(audit: Audit) -> str:
 
 def _case(suite: ElementTree.Element, audit: Audit, name: str, found: list[AuditFinding], skipped: str | None) -> None:
     label = f"{name} {title(audit, name)}".strip()
-    case = ElementTree.SubElement(suite, "testcase", name=_xml(label), classname=suite.get("name", ""))
+    case = ElementTree.SubElement(suite, "testcase", name=printable(label), classname=suite.get("name", ""))
     if skipped is not None:
-        ElementTree.SubElement(case, "skipped", message=_xml(f"not decided: {skipped}"))
+        ElementTree.SubElement(case, "skipped", message=printable(f"not decided: {skipped}"))
     if not found:
         return
     lines = [f"{each.focus}: {each.message}" for each in found]
@@ -135,13 +136,8 @@ def _case(suite: ElementTree.Element, audit: Audit, name: str, found: list[Audit
         lines.append(f"... and {audit.totals[name] - len(found)} more")
     worst = found[0].severity
     if worst == "Info":
-        ElementTree.SubElement(case, "system-out").text = _xml("\n".join(lines))
+        ElementTree.SubElement(case, "system-out").text = printable("\n".join(lines))
         return
     told = f"{audit.totals[name]} found"
-    failure = ElementTree.SubElement(case, "failure", message=_xml(told), type=worst)
-    failure.text = _xml("\n".join(lines))
-
-
-def _xml(text: str) -> str:
-    """Leave out what XML 1.0 cannot hold."""
-    return _NO_XML.sub("\ufffd", text)
+    failure = ElementTree.SubElement(case, "failure", message=printable(told), type=worst)
+    failure.text = printable("\n".join(lines))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -19,10 +20,11 @@ import jinja2
 
 from kgrag.audit.catalogue import SEVERITIES
 from kgrag.audit.findings import Audit, AuditFinding
-from kgrag.audit.reports.wording import headline, shortened, title
+from kgrag.audit.reports.wording import headline, printable, shortened, title
 
 __all__ = ["as_html", "as_markdown"]
 
+_MARKS = re.compile(r"[\\`*_\[\]<>|#~&]")
 _WIDTH = 420
 
 
@@ -55,10 +57,8 @@ def _markdown(audit: Audit) -> Iterator[str]:
 
 def _cell(text: str) -> str:
     """Write text so that Markdown shows it as it is."""
-    flat = " ".join(text.split())
-    for mark in "\\`*_[]<>|#~&":
-        flat = flat.replace(mark, f"&#{ord(mark)};" if mark in "<>&|" else f"\\{mark}")
-    return flat
+    flat = " ".join(printable(text).split())
+    return _MARKS.sub(lambda mark: f"&#{ord(mark[0])};" if mark[0] in "<>&|" else f"\\{mark[0]}", flat)
 
 
 def as_html(audit: Audit) -> str:
@@ -66,7 +66,7 @@ def as_html(audit: Audit) -> str:
     style, script = (_part(name) for name in ("report.css", "report.js"))
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
     short = shortened(audit)
-    return _template().render(
+    page = _template().render(
         audit=audit,
         style=style,
         script=script,
@@ -79,6 +79,7 @@ def as_html(audit: Audit) -> str:
         headline=headline(audit),
         title=lambda check: title(audit, check),
     )
+    return printable(page)
 
 
 def _groups(audit: Audit) -> list[dict[str, Any]]:

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from itertools import groupby
 
+from kgrag.audit.catalogue import Check
 from kgrag.audit.findings import Audit
-from kgrag.audit.reports.wording import headline, shortened, title
+from kgrag.audit.reports.wording import headline, printable, shortened, title
 
-__all__ = ["as_json", "as_text"]
+__all__ = ["as_explanation", "as_json", "as_text"]
 
 
 def as_json(audit: Audit) -> str:
@@ -19,7 +20,25 @@ def as_json(audit: Audit) -> str:
 
 def as_text(audit: Audit) -> str:
     """Give an audit for a person: the worst first, grouped by check, then what was not decided."""
-    return "\n".join(_lines(audit))
+    return printable("\n".join(_lines(audit)))
+
+
+def as_explanation(check: Check) -> str:
+    """Say of one check what it looks for, why, how to mend it, where else it is checked, and how bad it is where."""
+    severities = ", ".join(f"{profile} {level}" for profile, level in check.severities.items())
+    decided = check.query or check.step or " ".join(check.shapes)
+    told = {
+        "severity": f"{check.severity}{f' ({severities})' if severities else ''}",
+        "why": check.rationale,
+        "mend": check.mend,
+        "caution": check.caution,
+        "the same": ", ".join(check.anchors),
+        "decided": f"{check.file.name}: {decided}",
+        "safe fix": check.fix,
+    }
+    lines = [f"{name:<9} {text}" for name, text in told.items() if text]
+    example = [f"\nviolates it:\n{text.strip()}" for text in check.violating[:1]]
+    return "\n".join([f"{check.identifier}  {check.label}", *lines, *example])
 
 
 def _lines(audit: Audit) -> Iterator[str]:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 from kgrag.audit.findings import Audit
 
-__all__ = ["WELL_KNOWN", "headline", "shortened", "title"]
+__all__ = ["WELL_KNOWN", "headline", "printable", "shortened", "title"]
+
+_CONTROL = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 WELL_KNOWN = {
     "http://purl.org/dc/elements/1.1/": "dc:",
@@ -25,6 +27,11 @@ WELL_KNOWN = {
 def title(audit: Audit, check: str) -> str:
     """Give what a check is called; shapes of a user's own have no more than their name."""
     return audit.checks[check].label if check in audit.checks else ""
+
+
+def printable(text: str) -> str:
+    """Put a mark in place of control characters, which no terminal, page or XML document should meet."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 def shortened(audit: Audit) -> Callable[[str], str]:

@@ -1,32 +1,40 @@
 """The trained graph encoder of LeSeGR (CG-RAG, section 4.3), the only module that imports torch and PyTorch Geometric.
 
 Equations 4 to 6 and 9: h_i^l = W' g_i h_i^{l-1} + AGG_j(phi(c_i, c_j) W g_j h_j^{l-1}), and the score is d_q . h_i^L.
-The gate g is f(q, c) ** (learned exponent, at first 1 / L), so that a chunk without neighbours keeps f(q, c) (d_q . d_c)
-when training begins, as Proposition 4.1 has it. phi is equation 8.
+The gate g is f(q, c) ** (learned exponent, at first 1 / L), so that a chunk without neighbours begins with
+f(q, c) (d_q . d_c), as Proposition 4.1 has it. phi is equation 8.
 
 Deviations:
     W and W' begin as identity, so training departs from what needs no training. Messages pass in the ``hidden`` leading
     principal directions of the texts (all of them when hidden is not below d); what lies outside keeps its own gate.
     Attention also sees the relation of an edge and the gate of its sender, and what is heard is scaled by a learned
-    power of the number of messages: the mean at first, the sum is within reach (the proof of Proposition 4.1 allows both).
+    power of the number of messages: the mean at first, the sum within reach (the proof of Proposition 4.1 allows both).
 """
 
 from __future__ import annotations
 
+import io
 import math
-from dataclasses import dataclass
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, TransformerConv
 from torch_geometric.utils import degree, softmax
 
 from kgrag.methods.cg_rag.mirror import RELATIONS
+from kgrag.methods.cg_rag.training import Example, Recipe, Seen
+from kgrag.stages.sync import Progress
 
-__all__ = ["Architecture", "Batch", "Encoder"]
+__all__ = ["Architecture", "Batch", "Encoder", "Fitted", "dumped", "fit", "restored", "scores"]
 
 _PHI = 32  # hidden units of the MLP of equation 8
+_EXACT = 0.3  # what the very chunk counts beside its document
 _LEAST = 1e-6  # a gate of 0 has no derivative under a power
 
 
@@ -68,12 +76,14 @@ class Batch:
 class Encoder(nn.Module):
     """Scores chunks by their entangled representations."""
 
+    basis: Tensor
+
     def __init__(self, architecture: Architecture, basis: Tensor) -> None:
         """Begin as what needs no training; ``basis`` has orthonormal rows, shape (min(hidden, d), d)."""
         super().__init__()
         self.architecture = architecture
         self.register_buffer("basis", basis)
-        layer = {"gat": _Gat, "gcn": _Gcn, "transformer": _Transformer}[architecture.kind]
+        layer: Any = {"gat": _Gat, "gcn": _Gcn, "transformer": _Transformer}[architecture.kind]
         self.layers = nn.ModuleList(layer(architecture) for _ in range(architecture.layers))
         self.relevance = _Relevance(architecture.dimension)
         self.exponents = nn.Parameter(torch.full((architecture.layers,), 1.0 / architecture.layers))
@@ -92,7 +102,8 @@ class Encoder(nn.Module):
             gated = gates.pow(exponent).unsqueeze(1)
             state = layer(state * gated, pairs, phi=phi, relations=batch.relations, heard=gated[batch.senders])
         entangled = state[:, : inside.shape[1]] @ self.basis + self.own * outside
-        return (batch.questions * entangled).sum(dim=1)
+        relevance: Tensor = (batch.questions * entangled).sum(dim=1)
+        return relevance
 
 
 class _Relevance(nn.Module):
@@ -100,8 +111,9 @@ class _Relevance(nn.Module):
 
     def __init__(self, dimension: int) -> None:
         super().__init__()
-        self.difference = nn.Sequential(nn.Linear(dimension, _PHI), nn.ReLU(), nn.Linear(_PHI, 1))
-        nn.init.zeros_(self.difference[2].weight)
+        last = nn.Linear(_PHI, 1)
+        nn.init.zeros_(last.weight)
+        self.difference = nn.Sequential(nn.Linear(dimension, _PHI), nn.ReLU(), last)
         self.slope = nn.Parameter(torch.tensor(4.0))
         self.relation = nn.Embedding(RELATIONS, 1)
         nn.init.constant_(self.relation.weight, -2.0)
@@ -110,7 +122,8 @@ class _Relevance(nn.Module):
         """Give phi of every message, shape (m, 1)."""
         difference = dense[pairs[1]] - dense[pairs[0]]
         cosine = 1 - difference.square().sum(dim=1, keepdim=True) / 2
-        return torch.sigmoid(self.difference(difference) + self.slope * cosine + self.relation(relations))
+        known: Tensor = self.difference(difference) + self.slope * cosine + self.relation(relations)
+        return known.sigmoid()
 
 
 class _Scaling(nn.Module):
@@ -123,7 +136,8 @@ class _Scaling(nn.Module):
     def forward(self, heard: Tensor, receivers: Tensor) -> Tensor:
         """Scale a mean, shape (n, c)."""
         count = degree(receivers, heard.shape[0]).clamp_min(1.0)
-        return heard * count.pow(self.power).unsqueeze(1)
+        scaled: Tensor = heard * count.pow(self.power).unsqueeze(1)
+        return scaled
 
 
 class _Transformer(TransformerConv):  # type: ignore[misc]
@@ -151,7 +165,8 @@ class _Transformer(TransformerConv):  # type: ignore[misc]
             messages = super().forward(state, pairs)
         finally:
             self._phi = self._bias = None
-        return self.own(state) + self.scaling(messages, pairs[1])
+        following: Tensor = self.own(state) + self.scaling(messages, pairs[1])
+        return following
 
     def message(  # noqa: PLR0913, PLR0917 - the names are what PyTorch Geometric passes
         self,
@@ -166,7 +181,8 @@ class _Transformer(TransformerConv):  # type: ignore[misc]
         """Give phi times attention times value for every message, shape (m, heads, hidden / heads)."""
         logits = (query_i * key_j).sum(dim=-1) / math.sqrt(self.out_channels) + self._bias
         attention = softmax(logits, index, ptr, size_i)
-        return value_j * (attention * self._phi).unsqueeze(-1)
+        gated: Tensor = value_j * (attention * self._phi).unsqueeze(-1)
+        return gated
 
 
 class _Gat(GATConv):  # type: ignore[misc]
@@ -188,11 +204,13 @@ class _Gat(GATConv):  # type: ignore[misc]
             messages = super().forward(state, pairs)
         finally:
             self._phi = None
-        return self.own(state) + self.scaling(messages, pairs[1])
+        following: Tensor = self.own(state) + self.scaling(messages, pairs[1])
+        return following
 
     def message(self, x_j: Tensor, alpha: Tensor) -> Tensor:
         """Give phi times attention times value for every message."""
-        return x_j * (alpha * self._phi).unsqueeze(-1)
+        gated: Tensor = x_j * (alpha * self._phi).unsqueeze(-1)
+        return gated
 
 
 class _Gcn(nn.Module):
@@ -212,9 +230,159 @@ class _Gcn(nn.Module):
         sent, received = degree(pairs[0], count).clamp_min(1.0), degree(pairs[1], count).clamp_min(1.0)
         weights = phi.squeeze(1) / (sent[pairs[0]] * received[pairs[1]]).sqrt()
         messages: Tensor = self.convolution(state, pairs, weights)
-        return self.own(state) + messages
+        following: Tensor = self.own(state) + messages
+        return following
 
 
 def _as_identity(part: Any) -> None:
     with torch.no_grad():
         part.weight.copy_(torch.eye(*part.weight.shape))
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A trained encoder, and its mean reciprocal rank on the held-out part: before training and after each epoch."""
+
+    encoder: Encoder
+    figures: list[float]
+
+
+def fit(
+    learned: Sequence[Example], held_out: Sequence[Example], recipe: Recipe, *, progress: Progress = None
+) -> Fitted:
+    """Train an encoder; the same examples, recipe and number of threads give the same weights on a processor.
+
+    Args:
+        learned: to learn from, at least one.
+        held_out: to choose the epoch by, of other documents.
+        recipe: how.
+        progress: told after each epoch.
+    """
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.manual_seed(recipe.seed)
+    encoder = _begun(learned, recipe).to(device)
+    optimiser = torch.optim.AdamW(_groups(encoder, recipe))
+    generator = np.random.default_rng(recipe.seed)
+    figures, best, kept = [_figure(encoder, held_out)], 0, _copied(encoder)
+    for epoch in range(1, recipe.epochs + 1):
+        order = generator.permutation(len(learned))
+        for first in range(0, len(order), recipe.batch):
+            _step(encoder, optimiser, [learned[i] for i in order[first : first + recipe.batch]])
+        figures.append(_figure(encoder, held_out))
+        if progress:
+            progress(f"cg_rag training, MRR {figures[-1]:.3f}", epoch, recipe.epochs)
+        if figures[-1] > figures[best]:
+            best, kept = epoch, _copied(encoder)
+        elif epoch - best >= recipe.patience:
+            break
+    encoder.load_state_dict(kept)
+    return Fitted(encoder.cpu().eval(), figures)
+
+
+def _begun(examples: Sequence[Example], recipe: Recipe) -> Encoder:
+    dimension = examples[0].seen.dense.shape[1]
+    architecture = Architecture(dimension, recipe.hidden, recipe.layers, recipe.heads, recipe.kind)
+    if recipe.hidden >= dimension:
+        return Encoder(architecture, torch.eye(dimension))
+    texts = np.concatenate([example.seen.dense[::8] for example in examples[:400]])
+    directions = np.linalg.eigh(texts.T.astype(np.float64) @ texts)[1][:, ::-1][:, : recipe.hidden]
+    return Encoder(architecture, torch.from_numpy(np.ascontiguousarray(directions.T, dtype=np.float32)))
+
+
+def _groups(encoder: Encoder, recipe: Recipe) -> list[dict[str, Any]]:
+    parameters = list(encoder.parameters())
+    return [
+        {"params": [each for each in parameters if each.ndim > 1], "lr": recipe.rate, "weight_decay": recipe.decay},
+        {"params": [each for each in parameters if each.ndim <= 1], "lr": 20 * recipe.rate, "weight_decay": 0.0},
+    ]
+
+
+def _step(encoder: Encoder, optimiser: torch.optim.Optimizer, examples: Sequence[Example]) -> None:
+    encoder.train()
+    batch, owner = _batch([example.seen for example in examples], encoder.own.device)
+    logits = encoder(batch) * encoder.temperature.exp()
+    loss = _surprise(logits, owner, [example.right for example in examples])
+    exact = [example.exact if example.exact is not None else np.zeros_like(example.right) for example in examples]
+    if any(each.any() for each in exact):
+        loss = loss + _EXACT * _surprise(logits, owner, exact)
+    optimiser.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
+    optimiser.step()
+
+
+def _surprise(logits: Tensor, owner: Tensor, right: Sequence[npt.NDArray[np.bool_]]) -> Tensor:
+    """Give the cross-entropy of the right nodes, taken together, among all of their question; without any, nothing."""
+    marked = torch.from_numpy(np.concatenate(right)).to(logits.device)
+    asked = [number for number, each in enumerate(right) if each.any()]
+    losses = [
+        torch.logsumexp(logits[owner == number], 0) - torch.logsumexp(logits[(owner == number) & marked], 0)
+        for number in asked
+    ]
+    return torch.stack(losses).mean() if losses else logits.sum() * 0
+
+
+def _figure(encoder: Encoder, examples: Sequence[Example]) -> float:
+    """Give the mean reciprocal rank of the first right document, each ranked by its best chunk."""
+    found = []
+    for example in examples:
+        values = scores(encoder, example.seen)
+        if not example.right.any():
+            found.append(0.0)
+            continue
+        best = values[example.right].max()
+        found.append(1 / (1 + len(np.unique(example.documents[(values > best) & ~example.right]))))
+    return float(np.mean(found)) if found else 0.0
+
+
+def scores(encoder: Encoder, seen: Seen) -> npt.NDArray[np.float64]:
+    """Give the score of every node, shape (n,)."""
+    if not len(seen.gates):
+        return np.zeros(0)
+    encoder.eval()
+    with torch.inference_mode():
+        batch, _ = _batch([seen], encoder.own.device)
+        return np.asarray(encoder(batch).cpu().numpy(), dtype=np.float64)
+
+
+def _batch(several: Sequence[Seen], device: torch.device) -> tuple[Batch, Tensor]:
+    """Put subgraphs side by side, and say which question each node belongs to."""
+    sizes = [len(seen.gates) for seen in several]
+    shifts = np.cumsum([0, *sizes[:-1]])
+
+    def joined(parts: Iterator[npt.NDArray[Any]]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(np.concatenate(list(parts)))).to(device)
+
+    owner = torch.from_numpy(np.repeat(np.arange(len(sizes)), sizes)).to(device)
+    questions = joined(seen.question[None, :] for seen in several)
+    batch = Batch(
+        dense=joined(seen.dense for seen in several),
+        gates=joined(seen.gates for seen in several),
+        questions=questions[owner],
+        senders=joined(seen.subgraph.senders + shift for seen, shift in zip(several, shifts, strict=True)),
+        receivers=joined(seen.subgraph.receivers + shift for seen, shift in zip(several, shifts, strict=True)),
+        relations=joined(seen.subgraph.relations.astype(np.int64) for seen in several),
+    )
+    return batch, owner
+
+
+def _copied(encoder: Encoder) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in encoder.state_dict().items()}
+
+
+def dumped(encoder: Encoder, record: dict[str, Any]) -> bytes:
+    """Write weights, architecture and record as bytes."""
+    buffer = io.BytesIO()
+    torch.save({"architecture": asdict(encoder.architecture), "state": _copied(encoder), "record": record}, buffer)
+    return buffer.getvalue()
+
+
+def restored(data: bytes) -> tuple[Encoder, dict[str, Any]] | None:
+    """Read what ``dumped`` wrote, as tensors and plain values only; None for anything else."""
+    try:
+        held = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        encoder = Encoder(Architecture(**held["architecture"]), held["state"]["basis"])
+        encoder.load_state_dict(held["state"])
+        return encoder.eval(), dict(held["record"])
+    except (pickle.UnpicklingError, RuntimeError, KeyError, TypeError, ValueError, EOFError, OSError):
+        return None

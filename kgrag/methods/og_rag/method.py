@@ -136,7 +136,8 @@ class OgRag:
         if k < 1:
             raise InvalidSettings(f"og_rag: k is {k}. Ask for at least 1 hyperedge.")
         cover = Cover(min(k, self.edges), self.cover, inverse_degree=self.inverse_degree)
-        chosen = covering(self._graph(None), self._relevant(question), cover)
+        relevant = self._relevant(question)
+        chosen = covering(self._graph(None), relevant, cover)
         return [*self._hits(chosen), *rules.hits(self.rules, self.store)]
 
     def statistics(self) -> dict[str, Any]:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyoxigraph as ox
 
 from kgrag.methods.sire_rag.aggregates import Aggregate
-from kgrag.model import GraphDraft
+from kgrag.model import GraphDraft, plain
+from kgrag.stages.tree_changes import Standing
 from kgrag.stages.trees import Summary
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, Names, number
 
 __all__ = [
     "METHOD",
     "Statement",
+    "dual_draft",
     "entity_key",
     "proposition_draft",
+    "read_tree",
     "relatedness_draft",
     "similarity_draft",
+    "with_parameters",
 ]
 
 METHOD = "sire_rag"
@@ -76,29 +81,51 @@ def _entity_triples(labels: Mapping[ox.NamedNode, str]) -> Iterator[ox.Triple]:
         yield ox.Triple(entity, RDFS.label, ox.Literal(label))
 
 
-def similarity_draft(chunks: Iterable[str], summaries: Iterable[Summary], *, origin: str, names: Names) -> GraphDraft:
+def similarity_draft(chunks: Iterable[str], summaries: Iterable[Summary], *, names: Names) -> GraphDraft:
     """Give the tree whose leaves are chunks."""
-    leaves = (triple for chunk in chunks for triple in _node_triples(ox.NamedNode(chunk), 0))
-    return _tree_draft("similarity", [*leaves, *_summary_triples(summaries)], origin, names)
+    return _tree_draft("similarity", [*_chunk_leaves(chunks), *_summary_triples(summaries)], names)
 
 
-def relatedness_draft(
-    aggregates: Iterable[Aggregate], summaries: Iterable[Summary], *, origin: str, names: Names
-) -> GraphDraft:
+def dual_draft(chunks: Iterable[str], summaries: Iterable[Summary], *, names: Names) -> GraphDraft:
+    """Give the tree whose leaves are chunks, clustered twice (ablation E)."""
+    return _tree_draft("dual", [*_chunk_leaves(chunks), *_summary_triples(summaries)], names)
+
+
+def relatedness_draft(aggregates: Iterable[Aggregate], summaries: Iterable[Summary], *, names: Names) -> GraphDraft:
     """Give the tree whose leaves are aggregates."""
     leaves = (triple for aggregate in aggregates for triple in _aggregate_triples(aggregate))
-    return _tree_draft("relatedness", [*leaves, *_summary_triples(summaries)], origin, names)
+    return _tree_draft("relatedness", [*leaves, *_summary_triples(summaries)], names)
 
 
-def _tree_draft(tree: str, triples: Sequence[ox.Triple], origin: str, names: Names) -> GraphDraft:
-    return GraphDraft(
-        names.tree_graph(tree),
-        KG.TreeGraph,
-        triples,
-        mode="replace",
-        method=METHOD,
-        described=[(KG.parameters, ox.Literal(origin))],
-    )
+def with_parameters(draft: GraphDraft, parameters: str) -> GraphDraft:
+    """Give a tree's draft with what it was grown with, for the catalogue."""
+    return replace(draft, described=[(KG.parameters, ox.Literal(parameters))])
+
+
+def read_tree(triples: Iterable[ox.Triple]) -> Standing:
+    """Read a tree back from its graph."""
+    level: dict[str, int] = {}
+    text: dict[str, str] = {}
+    children: dict[str, list[str]] = defaultdict(list)
+    for triple in triples:
+        if triple.predicate == KG.level:
+            level[plain(triple.subject)] = int(plain(triple.object))
+        elif triple.predicate == KG.text:
+            text[plain(triple.subject)] = plain(triple.object)
+        elif triple.predicate == KG.hasChild:
+            children[plain(triple.subject)].append(plain(triple.object))
+    summaries = [
+        Summary(iri, text.get(iri, ""), at, tuple(sorted(children[iri]))) for iri, at in sorted(level.items()) if at
+    ]
+    return Standing(frozenset(iri for iri, at in level.items() if not at), tuple(summaries))
+
+
+def _tree_draft(tree: str, triples: Sequence[ox.Triple], names: Names) -> GraphDraft:
+    return GraphDraft(names.tree_graph(tree), KG.TreeGraph, triples, mode="replace", method=METHOD)
+
+
+def _chunk_leaves(chunks: Iterable[str]) -> Iterator[ox.Triple]:
+    return (triple for chunk in chunks for triple in _node_triples(ox.NamedNode(chunk), 0))
 
 
 def _aggregate_triples(aggregate: Aggregate) -> Iterator[ox.Triple]:

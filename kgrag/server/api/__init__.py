@@ -1,11 +1,11 @@
-"""The JSON API: what the commands ask, retrieve and check do, over HTTP, with an OpenAPI document.
+"""The JSON API: what the commands ask, retrieve, check and audit do, over HTTP, with an OpenAPI document.
 
 ================  ====================================================================
 module            what it does
 ================  ====================================================================
 ``declarations``  what is taken and given, as pydantic models
 ``bodies``        reads a body strictly
-``endpoints``     ``/ask``, ``/retrieve``, ``/check``
+``endpoints``     ``/ask``, ``/retrieve``, ``/check``, ``/audit``
 ``events``        an answer as server-sent events
 ``document``      ``/openapi.json``
 ================  ====================================================================
@@ -24,5 +24,6 @@ ROUTES = (
     Route("/ask", endpoints.ask, methods=["POST"]),
     Route("/retrieve", endpoints.retrieve, methods=["POST"]),
     Route("/check", endpoints.check, methods=["POST"]),
+    Route("/audit", endpoints.audit, methods=["POST"]),
     Route("/openapi.json", openapi, methods=["GET"]),
 )

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 __all__ = [
     "AnswerReply",
     "AskRequest",
+    "AuditReply",
+    "AuditRequest",
     "CheckReply",
     "CheckRequest",
     "ProblemReply",
@@ -63,6 +65,23 @@ class CheckRequest(_Request):
         Field(description="A SPARQL query.", examples=["SELECT ?crop WHERE { ?crop a <https://example.org/Crop> }"]),
     ]
     repair: bool = Field(default=False, description="Mend what is certain, and give the mended query too.")
+
+
+class AuditRequest(_Request):
+    """An ontology to be audited: graphs of the knowledge base, never files."""
+
+    target: Annotated[str, StringConstraints(min_length=1, max_length=2000)] | None = Field(
+        default=None, description="IRI of a graph; without, all ontology graphs together."
+    )
+    profile: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,40}$")] = Field(
+        default="default", description="Which checks run, and how bad their findings are.", examples=["publish"]
+    )
+    namespace: Annotated[str, StringConstraints(min_length=1, max_length=2000)] | None = Field(
+        default=None, description="Namespace of the ontology's own terms, where it cannot be told from the ontology."
+    )
+    limit: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=100, description="Findings of a check that are given; counts are exact."
+    )
 
 
 class SpanReply(BaseModel):
@@ -143,6 +162,41 @@ class CheckReply(BaseModel):
     repaired: str | None = Field(
         default=None, description="The mended query, where mending was asked for and changed it."
     )
+
+
+class FindingReply(BaseModel):
+    """One way in which `focus` departs from a check; `fingerprint` stays the same from audit to audit."""
+
+    check: str
+    severity: Literal["Violation", "Warning", "Info"]
+    focus: str
+    message: str
+    anchors: list[str]
+    fingerprint: str
+    path: str = ""
+    value: str = ""
+    fix: str = ""
+
+
+class UndecidedReply(BaseModel):
+    """A check that gave no verdict."""
+
+    check: str
+    reason: str
+
+
+class AuditReply(BaseModel):
+    """An audit; `counts` are by severity, and of what was suppressed or not decided."""
+
+    target: str
+    profile: str
+    conforms: bool
+    counts: dict[str, int]
+    findings: list[FindingReply]
+    slow: list[dict[str, Any]]
+    engine: str
+    not_decided: list[UndecidedReply]
+    unused_suppressions: list[str]
 
 
 class FaultReply(BaseModel):

@@ -14,6 +14,8 @@ from starlette.responses import JSONResponse, Response
 from kgrag.server.api.declarations import (
     AnswerReply,
     AskRequest,
+    AuditReply,
+    AuditRequest,
     CheckReply,
     CheckRequest,
     ProblemReply,
@@ -62,6 +64,13 @@ OPERATIONS = (
     Operation("/retrieve", "Give the evidence only, best first", RetrieveRequest, RetrievalReply, (*_COMMON, "501")),
     Operation(
         "/check", "Say where a SPARQL query departs from the ontologies and data", CheckRequest, CheckReply, _COMMON
+    ),
+    Operation(
+        "/audit",
+        "Say which checks an ontology of the knowledge base fails",
+        AuditRequest,
+        AuditReply,
+        ("400", "413", "415", "422", "503"),
     ),
 )
 """Every path, as it is served and described."""

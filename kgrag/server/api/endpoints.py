@@ -1,4 +1,4 @@
-"""The endpoints ``/ask``, ``/retrieve``, ``/check``: what the commands of these names do, as JSON."""
+"""The endpoints ``/ask``, ``/retrieve``, ``/check``, ``/audit``: what the commands of these names do, as JSON."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any, cast
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from kgrag.audit import Audit, AuditOptions, profile_names
+from kgrag.errors import UnknownName
 from kgrag.model import Answer, Hit
+from kgrag.resources import closest
 from kgrag.server.api.bodies import read_body
-from kgrag.server.api.declarations import AskRequest, CheckRequest, RetrieveRequest
+from kgrag.server.api.declarations import AskRequest, AuditRequest, CheckRequest, RetrieveRequest
 from kgrag.server.api.events import events
 from kgrag.server.desk import Desk
 from kgrag.server.media import choose
@@ -21,7 +24,7 @@ from kgrag.server.writing import write
 from kgrag.stages import sparql_check
 from kgrag.stages.json_forms import answer_json, retrieval_json
 
-__all__ = ["ask", "check", "desk_of", "retrieve"]
+__all__ = ["ask", "audit", "audited", "check", "desk_of", "retrieve"]
 
 _JSON, _EVENTS = "application/json", "text/event-stream"
 
@@ -106,6 +109,31 @@ async def check(request: Request) -> Response:
         return document
 
     return _json(await desk.do(lambda: desk.alone(checked)))
+
+
+async def audit(request: Request) -> Response:
+    """Audit graphs of the knowledge base.
+
+    Raises:
+        Problem: 400, 413, 415, 422.
+        KgragError: what ``KnowledgeBase.audit`` raises.
+    """
+    body = await read_body(request, AuditRequest)
+    options = AuditOptions(profile=body.profile, namespace=body.namespace, limit=body.limit)
+    return _json((await audited(request, body.target or "", options)).to_json())
+
+
+async def audited(request: Request, target: str, options: AuditOptions) -> Audit:
+    """Give an audit of a graph, or with "" of all ontology graphs.
+
+    Raises:
+        UnknownName: no profile of that name ships; files are not looked for.
+        InputError: there is no such graph, or no ontology.
+    """
+    if options.profile not in profile_names():
+        raise UnknownName(f"there is no profile '{options.profile[:50]}'. {closest(options.profile, profile_names())}")
+    desk = desk_of(request)
+    return await desk.do(lambda: desk.audit(target, options))
 
 
 def _json(document: dict[str, Any]) -> Response:

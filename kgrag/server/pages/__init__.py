@@ -6,6 +6,7 @@ module         what it does
 ``asking``     ``/``: a question, its answer, the passages with what is cited marked
 ``catalogue``  ``/catalogue``: the named graphs by kind
 ``resource``   ``/resource?iri=``: what is known about an IRI; addresses of our own IRIs
+``report``     ``/report``: the audit of an ontology, and its files
 ``editor``     ``/editor``: SPARQL, with completion from ``/editor/terms``
 ``naming``     how IRIs are written, and where they link to
 ``marks``      cuts text where marks begin and end
@@ -20,7 +21,7 @@ from __future__ import annotations
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from kgrag.server.pages import asking, catalogue, editor, resource
+from kgrag.server.pages import asking, catalogue, editor, report, resource
 from kgrag.server.pages.rendering import STATIC
 from kgrag.server.pages.resource import elsewhere
 
@@ -30,6 +31,7 @@ ROUTES = (
     Route("/", asking.ask, methods=["GET"]),
     Route("/catalogue", catalogue.catalogue, methods=["GET"]),
     Route("/resource", resource.resource, methods=["GET"]),
+    Route("/report", report.report, methods=["GET"]),
     Route("/editor", editor.editor, methods=["GET"]),
     Route("/editor/terms", editor.terms, methods=["GET"]),
     Mount("/static", StaticFiles(directory=STATIC)),

@@ -15,8 +15,8 @@ from kgrag.methods import METHODS
 from kgrag.model import Answer, Citation, Hit
 from kgrag.server.desk import Desk
 from kgrag.server.pages.marks import Mark, Piece, pieces
-from kgrag.server.pages.naming import Naming, Shown, naming_for
-from kgrag.server.pages.reading import rows
+from kgrag.server.pages.naming import Naming, naming_for
+from kgrag.server.pages.reading import kept, rows
 from kgrag.server.pages.rendering import guarded, page
 from kgrag.server.problems import Problem, problem_of
 from kgrag.server.site import site_of
@@ -33,6 +33,8 @@ _METHODS = {
     "sire_rag": "texts, statements, summaries",
 }
 _EXAMPLES = 6
+_ROW = "row"
+"""A row of a query is made when it is asked for, and has no page."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,10 @@ class _Passage:
 
 @dataclass(frozen=True)
 class _Evidence:
-    shown: Shown
+    """A hit; without ``href`` it has no page."""
+
     title: str
+    href: str
     kind: str
     text: str
     share: int
@@ -75,9 +79,10 @@ async def ask(request: Request) -> Response:
     """Show the form, and the answer where a question is asked."""
     form = _read(request)
     shared: dict[str, Any] = {"form": form, "methods": _methods(form.method), "answer": None, "problem": ""}
-    if not form.question:
-        return page(request, "ask.html", **shared, **await _welcome(request))
     desk = cast("Desk", request.app.state.desk)
+    if not form.question:
+        desk.warm()
+        return page(request, "ask.html", **shared, **await _welcome(request))
     try:
         answer = await desk.do(lambda: desk.ask(form.question, method=form.method, k=form.k, found=lambda _: None))
     except Exception as error:
@@ -111,9 +116,9 @@ def _first(name: str) -> tuple[bool, str]:
 async def _welcome(request: Request) -> dict[str, Any]:
     """Give what the knowledge base holds, and questions that were answered before."""
     names = site_of(request).dataset.names
-    kinds = await rows(request, "pages/kinds", catalogue=names.catalogue)
-    kept = await rows(request, "pages/questions", limit=_EXAMPLES)
-    return {"graphs": sum(int(row[1]) for row in kinds.values()), "asked": kept.values()}
+    kinds = await kept(request, "pages/kinds", catalogue=names.catalogue)
+    answered = await kept(request, "pages/questions", limit=_EXAMPLES)
+    return {"graphs": sum(int(row[1]) for row in kinds.values()), "asked": answered.values()}
 
 
 async def _told(request: Request, answer: Answer) -> dict[str, Any]:
@@ -166,19 +171,12 @@ def _close(piece: Piece) -> Piece:
     return replace(piece, text=re.sub(r"\n\s*\n", "\n", piece.text))
 
 
-def _title(hit: Hit, naming: Naming) -> str:
-    return str(hit.attributes.get("title") or hit.attributes.get("identifier") or naming.short(hit.iri))
-
-
 def _evidence(hits: Sequence[Hit], naming: Naming) -> list[_Evidence]:
     best = max((hit.score for hit in hits), default=0.0)
-    return [
-        _Evidence(
-            naming.link(hit.iri),
-            _title(hit, naming),
-            hit.kind,
-            hit.text,
-            round(100 * max(hit.score, 0) / best) if best > 0 else 0,
-        )
-        for hit in hits
-    ]
+    return [_piece_of_evidence(hit, naming, best) for hit in hits]
+
+
+def _piece_of_evidence(hit: Hit, naming: Naming, best: float) -> _Evidence:
+    title = hit.attributes.get("title") or hit.attributes.get("identifier") or naming.short(hit.iri)
+    href = "" if hit.kind == _ROW else naming.href(hit.iri)
+    return _Evidence(str(title), href, hit.kind, hit.text, round(100 * max(hit.score, 0) / best) if best > 0 else 0)

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from kgrag.server.operations import iri
 from kgrag.server.pages.naming import Naming, Shown, naming_for, vocabulary
-from kgrag.server.pages.reading import rows
+from kgrag.server.pages.reading import kept, rows
 from kgrag.server.pages.rendering import guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.site import site_of
@@ -74,7 +74,7 @@ def place(request: Request, name: str, default: int) -> int:
 async def _kinds(request: Request) -> list[_Kind]:
     names = site_of(request).dataset.names
     naming = await naming_for(request)
-    table = await rows(request, "pages/kinds", catalogue=names.catalogue)
+    table = await kept(request, "pages/kinds", catalogue=names.catalogue)
     return [_kind(naming, *row) for row in table.values()]
 
 

@@ -16,7 +16,7 @@ from kgrag.adapters.readers import TookTooLong
 from kgrag.errors import UnknownName
 from kgrag.server.operations import iri
 from kgrag.server.pages.naming import Naming, naming_for, vocabulary
-from kgrag.server.pages.reading import rows
+from kgrag.server.pages.reading import kept
 from kgrag.server.pages.rendering import guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.site import site_of
@@ -29,6 +29,9 @@ _EXAMPLE = "pages/example"
 _NUMBER = 20
 """What an example takes for a parameter that is a number."""
 
+_INNER = {"obqc", "obqc_data", "pages", "shacl"}
+"""Areas whose queries are no examples: they read graphs that stand in no store for long, or serve these pages."""
+
 _GRIPS = "'sha256-zCK2EVMoPc04mRF/g5CotUvxbJPWS+8V0b+s9ptqQIk='"
 """The style sheet that YASGUI's table adds for the grips between its columns; its text never changes."""
 
@@ -38,7 +41,8 @@ async def editor(request: Request) -> Response:
     """Show the editor with ``?query=``, a stored query by ``?example=`` or a graph by ``?graph=``."""
     given = request.query_params
     example = given.get("example", "")
-    return page(request, "editor.html", styles=_GRIPS, text=_text(request), examples=_examples(), chosen=example)
+    examples = await asyncio.to_thread(_examples)
+    return page(request, "editor.html", styles=_GRIPS, text=_text(request), examples=examples, chosen=example)
 
 
 def _text(request: Request) -> str:
@@ -66,9 +70,11 @@ def _examples() -> Mapping[str, Mapping[str, str]]:
     """Give area -> name -> title of the stored queries that read and take nothing but the catalogue and numbers."""
     found: dict[str, dict[str, str]] = {}
     for name in queries.names():
+        if name.partition("/")[0] in _INNER:
+            continue
         query = queries.describe(name)
         simple = all(key == "catalogue" or kind == "integer" for key, kind in query.parameters.items())
-        if simple and not query.writes and not name.startswith("obqc/"):
+        if simple and not query.writes:
             found.setdefault(name.partition("/")[0], {})[name] = query.title
     return found
 
@@ -81,7 +87,7 @@ async def terms(request: Request) -> Response:
     """
     catalogue = site_of(request).dataset.names.catalogue
     naming = await naming_for(request)
-    stated = await rows(request, "pages/terms", catalogue=catalogue, limit=2 * _TERMS)
+    stated = await kept(request, "pages/terms", catalogue=catalogue, limit=2 * _TERMS)
     classes, properties = await asyncio.gather(
         _used(request, "pages/used_classes"), _used(request, "pages/used_properties")
     )
@@ -106,7 +112,7 @@ def _prefixes(naming: Naming) -> dict[str, Any]:
 async def _used(request: Request, query: str) -> set[str]:
     """Give what a query finds in time; a large store is not read to its end for a completion."""
     try:
-        table = await rows(request, query, seconds=_SECONDS, limit=_TERMS)
+        table = await kept(request, query, seconds=_SECONDS, limit=_TERMS)
     except TookTooLong:
         return set()
     return {row[0].value for row in table if isinstance(row[0], ox.NamedNode)}

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
 
 from kgrag.resources import folder
-from kgrag.server.pages.reading import rows
+from kgrag.server.pages.reading import kept, rows
 from kgrag.server.site import site_of
 from kgrag.vocab import PREFIXES, RDFS, SD, local_name, words_of
 
@@ -108,7 +108,7 @@ class Naming:
 async def naming_for(request: HttpRequest, terms: Iterable[object] = ()) -> Naming:
     """Give a naming that knows the prefixes of the loaded ontologies, and labels of the first 200 of these terms."""
     names = site_of(request).dataset.names
-    stated = await rows(request, "schema/ontologies", catalogue=names.catalogue)
+    stated = await kept(request, "schema/ontologies", catalogue=names.catalogue)
     own = {row[1]: row[2] for row in stated.values() if row[1] and row[2]}
     wanted = [term for term in dict.fromkeys(terms) if isinstance(term, ox.NamedNode)]
     labels = {iri: label for iri, (label, _) in vocabulary().items()}

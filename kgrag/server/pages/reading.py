@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import pyoxigraph as ox
@@ -13,10 +14,12 @@ from kgrag.model import Table
 from kgrag.server.site import site_of
 from kgrag.server.streaming import collected
 
-__all__ = ["bound", "rows"]
+__all__ = ["bound", "kept", "rows"]
 
 _JSON = "application/sparql-results+json"
 _SECONDS = 10.0
+_KEPT = 16
+"""Results that are kept for as long as the store stays as it is."""
 
 
 async def rows(request: HttpRequest, name: str, /, *, seconds: float = _SECONDS, **values: Any) -> Table:
@@ -32,6 +35,18 @@ async def rows(request: HttpRequest, name: str, /, *, seconds: float = _SECONDS,
         raise TypeError(f"queries/{name} is no SELECT")
     names = tuple(variable.value for variable in solutions.variables)
     return Table(names, [tuple(row) for row in solutions])
+
+
+async def kept(request: HttpRequest, name: str, /, **values: Any) -> Table:
+    """Give the rows of a stored SELECT, without asking again while the store stays as it is."""
+    results: OrderedDict[tuple[int, str, str], Table] = request.app.state.kept
+    wanted = (site_of(request).dataset.revision, name, repr(sorted(values.items())))
+    if wanted not in results:
+        results[wanted] = await rows(request, name, **values)
+    results.move_to_end(wanted)
+    while len(results) > _KEPT:
+        results.popitem(last=False)
+    return results[wanted]
 
 
 def bound(name: str, /, *, results: str = "", rdf: str = "", seconds: float = _SECONDS, **values: Any) -> Request:

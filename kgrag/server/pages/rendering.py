@@ -28,7 +28,7 @@ _HEADERS = {
     "Cache-Control": "no-cache",
     "Vary": "Accept",
 }
-_NAVIGATION = (("/", "Ask"), ("/catalogue", "Graphs"), ("/editor", "SPARQL"))
+_NAVIGATION = (("/", "Ask"), ("/catalogue", "Graphs"), ("/editor", "SPARQL"), ("/report", "Audit"))
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -19,7 +19,7 @@ from kgrag.server.media import choose
 from kgrag.server.operations import iri
 from kgrag.server.pages.catalogue import place
 from kgrag.server.pages.marks import Mark, Piece, pieces
-from kgrag.server.pages.naming import Naming, Shown, naming_for
+from kgrag.server.pages.naming import Naming, Shown, naming_for, vocabulary
 from kgrag.server.pages.reading import bound, rows
 from kgrag.server.pages.rendering import guarded, page
 from kgrag.server.problems import Problem
@@ -61,6 +61,7 @@ class _Text:
 class _Page:
     """One page of a longer list; ``following`` is the offset of the next, 0 at the end."""
 
+    name: str
     offset: int = 0
     following: int = 0
     groups: Sequence[tuple[Shown, Sequence[Shown]]] = field(default_factory=list)
@@ -114,39 +115,44 @@ def _led(request: Request) -> Response | None:
 
 
 async def _shown(request: Request, node: ox.NamedNode) -> Response:
-    said: Rows = (await rows(request, "pages/statements", thing=node, limit=_STATEMENTS + 1, offset=0)).rows
-    offset = place(request, "incoming", 0)
-    leading: Rows = (await rows(request, "pages/incoming", thing=node, limit=_LINKS + 1, offset=offset)).rows
-    if not said and not leading:
+    said: Rows = (await rows(request, "pages/statements", thing=node, limit=_STATEMENTS, offset=0)).rows
+    incoming, leading = await _part(request, "incoming", thing=node)
+    used, using = await _part(request, "used", thing=node)
+    label, comment = vocabulary().get(node.value, ("", ""))
+    if not (said or leading or using or label):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
     nested: Rows = (await rows(request, "pages/nested", thing=node, limit=_STATEMENTS)).rows
-    things = await _things(request, node, said)
-    naming = await naming_for(
-        request, [node, *(term for table in (said, leading, nested, *things) for row in table for term in row)]
-    )
-    content = place(request, "content", 0)
+    content, things = await _part(request, "content", graph=node) if _is_graph(request, said) else (None, [])
+    spoken = [node, *(term for table in (said, leading, using, nested, things) for row in table for term in row)]
+    naming = await naming_for(request, spoken)
     return page(
         request,
         "resource.html",
         thing=naming.link(node.value),
+        comment=comment,
         kinds=_kinds(said, naming),
         text=_text(request, said),
         properties=_properties(said, nested, naming),
-        cut=len(said) > _STATEMENTS,
-        graphs=[naming.link(graph) for graph in sorted({row[2].value for row in said[:_STATEMENTS]})],
-        incoming=_listed(((row[0], row[1]) for row in leading[:_LINKS]), naming, offset, len(leading)),
-        content=[_listed(_by_class(table), naming, content, _count(table)) for table in things],
+        cut=len(said) == _STATEMENTS,
+        graphs=[naming.link(graph) for graph in sorted({row[2].value for row in said})],
+        incoming=_grouped(incoming, ((row[0], row[1]) for row in leading), naming),
+        used=_grouped(used, using, naming),
+        content=content and _grouped(content, _by_class(things), naming),
         formats=[(name, f"{naming.href(node.value)}&format={name}") for name in _FORMATS],
     )
 
 
-async def _things(request: Request, node: ox.NamedNode, said: Rows) -> list[Rows]:
-    """Give a page of what a named graph speaks of; nothing for what is no graph."""
+async def _part(request: Request, name: str, **thing: Any) -> tuple[_Page, Rows]:
+    """Give the part of a longer list that the parameter of its name asks for."""
+    offset = place(request, name, 0)
+    found: Rows = (await rows(request, f"pages/{name}", limit=_LINKS, offset=offset, **thing)).rows
+    more = await rows(request, f"pages/{name}", limit=1, offset=offset + _LINKS, **thing) if found else ()
+    return _Page(name, offset, offset + _LINKS if len(more) else 0), found
+
+
+def _is_graph(request: Request, said: Rows) -> bool:
     catalogue = site_of(request).dataset.names.catalogue
-    if not any(row[2] == catalogue and row[0] == RDF.type for row in said):
-        return []
-    offset = place(request, "content", 0)
-    return [(await rows(request, "pages/content", graph=node, limit=_LINKS + 1, offset=offset)).rows]
+    return any(row[2] == catalogue and row[0] == KG.publication for row in said)
 
 
 def _kinds(said: Rows, naming: Naming) -> list[Shown]:
@@ -174,7 +180,7 @@ def _properties(said: Rows, nested: Rows, naming: Naming) -> list[tuple[Shown, l
     inner: dict[str, list[tuple[Any, ...]]] = {}
     for blank, *pair in nested:
         inner.setdefault(getattr(blank, "value", ""), []).append(tuple(pair))
-    plain = [row for row in said[:_STATEMENTS] if row[0] not in (RDF.type, *_TEXTS)]
+    plain = [row for row in said if row[0] not in (RDF.type, *_TEXTS)]
     return [
         (naming.property(name), [_value(value, inner, naming) for value in dict.fromkeys(row[1] for row in group)])
         for name, group in groupby(plain, key=lambda row: row[0].value)
@@ -193,22 +199,18 @@ def _value(value: Any, inner: dict[str, list[tuple[Any, ...]]], naming: Naming) 
 
 
 def _by_class(table: Rows) -> list[tuple[Any, Any]]:
-    """Give (class, thing) pairs of the first things of a table; a thing without a class stands under none."""
-    kept = list(dict.fromkeys(row[0] for row in table))[:_LINKS]
-    pairs = [(row[1], row[0]) for row in table if row[0] in kept]
-    return sorted(pairs, key=lambda pair: (pair[0] is None, str(pair[0]), str(pair[1])))
+    """Give (class, thing) pairs by class; a thing without a class stands first, under None."""
+    pairs = {(row[1], row[0]) for row in table}
+    return sorted(pairs, key=lambda pair: (pair[0] is not None, str(pair[0]), str(pair[1])))
 
 
-def _count(table: Rows) -> int:
-    return len({row[0] for row in table})
-
-
-def _listed(pairs: Any, naming: Naming, offset: int, count: int) -> _Page:
+def _grouped(part: _Page, pairs: Iterable[tuple[Any, ...]], naming: Naming) -> _Page:
+    """Give the page with its pairs grouped by their first terms, each pair once."""
     groups = [
         (
-            naming.property(head.value) if head is not None else Shown("without a class"),
+            Shown("without a class") if head is None else naming.property(head.value),
             [naming.term(pair[1]) for pair in group],
         )
-        for head, group in groupby(pairs, key=lambda pair: pair[0])
+        for head, group in groupby(dict.fromkeys(tuple(pair) for pair in pairs), key=lambda pair: pair[0])
     ]
-    return _Page(offset, offset + _LINKS if count > _LINKS else 0, groups)
+    return replace(part, groups=groups)

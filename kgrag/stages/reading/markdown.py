@@ -1,4 +1,4 @@
-"""Markdown: the text as it is, with the headings that CommonMark sees as sections."""
+"""Markdown: the text as it is, with the headings that CommonMark sees as sections, and what it cites."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from kgrag.model import Document
+from kgrag.stages.reading import references
 from kgrag.stages.reading.outline import Heading, collapsed, sections
 from kgrag.stages.reading.sources import Source
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["read"]
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n){0,200})(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_BIBLIOGRAPHY = re.compile(r"^bibliography[ \t]*:[ \t]*(?P<file>.*\S)", flags=re.MULTILINE)
 _TITLE = re.compile(r"^title[ \t]*:[ \t]*(?P<title>.*\S)", flags=re.MULTILINE)
 
 
@@ -32,7 +34,16 @@ def read(source: Source) -> Iterator[Document]:
     named = _TITLE.search(front["fields"]) if front else None
     first = next((heading.words for heading in found if heading.level == 1), "")
     title = named["title"].strip("\"'") if named else first
-    yield source.document(text, title=title, sections=sections(found, len(text)))
+    cites = _cites(source, text, front["fields"] if front else "")
+    yield source.document(text, title=title, sections=sections(found, len(text)), cites=cites)
+
+
+def _cites(source: Source, text: str, front: str) -> tuple[str, ...]:
+    """Give the entries of the reference list, and what ``[@keys]`` name in the BibTeX file of the front matter."""
+    named = _BIBLIOGRAPHY.search(front)
+    beside = references.bibliography_of(source.path, named["file"]) if named else None
+    keyed = references.keyed(text, beside) if beside else ()
+    return tuple(dict.fromkeys((*references.entries(text), *keyed)))
 
 
 def _headings(text: str, start: int) -> list[Heading]:

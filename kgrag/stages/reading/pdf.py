@@ -1,4 +1,4 @@
-"""PDF: the text of every page, each page a section. What is only a picture has no text and is refused."""
+"""PDF: the text of every page, each page a section, and its reference list. A mere picture has no text: refused."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kgrag.model import Document, Section
+from kgrag.stages.reading import references
 from kgrag.stages.reading.outline import collapsed
 from kgrag.stages.reading.sources import Source, cleaned
 
@@ -38,7 +39,7 @@ def read(source: Source) -> Iterator[Document]:
             "%s: no text on %d of %d pages, the first is %d.", source.location, len(empty), len(pages), empty[0]
         )
     text = _BETWEEN.join(page for page in pages if page)
-    yield source.document(text, title=_title(reader), sections=_sections(pages))
+    yield source.document(text, title=_title(reader), sections=_sections(pages), cites=references.entries(text))
 
 
 def _opened(source: Source) -> PdfReader:

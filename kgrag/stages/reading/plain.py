@@ -1,10 +1,11 @@
-"""Plain text: as it is."""
+"""Plain text: as it is, and its reference list."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from kgrag.model import Document
+from kgrag.stages.reading import references
 from kgrag.stages.reading.sources import Source
 
 __all__ = ["read"]
@@ -16,4 +17,5 @@ def read(source: Source) -> Iterator[Document]:
     Raises:
         UnreadableDocument: no text.
     """
-    yield source.document(source.text())
+    text = source.text()
+    yield source.document(text, cites=references.entries(text))

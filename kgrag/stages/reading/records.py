@@ -2,8 +2,9 @@
 
 A record is an object. Its text is the first of ``text``, ``abstract``, ``contents`` (strings), ``sentences`` (strings,
 joined by spaces) and ``chunks`` (objects with ``label`` and ``text``: sections, joined by line ends) that is there and
-not blank. Its identifier is the first of ``id``, ``_id``, ``idx`` and ``pmid``; ``title`` and ``cites`` (a list, or a
-string with ``;`` between) are kept as given.
+not blank. Its identifier is the first of ``id``, ``_id``, ``idx`` and ``pmid``; ``title`` is kept as given, and so are
+``cites`` and ``references`` (a list, or a string with ``;`` between; an item that is an object stands for its ``doi``,
+``id``, ``title``, ``text`` or ``key``, the first that is there).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ __all__ = ["TEXT_FIELDS", "read_json", "read_lines", "record_document"]
 TEXT_FIELDS = ("text", "abstract", "contents", "sentences", "chunks")
 """Where the text of a record is looked for, in this order."""
 
+_CITES = ("cites", "references")
+_WORK = ("doi", "id", "title", "text", "key")
 _IDENTIFIERS = ("id", "_id", "idx", "pmid")
 _EXPECTED = f"expected an object with one of {', '.join(TEXT_FIELDS)}, and title, id, cites where there are any"
 
@@ -93,7 +96,9 @@ def record_document(record: Any, source: Source, *, place: str, anchor: str) -> 
         location=location,
         identifier=identifier,
         media_type=source.media_type,
-        cites=_cites(record.get("cites"), source, place),
+        cites=tuple(
+            dict.fromkeys(name for field in _CITES for name in _cites(record.get(field), field, source, place))
+        ),
         sections=sections,
     )
 
@@ -144,16 +149,22 @@ def _name(value: Any) -> str:
     return " ".join(cleaned(str(value)).split())
 
 
-def _cites(value: Any, source: Source, place: str) -> tuple[str, ...]:
+def _cites(value: Any, field: str, source: Source, place: str) -> list[str]:
     if value is None:
-        return ()
+        return []
     if isinstance(value, str):
         value = value.split(";")
-    if not isinstance(value, list) or not all(isinstance(item, str | int) for item in value):
+    if not isinstance(value, list) or not all(isinstance(item, str | int | Mapping) for item in value):
         raise source.unreadable(
-            f"{place}: 'cites' is {_kind(value)}; expected a list of names, or names with ';' between."
+            f"{place}: '{field}' is {_kind(value)}; expected a list of names, or names with ';' between."
         )
-    return tuple(dict.fromkeys(name for item in value if (name := _name(item))))
+    return [name for item in value if (name := _cited(item))]
+
+
+def _cited(item: Any) -> str:
+    if isinstance(item, Mapping):
+        return next((name for field in _WORK if (name := _name(item.get(field)))), "")
+    return _name(item)
 
 
 def _kind(value: Any) -> str:

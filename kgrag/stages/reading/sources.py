@@ -115,7 +115,9 @@ class Source:
                 found = f"after line {number} there are bytes that are not {encoding} ({error.reason})"
                 raise self.unreadable(f"{found}. Convert it to UTF-8.") from error
 
-    def document(self, text: str, *, title: str = "", sections: tuple[Section, ...] = ()) -> Document:
+    def document(
+        self, text: str, *, title: str = "", sections: tuple[Section, ...] = (), cites: tuple[str, ...] = ()
+    ) -> Document:
         """Give the file as one document.
 
         Raises:
@@ -124,7 +126,12 @@ class Source:
         if not text or text.isspace():
             raise self.unreadable("holds no text, only whitespace or markup. Leave it out.")
         return Document(
-            text, title=title or self.stem, location=self.location, media_type=self.media_type, sections=sections
+            text,
+            title=title or self.stem,
+            location=self.location,
+            media_type=self.media_type,
+            cites=cites,
+            sections=sections,
         )
 
 

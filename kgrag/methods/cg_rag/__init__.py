@@ -1,0 +1,9 @@
+"""CG-RAG: retrieval over a contextual citation graph (LeSeGR), answers with summarised neighbourhoods.
+
+Graphs written: one citation graph a document. Vectors: those of chunks. Queries read: ``cg_rag/*``, ``citations/*``,
+``passages/evidence``, and those of ``kgrag.stages.sync``. Prompt read: ``cg_rag/neighbourhood``.
+"""
+
+from kgrag.methods.cg_rag.method import CgRag
+
+__all__ = ["CgRag"]

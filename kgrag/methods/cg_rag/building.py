@@ -1,0 +1,158 @@
+"""Draws the contextual citation graph of a store: document by document, and only where something changed.
+
+CG-RAG, section 4.2. Queries read: ``cg_rag/chunks``, ``cg_rag/papers``, ``cg_rag/graphs``, and those of
+``kgrag.stages.citations``. Graphs written: one citation graph a document.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.methods.cg_rag.drafts import citation_draft
+from kgrag.methods.cg_rag.edges import Edge, Paper, adjacent, cross_references, nearest_chunks
+from kgrag.ports import TripleStore, VectorIndex
+from kgrag.stages.citations import Citations
+from kgrag.stages.lexical import LexicalIndex
+from kgrag.stages.sync import Progress
+from kgrag.vocab import digest
+
+__all__ = ["Drawn", "Signals", "chunks_of", "draw"]
+
+_VERSION = "1"  # of how edges are drawn; another one draws them anew
+_AT_ONCE = 200  # documents that are published together
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Both representations of chunks, and K, how many edges a chunk has into each cited document."""
+
+    dense: VectorIndex
+    lexical: LexicalIndex
+    embedder: str
+    top: int
+
+
+@dataclass(slots=True)
+class Drawn:
+    """What drawing did."""
+
+    drawn: int = 0
+    unchanged: int = 0
+    dropped: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def chunks_of(store: TripleStore) -> dict[str, tuple[str, ...]]:
+    """Give the chunks of every document that has any, in reading order, documents by IRI."""
+    rows = store.select(queries.bind("cg_rag/chunks", catalogue=store.names.catalogue)).values()
+    return {
+        document: tuple(dict.fromkeys(chunk for _, chunk in part))
+        for document, part in groupby(rows, lambda row: row[0])
+    }
+
+
+def draw(
+    store: TripleStore,
+    chunks: Mapping[str, tuple[str, ...]],
+    citations: Citations,
+    signals: Signals,
+    *,
+    progress: Progress = None,
+) -> Drawn:
+    """Publish the edges of every document whose chunks, citations or settings changed, and drop those of vanished ones.
+
+    Args:
+        store: takes the graphs.
+        chunks: of every document.
+        citations: who cites whom.
+        signals: what edges between documents are weighed by.
+        progress: told after each batch.
+    """
+    names = store.names
+    origins = {document: _origin(document, chunks, citations, signals) for document in chunks}
+    graphs = {names.citation_graph(ox.NamedNode(document)).value: document for document in chunks}
+    rows = store.select(queries.bind("cg_rag/graphs", catalogue=names.catalogue)).values()
+    there = {graphs[graph]: origin for graph, origin in rows if graph in graphs}
+    vanished = [ox.NamedNode(graph) for graph, _ in rows if graph not in graphs]
+    outcome = Drawn(dropped=store.remove(vanished) if vanished else 0)
+    left = [document for document in chunks if there.get(document) != origins[document]]
+    outcome.unchanged = len(chunks) - len(left)
+    drawing = _Drawing(chunks, citations, signals) if left else None
+    for first in range(0, len(left), _AT_ONCE):
+        batch = left[first : first + _AT_ONCE]
+        papers = {paper.document: paper for paper in _papers(store, batch)}
+        drafts = [
+            citation_draft(
+                document,
+                drawing.edges(papers[document]) if drawing else (),
+                cited=[other for other in citations.cited.get(document, ()) if other in chunks],
+                unresolved=citations.unresolved.get(document, ()),
+                origin=origins[document],
+                names=names,
+            )
+            for document in batch
+        ]
+        publication = store.publish(drafts)
+        outcome.notes += [f"in quarantine: {found.focus}: {found.message}" for found in publication.violations]
+        outcome.drawn += len(batch)
+        if progress:
+            progress("cg_rag edges", outcome.drawn, len(left))
+    return outcome
+
+
+class _Drawing:
+    """Weighs the edges of one document after the other."""
+
+    def __init__(self, chunks: Mapping[str, tuple[str, ...]], citations: Citations, signals: Signals) -> None:
+        self.chunks, self.citations, self.signals = chunks, citations, signals
+        self.weights: Any = signals.lexical.weights()
+
+    def edges(self, paper: Paper) -> Iterator[Edge]:
+        """Yield every edge that begins in a document."""
+        yield from adjacent(paper)
+        yield from cross_references(paper)
+        cited = [other for other in self.citations.cited.get(paper.document, ()) if other in self.chunks]
+        own = self._represented(paper.chunks) if cited else None
+        for other in cited:
+            target = self.chunks[other]
+            if own is not None:
+                (dense, sparse), (their_dense, their_sparse) = own, self._represented(target)
+                yield from nearest_chunks(
+                    paper.chunks,
+                    target,
+                    dense=(dense, their_dense),
+                    sparse=(sparse, their_sparse),
+                    k=self.signals.top,
+                )
+
+    def _represented(self, chunks: Sequence[str]) -> tuple[Any, Any]:
+        places = self.signals.lexical.iris.places(chunks)
+        return self.signals.dense.vectors(chunks), self.weights[np.maximum(places, 0)]
+
+
+def _origin(document: str, chunks: Mapping[str, tuple[str, ...]], citations: Citations, signals: Signals) -> str:
+    """Name all that decides which edges begin in a document, but for how rare its words are elsewhere."""
+    cited = [other for other in citations.cited.get(document, ()) if other in chunks]
+    parts = (part for other in cited for part in ("cites", other, *chunks[other]))
+    lost = citations.unresolved.get(document, ())
+    how = (_VERSION, str(signals.top), signals.embedder)
+    return digest(*how, document, *chunks[document], *parts, "unresolved", *lost)
+
+
+def _papers(store: TripleStore, documents: Sequence[str]) -> Iterator[Paper]:
+    terms = [ox.NamedNode(document) for document in documents]
+    held: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for document, *rest in store.select(queries.bind("cg_rag/papers", documents=terms)).values():
+        held[document].append(tuple(rest))
+    for document in documents:
+        rows = held[document]
+        chunks, texts, headings = (tuple(row[column] for row in rows) for column in range(3))
+        yield Paper(document, chunks, texts, headings)

@@ -1,0 +1,251 @@
+"""The method: draw the citation graph, retrieve by LeSeGR, answer with what stands around the hits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from kgrag import queries
+from kgrag.errors import InvalidSettings, NotBuilt
+from kgrag.methods.cg_rag import building, drafts, lesegr, mirroring, neighbourhoods, training
+from kgrag.methods.cg_rag.mirror import Mirror, Places, Reach
+from kgrag.model import Answer, BuildReport, Hit
+from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
+from kgrag.stages import answering, citations, lexical, sync
+from kgrag.stages.labels import Labelled
+from kgrag.stages.lexical import LexicalIndex
+
+__all__ = ["CgRag"]
+
+_SPACE = "chunk"
+_ENCODERS = ("auto", "trained", "untrained")
+_AGGREGATIONS = ("mean", "sum")
+
+
+@dataclass(frozen=True, slots=True)
+class CgRag:
+    """Retrieves chunks of a citation graph by lexical and semantic signals that are passed along its edges.
+
+    Args:
+        store: holds documents and the citation graph.
+        spaces: keep the vectors of chunks.
+        embedder: embeds chunks and questions.
+        model: summarises neighbourhoods and writes answers; not used to retrieve.
+        lexical: folder of the BM25 index and of the graph's mirror; None keeps them in memory.
+        weights: folder of the trained encoder; None keeps it in memory.
+        encoder: "trained" scores by the trained encoder, "untrained" without; "auto" takes the trained one when there
+            is one that fits the embedder.
+        top: K, edges from a chunk into each cited document; read when building; at least 1.
+        candidates: N, of each signal, at least 1.
+        hops: how far from a candidate messages come, 0 to 2.
+        width: how many chunks join the candidates at most.
+        fan: how many messages a chunk hears at most, at least 1.
+        layers: L of the untrained encoder, at least 1; a trained one has its own.
+        aggregation: of the untrained encoder, "mean" or "sum".
+        neighbours: how many neighbours of a hit are summarised for an answer; 0 answers from the hits alone.
+        read_only: leaves the files on disk as they are.
+
+    Raises:
+        InvalidSettings: a value is outside its range.
+    """
+
+    name: ClassVar[str] = drafts.METHOD
+
+    store: TripleStore
+    spaces: VectorSpaces
+    embedder: Embedder
+    model: LanguageModel
+    lexical: Path | None = None
+    weights: Path | None = None
+    encoder: Literal["auto", "trained", "untrained"] = "auto"
+    top: int = 4
+    candidates: int = 50
+    hops: int = 2
+    width: int = 256
+    fan: int = 16
+    layers: int = 1
+    aggregation: lesegr.Aggregation = "mean"
+    neighbours: int = 8
+    read_only: bool = False
+
+    def __post_init__(self) -> None:
+        for name, known in (("encoder", _ENCODERS), ("aggregation", _AGGREGATIONS)):
+            if getattr(self, name) not in known:
+                message = f"cg_rag: {name} {getattr(self, name)!r} is unknown. Use one of {', '.join(known)}."
+                raise InvalidSettings(message)
+        counts = ("top", "candidates", "fan", "layers")
+        if any(getattr(self, name) < 1 for name in counts) or min(self.width, self.neighbours) < 0:
+            raise InvalidSettings(f"cg_rag: use {', '.join(counts)} from 1, width and neighbours from 0.")
+        if not 0 <= self.hops <= 2:
+            raise InvalidSettings(f"cg_rag: hops is {self.hops}. Use 0, 1 or 2.")
+
+    def build(self, *, progress: sync.Progress = None) -> BuildReport:
+        """Resolve citations, draw the edges that changed, embed the chunks; again changes nothing.
+
+        Raises:
+            NotBuilt: the store holds no chunk.
+            EmbeddingMismatch: the vectors on disk were made by another embedder.
+        """
+        chunks = building.chunks_of(self.store)
+        if not chunks:
+            raise NotBuilt("method 'cg_rag' has no passage to link. Run `kgrag ingest PATH` first.")
+        dense, words = self._dense(progress), self._words(progress)
+        found = citations.read_citations(self.store)
+        signals = building.Signals(dense, words, self.embedder.identity, self.top)
+        drawn = building.draw(self.store, chunks, found, signals, progress=progress)
+        mirror = self._mirror()
+        edges = len(mirror.neighbours) // 2
+        counts = {"documents": len(chunks), "chunks": len(mirror), "edges": edges, **found.counts}
+        counts |= {"drawn": drawn.drawn, "unchanged": drawn.unchanged, "dropped": drawn.dropped}
+        return BuildReport(self.name, counts, notes=tuple(drawn.notes))
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """Give the k best chunks, best first; ties by IRI.
+
+        Raises:
+            NotBuilt: there is no citation graph, or no trained encoder where one was asked for.
+            InvalidSettings: k is below 1.
+            EmbeddingMismatch: the vectors on disk were made by another embedder.
+        """
+        if k < 1:
+            raise InvalidSettings(f"cg_rag: k is {k}. Ask for at least 1 passage.")
+        return neighbourhoods.hits(self.store, self.ranking(question, k))
+
+    def ranking(self, question: str, k: int, *, without: Sequence[str] = ()) -> list[tuple[str, float]]:
+        """Give at most k (chunk, score) pairs, best first, as if the documents ``without`` were not in the collection.
+
+        Raises:
+            NotBuilt: as ``retrieve``.
+        """
+        mirror, seen = self._built(), self._look(question, without)
+        best = np.lexsort((seen.nodes, -seen.scores))[:k]
+        scores = seen.scores[best].tolist()
+        return list(zip(mirror.iris.at(seen.nodes[best]), scores, strict=True))
+
+    def answer(self, question: str, k: int) -> Answer:
+        """Answer from the k best chunks, each with a summary of what is linked to it (section 4.4).
+
+        Raises:
+            NotBuilt: as ``retrieve``.
+            ServiceError: the model failed.
+        """
+        hits = self.retrieve(question, k)
+        if self.neighbours:
+            hits = neighbourhoods.with_context(
+                question, hits, store=self.store, model=self.model, limit=self.neighbours
+            )
+        return answering.answer(question, hits, model=self.model, store=self.store, method=self.name)
+
+    def train(
+        self,
+        questions: Sequence[Labelled],
+        *,
+        held_out: Sequence[Labelled] = (),
+        recipe: training.Recipe = training.Recipe(),  # noqa: B008 - frozen
+        progress: sync.Progress = None,
+    ) -> BuildReport:
+        """Train the graph encoder on questions whose documents are known, and keep it when it is better than none.
+
+        Args:
+            questions: to learn from; a share of their documents is held out to know when to stop.
+            held_out: questions that it will be measured on. One that is among ``questions`` is an error.
+            recipe: how it is trained.
+            progress: told after each epoch.
+
+        Raises:
+            NotBuilt: there is no citation graph.
+            InvalidSettings: a question is on both sides, or too few name a document of the store.
+        """
+        self._built()
+        training.refuse_leaks(questions, held_out)
+        return training.train(self, questions, recipe, progress=progress)
+
+    @staticmethod
+    def recipe() -> training.Recipe:
+        """Give how it is trained unless told otherwise."""
+        return training.Recipe()
+
+    def trained_on(self, questions: Sequence[str]) -> list[str]:
+        """Give those of the questions that the trained encoder, where it is in use, has learned from."""
+        held = self._encoder()
+        return [] if held is None else held.seen(questions)
+
+    def picture(self, chunk: str) -> str:
+        """Draw a chunk and its neighbours as a web page, with kinds and weights of edges. Raises UnknownName."""
+        return neighbourhoods.page(self.store, chunk, limit=max(self.neighbours, 1))
+
+    def statistics(self) -> dict[str, Any]:
+        """Count the edges of each kind, resolved and unresolved citations, and say which encoder is in use."""
+        table = self.store.select(queries.bind("cg_rag/counts", catalogue=self.store.names.catalogue)).values()
+        figures: dict[str, Any] = {kind.rpartition("#")[2]: int(count) for kind, count in table}
+        held = self._encoder()
+        return figures | citations.read_citations(self.store).counts | {"encoder": "trained" if held else "untrained"}
+
+    def _look(self, question: str, without: Sequence[str] = ()) -> training.Seen:
+        """Score what a question reaches."""
+        view = self.view(question, without)
+        held = self._encoder()
+        if held is not None:
+            return replace(view, scores=held.scores(view))
+        scores = lesegr.scores(
+            view.subgraph, view.gates, view.dense, view.question, layers=self.layers, aggregation=self.aggregation
+        )
+        return replace(view, scores=scores)
+
+    def view(self, question: str, without: Sequence[str] = ()) -> training.Seen:
+        """Give what a question reaches, with both signals, not yet scored."""
+        mirror, index, words = self._built(), self._dense(None), self._words(None)
+        vector = self.embedder.embed([question], "query")[0]
+        relevance = words.relevance(question)
+        if len(words) != len(mirror):  # a graph that is behind the store
+            relevance = relevance[np.maximum(words.iris.places(mirror.iris.at(np.arange(len(mirror)))), 0)]
+        hidden = mirroring.numbers_of(mirror, without)
+        if len(hidden):
+            relevance = np.where(np.isin(mirror.documents, hidden), 0, relevance).astype(np.float32)
+        gates = lesegr.gates(relevance)
+        near = mirror.iris.places([iri for iri, _ in index.search(vector, self.candidates + 200 * len(hidden))])
+        near = near[near >= 0]
+        near = near[~np.isin(mirror.documents[near], hidden)][: self.candidates]
+        seeds = lesegr.seeds(_best(relevance, self.candidates), near)
+        reach = Reach(self.hops, self.width, self.fan)
+        subgraph = mirror.around(seeds, gates, reach, without=hidden)
+        dense = index.vectors(mirror.iris.at(subgraph.nodes))
+        return training.Seen(subgraph, gates[subgraph.nodes], dense, vector)
+
+    def _built(self) -> Mirror:
+        mirror = self._mirror()
+        if not len(mirror.neighbours) and not mirroring.drawn(self.store):
+            raise NotBuilt("method 'cg_rag' has no citation graph yet. Run `kgrag build cg_rag` first.")
+        return mirror
+
+    def _mirror(self) -> Mirror:
+        return mirroring.fresh(self.store, self.lexical, save=not self.read_only)
+
+    def _encoder(self) -> training.Held | None:
+        if self.encoder == "untrained":
+            return None
+        held = training.held(self.store, self.weights, self.embedder.identity)
+        if held is None and self.encoder == "trained":
+            raise NotBuilt(
+                "method 'cg_rag' has no trained encoder that fits the embedder. "
+                "Run `kgrag train cg_rag --questions FILE.jsonl`, or ask without encoder=trained."
+            )
+        return held
+
+    def _dense(self, progress: sync.Progress) -> VectorIndex:
+        return sync.fresh(_SPACE, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress)
+
+    def _words(self, progress: sync.Progress) -> LexicalIndex:
+        return lexical.fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
+
+
+def _best(relevance: np.ndarray[Any, Any], count: int) -> Places:
+    """Give the places of the most relevant texts that are relevant at all; ties by place."""
+    found = np.flatnonzero(relevance > 0)
+    if len(found) > count:
+        found = found[relevance[found] >= np.partition(relevance[found], -count)[-count]]
+    return found[np.lexsort((found, -relevance[found]))][:count]

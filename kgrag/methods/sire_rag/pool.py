@@ -1,0 +1,125 @@
+"""The flat pool (SiReRAG, section 4.3): which kinds of entries are searched, and by which signal.
+
+Each kind of entry is a vector space and a BM25 index of its own, and a search of the pool joins what its parts give by
+cosine or by BM25 score. So one tree alone, both, and the ablations of Table 5 are choices of parts, and chunks are
+indexed once for every method.
+
+Queries read: ``sire_rag/stated``, and those of ``kgrag.stages.sync``.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.ports import Embedder, TripleStore, VectorIndex, Vectors, VectorSpaces
+from kgrag.stages import fusion, lexical, sync
+
+__all__ = ["ABLATIONS", "SIGNALS", "TREES", "Ablation", "Pool", "Signal", "Tree", "parts_of"]
+
+Tree = Literal["both", "relatedness", "similarity"]
+Signal = Literal["bm25", "dense", "fusion"]
+Ablation = Literal["none", "A", "B", "C", "D", "E"]
+
+TREES: tuple[Tree, ...] = ("both", "relatedness", "similarity")
+SIGNALS: tuple[Signal, ...] = ("bm25", "dense", "fusion")
+ABLATIONS: tuple[Ablation, ...] = ("none", "A", "B", "C", "D", "E")
+
+_SIMILARITY = ("chunk", "similarity-summary")
+_RELATEDNESS = ("aggregate", "relatedness-summary")
+_BY_TREE = {"both": (*_SIMILARITY, *_RELATEDNESS), "relatedness": _RELATEDNESS, "similarity": _SIMILARITY}
+_BY_ABLATION = {
+    "A": (*_SIMILARITY, "aggregate"),
+    "B": (*_SIMILARITY, *_RELATEDNESS, "proposition"),
+    "C": (*_SIMILARITY, "relatedness-summary", "proposition"),
+    "D": (*_SIMILARITY, "proposition"),
+    "E": ("chunk", "dual-summary"),
+}
+
+
+def parts_of(tree: Tree, ablation: Ablation) -> tuple[str, ...]:
+    """Give the spaces that are searched: those of a tree, or of an ablation of both (Table 5).
+
+    >>> parts_of("both", "D")
+    ('chunk', 'similarity-summary', 'proposition')
+    """
+    return _BY_TREE[tree] if ablation == "none" else _BY_ABLATION[ablation]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Some parts of the pool; ``folder`` holds the BM25 indices, None keeps them in memory."""
+
+    store: TripleStore
+    spaces: VectorSpaces
+    embedder: Embedder
+    parts: tuple[str, ...]
+    folder: Path | None = None
+    read_only: bool = False
+
+    def indices(self, progress: sync.Progress = None) -> list[VectorIndex]:
+        """Give the vector spaces of the parts as the store stands now."""
+        return [self.index(part, progress) for part in self.parts]
+
+    def index(self, part: str, progress: sync.Progress = None) -> VectorIndex:
+        """Give the vector space of a part as the store stands now."""
+        return sync.fresh(part, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress)
+
+    def dense(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
+        """Give the k entries nearest to a vector, shape (d,), best first, ties by IRI."""
+        return _best((pair for index in self.indices() for pair in index.search(vector, k)), k)
+
+    def matching(self, question: str, k: int) -> list[tuple[str, float]]:
+        """Give the k entries that match the words of a question best (BM25), ties by IRI."""
+        words = [lexical.fresh(self.store, self.folder, space=part, save=not self.read_only) for part in self.parts]
+        return _best((pair for index in words for pair in index.search(question, k)), k)
+
+    def fused(self, question: str, vector: Vectors, k: int, *, weight: float) -> list[tuple[str, float]]:
+        """Give the first k of both rankings, joined by scaled score; ``weight`` is the share of the dense one."""
+        return fusion.score_fusion([self.dense(vector, k), self.matching(question, k)], weights=[weight, 1 - weight])
+
+    def telling(self, ranking: fusion.Ranking, k: int, *, novelty: float) -> fusion.Ranking:
+        """Give the first k entries that state something new.
+
+        Args:
+            ranking: best first.
+            k: how many are wanted.
+            novelty: the least share of an entry's propositions that no better entry states, 0 to 1. A summary, and a
+                chunk without propositions, counts as new.
+        """
+        if not novelty:
+            return ranking[:k]
+        kept: list[tuple[str, float]] = []
+        said: set[str] = set()
+        for first in range(0, len(ranking), 2 * k):
+            batch = ranking[first : first + 2 * k]
+            stated = self._stated([iri for iri, _ in batch])
+            for iri, score in batch:
+                fresh = stated[iri] - said
+                if len(fresh) < novelty * len(stated[iri]):
+                    continue
+                said |= fresh
+                kept.append((iri, score))
+                if len(kept) == k:
+                    return kept
+        return kept
+
+    def _stated(self, nodes: Sequence[str]) -> dict[str, set[str]]:
+        wanted = [ox.NamedNode(node) for node in nodes]
+        query = queries.bind("sire_rag/stated", catalogue=self.store.names.catalogue, nodes=wanted)
+        stated: dict[str, set[str]] = defaultdict(set)
+        for node, proposition in self.store.select(query).values():
+            stated[node].add(proposition)
+        return stated
+
+
+def _best(pairs: Iterable[tuple[str, float]], k: int) -> list[tuple[str, float]]:
+    found = dict(pairs)  # a summary may stand in two trees
+    return heapq.nsmallest(k, found.items(), key=lambda pair: (-pair[1], pair[0]))

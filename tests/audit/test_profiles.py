@@ -1,0 +1,68 @@
+"""Profiles: which checks run and how bad their findings are."""
+
+import pytest
+
+from kgrag.audit import check_named, load_profile, profile_names
+from kgrag.errors import InvalidSettings, UnknownName
+from tests.audit.conftest import CHECK, FLAWED
+
+
+def test_eight_profiles_ship() -> None:
+    assert profile_names() == ["default", "fair", "kg", "light", "obo", "owl-dl", "publish", "skos"]
+
+
+def test_a_label_is_asked_for_more_strictly_before_publishing() -> None:
+    check = check_named("ANN-01")
+    assert (load_profile("default").severity(check), load_profile("publish").severity(check)) == (
+        "Warning",
+        "Violation",
+    )
+
+
+def test_a_family_that_a_profile_leaves_out_is_not_run() -> None:
+    assert load_profile("kg").severity(check_named("ANN-01")) == "Off"
+
+
+def test_a_profile_that_is_none_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'publish'"):
+        load_profile("publsh")
+
+
+def test_a_file_changes_severities_and_adds_checks(write, audited) -> None:
+    write(CHECK, "own.ttl")
+    path = write(
+        'extends = "publish"\nshapes = ["own.ttl"]\nfamilies = ["own"]\n[severities]\n"ANN-01" = "Info"\n', "p.toml"
+    )
+    found = audited(FLAWED, profile=str(path))
+    assert found.totals == {"ANN-01": 2, "OWN-01": 3}
+    assert (found.profile, {f.severity for f in found.findings if f.check == "ANN-01"}) == ("p", {"Info"})
+
+
+def test_a_shape_without_a_check_speaks_for_itself(write, audited) -> None:
+    shape = CHECK[: CHECK.index("aud:OWN-01 a")] + CHECK[CHECK.index("aud:OWN-01-shape a") :]
+    write(shape.replace("sh:minCount", "sh:severity sh:Info ; sh:minCount"), "own.ttl")
+    found = audited(FLAWED, profile=str(write('shapes = ["own.ttl"]\nfamilies = []\n', "p.toml")))
+    assert {(f.check, f.severity) for f in found.findings} == {("OWN-01-shape", "Info")}
+
+
+def test_a_shape_beyond_the_engine_is_decided_by_pyshacl_and_named(write, audited) -> None:
+    select = 'sh:sparql [ sh:message "odd" ; sh:select "SELECT $this WHERE { $this ?p ?o } LIMIT 1" ] .'
+    head = CHECK[: CHECK.index("aud:OWN-01 a")]
+    write(f"{head} aud:Odd a sh:NodeShape ; sh:targetClass aud:LiveClass ; {select}", "own.ttl")
+    found = audited(FLAWED, profile=str(write('shapes = ["own.ttl"]\nfamilies = []\n', "p.toml")))
+    assert found.totals == {"Odd": 3}
+    assert found.engine.endswith("by pyshacl: https://w3id.org/kgrag/audit#Odd")
+
+
+FAULTS = {
+    "no TOML": ("a b", "p.toml: "),
+    "an unknown key": ('extend = "x"', "'extend' is no key"),
+    "a value of another type": ('families = "met"', "'families' is a str"),
+    "a severity that is none": ('[severities]\n"ANN-01" = "Bad"', "ANN-01 has the severity 'Bad'"),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), FAULTS.values(), ids=FAULTS)
+def test_a_faulty_file_is_refused(write, text: str, told: str) -> None:
+    with pytest.raises(InvalidSettings, match=told):
+        load_profile(str(write(text, "p.toml")))

@@ -1,0 +1,72 @@
+"""A headless Chromium; tests skip where there is none. Nothing is fetched: the driver's path is given."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.server.inside import Inside
+
+
+def programs() -> tuple[str, str] | None:
+    """Paths of a browser and its driver; None where one of them is not installed."""
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    driver = shutil.which("chromedriver")
+    return (browser, driver) if browser and driver else None
+
+
+@contextmanager
+def chromium(*, size: str = "1280,860", scripts: bool = True) -> Iterator[Any]:
+    """Open a browser window."""
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium drives the browser")
+    found = programs()
+    if found is None:
+        pytest.skip("no chromium with chromedriver here (Debian: apt-get install chromium chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = found[0]
+    for argument in (
+        "headless=new",
+        "no-sandbox",
+        "disable-dev-shm-usage",
+        "disable-gpu",
+        "hide-scrollbars",
+        "force-prefers-reduced-motion",
+        f"window-size={size}",
+    ):
+        options.add_argument(f"--{argument}")
+    if not scripts:
+        options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(found[1]))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[Any]:
+    with chromium() as driver:
+        yield driver
+
+
+@pytest.fixture
+def browser(window: Any, demo: Inside) -> Iterator[Any]:
+    """The window, emptied; afterwards nothing stands on its console, and nothing was asked of another host."""
+    window.get(f"{demo.url}/health")
+    window.execute_script("localStorage.clear()")
+    quiet(window, demo.url)
+    yield window
+    assert quiet(window, demo.url) == ([], [])
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def quiet(window: Any, url: str) -> tuple[list[str], list[str]]:
+    """Give what stands on the console since the last call, and what was asked of another host."""
+    console = [entry["message"] for entry in window.get_log("browser")]
+    messages = [json.loads(entry["message"])["message"] for entry in window.get_log("performance")]
+    asked = [one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"]
+    return console, [each for each in asked if not each.startswith((url, "data:", "about:", "chrome:"))]

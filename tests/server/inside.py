@@ -1,0 +1,81 @@
+"""A server in a thread of the test's own process, so that a test can hold the knowledge base behind it."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import uvicorn
+
+from kgrag import KnowledgeBase
+from kgrag.resources import folder
+from kgrag.server.app import create_app
+from kgrag.server.datasets import Catalogued
+from kgrag.server.keys import Keys
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder
+
+KEY = "secret-for-tests"
+DEMO = Path(__file__).parents[2] / "kgrag" / "demo"
+HOSTILE = """# Quarry <script>window.hacked = 1</script>
+
+The quarry of Ostrel <img src="x" onerror="window.hacked = 2"> opened in 1911 </p><script>window.hacked = 3</script>.
+Its stone & gravel "went" down the river.
+"""
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A running server: what it serves, where, and a client of it."""
+
+    kb: KnowledgeBase
+    url: str
+    client: httpx.Client
+
+    def page(self, path: str, **parameters: str) -> httpx.Response:
+        return self.client.get(path, params=parameters, headers={"Accept": "text/html"})
+
+    def post(self, path: str, **body: object) -> httpx.Response:
+        return self.client.post(path, json=body)
+
+
+@contextmanager
+def served(kb: KnowledgeBase) -> Iterator[Inside]:
+    """Serve a knowledge base that has a folder, on a free port of loopback."""
+    assert kb.path is not None
+    app = create_app(Catalogued(kb.store), kb.path / "cache" / "snapshots", keys=Keys(KEY), kb=kb)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False))
+    listening = threading.Event()
+    startup = server.startup
+
+    async def started(*arguments: object, **options: object) -> None:
+        await startup(*arguments, **options)  # type: ignore[arg-type]
+        listening.set()
+
+    server.startup = started  # type: ignore[method-assign]
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    assert listening.wait(30)
+    url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    try:
+        with httpx.Client(base_url=url, timeout=30.0, trust_env=False) as client:
+            yield Inside(kb, url, client)
+    finally:
+        server.should_exit = True
+        thread.join(30)
+
+
+@contextmanager
+def demonstration(path: Path, **options: object) -> Iterator[KnowledgeBase]:
+    """The demonstration's content and a hostile text, built for the methods that pages differ by, with a quick embedder."""
+    settings = Settings(model="extractive", completions="off")
+    with KnowledgeBase(path, settings=settings, embedder=HashEmbedder(), **options) as kb:  # type: ignore[arg-type]
+        hostile = path.parent / "quarry.md"
+        hostile.write_text(HOSTILE, encoding="utf-8")
+        kb.load(folder("ontologies") / "crops.ttl")
+        kb.ingest(DEMO / "texts", hostile)
+        kb.build("og_rag", mapped=DEMO / "mapped")
+        kb.build("obqc", competency=DEMO / "competency.jsonl")
+        yield kb
