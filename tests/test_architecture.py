@@ -12,6 +12,7 @@ import pytest
 import kgrag
 from kgrag import prompting, queries
 from kgrag.methods import METHODS
+from kgrag.resources import folder
 from kgrag.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -129,13 +130,19 @@ def test_help_loads_no_heavy_library() -> None:
 @pytest.mark.parametrize("name", queries.names())
 def test_a_stored_query_is_well_formed(name: str) -> None:
     query = queries.describe(name)
-    body = "\n".join(line for line in query.text.splitlines() if not line.lstrip().startswith("#"))
+    body = "\n".join(line for line in _with_parts(query.text).splitlines() if not line.lstrip().startswith("#"))
     assert query.title
     assert "GRAPH" in body or "FROM" in body or "graph" in body or query.writes
-    if re.search(r"\bSELECT\b", body) and not query.writes:
+    if re.search(r"^SELECT\b", body, flags=re.MULTILINE) and not query.writes:
         assert "ORDER BY" in body
     for prefix in re.findall(r"PREFIX (\w*):", body):
-        assert re.search(rf"(?<!PREFIX )\b{prefix}:\w", body), f"prefix {prefix} is not used"
+        assert re.search(rf"(?<!PREFIX )\b{prefix}:(?=[\w),])", body), f"prefix {prefix} is not used"
+
+
+def _with_parts(text: str) -> str:
+    """Give the text of a stored query with that of the files that it includes."""
+    parts = (folder("queries") / name for name in re.findall(r'include "([^"]+)"', text))
+    return "\n".join([text, *(_with_parts(part.read_text(encoding="utf-8")) for part in parts)])
 
 
 def test_the_readme_names_every_setting() -> None:

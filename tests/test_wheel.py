@@ -29,6 +29,7 @@ def test_every_data_file_of_the_checkout_is_in_the_wheel(wheel: Path) -> None:
     for path in (
         *(ROOT / "kgrag" / "prompts").rglob("*.j2"),
         *(ROOT / "kgrag" / "demo").rglob("*.*"),
+        *(ROOT / "kgrag" / "server" / "pages").rglob("*.*"),
         ROOT / "kgrag" / "py.typed",
     ):
         if "__pycache__" not in path.parts and path.relative_to(ROOT).as_posix() not in inside:

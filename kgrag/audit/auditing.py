@@ -68,7 +68,7 @@ def audit(
 
     Args:
         store: where the graphs are; the checks of whole knowledge bases look at all of it.
-        graphs: their union is the target.
+        graphs: their union is the target; none = the knowledge base as a whole.
         options: profile, suppressions and the like.
         open_bench: gives a scratch store, e.g. ``kgrag.adapters.oxigraph.OxigraphScratch``.
 
@@ -78,8 +78,8 @@ def audit(
         UnknownName: there is no such profile.
     """
     triples = [triple for graph in graphs for triple in store.triples(graph)]
-    name = graphs[0].value if len(graphs) == 1 else " ".join(sorted(graph.value for graph in graphs))
-    return audit_triples(triples, name=name, options=options, bench=open_bench(), store=store)
+    names = sorted(graph.value for graph in graphs) or [store.names.knowledge_base.value]
+    return audit_triples(triples, name=" ".join(names), options=options, bench=open_bench(), store=store)
 
 
 def audit_triples(

@@ -63,9 +63,7 @@ def prepare(bench: Workbench, triples: Sequence[ox.Triple], *, name: str, namesp
     bench.fill([])
     _put(bench, triples, (AUDIT.target, AUDIT.union))
     blanks, mentioned = _mentioned(triples)
-    _know(
-        bench, [triple for triple in _reserved() if triple.subject in mentioned or triple.predicate == AUDIT.reserves]
-    )
+    _know(bench, _reserved_among(mentioned))
     for query in ("context_terms", "context_texts", "context_ends", "context_ontologies"):
         _know(bench, bench.construct(queries.bind(f"audit/{query}", target=AUDIT.target)))
     namespaces = (namespace,) if namespace else _own_namespaces(bench)
@@ -155,8 +153,15 @@ def _said_of(ontologies: Sequence[str], namespaces: Sequence[str]) -> list[ox.Tr
     return [ox.Triple(each, AUDIT.namespace, ox.Literal(text)) for each in subjects for text in namespaces]
 
 
+def _reserved_among(mentioned: set[object]) -> list[ox.Triple]:
+    """Give what is known of the reserved terms that a target mentions, and every reserved namespace."""
+    namespaces, terms = _reserved()
+    return [*namespaces, *(terms[term] for term in mentioned & terms.keys())]
+
+
 @cache
-def _reserved() -> tuple[ox.Triple, ...]:
-    """Give the terms that well-known vocabularies define, ``shapes/ontology/reserved.ttl``."""
-    path = folder("shapes") / "ontology" / "reserved.ttl"
-    return tuple(quad.triple for quad in ox.parse(path=path)) if path.is_file() else ()
+def _reserved() -> tuple[tuple[ox.Triple, ...], dict[object, ox.Triple]]:
+    """Give the namespaces and the terms that well-known vocabularies define, ``shapes/ontology/reserved.ttl``."""
+    triples = [quad.triple for quad in ox.parse(path=folder("shapes") / "ontology" / "reserved.ttl")]
+    namespaces = tuple(triple for triple in triples if triple.predicate == AUDIT.reserves)
+    return namespaces, {triple.subject: triple for triple in triples if triple.predicate != AUDIT.reserves}

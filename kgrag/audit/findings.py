@@ -109,6 +109,7 @@ class Audit:
             "engine": self.engine,
             "not_decided": [{"check": each.check, "reason": each.reason} for each in self.not_decided],
             "unused_suppressions": list(self.unused_suppressions),
+            **({"metrics": dict(self.metrics)} if self.metrics else {}),
         }
 
     def _repr_html_(self) -> str:

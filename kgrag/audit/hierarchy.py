@@ -3,7 +3,7 @@
 SPARQL's paths would walk from every term to every term above it, which is quadratic in a deep hierarchy; these steps
 walk each statement a few times. Asserted statements between named terms only.
 
-Queries: ``audit/hie_edges``, ``audit/log_memberships``, ``audit/log_disjoint``.
+Queries: ``audit/hie_edges``, ``audit/log_memberships``, ``audit/log_disjoint``, ``audit/log_06``.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _Row = dict[str, str]
 
 _TOPS = frozenset({OWL.Thing.value, RDFS.Resource.value})
 _SHOWN = 6
+_CONVENTION = 3
 
 
 def cycles(given: StepInput) -> Iterator[_Row]:
@@ -102,6 +103,42 @@ def disjoint_types(given: StepInput) -> Iterator[_Row]:
         one, other = torn[name]
         if not any(each in empty for each in found.types.get(name, ())):
             yield _disjoint_row(name, RDF.type.value, one, other)
+
+
+def only_without_some(given: StepInput) -> Iterator[_Row]:
+    """Yield classes that say "only" and, with those above them, never "some" of a property; and those of "some not".
+
+    LOG-06. Where at least ``_CONVENTION`` classes say "only" of a property and none says "some", these are local
+    ranges, and no slips.
+    """
+    said: dict[str, dict[str, set[str]]] = {"only": {}, "some": {}, "not": {}}
+    asked = queries.bind("audit/log_06", target=AUDIT.target, context=AUDIT.context)
+    for focus, name, says in given.scope.bench.select(asked).values():
+        said[says].setdefault(name, set()).add(focus)
+    above = _Memberships.of(given).above
+    for name, classes in sorted(said["only"].items()):
+        some = said["some"].get(name, set())
+        if some or len(classes) < _CONVENTION:
+            bare = (each for each in sorted(classes) if some.isdisjoint(_reached(each, above)))
+            yield from (_only_row(each, name, "says what it has only, and not that it has any") for each in bare)
+    for name, classes in sorted(said["not"].items()):
+        message = "says that it has something that is not, and not that it has none"
+        yield from (_only_row(each, name, message) for each in sorted(classes))
+
+
+def _only_row(focus: str, name: str, said: str) -> _Row:
+    return {"focus": focus, "path": name, "message": f"{focus} {said} ({name})."}
+
+
+def _reached(node: str, edges: _Edges) -> set[str]:
+    """Give a node and all that edges lead to from it."""
+    found = {node}
+    waiting = [node]
+    while waiting:
+        new = set(edges.get(waiting.pop(), ())) - found
+        found |= new
+        waiting += new
+    return found
 
 
 def components(edges: _Edges) -> list[tuple[str, ...]]:
@@ -199,7 +236,7 @@ def _reached_again(near: Sequence[str], edges: _Edges, known: Mapping[str, int])
 
 
 def _cycle_message(path: str, members: Sequence[str]) -> str:
-    names = ", ".join(local_name(each) for each in members[:_SHOWN])
+    names = ", ".join(members[:_SHOWN])
     more = f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else ""
     meant = "owl:equivalentClass" if path == RDFS.subClassOf.value else "owl:equivalentProperty"
     hint = f" If they are meant to be the same, say {meant}." if len(members) == 2 else ""
@@ -207,18 +244,17 @@ def _cycle_message(path: str, members: Sequence[str]) -> str:
 
 
 def _redundant_row(below: str, path: str, above: str, between: str) -> _Row:
-    names = [local_name(each) for each in (below, above, between)]
-    message = f"That {names[0]} is below {names[1]} follows from {names[2]}, which is stated as well."
+    message = f"That {below} is below {above} follows from {between}, which is stated as well."
     return {"focus": below, "path": path, "value": above, "message": message}
 
 
 def _disjoint_row(name: str, path: str, one: str, other: str) -> _Row:
     above = other if one == name else one
     kind = "is an instance of" if path == RDF.type.value else "stands below"
-    said = f"{kind} {local_name(one)} and {local_name(other)}, which are disjoint"
+    said = f"{kind} {one} and {other}, which are disjoint"
     if name in (one, other):
-        said = f"stands below {local_name(above)}, and is disjoint with it"
-    return {"focus": name, "path": path, "value": above, "message": f"{local_name(name)} {said}."}
+        said = f"stands below {above}, and is disjoint with it"
+    return {"focus": name, "path": path, "value": above, "message": f"{name} {said}."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,13 +283,7 @@ class _Memberships:
 
     def below(self, name: str) -> set[str]:
         """Give a class and all classes below it."""
-        found = {name}
-        waiting = [name]
-        while waiting:
-            new = set(self.children.get(waiting.pop(), ())) - found
-            found |= new
-            waiting += new
-        return found - {OWL.Nothing.value}
+        return _reached(name, self.children) - {OWL.Nothing.value}
 
     def instances_below(self, name: str) -> set[str]:
         """Give the instances of a class and of those below it."""

@@ -54,6 +54,7 @@ STEPS: dict[str, str] = {
     "cycles": "kgrag.audit.hierarchy:cycles",
     "redundant": "kgrag.audit.hierarchy:redundant",
     "disjoint-superclasses": "kgrag.audit.hierarchy:disjoint_superclasses",
+    "only-without-some": "kgrag.audit.hierarchy:only_without_some",
     "disjoint-types": "kgrag.audit.hierarchy:disjoint_types",
     "synonyms": "kgrag.audit.synonyms:synonyms",
     "platform-terms": "kgrag.audit.platform:terms",

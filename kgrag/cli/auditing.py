@@ -90,6 +90,7 @@ def audit(
         bool, typer.Option("--apply", help="With --fix: write it, to the graph or to a file beside (NAME.mended.ttl).")
     ] = False,
     in_place: Annotated[bool, typer.Option("--in-place", help="With --apply: write over the file itself.")] = False,
+    metrics: Annotated[bool, typer.Option("--metrics", help="Give the metrics of OntoMetrics and OQuaRE too.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the audit in --kb as a graph with provenance.")] = False,
     list_checks: Annotated[bool, typer.Option("--list-checks", help="List the checks of the profile.")] = False,
     explain: Annotated[
@@ -102,7 +103,7 @@ def audit(
     if list_checks or explain:
         _describe(profile, explain)
         return
-    wants_metrics = keep or format_ in (ReportForm.HTML, ReportForm.DQV)
+    wants_metrics = metrics or format_ in (ReportForm.HTML, ReportForm.DQV)
     options = AuditOptions(profile, namespace, limit, suppress, baseline, reasoner, seconds, wants_metrics)
     task = _Task(tuple(targets or ()), kb, options)
     if fix:

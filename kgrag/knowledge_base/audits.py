@@ -93,14 +93,17 @@ def _drafts(path: Path, rdf_format: str | None = None) -> list[GraphDraft]:
 def audit_graphs(store: TripleStore, graphs: Sequence[str], options: AuditOptions) -> Audit:
     """Audit the union of some graphs of a store; of all its ontology graphs when none is named.
 
+    With profile "kg" and no graph, the target is the knowledge base itself.
+
     Raises:
         InputError: there is no such graph, or no ontology.
     """
     from kgrag.adapters.oxigraph import OxigraphScratch
     from kgrag.audit import audit
 
-    nodes = [_graph(store, each) for each in graphs] or ontologies(store)
-    if not nodes and options.profile != "kg":
+    whole = options.profile == "kg" and not graphs
+    nodes = [] if whole else [_graph(store, each) for each in graphs] or ontologies(store)
+    if not nodes and not whole:
         raise InputError("there is no ontology in this knowledge base. Load one (kgrag load FILE), or name files.")
     return audit(store, graphs=nodes, options=options, open_bench=OxigraphScratch)
 

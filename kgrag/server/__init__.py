@@ -1,4 +1,4 @@
-"""The SPARQL endpoint: SPARQL 1.1 Protocol, Graph Store Protocol, service description, VoID.
+"""The server: SPARQL 1.1 Protocol, Graph Store Protocol, service description, VoID; a JSON API; web pages.
 
 One process owns the store and writes; queries run in reader processes that can be killed (``kgrag.adapters.readers``).
 Needs the extra ``server``: ``pip install '.[server]'``.
@@ -14,7 +14,19 @@ module           what it does
 ``operations``   reads a request as the protocol has it
 ``streaming``    from a reader process to the client
 ``datasets``     a knowledge base, or a plain scratch dataset
-``keys``         who may write
+``keys``         who may do what
+``keyfile``      the file of keys
+``targets``      which graphs an update writes to, for keys that may write to some
+``guard``        asks for a key for reading, on a private server
+``writing``      one turn for writing, and what is told of it
+``writelog``     the log of writes
+``tags``         when each graph changed last
+``watch``        request ids, and the log of requests
+``metrics``      what Prometheus reads
+``health``       ``/health``, ``/metrics``, ``/writes``
+``desk``         where questions are worked on, beside the event loop
+``api``          the JSON API
+``pages``        the web pages
 ``media``        content negotiation
 ``problems``     from an error to a status and a message
 ``site``         what the endpoints share

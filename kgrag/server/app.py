@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator
@@ -83,7 +84,7 @@ def create_app(
         finally:
             await pool.close()
             if desk is not None:
-                desk.close()
+                await asyncio.to_thread(desk.close)
 
     routes = [
         *_ROUTES,

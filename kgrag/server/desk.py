@@ -82,7 +82,7 @@ class Desk:
         if own is not None:
             found(list(own.hits))
             return own
-        hits = self.alone(lambda: self.kb.retrieve(question, method=method, k=k))
+        hits, _ = self.alone(lambda: (self.kb.retrieve(question, method=method, k=k), self.kb.model))  # made once
         found(hits)
         return self.kb.answer_from(question, hits, method=method)
 
@@ -104,5 +104,5 @@ class Desk:
             return self._audits[wanted]
 
     def close(self) -> None:
-        """Take no more work; what waits is dropped, what was begun is waited for."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        """Take no more work; what waits is dropped, and nobody waits for what was begun."""
+        self._pool.shutdown(wait=False, cancel_futures=True)

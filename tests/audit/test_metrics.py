@@ -3,7 +3,7 @@
 import pytest
 
 from kgrag.audit.metrics import _Hierarchy
-from kgrag.audit.reports import as_dqv
+from kgrag.audit.reports import as_dqv, as_text
 from tests.audit.conftest import ONTOLOGY
 
 DIAMOND = [("a", ""), ("b", "a"), ("c", "a"), ("d", "b"), ("d", "c"), ("e", "d"), ("f", "")]
@@ -67,5 +67,7 @@ def test_each_metric_becomes_a_measurement(measured) -> None:
     assert as_dqv(measured).count("a dqv:QualityMeasurement") == len(measured.metrics)
 
 
-def test_no_metrics_are_taken_unless_asked_for(audited) -> None:
-    assert audited(ONTOLOGY).metrics == {}
+def test_metrics_stand_in_json_and_text_when_asked_for_and_only_then(audited, measured) -> None:
+    assert measured.to_json()["metrics"]["classes"] == 3
+    assert "DITOnto" in as_text(measured)
+    assert "metrics" not in audited(ONTOLOGY).to_json()

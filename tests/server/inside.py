@@ -10,6 +10,7 @@ import httpx
 import uvicorn
 
 from kgrag import KnowledgeBase
+from kgrag.ports import Embedder
 from kgrag.resources import folder
 from kgrag.server.app import create_app
 from kgrag.server.datasets import Catalogued
@@ -68,10 +69,10 @@ def served(kb: KnowledgeBase) -> Iterator[Inside]:
 
 
 @contextmanager
-def demonstration(path: Path, **options: object) -> Iterator[KnowledgeBase]:
+def demonstration(path: Path, *, embedder: Embedder | None = None) -> Iterator[KnowledgeBase]:
     """The demonstration's content and a hostile text, built for the methods that pages differ by, with a quick embedder."""
     settings = Settings(model="extractive", completions="off")
-    with KnowledgeBase(path, settings=settings, embedder=HashEmbedder(), **options) as kb:  # type: ignore[arg-type]
+    with KnowledgeBase(path, settings=settings, embedder=embedder or HashEmbedder()) as kb:
         hostile = path.parent / "quarry.md"
         hostile.write_text(HOSTILE, encoding="utf-8")
         kb.load(folder("ontologies") / "crops.ttl")

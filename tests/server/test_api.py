@@ -249,6 +249,31 @@ def test_hits_come_before_the_model_has_answered(slow: tuple[Inside, threading.E
         assert "event: done" in list(lines)
 
 
+def test_a_page_begins_before_the_model_has_answered(
+    slow: tuple[Inside, threading.Event, list[Exception]],
+) -> None:
+    running, let, _ = slow
+    with running.client.stream("GET", "/", params={"question": QUESTION}) as reply:
+        blocks = reply.iter_text()
+        begun = next(blocks)
+        assert "Working on an answer" in begun
+        assert "</html>" not in begun
+        let.set()
+        rest = "".join(blocks)
+    assert "does not carry an answer" in rest
+    assert rest.rstrip().endswith("</html>")
+
+
+def test_a_page_that_began_tells_what_went_wrong(slow: tuple[Inside, threading.Event, list[Exception]]) -> None:
+    running, let, failing = slow
+    failing.append(ServiceUnavailable("the model does not answer. Try again later."))
+    with running.client.stream("GET", "/", params={"question": QUESTION}) as reply:
+        blocks = reply.iter_text()
+        next(blocks)
+        let.set()
+        assert "The model does not answer." in "".join(blocks)
+
+
 def test_what_fails_after_the_hits_is_an_event(slow: tuple[Inside, threading.Event, list[Exception]]) -> None:
     running, let, failing = slow
     failing.append(ServiceUnavailable("the model does not answer. Try again later."))

@@ -59,4 +59,5 @@ def _lines(audit: Audit) -> Iterator[str]:
     for text in audit.unused_suppressions:
         yield f"suppression  {text}"
     yield ""
+    yield from (f"{name:<24} {value:>12}" for name, value in audit.metrics.items())
     yield headline(audit)

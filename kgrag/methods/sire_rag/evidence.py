@@ -9,7 +9,7 @@ Queries read: ``sire_rag/evidence``, ``sire_rag/below``, ``sire_rag/origins``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from kgrag.ports import TripleStore, Vectors
 from kgrag.stages import documents, fusion
 from kgrag.vocab import KG, local_name
 
-__all__ = ["Descent", "hits"]
+__all__ = ["Descent", "hits", "part_of"]
 
 _CHUNK = "chunk"
 _UNKNOWN = -2.0  # below every cosine: a node whose text was taken away, until the next build
@@ -96,14 +96,15 @@ class Descent:
         """Give the children of each node, in the order of their IRIs, as (IRI, part of the pool, cosine)."""
         wanted = [ox.NamedNode(node) for node in dict.fromkeys(nodes)]
         rows = self.pool.store.select(queries.bind("sire_rag/below", nodes=wanted)).values()
-        parts = {child: _part(local_name(tree), level) for tree, _, child, level in rows}
-        cosines = self._cosines(parts)
+        parts = {child: part_of(local_name(tree), level) for tree, _, child, level in rows}
+        cosines = self.cosines(parts)
         below: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
         for _, node, child, _ in rows:
             below[node].append((child, parts[child], cosines[child]))
         return below
 
-    def _cosines(self, parts: dict[str, str]) -> dict[str, float]:
+    def cosines(self, parts: Mapping[str, str]) -> dict[str, float]:
+        """Give the cosine of each node to the vector; ``parts`` says in which space each node is."""
         by_part: dict[str, list[str]] = defaultdict(list)
         for node, part in parts.items():
             by_part[part].append(node)
@@ -120,7 +121,7 @@ class Descent:
             return [*self._near(part, nodes[:middle]), *self._near(part, nodes[middle:])]
 
 
-def _part(tree: str, level: str) -> str:
+def part_of(tree: str, level: str) -> str:
     """Say in which space a node is: a chunk below an aggregate is in no tree, so that it has no level there."""
     if level and int(level):
         return f"{tree}-summary"

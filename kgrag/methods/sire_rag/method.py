@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from kgrag import queries
 from kgrag.errors import InvalidSettings, NotBuilt
-from kgrag.methods.sire_rag import drafts, evidence, extraction
+from kgrag.methods.sire_rag import drafts, evidence, extraction, traversal
 from kgrag.methods.sire_rag.extraction import Passage
 from kgrag.methods.sire_rag.growth import RELATEDNESS, SIMILARITY, Growth, Manner
 from kgrag.methods.sire_rag.pool import ABLATIONS, SIGNALS, TREES, Ablation, Pool, Signal, Tree, parts_of
@@ -17,6 +17,7 @@ from kgrag.model import BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, TripleStore, Vectors, VectorSpaces
 from kgrag.stages import fusion, sync
 from kgrag.stages.clustering import Clustering
+from kgrag.stages.tree_picture import View
 from kgrag.stages.trees import Leaf
 
 __all__ = ["SireRag"]
@@ -135,6 +136,23 @@ class SireRag:
         vector = self.embedder.embed([question], "query")[0]
         ranking = self._pool.telling(self._ranking(question, vector, k), k, novelty=self.novelty)
         return evidence.hits(ranking, evidence.Descent(self._pool, vector, self.spans))
+
+    def traverse(self, question: str = "", *, node: str = "", width: int = 3) -> View:
+        """Walk down a tree for people who look: from the top, or from a node, towards a question where there is one.
+
+        Of "both" trees the one of similarity is shown. ``width`` nodes at most are shown below each, at least 1.
+
+        Raises:
+            NotBuilt: there is no tree.
+            UnknownName: no tree has such a node.
+            InvalidSettings: ``width`` is below 1.
+        """
+        if width < 1:
+            raise InvalidSettings(f"sire_rag: width is {width}. Show at least 1 node below each.")
+        self._refuse_unbuilt()
+        tree = RELATEDNESS if self.tree == "relatedness" else SIMILARITY
+        vector = self.embedder.embed([question], "query")[0] if question.strip() else None
+        return traversal.traverse(self._pool, tree, vector=vector, width=width, node=node)
 
     def statistics(self) -> dict[str, Any]:
         """Count the nodes of each tree."""

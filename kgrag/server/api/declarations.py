@@ -62,7 +62,7 @@ class CheckRequest(_Request):
     query: Annotated[
         str,
         StringConstraints(min_length=1, max_length=100_000),
-        Field(description="A SPARQL query.", examples=["SELECT ?crop WHERE { ?crop a <https://example.org/Crop> }"]),
+        Field(description="A SPARQL query."),
     ]
     repair: bool = Field(default=False, description="Mend what is certain, and give the mended query too.")
 

@@ -51,6 +51,7 @@ async def ask(request: Request) -> Response:
         record.operation = "keep"
     found: asyncio.Future[list[Hit]] = asyncio.get_running_loop().create_future()
     working = asyncio.create_task(_answered(desk_of(request), body, found, request))
+    working.add_done_callback(lambda task: task.cancelled() or task.exception())  # also when the client has left
     if media == _JSON:
         return _json(answer_json(await working, explain=body.explain))
     either: set[asyncio.Future[Any]] = {found, working}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import pyoxigraph as ox
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from kgrag.methods import METHODS
 from kgrag.model import Answer, Citation, Hit
@@ -17,7 +18,7 @@ from kgrag.server.desk import Desk
 from kgrag.server.pages.marks import Mark, Piece, pieces
 from kgrag.server.pages.naming import Naming, naming_for
 from kgrag.server.pages.reading import kept, rows
-from kgrag.server.pages.rendering import guarded, page
+from kgrag.server.pages.rendering import guarded, headers_of, page, rendered
 from kgrag.server.problems import Problem, problem_of
 from kgrag.server.site import site_of
 
@@ -33,6 +34,10 @@ _METHODS = {
     "sire_rag": "texts, statements, summaries",
 }
 _EXAMPLES = 6
+_PATIENCE, _SILENCE = 1.0, 15.0
+"""Seconds that a page may wait for its answer, and that a connection may be silent."""
+_REST = "<!-- the answer -->"
+"""Stands in the template where the answer begins."""
 _ROW = "row"
 """A row of a query is made when it is asked for, and has no page."""
 
@@ -76,21 +81,46 @@ class _Evidence:
 
 @guarded
 async def ask(request: Request) -> Response:
-    """Show the form, and the answer where a question is asked."""
+    """Show the form, and the answer where a question is asked; if that takes long, the beginning of the page first."""
     form = _read(request)
-    shared: dict[str, Any] = {"form": form, "methods": _methods(form.method), "answer": None, "problem": ""}
+    values: dict[str, Any] = {
+        "form": form,
+        "methods": _methods(form.method),
+        "answer": None,
+        "problem": "",
+        "waiting": False,
+    }
+    values |= await _welcome(request)
     desk = cast("Desk", request.app.state.desk)
     if not form.question:
         desk.warm()
-        return page(request, "ask.html", **shared, **await _welcome(request))
+        return page(request, "ask.html", **values)
+    working = asyncio.create_task(_answered(request, desk, form))
+    if (await asyncio.wait({working}, timeout=_PATIENCE))[0]:
+        status, found = working.result()
+        return page(request, "ask.html", status, **{**values, **found})
+    headers = {**headers_of(), "Content-Encoding": "identity"}  # compressed, the beginning would be held back
+    return StreamingResponse(_in_two(request, values, working), 200, headers, "text/html")
+
+
+async def _answered(request: Request, desk: Desk, form: _Form) -> tuple[int, dict[str, Any]]:
+    """Give status and values of the page: those of the answer, or what went wrong."""
     try:
         answer = await desk.do(lambda: desk.ask(form.question, method=form.method, k=form.k, found=lambda _: None))
+        return 200, await _told(request, answer)
     except Exception as error:
         problem = problem_of(error)
-        return page(
-            request, "ask.html", problem.status, **{**shared, "problem": str(problem)}, **await _welcome(request)
-        )
-    return page(request, "ask.html", **{**shared, **await _told(request, answer)}, **await _welcome(request))
+        return problem.status, {"problem": str(problem)}
+
+
+async def _in_two(
+    request: Request, values: dict[str, Any], working: asyncio.Task[tuple[int, dict[str, Any]]]
+) -> AsyncIterator[str]:
+    """Yield the page up to the answer, and the rest when it is there; a space now and then keeps the connection."""
+    yield rendered(request, "ask.html", **{**values, "waiting": True}).partition(_REST)[0]
+    while not (await asyncio.wait({working}, timeout=_SILENCE))[0]:
+        yield " "
+    yield rendered(request, "ask.html", **{**values, **working.result()[1]}).partition(_REST)[2]
 
 
 def _read(request: Request) -> _Form:

@@ -115,6 +115,10 @@ async def naming_for(request: HttpRequest, terms: Iterable[object] = ()) -> Nami
     missing = [term for term in wanted if term.value not in labels][:_MOST]
     if missing:
         labels |= _best(await rows(request, "pages/labels", things=missing))
+    if graphs := [
+        term for term in missing if term.value.startswith(f"{names.base}graph/") and term.value not in labels
+    ]:
+        labels |= {row[0]: _shortened(row[1]) for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
     return Naming({**_MORE_PREFIXES, **own, **PREFIXES}, names.base, _root(request), labels)
 
 

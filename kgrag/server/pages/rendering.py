@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, Response
 
 from kgrag.server.problems import problem_json, problem_of
 
-__all__ = ["STATIC", "guarded", "page"]
+__all__ = ["STATIC", "guarded", "headers_of", "page", "rendered"]
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
@@ -35,6 +35,11 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def page(request: Request, template: str, status: int = 200, *, styles: str = "", **values: Any) -> HTMLResponse:
     """Render a template of ``templates/``; ``styles`` are hashes of style sheets that a script puts into the page."""
+    return HTMLResponse(rendered(request, template, **values), status, headers_of(styles))
+
+
+def rendered(request: Request, template: str, **values: Any) -> str:
+    """Give the text of a page."""
     root = str(request.scope.get("root_path", "")).rstrip("/")
     shared = {
         "root": root,
@@ -42,9 +47,12 @@ def page(request: Request, template: str, status: int = 200, *, styles: str = ""
         "navigation": _NAVIGATION,
         "static": lambda name: f"{root}/static/{name}?v={_version(name)}",
     }
-    text = _environment().get_template(template).render({**shared, **values})
-    policy = _POLICY.format(styles=styles).replace(" ;", ";")
-    return HTMLResponse(text, status, {**_HEADERS, "Content-Security-Policy": policy})
+    return _environment().get_template(template).render({**shared, **values})
+
+
+def headers_of(styles: str = "") -> dict[str, str]:
+    """Give the headers of every page."""
+    return {**_HEADERS, "Content-Security-Policy": _POLICY.format(styles=styles).replace(" ;", ";")}
 
 
 def guarded(endpoint: Endpoint) -> Endpoint:

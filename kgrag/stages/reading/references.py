@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 __all__ = ["bibliography_of", "entries", "keyed"]
@@ -45,7 +46,7 @@ def entries(text: str) -> tuple[str, ...]:
     end = _END.search(text, start)
     body = text[start : end.start() if end else len(text)]
     begins = [match.start() for match in _MARKED.finditer(body)] or [match.start() for match in _ITEM.finditer(body)]
-    pieces = (body[first:last] for first, last in zip(begins, [*begins[1:], len(body)], strict=True))
+    pieces = (body[first:last] for first, last in pairwise([*begins, len(body)]))
     found = dict.fromkeys(entry for piece in pieces if (entry := _tidied(piece)))
     return tuple(found)[:_MOST]
 

@@ -66,7 +66,7 @@ def browser(window: Any, demo: Inside) -> Iterator[Any]:
 
 def quiet(window: Any, url: str) -> tuple[list[str], list[str]]:
     """Give what stands on the console since the last call, and what was asked of another host."""
-    console = [entry["message"] for entry in window.get_log("browser")]
+    console = [entry["message"] for entry in window.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
     messages = [json.loads(entry["message"])["message"] for entry in window.get_log("performance")]
     asked = [one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent"]
     return console, [each for each in asked if not each.startswith((url, "data:", "about:", "chrome:"))]

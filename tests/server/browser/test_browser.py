@@ -247,6 +247,8 @@ def test_sparql_stands_out_in_light_and_in_dark(browser: Any, demo: Inside, sche
         ".cm-atom",
         ".cm-comment",
         ".cm-variable-3",
+        ".cm-string-2",
+        ".CodeMirror-linenumber",
         ".cm-punc",
         ".yasr table td a.iri",
         ".yasr table th",

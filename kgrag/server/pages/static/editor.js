@@ -85,12 +85,17 @@
     else editor.addTab(true, { name: asked.get("example") || "Query", yasqe: { value: text } });
   }
 
-  // Labels for what YASGUI leaves without one.
+  // Labels for what YASGUI leaves without one; it draws parts anew with every result and tab.
+  const labels = {
+    ".CodeMirror textarea": "SPARQL query",
+    ".addTab": "New query",
+    ".tableSizer": "Rows a page",
+  };
   const named = () => {
-    for (const area of place.querySelectorAll(".CodeMirror textarea")) area.setAttribute("aria-label", "SPARQL query");
-    for (const button of place.querySelectorAll(".addTab")) button.setAttribute("aria-label", "New query");
+    for (const [selector, label] of Object.entries(labels)) {
+      for (const element of place.querySelectorAll(`${selector}:not([aria-label])`)) element.setAttribute("aria-label", label);
+    }
   };
   named();
-  editor.on("tabAdd", () => setTimeout(named));
-  editor.on("tabSelect", () => setTimeout(named));
+  new MutationObserver(named).observe(place, { childList: true, subtree: true });
 })();

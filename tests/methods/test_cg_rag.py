@@ -1,0 +1,316 @@
+"""CG-RAG: the citation graph, retrieval without training, answers and pictures."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgrag import KnowledgeBase, queries
+from kgrag.errors import InvalidSettings, NotBuilt, UnknownName
+from kgrag.methods.cg_rag import lesegr, neighbourhoods
+from kgrag.methods.cg_rag.edges import Kind, Paper, adjacent, cross_references, nearest_chunks
+from kgrag.methods.cg_rag.mirror import Mirror, Reach, Subgraph
+from kgrag.stages import shacl
+
+TOPICS = ("barley", "lentil", "mulch", "irrigation", "weed", "beetle")
+
+
+def papers(folder: Path, *records: dict[str, object]) -> Path:
+    path = folder / "papers.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def small(folder: Path) -> Path:
+    """A cycle, a self-citation, a missing target, a duplicate id, a paper that all cite, and papers of one chunk."""
+    everyone = {"id": "core", "title": "The core paper on soil", "text": "Soil feeds every crop. " * 120}
+    long = " ".join(f"Sentence {n} on {TOPICS[n % 6]} and soil, as Section 2 says." for n in range(60))
+    others = [
+        {"id": topic, "title": f"On {topic}", "text": f"{topic.title()} needs soil and care.", "cites": ["core", topic]}
+        for topic in TOPICS
+    ]
+    others[0]["cites"] = ["core", "lentil", "no such paper"]
+    others[1]["cites"] = ["core", "barley"]
+    twin = {"id": "core", "title": "A second paper of that id", "text": "Another text altogether."}
+    return papers(folder, everyone, {"id": "long", "title": "A long paper", "text": long, "cites": ["core"]}, *others, twin)
+
+
+@pytest.fixture
+def built(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
+    kb.ingest(small(tmp_path))
+    kb.build("cg_rag")
+    return kb
+
+
+# --- edges ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_paper_of_one_chunk_has_no_edge_inside() -> None:
+    paper = Paper("urn:d", ("urn:a",), ("As Section 1 and Table 1 show. Table 1: x",), ("1 Aim",))
+    assert [*adjacent(paper), *cross_references(paper)] == []
+
+
+@pytest.mark.parametrize(
+    ("mention", "target"),
+    [
+        ("see Section 3.2", "urn:c"),
+        ("(Sec. 3.2)", "urn:c"),
+        ("§3.2 says", "urn:c"),
+        ("Table 4 lists", "urn:d"),
+        ("Fig. 2 shows", "urn:b"),
+        ("Appendix A has", "urn:e"),
+        ("Section 9", None),
+        ("Table 14", None),
+        ("section of 3.2 units", None),
+    ],
+)
+def test_a_chunk_is_joined_to_what_it_refers_to(mention: str, target: str | None) -> None:
+    paper = Paper(
+        "urn:p",
+        ("urn:a", "urn:b", "urn:c", "urn:d", "urn:e"),
+        (f"Text, {mention}.", "Figure 2: Curves.", "Body.", "More. Table 4. Yields by year", "Proofs."),
+        ("1 Aim", "2 Model", "Method > 3.2 Decoding", "3.2 Decoding", "Appendix A Proofs"),
+    )
+    assert [edge.target for edge in cross_references(paper)] == ([target] if target else [])
+
+
+def test_each_chunk_gets_k_edges_into_a_cited_paper_the_most_relevant_first() -> None:
+    from scipy import sparse
+
+    draw = np.random.default_rng(0)
+    ours, theirs = (draw.normal(size=(count, 8)).astype(np.float32) for count in (3, 7))
+    ours /= np.linalg.norm(ours, axis=1, keepdims=True)
+    theirs /= np.linalg.norm(theirs, axis=1, keepdims=True)
+    words = sparse.csr_matrix((3, 5)), sparse.csr_matrix((7, 5))
+    names = [f"urn:{n}" for n in range(7)]
+    edges = nearest_chunks(["urn:x", "urn:y", "urn:z"], names, dense=(ours, theirs), sparse=words, k=4)
+    assert len(edges) == 12
+    first = [edge for edge in edges if edge.origin == "urn:x"]
+    assert [edge.weight for edge in first] == sorted((edge.weight for edge in first), reverse=True)
+    assert first[0].target == names[int((ours[0] @ theirs.T).argmax())]
+    assert all(0 <= edge.weight <= 2 for edge in edges)
+
+
+# --- the graph ------------------------------------------------------------------------------------------------------
+
+
+def test_the_graph_conforms_and_knows_cycles_missing_targets_and_duplicates(built: KnowledgeBase) -> None:
+    figures = built.stats("cg_rag")
+    assert figures["unresolved"] == 1
+    assert figures["citations"] == 9  # none to itself
+    assert figures["AdjacencyEdge"] > 3
+    assert shacl.validate(built.store, shacl.graph_shapes()) == []
+
+
+def test_no_edge_leads_from_a_chunk_to_itself(built: KnowledgeBase) -> None:
+    rows = built.store.select(queries.bind("cg_rag/edges", catalogue=built.store.names.catalogue)).values()
+    assert rows
+    assert [row for row in rows if row[1] == row[2]] == []
+
+
+def test_building_again_after_a_new_paper_draws_only_what_it_touches(built: KnowledgeBase, tmp_path: Path) -> None:
+    built.ingest(papers(tmp_path, {"id": "no such paper", "title": "Found at last", "text": "Straw is gold."}))
+    counts = built.build("cg_rag").counts
+    assert counts["drawn"] == 2  # the new one, and the one that cites it
+    assert counts["unresolved"] == 0
+    assert built.build("cg_rag").counts["drawn"] == 0
+
+
+def test_another_k_draws_the_edges_anew(built: KnowledgeBase) -> None:
+    before = built.stats("cg_rag")["CitationEdge"]
+    built.build("cg_rag:top=1")
+    assert built.stats("cg_rag")["CitationEdge"] < before
+
+
+def test_a_changed_paper_takes_its_old_edges_along(built: KnowledgeBase) -> None:
+    graphs = built.store.select(queries.bind("cg_rag/graphs", catalogue=built.store.names.catalogue)).values()
+    vanished = next(ox.NamedNode(graph) for graph in sorted(built._store.graphs()) if "/document/" in graph)
+    built.store.remove([vanished])
+    assert built.build("cg_rag").counts["dropped"] == 1
+    left = built.store.select(queries.bind("cg_rag/graphs", catalogue=built.store.names.catalogue)).values()
+    assert len(left) == len(graphs) - 1
+
+
+def test_an_ontologist_finds_who_cites_a_paper_and_speaks_of_something(built: KnowledgeBase) -> None:
+    core = _document(built, "The core paper on soil")
+    rows = built.store.select(
+        queries.bind("cg_rag/citing_chunks", document=core, words=ox.Literal("lentil needs"))
+    ).values()
+    assert [row[1] for row in rows] == ["On lentil"]
+    assert float(rows[0][3]) > 0
+    passages = built.store.select(queries.bind("cg_rag/cited_passages", document=core)).values()
+    assert int(passages[0][1]) >= 1
+    together = built.store.select(queries.bind("cg_rag/co_cited", document=core)).values()
+    assert {row[1] for row in together} == {"On lentil", "On barley"}
+    lost = built.store.select(queries.bind("cg_rag/unresolved", catalogue=built.store.names.catalogue)).values()
+    assert lost == [("no such paper", "1")]
+
+
+def _document(kb: KnowledgeBase, title: str) -> ox.NamedNode:
+    rows = kb.store.select(queries.bind("citations/documents", catalogue=kb.store.names.catalogue)).values()
+    return ox.NamedNode(next(document for document, name, _ in rows if name == title))
+
+
+# --- the mirror -----------------------------------------------------------------------------------------------------
+
+
+def _mirror(edges: list[tuple[int, int, int, float]], count: int, documents: list[int] | None = None) -> Mirror:
+    table = np.array(edges, dtype=float).reshape(len(edges), 4).T
+    columns = (table[0].astype(int), table[1].astype(int), table[2].astype(int), table[3])
+    return Mirror.of([f"urn:{n:05d}" for n in range(count)], documents or [*range(count)], columns, revision=0)
+
+
+def test_a_paper_that_everyone_cites_does_not_make_the_subgraph_grow() -> None:
+    hub = _mirror([(n, 0, Kind.CITATION, 1.0) for n in range(1, 3000)], 3000)
+    gates = np.linspace(0.1, 1, 3000, dtype=np.float32)
+    found = hub.around(np.array([5, 9]), gates, Reach(hops=2, width=64, fan=16))
+    assert len(found.nodes) <= 66
+    assert 0 in found.nodes
+    assert np.bincount(found.receivers).max() <= 16
+    assert 2999 in found.nodes  # of all that cite it, those that have most to do with the question
+
+
+def test_a_hidden_paper_is_neither_candidate_nor_neighbour() -> None:
+    chain = _mirror([(0, 1, Kind.CITATION, 2.0), (1, 2, Kind.CITATION, 2.0)], 3)
+    gates = np.ones(3, np.float32)
+    assert chain.around(np.array([0]), gates, Reach()).nodes.tolist() == [0, 1, 2]
+    assert chain.around(np.array([0, 1]), gates, Reach(), without=np.array([1])).nodes.tolist() == [0]
+
+
+def test_a_cycle_and_a_self_citation_end(tmp_path: Path) -> None:
+    ring = _mirror([(0, 1, 2, 1.0), (1, 0, 2, 1.0), (1, 1, 2, 1.0)], 2)
+    found = ring.around(np.array([0]), np.ones(2, np.float32), Reach())
+    assert found.nodes.tolist() == [0, 1]
+    path = tmp_path / "m.npz"
+    ring.save(path)
+    again = Mirror.load(path)
+    assert again is not None
+    assert again.neighbours.tolist() == ring.neighbours.tolist()
+    path.write_bytes(path.read_bytes()[:-7])
+    assert Mirror.load(path) is None
+
+
+# --- LeSeGR ---------------------------------------------------------------------------------------------------------
+
+
+def _isolated(count: int) -> Subgraph:
+    nothing = np.zeros(0, np.int64)
+    return Subgraph(np.arange(count), nothing, nothing, nothing.astype(np.int8), nothing.astype(np.float32))
+
+
+@settings(max_examples=40, derandomize=True)
+@given(st.integers(1, 12), st.integers(1, 3), st.sampled_from(["mean", "sum"]), st.integers(0, 2**16))
+def test_without_neighbours_the_logarithm_is_additive_fusion(count: int, layers: int, aggregation: str, seed: int) -> None:
+    """Proposition 4.1: log R(q, c) = log f(q, c) + log R_d(d_q, d_c)."""
+    draw = np.random.default_rng(seed)
+    dense = np.abs(draw.normal(size=(count, 6))).astype(np.float32)
+    dense /= np.linalg.norm(dense, axis=1, keepdims=True)
+    gates = lesegr.gates(draw.uniform(0, 9, size=count).astype(np.float32))
+    question = dense[0]
+    scores = lesegr.scores(_isolated(count), gates, dense, question, layers=layers, aggregation=aggregation)
+    assert np.allclose(np.log(scores), np.log(gates) + np.log(dense @ question), atol=1e-4)
+
+
+def test_a_chunk_gains_by_a_neighbour_that_the_question_matches() -> None:
+    dense = np.eye(3, 4, dtype=np.float32) + 0.5
+    dense /= np.linalg.norm(dense, axis=1, keepdims=True)
+    gates = np.array([0.2, 0.2, 1.0], np.float32)
+    told = Subgraph(np.arange(3), np.array([2]), np.array([1]), np.array([4], np.int8), np.ones(1, np.float32))
+    scores = lesegr.scores(told, gates, dense, dense[:2].mean(axis=0), layers=1, aggregation="mean")
+    assert scores[1] > scores[0]
+
+
+def test_a_question_without_a_common_word_is_answered_by_meaning_alone(built: KnowledgeBase) -> None:
+    assert lesegr.gates(np.zeros(3, np.float32)).tolist() == [1, 1, 1]
+    assert built.retrieve("zzz", method="cg_rag", k=2)
+
+
+def test_a_paper_can_be_found_through_what_cites_it(built: KnowledgeBase) -> None:
+    alone, linked = (
+        [hit.attributes.get("title") for hit in built.retrieve("beetle care", method=f"cg_rag:{how}", k=3)]
+        for how in ("hops=0,fan=1,candidates=1", "hops=1,candidates=1")
+    )
+    assert "The core paper on soil" not in alone
+    assert "The core paper on soil" in linked
+
+
+def test_the_graph_is_asked_for_where_it_is_missing(kb: KnowledgeBase, tmp_path: Path) -> None:
+    with pytest.raises(NotBuilt, match="kgrag ingest"):
+        kb.build("cg_rag")
+    kb.ingest(small(tmp_path))
+    with pytest.raises(NotBuilt, match="kgrag build cg_rag"):
+        kb.retrieve("soil", method="cg_rag")
+
+
+def test_papers_that_came_after_the_build_are_found_without_edges(built: KnowledgeBase, tmp_path: Path) -> None:
+    built.ingest(papers(tmp_path, {"id": "late", "title": "Late", "text": "Quinoa ripens late."}))
+    assert built.retrieve("When does quinoa ripen?", method="cg_rag", k=1)[0].attributes["title"] == "Late"
+
+
+@pytest.mark.parametrize("wrong", ["top=0", "candidates=0", "hops=3", "encoder=best", "aggregation=max", "fan=0", "width=-1"])
+def test_a_hyper_parameter_out_of_range_is_refused(kb: KnowledgeBase, wrong: str) -> None:
+    with pytest.raises(InvalidSettings, match="cg_rag"):
+        kb.method(f"cg_rag:{wrong}")
+
+
+# --- answers and pictures -------------------------------------------------------------------------------------------
+
+
+def test_an_answer_cites_a_neighbour_that_the_ranking_left_out(kb: KnowledgeBase, tmp_path: Path) -> None:
+    kb.ingest(
+        papers(
+            tmp_path,
+            {"id": "a", "title": "Weeds", "text": "Weeds in lentil fields were studied.", "cites": ["b"]},
+            {"id": "b", "title": "Trial", "text": "The trial lasted nine years. Lentil weeds cost a third of the yield."},
+        )
+    )
+    kb.build("cg_rag")
+    answer = kb.ask("How much yield do weeds cost in lentil?", method="cg_rag", k=1)
+    assert "cost a third" in answer.text
+    assert {citation.document for citation in answer.citations} <= {span.document for hit in answer.hits for span in hit.sources}
+    assert answer.hits[0].attributes["context"]
+
+
+def test_a_model_that_cannot_summarise_leaves_the_hits_as_they_are(built: KnowledgeBase) -> None:
+    from kgrag.testing import ScriptedModel
+
+    hits = built.retrieve("soil", method="cg_rag", k=3)
+    assert neighbourhoods.with_context("soil", hits, store=built.store, model=ScriptedModel({}), limit=4) == hits
+
+
+def test_every_kind_of_neighbour_has_a_place(built: KnowledgeBase) -> None:
+    core = built.retrieve("core paper on soil", method="cg_rag:hops=0", k=1)[0].iri
+    found = neighbourhoods.around(built.store, core, limit=8)
+    assert "cites it" in {each.said for each in found}
+    middle = next(
+        hit.iri for hit in built.retrieve("Sentence 30", method="cg_rag", k=20) if hit.attributes.get("title") == "A long paper"
+    )
+    assert {each.said for each in neighbourhoods.around(built.store, middle, limit=4)} >= {"it cites"}
+
+
+def test_a_picture_escapes_what_it_shows(kb: KnowledgeBase, tmp_path: Path) -> None:
+    evil = '<script>alert("x")</script>'
+    kb.ingest(
+        papers(
+            tmp_path,
+            {"id": "a", "title": f"A {evil}", "text": f"Weeds {evil} grow.", "cites": ["b"]},
+            {"id": "b", "title": f"B {evil}", "text": f"Lentil weeds {evil}."},
+        )
+    )
+    kb.build("cg_rag")
+    method = kb.method("cg_rag")
+    page = method.picture(kb.retrieve("weeds", method="cg_rag", k=1)[0].iri)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "<svg" in page
+    assert "cites" in page
+
+
+@pytest.mark.parametrize("iri", ["urn:kgrag:chunk/none", "no iri"])
+def test_a_picture_of_nothing_is_refused(built: KnowledgeBase, iri: str) -> None:
+    with pytest.raises(UnknownName, match="kgrag retrieve"):
+        built.method("cg_rag").picture(iri)
