@@ -1,8 +1,9 @@
 """CG-RAG, Table 5, on CL-SciSumm: which graph encoder, how many edges into a cited paper, which signals?
 
-Run ``python -m benchmarks.cg_rag_ablations [--kb FOLDER] [--seeds 1] [--json FILE]`` (data from KGRAG_DATA). Figures are
-of the *validation* papers of ``benchmarks.cg_rag_scisumm``, by which the epoch is chosen as well: they compare choices,
-they are no result. The paper compares four sparse and four dense models; here there is one of each, so each is left out.
+Run ``python -m benchmarks.cg_rag_ablations [--kb FOLDER] [--seeds 1] [--json FILE]`` (data from KGRAG_DATA). Figures
+are of the *validation* papers of ``benchmarks.cg_rag_scisumm``, by which the epoch is chosen as well: they compare
+choices and are no result. The paper compares four sparse and four dense models; here there is one of each, so each is
+left out in turn.
 """
 
 from __future__ import annotations

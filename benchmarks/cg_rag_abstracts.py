@@ -1,8 +1,8 @@
 """CG-RAG on PubMedQA and SciFact: collections without citations, where only neighbours in a text can add anything.
 
 Run ``python -m benchmarks.cg_rag_abstracts [--set pubmedqa] [--set scifact] [--seeds 3] [--json FILE]`` (data from
-KGRAG_DATA). Half of the questions are learned from (a fifth of those says when to stop), the other half is the test, and
-every method is measured on it; another half for every seed. Documents are ranked by their best chunk.
+KGRAG_DATA). Half of the questions are learned from (a fifth of those says when to stop), the other half is the test,
+and every method is measured on it; another half for every seed. Documents are ranked by their best chunk.
 """
 
 from __future__ import annotations

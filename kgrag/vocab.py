@@ -98,12 +98,12 @@ KG = _Namespace(
     "AdjacencyEdge Answer Chunk Citation CitationEdge CrossReferenceEdge Document Edge Entity Hypernode HypernodeKey "
     "HypernodeValue KnowledgeBase MappedRecord Proposition Publication Rewrite TreeNode VectorSpace "
     # kinds of named graph
-    "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph HyperedgeGraph HypernodeGraph "
-    "LexicalGraph OntologyGraph PropositionGraph ProvenanceGraph QuarantineGraph TreeGraph "
+    "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph HyperedgeGraph "
+    "HypernodeGraph LexicalGraph OntologyGraph PropositionGraph ProvenanceGraph QuarantineGraph TreeGraph "
     # properties
-    "about baseIRI cites completions content contentHash dropped end fromChunk hasChild heading inputTokens intendedGraph "
-    "intendedKind key keyTerm level lexicalForm lexicalDatatype location mentions method model onProperty order "
-    "outputTokens page parameters promptHash publication question quote revision schemaVersion sentence size "
+    "about baseIRI cites completions content contentHash dropped end fromChunk hasChild heading inputTokens "
+    "intendedGraph intendedKind key keyTerm level lexicalForm lexicalDatatype location mentions method model onProperty "
+    "order outputTokens page parameters promptHash publication question quote revision schemaVersion sentence size "
     "sparql stale start targetGraphKind text toChunk tokens unknown unresolved value valueTerm violation weight",
 )
 KGV = _Namespace("https://w3id.org/kgrag/vector#", "matches near similarity")

@@ -5,6 +5,7 @@ Templates read: ``tree.svg.j2``, ``tree.html.j2``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +17,7 @@ import jinja2
 __all__ = ["Shown", "View", "outline", "page", "plain", "svg"]
 
 _ROW, _WIDTH, _INDENT, _LETTERS = 26, 980, 26, 118
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COLOURS = {"aggregate": "#2a6f6b", "passage": "#30507a", "summary": "#8a5a00"}
 
 
@@ -73,7 +75,8 @@ def svg(view: View) -> str:
     """Give a tree as an SVG document: a line a node, indented by depth, with its whole text as a tooltip."""
     rows = [_row(number, *line) for number, line in enumerate(_lines(view), 1)]
     height = _ROW * (len(rows) + 1) + 12
-    return _template("tree.svg.j2").render(title=view.title, rows=rows, links=list(_links(rows)), height=height)
+    drawn = _template("tree.svg.j2").render(title=view.title, rows=rows, links=list(_links(rows)), height=height)
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", drawn)
 
 
 def page(view: View) -> str:

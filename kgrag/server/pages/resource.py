@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -115,13 +116,17 @@ def _led(request: Request) -> Response | None:
 
 
 async def _shown(request: Request, node: ox.NamedNode) -> Response:
-    said: Rows = (await rows(request, "pages/statements", thing=node, limit=_STATEMENTS, offset=0)).rows
-    incoming, leading = await _part(request, "incoming", thing=node)
-    used, using = await _part(request, "used", thing=node)
+    stated, (incoming, leading), (used, using), inner = await asyncio.gather(
+        rows(request, "pages/statements", thing=node, limit=_STATEMENTS, offset=0),
+        _part(request, "incoming", thing=node),
+        _part(request, "used", thing=node),
+        rows(request, "pages/nested", thing=node, limit=_STATEMENTS),
+    )
+    said: Rows = stated.rows
+    nested: Rows = inner.rows
     label, comment = vocabulary().get(node.value, ("", ""))
     if not (said or leading or using or label):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
-    nested: Rows = (await rows(request, "pages/nested", thing=node, limit=_STATEMENTS)).rows
     content, things = await _part(request, "content", graph=node) if _is_graph(request, said) else (None, [])
     spoken = [node, *(term for table in (said, leading, using, nested, things) for row in table for term in row)]
     naming = await naming_for(request, spoken)
