@@ -57,7 +57,8 @@ def measure(world: World, splits: Sequence[Split], recipe: Recipe) -> dict[str, 
     """Print a row a choice: untrained and trained, means over the splits."""
     told = {}
     print(
-        "| choice | untrained Hit@1 | Hit@3 | MRR | trained Hit@1 | Hit@3 | MRR | s |\n|:--|--:|--:|--:|--:|--:|--:|--:|"
+        "| choice | untrained Hit@1 | Hit@3 | MRR | trained Hit@1 | Hit@3 | MRR | s |\n"
+        "|:--|--:|--:|--:|--:|--:|--:|--:|"
     )
     for name, chosen, how in _choices(world, recipe):
         started = time.perf_counter()

@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     print(
-        "| documents | chunks | edges | built in s | p50 ms | p95 ms | trained p50 ms | p95 ms | with texts p50 ms | MB |\n"
+        "| documents | chunks | edges | built s | p50 ms | p95 ms | trained p50 | p95 | with texts p50 | MB |\n"
         "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
     )
     told = []

@@ -164,6 +164,7 @@ def _asked(
         start = clock.now()
         hits = method.retrieve(question.text, depth)
         milliseconds = 1000 * (clock.now() - start)
+        hits = _without(bench.store, hits, question.excluded)
         answer = answerer(question.text, hits[:k], name) if answerer else None
         retrieved = Retrieved(hits=hits, documents=_documents(bench.store, hits), answer=answer)
         usage = answer.usage if answer else Usage()
@@ -171,9 +172,21 @@ def _asked(
     return rows
 
 
+def _without(store: TripleStore, hits: list[Hit], excluded: frozenset[str]) -> list[Hit]:
+    """Leave out the hits that stand in nothing but documents that can't be the answer."""
+    if not excluded:
+        return hits
+    known = _identifiers(store, hits)
+    return [hit for hit in hits if not excluded.issuperset(known.get(span.document, "") for span in hit.sources)]
+
+
 def _documents(store: TripleStore, hits: Sequence[Hit]) -> list[str]:
     """Give the identifiers of the documents of hits, each once, in the order of their best hit; the IRI without one."""
+    known = _identifiers(store, hits)
+    return list(dict.fromkeys(known.get(span.document, span.document) for hit in hits for span in hit.sources))
+
+
+def _identifiers(store: TripleStore, hits: Sequence[Hit]) -> dict[str, str]:
     iris = list(dict.fromkeys(span.document for hit in hits for span in hit.sources))
     query = queries.bind("evaluation/identifiers", documents=[ox.NamedNode(iri) for iri in iris])
-    known = {plain(document): plain(identifier) for document, identifier in store.select(query)}
-    return list(dict.fromkeys(known.get(iri, iri) for iri in iris))
+    return {plain(document): plain(identifier) for document, identifier in store.select(query)}

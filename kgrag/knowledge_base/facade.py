@@ -22,7 +22,7 @@ from kgrag.model import Answer, BuildReport, Hit, Publication, Table
 from kgrag.resources import closest
 from kgrag.stages import answering, ingestion, keeping, rdf_files, statistics
 from kgrag.stages.ingestion import IngestReport, Progress
-from kgrag.stages.sparql_search import functions, names_search
+from kgrag.stages.sparql_search import functions, names_search, refuse_in_update
 
 if TYPE_CHECKING:
     import rdflib
@@ -255,6 +255,7 @@ class KnowledgeBase(Wiring):
 
     def update(self, sparql: str) -> int:
         """Run a SPARQL Update atomically and give the new revision of the store."""
+        refuse_in_update(sparql)
         return self.store.update(sparql)
 
     def graph(self, iri: str) -> list[ox.Triple]:

@@ -87,13 +87,18 @@ class Wiring:
         key = settings.api_key.get_secret_value()
         return OpenAIEmbedder(settings.embedder, base_url=settings.base_url, api_key=key)
 
+    @property
+    def vectors(self) -> Path | None:
+        """The folder of the vector spaces; None in memory."""
+        return self._folder(_VECTORS)
+
     @cached_property
     def spaces(self) -> VectorSpaces:
         """The vector spaces, keyed by IRI."""
         from kgrag.adapters.hnsw import FolderSpaces
 
         return FolderSpaces(
-            self._folder(_VECTORS),
+            self.vectors,
             identity=self.embedder.identity,
             dimension=self.embedder.dimension,
             read_only=self.read_only,

@@ -18,6 +18,7 @@ from kgrag.server.keys import Key, Rights
 from kgrag.server.media import RDF, RESULTS, choose
 from kgrag.server.operations import Operation, read_query, read_update
 from kgrag.server.problems import Problem
+from kgrag.server.searching import searched
 from kgrag.server.site import Site, address, site_of
 from kgrag.server.streaming import collected, streamed
 from kgrag.server.targets import written
@@ -25,6 +26,7 @@ from kgrag.server.watch import record_of
 from kgrag.server.writing import write
 from kgrag.stages.sparql_dataset import with_dataset
 from kgrag.stages.sparql_gate import Reading, check_query, check_update
+from kgrag.stages.sparql_search import refuse_in_update
 from kgrag.stages.sparql_silent import without_silent_calls
 
 __all__ = ["query", "update"]
@@ -54,6 +56,7 @@ async def query(request: HttpRequest) -> Response:
     site = site_of(request)
     record_of(request).query = operation.text
     text, reading = await _gate(operation.text, _checked)
+    found = await searched(request, text)
     task = Request(
         "query",
         {
@@ -61,9 +64,10 @@ async def query(request: HttpRequest) -> Response:
             "prefixes": dict(site.dataset.prefixes),
             "results": results,
             "rdf": rdf,
+            "similar": found.similar,
             **_dataset(operation, site, chooses=reading.chooses_dataset),
         },
-        text.encode(),
+        found.text.encode(),
         operation.seconds or site.pool.limits.seconds,
     )
     return await streamed(request, site.pool, task, {"Vary": "Accept"})
@@ -126,6 +130,7 @@ def _intended(text: str, operation: Operation, key: Key, site: Site) -> _Intent:
     """
     tame = without_silent_calls(text)
     reading = check_update(tame)
+    refuse_in_update(tame)
     if operation.default or operation.named:
         tame = with_dataset(tame, operation.default, operation.named)
     if key.graphs is not None:

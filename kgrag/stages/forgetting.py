@@ -74,7 +74,9 @@ def named(store: TripleStore, name: str) -> list[str]:
     ):
         if found:
             return found
-    raise UnknownName(f"no document has the IRI, location or title {name!r}. `kgrag queries documents/listing` shows the query that lists them.")
+    raise UnknownName(
+        f"no document has the IRI, location or title {name!r}. `kgrag queries documents/listing` shows the query that lists them."
+    )
 
 
 def forget(document: str, *, store: TripleStore, spaces: VectorSpaces) -> Forgotten:
@@ -90,7 +92,9 @@ def forget(document: str, *, store: TripleStore, spaces: VectorSpaces) -> Forgot
     """
     graph = store.names.document_graph(ox.NamedNode(document))
     if not store.described(graph):
-        raise UnknownName(f"there is no document <{document}>. `kgrag queries documents/listing` shows the query that lists them.")
+        raise UnknownName(
+            f"there is no document <{document}>. `kgrag queries documents/listing` shows the query that lists them."
+        )
     title = documents.titles(store, [document]).get(document, "")
     going = _Going(_dropped(store, document, graph), set())
     going.gone |= _things(store, document, graph, going.dropped)
@@ -163,6 +167,7 @@ def _trim(store: TripleStore, going: _Going) -> None:
             graphs=_nodes(sorted(going.trimmed)),
             gone=_nodes(iri for iri, gone in batch if gone),
             silent=_nodes(iri for iri, gone in batch if not gone),
+            dropped=_nodes(going.dropped),
             stale=_nodes(sorted(stale)),
         )
         store.update(update)

@@ -23,10 +23,11 @@ from kgrag.errors import InvalidSPARQL
 from kgrag.ports import Embedder, TripleStore, Vectors, VectorSpaces
 from kgrag.resources import closest
 from kgrag.stages import lexical, sync
+from kgrag.stages.sparql_gate import tokens
 from kgrag.stages.sparql_reader.searches import Call, Statement, read_searches
 from kgrag.vocab import KGV, XSD
 
-__all__ = ["Function", "Resolved", "Search", "functions", "names_search"]
+__all__ = ["Function", "Resolved", "Search", "functions", "names_search", "refuse_in_update"]
 
 Function = Callable[..., ox.Literal | None]
 
@@ -130,6 +131,22 @@ def functions(spaces: VectorSpaces, similar: Mapping[str, Vectors]) -> dict[ox.N
 def names_search(sparql: str) -> bool:
     """Say whether a text may hold a search; a cheap test for the many that do not."""
     return any(mark in sparql for mark in _MARKS)
+
+
+def refuse_in_update(update: str) -> None:
+    """Refuse an update whose WHERE searches: it would find nothing, and say nothing of it.
+
+    Raises:
+        InvalidSPARQL: the update has a WHERE and speaks of this vocabulary.
+    """
+    if not names_search(update):
+        return
+    found = [token.group() for token in tokens(update)]
+    named = any(text.startswith(("kgv:", f"<{KGV.prefix}")) for text in found)
+    if named and any(text.upper() == "WHERE" for text in found):
+        raise InvalidSPARQL(
+            "the WHERE of an update cannot search (kgv:). Search with a query, and write the nodes that it gives."
+        )
 
 
 def _cosine(vectors: Sequence[Vectors | None]) -> ox.Literal | None:

@@ -8,6 +8,7 @@
 # param graphs: IRI list     the graphs to be trimmed
 # param gone: IRI list       things that are no more
 # param silent: IRI list     nodes that lose their texts
+# param dropped: IRI list    graphs that will be dropped after this; their entries stay, so that a killed call finds them
 # param stale: IRI list      those of the graphs that a build has to mend
 # writes  the graphs and their catalogue entries
 
@@ -34,6 +35,7 @@ DELETE { GRAPH {{ catalogue }} { ?graph ?property ?gone } }
 WHERE {
   VALUES ?gone { {{ gone }} }
   GRAPH {{ catalogue }} { ?graph ?property ?gone }
+  FILTER (?graph NOT IN ({% for graph in dropped %}{{ graph }}{% if not loop.last %}, {% endif %}{% endfor %}))
 } ;
 INSERT { GRAPH {{ catalogue }} { ?graph kg:stale true } }
 WHERE { VALUES ?graph { {{ stale }} } }

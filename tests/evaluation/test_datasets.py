@@ -164,3 +164,41 @@ def test_the_sets_that_kgrag_is_measured_on_are_recognised(data, folder):
     dataset = read_dataset(data / folder)
     found = (sum(1 for _ in dataset.documents()), len(dataset.scored), dataset.left_out)
     assert found == COUNTS[folder]
+
+
+def test_a_citing_sentence_is_asked_without_its_own_paper_and_its_gold_sentences_stand_in_the_text(tmp_path):
+    _lines(
+        tmp_path / "papers.jsonl.gz",
+        {
+            "id": "A",
+            "title": "Beans",
+            "sections": [["1 Aim", 0], ["2 Trial", 2]],
+            "sentences": [[1, "We sow."], [2, "We weed."], [3, "It grew."]],
+        },
+        {"id": "B", "title": "", "sections": [], "sentences": [[0, "As A did, we sow."]]},
+    )
+    (tmp_path / "citations.tsv.gz").write_bytes(gzip.compress(b"citing\tcited\tsentences\nB\tA\t2\nB\tZ\t1\n"))
+    _lines(
+        tmp_path / "queries.jsonl",
+        {"id": "q", "cited": "A", "citing": "B", "text": "As A did, we sow.", "gold_sids": [3]},
+    )
+    dataset = read_dataset(tmp_path)
+    beans, citing = dataset.documents()
+    assert (beans.text, citing.cites) == ("We sow. We weed.\n\nIt grew.", ("A", "Z"))
+    assert [(section.heading, beans.text[section.start : section.end]) for section in beans.sections] == [
+        ("1 Aim", "We sow. We weed."),
+        ("2 Trial", "It grew."),
+    ]
+    (question,) = dataset.scored
+    assert (question.relevant, question.excluded, question.gold_sentences) == ({"A"}, {"B"}, {3})
+    spans = dict(dataset.sentences())
+    assert beans.text[slice(*spans["A"][3])] == "It grew."
+    assert dataset.chunk_tokens == 180
+
+
+def test_a_table_of_citations_without_columns_is_refused(tmp_path):
+    _lines(tmp_path / "papers.jsonl", {"id": "A", "sentences": [[1, "We sow."]]})
+    (tmp_path / "citations.tsv").write_text("citing cited\n", encoding="utf-8")
+    _lines(tmp_path / "queries.jsonl", {"id": "q", "cited": "A", "text": "Sow?"})
+    with pytest.raises(InputError, match="Expected the columns citing and cited"):
+        list(read_dataset(tmp_path).documents())

@@ -46,7 +46,7 @@ def built(kb: KnowledgeBase) -> KnowledgeBase:
 
 
 def test_no_query_finds_a_word_of_it_afterwards(built: KnowledgeBase) -> None:
-    assert len(found(built, SECRET)) > 3
+    assert len(found(built, SECRET)) >= 3
     (done,) = built.forget("The Secret.txt")
     assert (done.title, done.remains, found(built, SECRET)) == ("The Secret", (), [])
     assert all(SECRET not in hit.text for hit in built.retrieve(f"Who was in {SECRET}?", method="sire_rag", k=50))
@@ -56,7 +56,7 @@ def test_no_query_finds_a_word_of_it_afterwards(built: KnowledgeBase) -> None:
 def test_the_vectors_of_what_is_gone_are_dropped_at_once(built: KnowledgeBase) -> None:
     before = {name: set(built.spaces.space(name).keys()) for name in built.spaces.names()}
     (done,) = built.forget("The Secret")
-    after = {iri for name in before for iri in built.spaces.space(name).keys()}
+    after = {iri for name in before for iri in built.spaces.space(name).keys()}  # noqa: SIM118 - no dictionary
     assert after.isdisjoint({*done.waiting, *done.dropped})
     assert after < set().union(*before.values())
 
@@ -105,7 +105,8 @@ def test_a_kept_answer_that_quotes_it_goes_and_others_stay(built: KnowledgeBase)
 def test_every_method_of_the_demonstration_works_on_after_each_document_is_forgotten(demo_kb: KnowledgeBase) -> None:
     from kgrag.stages import documents
 
-    for listed in documents.listing(demo_kb.store):
+    while listing := documents.listing(demo_kb.store):  # a record that was mapped from another goes with it
+        listed = listing[0]
         assert forgetting.forget(listed.iri, store=demo_kb.store, spaces=demo_kb.spaces).remains == ()
         assert [one for one in demo_kb.doctor() if one.fault] == []
     left = demo_kb.query(
@@ -187,8 +188,8 @@ def test_the_completions_of_other_chunks_are_not_asked_for_again() -> None:
     with KnowledgeBase(settings=settings, embedder=HashEmbedder(), model=ScriptedModel(said)) as kb:
         fill(kb)
         kb.build("sire_rag:cluster_tokens=120")
-        kb.forget("The Secret")
+        kb.forget("Singer 4")
         asked.clear()
         kb.build("sire_rag:cluster_tokens=120")
         assert set(asked) == {"sire_rag/summary"}
-        assert len(asked) <= 20
+        assert len(asked) < kb.build("sire_rag:cluster_tokens=120").counts["summaries_kept"]

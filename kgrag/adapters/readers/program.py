@@ -1,4 +1,5 @@
-"""What runs in a reader process: a program of its own, started by path, that imports nothing of kgrag.
+"""What runs in a reader process: a program of its own, started by path; only ``kgv:similarity`` imports kgrag.
+
 
 Its argument is one JSON object of limits: ``memory`` and ``stack`` in bytes. Standard input carries requests: the
 length of a JSON header (4 bytes), the length of a body (8 bytes), header, body. Standard output carries frames: a
@@ -28,6 +29,7 @@ import struct
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, Any, cast
 
 import pyoxigraph as ox
@@ -199,6 +201,7 @@ class _Desk:
         self.rows: _Rows | None = None
         self._folder = ""
         self._store: ox.Store | None = None
+        self._spaces: tuple[int, Any] | None = None
 
     def _open(self, folder: str) -> ox.Store:
         if self._store is None or folder != self._folder:
@@ -217,6 +220,7 @@ class _Desk:
             use_default_graph_as_union=header["union"],
             default_graph=_graphs(dataset, "default"),
             named_graphs=_graphs(dataset, "named"),
+            custom_functions=self._functions(header.get("similar")),
         )
         of_triples = isinstance(results, ox.QueryTriples)
         media = header["rdf" if of_triples else "results"]
@@ -232,6 +236,26 @@ class _Desk:
         else:
             results.serialize(target, ox.QueryResultsFormat.from_media_type(media))
         output.end()
+
+    def _functions(self, similar: dict[str, Any] | None) -> dict[ox.NamedNode, Any]:
+        """Give ``kgv:similarity`` over the vectors on disk, for a query that calls it: kgrag is imported only then."""
+        if similar is None:
+            return {}
+        if similar["root"] not in sys.path:
+            sys.path.append(similar["root"])
+        import base64
+
+        import numpy as np
+
+        from kgrag.adapters.hnsw import FolderSpaces
+        from kgrag.stages.sparql_search import functions
+
+        if self._spaces is None or similar["revision"] != self._spaces[0]:
+            folder, identity = Path(similar["folder"]), similar["identity"]
+            spaces = FolderSpaces(folder, identity=identity, dimension=similar["dimension"], read_only=True)
+            self._spaces = similar["revision"], spaces
+        texts = {text: np.frombuffer(base64.b64decode(data), np.float32) for text, data in similar["texts"].items()}
+        return dict(functions(self._spaces[1], texts))
 
     def dump(self, header: dict[str, Any], _body: bytes) -> None:
         """Write one graph."""

@@ -251,7 +251,7 @@ def _record(store: TripleStore, record: dict[str, Any], checksum: str, started: 
 
 
 def _moment(time: datetime) -> ox.Literal:
-    return ox.Literal(time.isoformat(timespec="milliseconds").replace("+00:00", "Z"), datatype=XSD.dateTime)
+    return ox.Literal(time.isoformat(timespec="seconds").replace("+00:00", "Z"), datatype=XSD.dateTime)
 
 
 def held(store: TripleStore, folder: Path | None, embedder: str) -> Held | None:

@@ -14,7 +14,7 @@ from starlette.requests import Request as HttpRequest
 from kgrag.resources import folder
 from kgrag.server.pages.reading import kept, rows
 from kgrag.server.site import site_of
-from kgrag.vocab import PREFIXES, RDFS, SD, local_name, words_of
+from kgrag.vocab import DCTERMS, KG, PREFIXES, RDFS, SD, local_name, words_of
 
 __all__ = ["Naming", "Shown", "naming_for", "vocabulary"]
 
@@ -25,6 +25,11 @@ _MORE_PREFIXES = {
     "sh": "http://www.w3.org/ns/shacl#",
     "vann": "http://purl.org/vocab/vann/",
 }
+_NAMES = [
+    "http://www.w3.org/2004/02/skos/core#prefLabel",
+    *(term.value for term in (RDFS.label, DCTERMS.title, KG.question, KG.value, KG.text, KG.quote)),
+]
+"""Properties that name a thing, best first; those of ``pages/labels``."""
 _LOCAL = re.compile(r"[\w.-]*")
 _MOST = 200
 _LONG = 40
@@ -127,10 +132,10 @@ def _root(request: HttpRequest) -> str:
 
 
 def _best(found: Iterable[tuple[object, ...]]) -> dict[str, str]:
-    """Give one label a thing: the best rank, English or without a language first."""
+    """Give one label a thing: a name before a text, English or without a language first."""
     best: dict[str, tuple[tuple[int, bool], str]] = {}
-    for thing, rank, language, label in ((getattr(term, "value", "") for term in row) for row in found):
-        order = (int(rank), language not in ("", "en"))
+    for thing, property_, language, label in ((getattr(term, "value", "") for term in row) for row in found):
+        order = (_NAMES.index(property_), language not in ("", "en"))
         if thing not in best or order < best[thing][0]:
             best[thing] = (order, _shortened(label))
     return {thing: label for thing, (_, label) in best.items()}
