@@ -75,7 +75,8 @@ def named(store: TripleStore, name: str) -> list[str]:
         if found:
             return found
     raise UnknownName(
-        f"no document has the IRI, location or title {name!r}. `kgrag queries documents/listing` shows the query that lists them."
+        f"no document has the IRI, location or title {name!r}. "
+        "`kgrag queries documents/listing` shows the query that lists them."
     )
 
 

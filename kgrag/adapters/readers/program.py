@@ -1,6 +1,5 @@
 """What runs in a reader process: a program of its own, started by path; only ``kgv:similarity`` imports kgrag.
 
-
 Its argument is one JSON object of limits: ``memory`` and ``stack`` in bytes. Standard input carries requests: the
 length of a JSON header (4 bytes), the length of a body (8 bytes), header, body. Standard output carries frames: a
 letter, the length of what follows (4 bytes), and that.
