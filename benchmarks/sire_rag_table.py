@@ -25,8 +25,9 @@ from typing import Any
 from benchmarks import data_folder
 from kgrag import KnowledgeBase, Settings
 from kgrag.adapters.embedders import CachedEmbedder, SentenceTransformerEmbedder
-from kgrag.evaluation import Experiment, evaluate, read_dataset
-from kgrag.evaluation.budgets import Budgets, with_budgets
+from kgrag.evaluation import Experiment, Question, evaluate, read_dataset
+from kgrag.evaluation.budgets import Budgets, Recorded, with_budgets
+from kgrag.evaluation.reports import Row
 from kgrag.stages import ingestion
 
 __all__ = ["METHODS", "SETS", "main", "measured"]
@@ -120,9 +121,14 @@ def measured(name: str, work: Path, *, questions: int = 0, ablations: bool = Tru
         for letter in ("B", "E") if ablations else ():
             kb.build(f"sire_rag:ablation={letter}", **loaded)
         wanted = {label: spec for label, spec in METHODS.items() if ablations or "ablation" not in spec}
-        methods = {label: kb.method(spec) for label, spec in wanted.items()}
-        outcome = evaluate(kb, methods, asked, k=20)
-        return with_budgets(outcome, methods, BUDGETS, store=kb.store).of(name, dataset.left_out)
+        rows = [row for label, spec in wanted.items() for row in _asked(kb, label, spec, asked)]
+        return Experiment(20, tuple(wanted), tuple(rows)).of(name, dataset.left_out)
+
+
+def _asked(kb: KnowledgeBase, label: str, spec: str, questions: Sequence[Question]) -> Sequence[Row]:
+    methods = {label: Recorded(kb.method(spec))}
+    outcome = evaluate(kb, methods, questions, k=20)
+    return with_budgets(outcome, methods, BUDGETS, store=kb.store).rows
 
 
 def _folder(name: str) -> tuple[Path, Path | None]:

@@ -96,15 +96,17 @@ KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
     "AdjacencyEdge Answer Chunk Citation CitationEdge CrossReferenceEdge Document Edge Entity Hypernode HypernodeKey "
-    "HypernodeValue KnowledgeBase MappedRecord Proposition Publication Rewrite TreeNode VectorSpace "
+    "HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite Statement TreeNode VectorSpace "
     # kinds of named graph
-    "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph HyperedgeGraph "
-    "HypernodeGraph LexicalGraph OntologyGraph PropositionGraph ProvenanceGraph QuarantineGraph TreeGraph "
+    "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph "
+    "HyperedgeGraph HypernodeGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph ProvenanceGraph "
+    "QuarantineGraph TreeGraph TripleGraph "
     # properties
-    "about baseIRI cites completions content contentHash dropped end fromChunk hasChild heading inputTokens "
-    "intendedGraph intendedKind key keyTerm level lexicalForm lexicalDatatype location mentions method model "
-    "onProperty order outputTokens page parameters promptHash publication question quote revision schemaVersion sentence "
-    "size sparql stale start targetGraphKind text toChunk tokens unknown unresolved value valueTerm violation weight",
+    "about baseIRI cites completions content contentHash decision dropped end fromChunk hasChild heading "
+    "inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype location mentions "
+    "method model onProperty order outputTokens page parameters promptHash publication question quote revision "
+    "schemaVersion sentence size sparql stale start targetGraphKind text toChunk tokens unknown unresolved value "
+    "valueTerm violation weight",
 )
 KGV = _Namespace("https://w3id.org/kgrag/vector#", "matches near similarity")
 RDF = _Namespace(
@@ -118,7 +120,7 @@ OWL = _Namespace(
     "http://www.w3.org/2002/07/owl#",
     "AllDisjointClasses AnnotationProperty Class DatatypeProperty NamedIndividual Nothing ObjectProperty Ontology "
     "Thing disjointUnionOf disjointWith equivalentClass imports intersectionOf inverseOf members onDatatype oneOf "
-    "unionOf versionInfo",
+    "sameAs unionOf versionInfo",
 )
 XSD = _Namespace("http://www.w3.org/2001/XMLSchema#", "string integer decimal double boolean date dateTime gYear")
 PROV = _Namespace(
@@ -284,6 +286,26 @@ class Names:
     def loaded_graph(self, content: str) -> ox.NamedNode:
         """The graph of loaded RDF that names no ontology, by its content."""
         return self._iri("graph/data", digest(content))
+
+    def triple_graph(self, source: ox.NamedNode) -> ox.NamedNode:
+        """The graph of the triples that one chunk states, for the knowledge-graph layer of a pyramid."""
+        return self._iri("graph/triples", local_name(source.value))
+
+    def instance_graph(self, source: ox.NamedNode) -> ox.NamedNode:
+        """The graph of the instances that one chunk states, for the ontology layer of a pyramid."""
+        return self._iri("graph/instances", local_name(source.value))
+
+    def layer_graph(self, layer: str) -> ox.NamedNode:
+        """A graph that a pyramid has one of: ``condensed``, ``schema``, ``proposals``, ``aliases``."""
+        return self._iri("graph/layer", layer)
+
+    def statement(self, *content: str) -> ox.NamedNode:
+        """A triple of the knowledge-graph layer as a thing, by where it stands and what it states."""
+        return self._iri("statement", digest(*content))
+
+    def proposal(self, *content: str) -> ox.NamedNode:
+        """A proposed triple, by what it states."""
+        return self._iri("proposal", digest(*content))
 
     @property
     def default_data(self) -> ox.NamedNode:

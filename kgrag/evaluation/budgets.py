@@ -1,7 +1,8 @@
 """What stands in a context of a given size: the fair comparison where entries of a ranking differ in length.
 
-An aggregate or a summary stands on several passages and is longer than one. So a ranking is cut off twice: after so many
-entries, and where the texts of its entries (each under its title) no longer fit into so many tokens (words and marks).
+An aggregate or a summary stands on several passages and is longer than one. So a ranking is cut off twice: after so
+many entries, and where the texts of its entries (each under its title) no longer fit into so many tokens (words and
+marks).
 
 ==============================  =====================================================================
 ``recall in 5 entries``          share of the documents wanted that the first entries cite
@@ -29,10 +30,10 @@ from kgrag.model import Hit, plain
 from kgrag.ports import TripleStore
 from kgrag.stages.chunking import count_tokens
 
-__all__ = ["Budgets", "entry_text", "fitting", "score_within", "with_budgets"]
+__all__ = ["Budgets", "Recorded", "entry_text", "fitting", "score_within", "with_budgets"]
 
 _DEPTH = 100
-"""Hits asked for, so that the largest context is full even of short entries."""
+"""Hits asked for where those that were scored do not fill the largest context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +44,34 @@ class Budgets:
     tokens: tuple[int, ...] = ()
 
 
+class Recorded:
+    """A method that keeps what it gave, so that a ranking is scored twice and asked for once."""
+
+    def __init__(self, inner: Retriever) -> None:
+        self._inner = inner
+        self._given: dict[str, list[Hit]] = {}
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """Give at most k hits, best first."""
+        self._given[question] = self._inner.retrieve(question, k)
+        return self._given[question]
+
+    def filling(self, question: str, tokens: int) -> list[Hit]:
+        """Give the hits of before, or more of them where their texts do not fill so many tokens."""
+        hits = self._given.get(question) or []
+        if not hits or fitting(hits, tokens) == len(hits):
+            hits = self._inner.retrieve(question, max(_DEPTH, 3 * len(hits)))
+        return hits
+
+
 def with_budgets(
-    experiment: Experiment, methods: Mapping[str, Retriever], budgets: Budgets, *, store: TripleStore
+    experiment: Experiment, methods: Mapping[str, Recorded], budgets: Budgets, *, store: TripleStore
 ) -> Experiment:
-    """Give an experiment whose rows have the metrics of this module too; every question is asked once more, untimed.
+    """Give an experiment whose rows have the metrics of this module too.
 
     Args:
-        experiment: what ``evaluate`` gave.
-        methods: the methods that were measured, by name.
+        experiment: what ``evaluate`` gave for the recorded methods.
+        methods: those, by name.
         budgets: where to cut off.
         store: says which document a hit stands in.
     """
@@ -59,8 +80,8 @@ def with_budgets(
     )
 
 
-def _budgeted(row: Row, method: Retriever, budgets: Budgets, store: TripleStore) -> Row:
-    hits = method.retrieve(row.question.text, _DEPTH)
+def _budgeted(row: Row, method: Recorded, budgets: Budgets, store: TripleStore) -> Row:
+    hits = method.filling(row.question.text, max(budgets.tokens, default=0))
     scores = score_within(row.question, hits, _held(store, hits), budgets)
     return replace(row, scores={**row.scores, **scores})
 

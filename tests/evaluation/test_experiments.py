@@ -152,3 +152,13 @@ def test_an_unknown_method_metric_or_baseline_is_refused_with_the_known_ones():
 def test_no_questions_give_an_empty_experiment(bench):
     outcome = evaluate(bench, {"passages": bench.method("passages")}, ())
     assert outcome.json()["methods"]["passages"]["metrics"] == {}
+
+
+def test_the_document_that_a_question_was_taken_from_is_no_answer_to_it(bench):
+    from dataclasses import replace
+
+    question = replace(QUESTIONS[0], excluded=frozenset({"d1"}))
+    outcome = evaluate(bench, {"passages": bench.method("passages")}, [question])
+    assert outcome.mean("passages", "hit@1") == 0.0
+    assert all(span.document for hit in outcome.rows[0].hits for span in hit.sources)
+    assert all("Rye" not in hit.text for hit in outcome.rows[0].hits)

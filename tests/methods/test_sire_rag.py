@@ -3,12 +3,13 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
 
 from kgrag import KnowledgeBase, prompting, queries
-from kgrag.errors import InputError, InvalidSettings, NotBuilt, ServiceError
+from kgrag.errors import InputError, InvalidSettings, NotBuilt, ServiceError, UnknownName
 from kgrag.methods.sire_rag.aggregates import Proposition, aggregates
 from kgrag.methods.sire_rag.drafts import entity_key, similarity_draft
 from kgrag.model import Document
@@ -286,11 +287,133 @@ def test_a_hit_cites_the_chunks_nearest_to_the_question_and_no_more_than_asked(b
 
 
 @pytest.mark.parametrize(
-    "spec", ["tree=left", "signal=sparse", "spans=0", "levels=0", "weight=2", "aggregate_tokens=0"]
+    "spec",
+    [
+        "tree=left",
+        "signal=sparse",
+        "spans=0",
+        "levels=0",
+        "weight=2",
+        "novelty=-1",
+        "ablation=F",
+        "aggregate_tokens=0",
+    ],
 )
 def test_a_value_outside_its_range_is_refused(kb: KnowledgeBase, spec: str) -> None:
     with pytest.raises(InvalidSettings, match="sire_rag"):
         kb.method(f"sire_rag:{spec}")
+
+
+def test_an_entry_that_repeats_better_ones_is_left_out(kb: KnowledgeBase) -> None:
+    fill(kb, *((f"Copy {n}", f"{LEE} sings in Bath.") for n in range(30)))
+    kb.build("sire_rag")
+    every = kb.retrieve("Who sings in Bath?", method="sire_rag:novelty=0", k=50)
+    telling = kb.retrieve("Who sings in Bath?", method="sire_rag", k=50)
+    assert len(telling) < len(every)
+    assert {hit.iri for hit in telling} < {hit.iri for hit in every}
+    assert telling[0] == every[0]
+
+
+@pytest.mark.parametrize("signal", ["dense", "fusion"])
+@pytest.mark.parametrize(
+    ("ablation", "kinds"),
+    [
+        ("A", {"passage", "summary", "aggregate"}),
+        ("B", {"passage", "summary", "aggregate", "proposition"}),
+        ("C", {"passage", "summary", "proposition"}),
+        ("D", {"passage", "summary", "proposition"}),
+        ("E", {"passage", "summary"}),
+    ],
+)
+def test_an_ablation_searches_the_entries_that_the_paper_leaves_it(
+    built: KnowledgeBase, ablation: str, kinds: set[str], signal: str
+) -> None:
+    spec = f"sire_rag:ablation={ablation},signal={signal},novelty=0,cluster_tokens=120"
+    built.build(spec)
+    hits = built.retrieve("Who was born in Bath and sang with Ann Lee?", method=spec, k=500)
+    assert {hit.kind for hit in hits} == kinds
+    trees = {hit.attributes.get("tree") for hit in hits if hit.kind == "summary"}
+    assert trees <= ({"dual", "similarity"} if ablation == "E" else {"similarity", "relatedness"})
+    assert ("relatedness" in trees) == (ablation in "BC")
+    assert all(hit.sources for hit in hits)
+
+
+def test_the_ablation_with_a_tree_of_its_own_wants_it_built(built: KnowledgeBase) -> None:
+    with pytest.raises(NotBuilt, match="build sire_rag:ablation=E"):
+        built.retrieve("Who?", method="sire_rag:ablation=E")
+
+
+# --- following changes -----------------------------------------------------------------------------------------------
+
+
+def test_a_document_more_changes_few_summaries_and_growing_whole_gives_the_same_tree_as_at_once() -> None:
+    dumps = []
+    for parts in (((0, 60), (60, 61)), ((0, 61),)):
+        with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as opened:
+            for first, last in parts:
+                fill(opened, *singers(61)[first:last])
+                report = opened.build("sire_rag:cluster_tokens=120")
+            if len(parts) > 1:
+                assert 0 < report.counts["summaries_new"] < report.counts["summaries_kept"]
+                opened.build("sire_rag:cluster_tokens=120", regrow=True)
+            dumps.append(dump(opened))
+    assert dumps[0] == dumps[1]
+
+
+def test_other_settings_grow_the_trees_whole(built: KnowledgeBase) -> None:
+    report = built.build("sire_rag:cluster_tokens=60")
+    assert (report.counts["trees_grown"], report.counts["summaries_kept"]) == (2, 0)
+
+
+def test_many_new_leaves_grow_a_tree_whole(built: KnowledgeBase) -> None:
+    fill(built, *singers(80))
+    assert built.build("sire_rag:cluster_tokens=120").counts["summaries_kept"] == 0
+
+
+def test_after_a_change_every_leaf_of_before_still_stands_where_it_stood(built: KnowledgeBase) -> None:
+    def parents() -> dict[str, int]:
+        query = "SELECT ?c (COUNT(?n) AS ?k) WHERE { GRAPH ?g { ?n kg:hasChild ?c . ?c kg:level 0 } } GROUP BY ?c"
+        return {child: int(count) for child, count in built.query(query).values() if ":chunk/" in child}
+
+    before = parents()
+    fill(built, ("Bath", f"{LEE} was born in Bath."))
+    built.build("sire_rag:cluster_tokens=120")
+    assert {child: count for child, count in parents().items() if child in before} == before
+
+
+# --- walking down ----------------------------------------------------------------------------------------------------
+
+
+def test_a_walk_towards_a_question_shows_the_nearest_children_first(built: KnowledgeBase) -> None:
+    walker: Any = built.method("sire_rag:cluster_tokens=120")
+    view = walker.traverse("Singer 7 was born in Hull", width=2)
+    node = view.roots[0]
+    while node.children:
+        assert len(node.children) <= 2
+        assert [child.score for child in node.children] == sorted((c.score for c in node.children), reverse=True)
+        node = node.children[0]
+    assert node.kind == "passage"
+
+
+def test_a_walk_without_a_question_shows_no_scores_and_counts_what_it_hides(built: KnowledgeBase) -> None:
+    walker: Any = built.method("sire_rag:tree=relatedness")
+    view = walker.traverse(width=1)
+    rows = built.store.select(queries.bind("sire_rag/roots", tree=built.store.names.tree_graph("relatedness")))
+    assert len(view.roots) + view.hidden == len(rows)
+    assert view.roots[0].score is None
+
+
+def test_a_walk_may_begin_at_any_node(built: KnowledgeBase) -> None:
+    walker: Any = built.method("sire_rag")
+    below = next(root for root in walker.traverse(width=50).roots if root.children)
+    assert walker.traverse(node=below.iri, width=50).roots[0].children == below.children
+
+
+def test_a_node_that_is_not_there_is_refused(built: KnowledgeBase) -> None:
+    walker: Any = built.method("sire_rag")
+    for name in ("urn:kgrag:tree-node/none", "no iri"):
+        with pytest.raises(UnknownName, match="kgrag tree"):
+            walker.traverse(node=name)
 
 
 # --- stored queries --------------------------------------------------------------------------------------------------

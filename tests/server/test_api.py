@@ -249,6 +249,17 @@ def test_hits_come_before_the_model_has_answered(slow: tuple[Inside, threading.E
         assert "event: done" in list(lines)
 
 
+def test_a_client_that_leaves_costs_nobody_the_answer(
+    slow: tuple[Inside, threading.Event, list[Exception]],
+) -> None:
+    running, let, _ = slow
+    headers = {"Accept": "text/event-stream"}
+    with running.client.stream("POST", "/ask", json={"question": QUESTION}, headers=headers) as reply:
+        next(reply.iter_lines())
+    let.set()
+    assert running.post("/ask", question=QUESTION).status_code == 200
+
+
 def test_a_page_begins_before_the_model_has_answered(
     slow: tuple[Inside, threading.Event, list[Exception]],
 ) -> None:

@@ -224,6 +224,14 @@ def test_marks_leave_the_text_as_it_is_and_lie_on_their_own_characters(text: str
         at += len(piece.text)
 
 
+@pytest.mark.parametrize("path", [f"/?question={QUESTION}", "/report?profile=fair"])
+def test_another_site_cannot_set_work_to_be_done_unseen(demo: Inside, path: str) -> None:
+    embedded = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
+    assert demo.client.get(path, headers=embedded).status_code == 403
+    linked = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert demo.client.get(path, headers=linked).status_code == 200
+
+
 # --- catalogue ----------------------------------------------------------------------------------------------------
 
 
@@ -419,7 +427,7 @@ def test_what_cannot_be_audited_is_refused_on_a_page(demo: Inside, given_: dict[
 def test_every_example_runs_as_it_is_shown(demo: Inside) -> None:
     page = tree(demo.page("/editor"))
     names = page.xpath("//select[@id='example']//option/@value")
-    assert {"catalogue/kinds", "documents/listing"} <= set(names)
+    assert {"catalogue/kinds", "documents/listing", "search/near", "search/matches", "search/similarity"} <= set(names)
     failed = {}
     for name in names:
         text = tree(demo.page("/editor", example=name)).get_element_by_id("query").text

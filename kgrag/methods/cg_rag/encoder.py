@@ -16,6 +16,7 @@ from __future__ import annotations
 import io
 import math
 import pickle
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -35,6 +36,7 @@ __all__ = ["Architecture", "Batch", "Encoder", "Fitted", "dumped", "fit", "resto
 
 _PHI = 32  # hidden units of the MLP of equation 8
 _EXACT = 0.3  # what the very chunk counts beside its document
+_TURN = threading.Lock()  # a layer keeps what its messages are gated by while it passes them
 _LEAST = 1e-6  # a gate of 0 has no derivative under a power
 
 
@@ -340,7 +342,7 @@ def scores(encoder: Encoder, seen: Seen) -> npt.NDArray[np.float64]:
     if not len(seen.gates):
         return np.zeros(0)
     encoder.eval()
-    with torch.inference_mode():
+    with _TURN, torch.inference_mode():
         batch, _ = _batch([seen], encoder.own.device)
         return np.asarray(encoder(batch).cpu().numpy(), dtype=np.float64)
 

@@ -18,7 +18,7 @@ from kgrag.server.desk import Desk
 from kgrag.server.pages.marks import Mark, Piece, pieces
 from kgrag.server.pages.naming import Naming, naming_for
 from kgrag.server.pages.reading import kept, rows
-from kgrag.server.pages.rendering import guarded, headers_of, page, rendered
+from kgrag.server.pages.rendering import check_visited, guarded, headers_of, page, rendered
 from kgrag.server.problems import Problem, problem_of
 from kgrag.server.site import site_of
 
@@ -95,6 +95,7 @@ async def ask(request: Request) -> Response:
     if not form.question:
         desk.warm()
         return page(request, "ask.html", **values)
+    check_visited(request)
     working = asyncio.create_task(_answered(request, desk, form))
     if (await asyncio.wait({working}, timeout=_PATIENCE))[0]:
         status, found = working.result()

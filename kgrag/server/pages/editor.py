@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -14,18 +15,26 @@ from starlette.responses import JSONResponse, Response
 from kgrag import queries
 from kgrag.adapters.readers import TookTooLong
 from kgrag.errors import UnknownName
+from kgrag.resources import folder
 from kgrag.server.operations import iri
 from kgrag.server.pages.naming import Naming, naming_for, vocabulary
 from kgrag.server.pages.reading import kept
 from kgrag.server.pages.rendering import guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.site import site_of
+from kgrag.vocab import local_name
 
 __all__ = ["editor", "terms"]
 
 _LONGEST = 100_000
 _TERMS, _SECONDS = 2000, 5.0
 _EXAMPLE = "pages/example"
+_SEARCHES = {
+    "matches": "Search by words (kgv:matches)",
+    "near": "Search by meaning (kgv:near)",
+    "similarity": "Rank by meaning (kgv:similarity)",
+}
+_EXAMPLE_OF = "http://www.w3.org/2004/02/skos/core#example"
 _NUMBER = 20
 """What an example takes for a parameter that is a number."""
 
@@ -54,6 +63,8 @@ def _text(request: Request) -> str:
     graph = iri(given["graph"]) if given.get("graph") else names.catalogue
     if not (name := given.get("example", "")):
         return _without_header(queries.bind(_EXAMPLE, graph=graph, limit=100))
+    if name in _searches():
+        return _searches()[name][1]
     if name not in {each for area in _examples().values() for each in area}:
         raise UnknownName(f"there is no example '{name[:100]}'. /editor lists them.")
     values = {"catalogue": names.catalogue, "integer": _NUMBER}
@@ -76,7 +87,27 @@ def _examples() -> Mapping[str, Mapping[str, str]]:
         simple = all(key == "catalogue" or kind == "integer" for key, kind in query.parameters.items())
         if simple and not query.writes:
             found.setdefault(name.partition("/")[0], {})[name] = query.title
-    return found
+    return {"search": {name: title for name, (title, _) in _searches().items()}, **found}
+
+
+@cache
+def _searches() -> Mapping[str, tuple[str, str]]:
+    """Give name -> (title, query) of the examples in the vocabulary of searching, by meaning and by words."""
+    said: dict[str, dict[str, str]] = {}
+    for quad in ox.parse(path=folder("ontologies") / "vector.ttl"):
+        if isinstance(quad.subject, ox.NamedNode) and isinstance(quad.object, ox.Literal):
+            said.setdefault(quad.subject.value, {})[quad.predicate.value] = quad.object.value
+    return {
+        f"search/{local_name(term)}": (_SEARCHES.get(local_name(term), f"kgv:{local_name(term)}"), _broken(about))
+        for term, about in ((term, about.get(_EXAMPLE_OF)) for term, about in sorted(said.items()))
+        if about is not None
+    }
+
+
+def _broken(text: str) -> str:
+    """Give a query of one line over several."""
+    spread = re.sub(r"^(SELECT[^{]*?) ?\{ (.*) \}", r"\1\nWHERE {\n  \2\n}", text)
+    return re.sub(r" (?=ORDER BY|LIMIT)", "\n", spread.replace(" . ", " .\n  "))
 
 
 async def terms(request: Request) -> Response:

@@ -30,6 +30,7 @@ _NAMES = [
     *(term.value for term in (RDFS.label, DCTERMS.title, KG.question, KG.value, KG.text, KG.quote)),
 ]
 """Properties that name a thing, best first; those of ``pages/labels``."""
+_OWN = ("kgrag", "vector", "audit")
 _LOCAL = re.compile(r"[\w.-]*")
 _MOST = 200
 _LONG = 40
@@ -148,10 +149,10 @@ def _shortened(label: str) -> str:
 
 @cache
 def vocabulary() -> Mapping[str, tuple[str, str]]:
-    """Give label and comment of every term of kgrag's own vocabulary, by IRI."""
+    """Give label and comment of every term of kgrag's own vocabularies, by IRI."""
     labels: dict[str, str] = {}
     comments: dict[str, str] = {}
-    for quad in ox.parse(path=folder("ontologies") / "kgrag.ttl"):
+    for quad in (quad for name in _OWN for quad in ox.parse(path=folder("ontologies") / f"{name}.ttl")):
         if isinstance(quad.subject, ox.NamedNode) and isinstance(quad.object, ox.Literal):
             for property_, kept in ((RDFS.label, labels), (RDFS.comment, comments)):
                 if quad.predicate == property_:

@@ -12,9 +12,9 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from kgrag.server.problems import problem_json, problem_of
+from kgrag.server.problems import Problem, problem_json, problem_of
 
-__all__ = ["STATIC", "guarded", "headers_of", "page", "rendered"]
+__all__ = ["STATIC", "check_visited", "guarded", "headers_of", "page", "rendered"]
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
@@ -69,6 +69,16 @@ def guarded(endpoint: Endpoint) -> Endpoint:
             return response
 
     return guard
+
+
+def check_visited(request: Request) -> None:
+    """Let a request pass whose work may cost something, unless a page of another site embeds it unseen.
+
+    Raises:
+        Problem: 403: a browser says that it does.
+    """
+    if request.headers.get("sec-fetch-site") == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate":
+        raise Problem(403, "another site asks for this page without showing it. Open it by a link.")
 
 
 @cache

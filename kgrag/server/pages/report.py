@@ -19,7 +19,7 @@ from kgrag.server.api.endpoints import audited
 from kgrag.server.operations import iri
 from kgrag.server.pages.naming import Naming, Shown, naming_for
 from kgrag.server.pages.reading import rows
-from kgrag.server.pages.rendering import guarded, page
+from kgrag.server.pages.rendering import check_visited, guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.site import site_of
 from kgrag.vocab import KG
@@ -73,6 +73,7 @@ async def report(request: Request) -> Response:
     }
     if not profile:
         return page(request, "report.html", **shared, audit=None)
+    check_visited(request)
     target = iri(graph).value if graph else ""
     audit = await audited(request, target, AuditOptions(profile=profile, limit=_LIMIT, metrics=form == "dqv"))
     if form:

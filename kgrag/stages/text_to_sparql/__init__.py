@@ -6,6 +6,7 @@ its reply, ``Repair`` brings it to a version that may be run, and ``Runner`` is 
 
 from __future__ import annotations
 
+from kgrag.stages.text_to_sparql.asker import Asker, Reading, marked, story_of
 from kgrag.stages.text_to_sparql.competency import Competency, draft, nearest, read_pairs
 from kgrag.stages.text_to_sparql.entities import Mention, mentions
 from kgrag.stages.text_to_sparql.execution import Execution, Runner
@@ -16,21 +17,25 @@ from kgrag.stages.text_to_sparql.schema import Slice, schema_slice
 
 __all__ = [
     "CYCLES",
+    "Asker",
     "Competency",
     "Execution",
     "Issue",
     "Match",
     "Mention",
     "Outcome",
+    "Reading",
     "Repair",
     "Runner",
     "Slice",
     "Version",
     "draft",
+    "marked",
     "matching",
     "mentions",
     "nearest",
     "query_in",
     "read_pairs",
     "schema_slice",
+    "story_of",
 ]
