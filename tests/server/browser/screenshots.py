@@ -33,6 +33,8 @@ def picture(browser: Any, url: str, scheme: str) -> bytes:
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     browser.get("about:blank")
     browser.get(url)
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script("return document.readyState") == "complete")
+    WebDriverWait(browser, 60).until(lambda _: browser.find_elements(By.TAG_NAME, "footer"))
     if "/editor" in url:
         browser.find_element(By.CSS_SELECTOR, ".tabPanel.active .yasqe_queryButton").click()
         WebDriverWait(browser, 20).until(lambda _: browser.find_elements(By.CSS_SELECTOR, ".yasr table td"))
@@ -43,6 +45,7 @@ def picture(browser: Any, url: str, scheme: str) -> bytes:
 def main(kb: KnowledgeBase) -> None:
     """Take every picture."""
     HERE.mkdir(exist_ok=True)
+    kb.ask("Is everything loaded?")
     with served(kb) as running, chromium(size="1200,960") as browser:
         for name, (path, scheme) in PICTURES.items():
             (HERE / f"{name}.webp").write_bytes(picture(browser, running.url + path, scheme))
