@@ -99,7 +99,8 @@ KG = _Namespace(
     "HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite Statement TreeNode VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph "
-    "HyperedgeGraph HypernodeGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph ProvenanceGraph "
+    "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
+    "ProvenanceGraph "
     "QuarantineGraph TreeGraph TripleGraph "
     # properties
     "about baseIRI cites completions content contentHash decision dropped end fromChunk hasChild heading "
@@ -119,7 +120,7 @@ RDFS = _Namespace(
 OWL = _Namespace(
     "http://www.w3.org/2002/07/owl#",
     "AllDisjointClasses AnnotationProperty Class DatatypeProperty NamedIndividual Nothing ObjectProperty Ontology "
-    "Thing disjointUnionOf disjointWith equivalentClass imports intersectionOf inverseOf members onDatatype oneOf "
+    "Thing disjointUnionOf disjointWith equivalentClass hasKey imports intersectionOf inverseOf members onDatatype oneOf "
     "sameAs unionOf versionInfo",
 )
 XSD = _Namespace("http://www.w3.org/2001/XMLSchema#", "string integer decimal double boolean date dateTime gYear")
@@ -384,6 +385,10 @@ class Names:
     def audit(self, *content: str) -> ox.NamedNode:
         """A kept audit, by target, profile and what was found."""
         return self._iri("audit", digest(*content))
+
+    def inference_graph(self, profile: str, *sources: str) -> ox.NamedNode:
+        """The graph of what follows from some graphs by a profile of rules."""
+        return self._iri("graph/inference", digest(profile, *sources))
 
     def audit_finding(self, *content: str) -> ox.NamedNode:
         """A finding of a kept audit, by audit and fingerprint."""

@@ -64,10 +64,12 @@ SPACES = {
         KG.OntologyGraph, "spaces/schema-term", "spaces/schema-term-texts", content_named=False, on_demand=True
     ),
     "aggregate": Space(KG.TreeGraph, "spaces/aggregate", on_demand=True),
+    "condensed-triple": Space(KG.TripleGraph, "spaces/condensed-triple", on_demand=True),
     "dual-summary": Space(KG.TreeGraph, "spaces/summary", on_demand=True, tree="dual"),
     "proposition": Space(KG.PropositionGraph, "spaces/proposition", on_demand=True),
     "relatedness-summary": Space(KG.TreeGraph, "spaces/summary", on_demand=True, tree="relatedness"),
     "similarity-summary": Space(KG.TreeGraph, "spaces/summary", on_demand=True, tree="similarity"),
+    "triple": Space(KG.TripleGraph, "spaces/triple", on_demand=True),
 }
 
 

@@ -16,6 +16,7 @@ from kgrag.adapters.extractive.answers import reply as answer_from
 from kgrag.adapters.extractive.mapping import reply as map_onto
 from kgrag.adapters.extractive.neighbourhoods import reply as around
 from kgrag.adapters.extractive.propositions import facts, rewrite
+from kgrag.adapters.extractive.sufficiency import reply as suffices
 from kgrag.adapters.extractive.summaries import reply as summarise
 from kgrag.errors import UnsupportedTask
 from kgrag.model import Completion, Prompt, Usage
@@ -26,6 +27,7 @@ _TASKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "answering/answer": answer_from,
     "cg_rag/neighbourhood": around,
     "og_rag/map": map_onto,
+    "poly_rag/sufficient": suffices,
     "sire_rag/facts": facts,
     "sire_rag/rewrite": rewrite,
     "sire_rag/summary": summarise,

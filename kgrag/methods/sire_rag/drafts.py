@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ import pyoxigraph as ox
 
 from kgrag.methods.sire_rag.aggregates import Aggregate
 from kgrag.model import GraphDraft, plain
+from kgrag.stages.entity_names import entity_key
 from kgrag.stages.tree_changes import Standing
 from kgrag.stages.trees import Summary
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, Names, number
@@ -36,15 +36,6 @@ class Statement:
 
     text: str
     entities: tuple[str, ...]
-
-
-def entity_key(name: str) -> str:
-    """Give a name in normal form: NFKC, case folded, single spaces; letters of every script stay.
-
-    >>> entity_key("  Ｔōkyō   Tower") == entity_key("tōkyō tower")
-    True
-    """
-    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
 
 
 def proposition_draft(

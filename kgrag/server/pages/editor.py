@@ -23,7 +23,7 @@ from kgrag.server.pages.reading import kept
 from kgrag.server.pages.rendering import guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.site import site_of
-from kgrag.vocab import local_name
+from kgrag.vocab import PREFIXES, local_name
 
 __all__ = ["editor", "terms"]
 
@@ -107,9 +107,10 @@ def _searches() -> Mapping[str, tuple[str, str]]:
 
 
 def _broken(text: str) -> str:
-    """Give a query of one line over several."""
+    """Give a query of one line over several, with its prefixes declared."""
     spread = re.sub(r"^(SELECT[^{]*?) ?\{ (.*) \}", r"\1\nWHERE {\n  \2\n}", text)
-    return re.sub(r" (?=ORDER BY|LIMIT)", "\n", spread.replace(" . ", " .\n  "))
+    declared = [f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items() if f"{prefix}:" in text]
+    return "".join(declared) + re.sub(r" (?=ORDER BY|LIMIT)", "\n", spread.replace(" . ", " .\n  "))
 
 
 async def terms(request: Request) -> Response:

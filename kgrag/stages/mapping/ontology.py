@@ -68,6 +68,10 @@ class Ontology:
         free = [iri for iri in found if not self.properties[iri].domains]
         return next(iter([*own, *free, *found]), "")
 
+    def named(self, name: str) -> list[str]:
+        """Give the IRIs of all properties that a key names by label or local name."""
+        return list(self._properties.get(words_of(name)) or self._properties.get(words_of(local_name(name))) or [])
+
     def properties_of(self, concept: str) -> list[Property]:
         """Give the properties of a class and of the classes above it, by label."""
         near = {concept, *self.above.get(concept, ())}

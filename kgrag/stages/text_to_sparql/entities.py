@@ -64,7 +64,7 @@ def _places(question: str) -> dict[str, tuple[int, int]]:
     places: dict[str, tuple[int, int]] = {}
     for first in range(len(words)):
         for last in range(first, min(first + _LONGEST, len(words))):
-            start, end = words[first].start(), words[last].end()
+            start, end = _bracketed(question, words[first].start(), words[last].end())
             text = question[start:end].rstrip(".'’")
             if first < last or text[:1].isupper() or text[:1].isdigit():
                 places.setdefault(text, (start, start + len(text)))
@@ -72,6 +72,20 @@ def _places(question: str) -> dict[str, tuple[int, int]]:
                 places.setdefault(bare, (start, start + len(bare)))
     places.pop("", None)
     return places
+
+
+def _bracketed(question: str, start: int, end: int) -> tuple[int, int]:
+    """Take the brackets in that belong to a name: "Auron (comics)", "(410777) 2009 FD".
+
+    >>> _bracketed("Who drew Auron (comics)?", 9, 22)
+    (9, 23)
+    """
+    inside = question[start:end]
+    if inside.count("(") > inside.count(")") and question[end : end + 1] == ")":
+        return start, end + 1
+    if inside.count(")") > inside.count("(") and start and question[start - 1] == "(":
+        return start - 1, end
+    return start, end
 
 
 def _spellings(name: str) -> list[ox.Literal]:

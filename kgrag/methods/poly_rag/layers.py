@@ -1,0 +1,217 @@
+"""What each layer of the pyramid gives for a question, and why it gives nothing (PolyRAG, section 4).
+
+Queries read: ``poly_rag/*``, ``templates/*``, ``passages/evidence``. Prompts read: ``poly_rag/sufficient``, ``obqc/*``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import pyoxigraph as ox
+
+from kgrag import prompting, queries
+from kgrag.errors import NotBuilt, UnsupportedTask
+from kgrag.model import Answer, Hit, Span, Usage, plain
+from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorSpaces
+from kgrag.stages import documents, fusion, lexical, mapping, sync
+from kgrag.stages.text_to_sparql import Asker, mentions, story_of
+from kgrag.stages.text_to_sparql.templates import Answered, answered, templated
+from kgrag.vocab import digest
+
+__all__ = ["Found", "GraphLayer", "Layer", "OntologyLayer", "TextLayer"]
+
+Layer = Literal["ontology", "graph", "text"]
+
+_SUFFICIENT = "poly_rag/sufficient"
+_DEPTH = 100
+_MOST_SOURCES = 3
+_ATTRIBUTES = ("title", "identifier", "heading", "page")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a layer gave: hits, and the answers in words where the layer knows them; or ``why`` it gave nothing.
+
+    ``answer`` is what the ontology layer made of a query that a model wrote; ``sparql`` is the query that was run.
+    """
+
+    layer: Layer
+    hits: tuple[Hit, ...] = ()
+    answers: tuple[str, ...] = ()
+    why: str = ""
+    sparql: str = ""
+    usage: Usage = field(default_factory=Usage)
+    answer: Answer | None = None
+    story: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OntologyLayer:
+    """Instances, asked by SPARQL: a query of the model's, checked; a stored question; or a question of a fixed form."""
+
+    asker: Asker
+
+    def search(self, question: str, k: int) -> Found:
+        """Give the rows that answer; nothing for no row, an ASK that is false, or a COUNT of 0.
+
+        Raises:
+            ServiceError: the model could not be reached or refused.
+        """
+        try:
+            reading, outcome = self.asker.repaired(question)
+        except NotBuilt:
+            return Found("ontology", why="no ontology is loaded")
+        if outcome is None:
+            return self._templated(question, k, reading.refusal)
+        story = story_of(reading, outcome)
+        execution = outcome.best.execution
+        if execution is None or execution.problem:
+            why = "no valid query was found: " + "; ".join(outcome.reasons)
+            return Found("ontology", why=why, usage=outcome.usage, story=story)
+        if execution.empty or _says_nothing(execution.values()):
+            return Found("ontology", why="the query finds nothing", usage=outcome.usage, story=story)
+        answer = self.asker.told(question, reading, outcome, k)
+        values = tuple(dict.fromkeys(sentence for sentence in answer.sentences))
+        return Found("ontology", answer.hits, values, "", answer.sparql, outcome.usage, answer, story)
+
+    def _templated(self, question: str, k: int, refusal: str) -> Found:
+        store = self.asker.store
+        template = templated(question, mentions(question, store), mapping.read_ontology(store))
+        if template is None:
+            return Found("ontology", why=f"{refusal} It is no question of a fixed form either.")
+        rows = answered(template, k, store=store)
+        read = f"read as {template.form} of {', '.join(template.properties)} for {', '.join(template.names)}"
+        if rows.empty:
+            return Found("ontology", why=f"{read}: no instance states it", sparql=rows.sparql)
+        return Found("ontology", rows.hits, rows.values, "", rows.sparql, story=(read, _counted(rows)))
+
+
+def _counted(rows: Answered) -> str:
+    return f"{rows.total:,} rows"
+
+
+def _says_nothing(values: Sequence[Sequence[str]]) -> bool:
+    """Say whether the only row is a no, or a count of 0."""
+    return len(values) == 1 and len(values[0]) == 1 and values[0][0] in ("false", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLayer:
+    """Triples nearest to the question, when the model judges that they suffice to answer it."""
+
+    store: TripleStore
+    spaces: VectorSpaces
+    embedder: Embedder
+    model: LanguageModel
+    triples: int
+    space: str
+
+    def search(self, question: str, k: int) -> Found:
+        """Give the triples that answer, at most k; nothing when they don't suffice.
+
+        Raises:
+            ServiceError: the model could not be reached or refused.
+        """
+        index = sync.fresh(self.space, store=self.store, spaces=self.spaces, embedder=self.embedder)
+        if not len(index):
+            return Found("graph", why="there is no triple")
+        near = index.search(self.embedder.embed([question], "query")[0], 3 * self.triples)
+        found = self._hits(near)[: self.triples]
+        shown = [
+            {"number": number, "text": hit.text, **{name: hit.attributes[name] for name in ("subject", "relation", "object")}}
+            for number, hit in enumerate(found, start=1)
+        ]
+        boundary = f"=== {digest(question, *map(str, shown))[:12]} ==="
+        prompt = prompting.render(_SUFFICIENT, question=question, triples=shown, boundary=boundary)
+        try:
+            completion = self.model.complete([prompt])[0]
+        except UnsupportedTask as error:
+            return Found("graph", why=str(error))
+        judged = completion.data if isinstance(completion.data, Mapping) else {}
+        if not judged.get("sufficient"):
+            why = completion.problem or f"the {len(found)} nearest triples do not suffice"
+            return Found("graph", why=why, usage=completion.usage)
+        return self._judged(found, judged.get("answers") or (), k, completion.usage)
+
+    def _judged(self, found: Sequence[Hit], answers: Sequence[Mapping[str, object]], k: int, usage: Usage) -> Found:
+        """Keep the triples that were named, with the answers that stand in them; all when none was named."""
+        named: dict[int, str] = {}
+        for item in answers:
+            place, text = int(str(item["triple"])) - 1, " ".join(str(item["text"]).split())
+            if 0 <= place < len(found) and text and text.casefold() in found[place].text.casefold():
+                named.setdefault(place, text)
+        hits = [replace(found[place], attributes={**found[place].attributes, "value": named[place]}) for place in named]
+        chosen = sorted(hits, key=lambda hit: -hit.score) or list(found)
+        story = (f"{len(found)} triples were judged to suffice, {len(named)} of them give an answer",)
+        values = tuple(dict.fromkeys(named.values()))
+        return Found("graph", tuple(chosen[:k]), values, usage=usage, story=story)
+
+    def _hits(self, near: fusion.Ranking) -> list[Hit]:
+        """Give statements as hits, the same words once, with the chunks that state them."""
+        scores = dict(near)
+        nodes = [ox.NamedNode(iri) for iri in scores]
+        rows: dict[str, tuple[str, ...]] = {}
+        for statement, *rest, _ in self.store.select(queries.bind("poly_rag/statements", statements=nodes)).values():
+            rows.setdefault(statement, tuple(rest))
+        behind: dict[str, list[str]] = defaultdict(list)
+        for statement, chunk in self.store.select(queries.bind("poly_rag/origins", statements=nodes)).values():
+            behind[statement].append(chunk)
+        spans = documents.spans(self.store, [chunk for found in behind.values() for chunk in found])
+        first: dict[str, Hit] = {}
+        for iri in scores:
+            if iri in rows:
+                hit = _triple_hit(iri, scores[iri], rows[iri], [spans[one] for one in behind[iri] if one in spans])
+                first.setdefault(hit.text.casefold(), hit)
+        return list(first.values())
+
+
+def _triple_hit(iri: str, score: float, row: Sequence[str], sources: Sequence[Span]) -> Hit:
+    text, subject, relation, value = row
+    attributes = {"subject": subject, "relation": relation, "object": value}
+    return Hit(iri, "triple", text, score, tuple(sources[:_MOST_SOURCES]), attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class TextLayer:
+    """Chunks of the documents that were read; those of mapped records belong to the layers above."""
+
+    store: TripleStore
+    spaces: VectorSpaces
+    embedder: Embedder
+    folder: Path | None
+    signal: Literal["dense", "fusion"]
+    read_only: bool = False
+
+    def search(self, question: str, k: int) -> Found:
+        """Give the k best chunks, best first; ties by IRI."""
+        index = sync.fresh("chunk", store=self.store, spaces=self.spaces, embedder=self.embedder)
+        records = self._records()
+        depth = max(k, _DEPTH) + len(records)
+        ranking = index.search(self.embedder.embed([question], "query")[0], depth)
+        if self.signal == "fusion":
+            words = lexical.fresh(self.store, self.folder, save=not self.read_only)
+            ranking = fusion.score_fusion([ranking, words.search(question, depth)], weights=[0.5, 0.5])
+        best = [(iri, score) for iri, score in ranking if iri not in records][:k]
+        hits = self._hits(best)
+        return Found("text", tuple(hits), why="" if hits else "there is no text")
+
+    def _records(self) -> set[str]:
+        query = queries.bind("poly_rag/records", catalogue=self.store.names.catalogue)
+        return {chunk for (chunk,) in self.store.select(query).values()}
+
+    def _hits(self, ranking: fusion.Ranking) -> list[Hit]:
+        query = queries.bind("passages/evidence", chunks=[ox.NamedNode(chunk) for chunk, _ in ranking])
+        table = self.store.select(query)
+        rows = [dict(zip(table.variables, map(plain, row), strict=True)) for row in table]
+        known = {row["chunk"]: row for row in rows}
+        return [_passage(iri, score, known[iri]) for iri, score in ranking if iri in known]
+
+
+def _passage(iri: str, score: float, row: Mapping[str, str]) -> Hit:
+    span = Span(chunk=iri, document=row["document"], start=int(row["start"]), end=int(row["end"]))
+    attributes = {name: row[name] for name in _ATTRIBUTES if row[name]}
+    return Hit(iri=iri, kind="passage", text=row["text"], score=score, sources=(span,), attributes=attributes)

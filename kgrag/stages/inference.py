@@ -1,0 +1,154 @@
+"""What follows from graphs by the rules of RDFS or OWL 2 RL, as triples of their own.
+
+The rules are stored updates (``queries/inference``), each under its number in the specification. They are run on a
+scratch store until nothing is added, so that any graphs, whoever made them, are reasoned over by the same function.
+
+Sources: RDF 1.1 Semantics (W3C 2014), section 9.2.1; OWL 2 Web Ontology Language Profiles (W3C 2012), section 4.3.
+
+Deviations: conclusions that hold of everything (``?x a rdfs:Resource``, ``?c rdfs:subClassOf ?c``, ``?x a owl:Thing``)
+and the axioms of the vocabularies themselves are left out, and so are the types of literals. Blank nodes take part,
+but what follows about one, which no other graph could name, is left out.
+
+Queries: ``inference/*``, ``catalogue/graphs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.errors import InputError
+from kgrag.model import GraphDraft, plain
+from kgrag.ports import TripleStore, Workbench
+from kgrag.resources import closest
+from kgrag.vocab import KG, OWL, RDF, RDFS, Names
+
+__all__ = ["PROFILES", "Contradiction", "Inferences", "inference_draft", "materialise", "stale_inferences"]
+
+PROFILES = ("rdfs", "owl-rl")
+_CLOSURE = ox.NamedNode("urn:kgrag:inference:closure")
+_MEMBERS = ox.NamedNode("urn:kgrag:inference:members")
+_TABLES = {"rdfs": ("rdfs",), "owl-rl": ("lists", "schema", "equality", "properties", "classes")}
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Statements that cannot all be true.
+
+    ``rule`` is the number in OWL 2 Profiles, ``focus`` what they are about, ``value`` and ``other`` the two classes,
+    values or names that exclude each other, as text; "" where there is none.
+    """
+
+    rule: str
+    focus: str
+    value: str = ""
+    other: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inferences:
+    """What follows and was not stated, sorted; how the statements contradict each other; how often the rules were run."""
+
+    triples: tuple[ox.Triple, ...]
+    contradictions: tuple[Contradiction, ...] = ()
+    rounds: int = 0
+
+
+def materialise(bench: Workbench, triples: Sequence[ox.Triple], *, profile: str = "rdfs") -> Inferences:
+    """Give what follows from triples.
+
+    Args:
+        bench: a scratch store; what was in it goes.
+        triples: the statements, ontologies and data together.
+        profile: "rdfs" or "owl-rl"; contradictions are looked for by the second only.
+
+    Raises:
+        InputError: there is no such profile.
+    """
+    if profile not in PROFILES:
+        raise InputError(f"there is no profile '{profile}' to reason by. {closest(profile, PROFILES)}")
+    bench.fill([ox.Quad(each.subject, each.predicate, each.object, _CLOSURE) for each in triples])
+    before = set(bench.triples(_CLOSURE))
+    rounds, size = 0, -1
+    while size != (size := _size(bench)):
+        rounds += 1
+        _once(bench, profile)
+    told = {each for each in bench.triples(_CLOSURE) if each not in before and _worth_telling(each)}
+    found = _contradictions(bench) if profile == "owl-rl" else ()
+    return Inferences(tuple(sorted(told, key=str)), found, rounds)
+
+
+def _size(bench: Workbench) -> int:
+    ((count,),) = bench.select(queries.bind("inference/size", closure=_CLOSURE)).values()
+    return int(count)
+
+
+def _once(bench: Workbench, profile: str) -> None:
+    given = {"closure": _CLOSURE, "members": _MEMBERS}
+    for table in _TABLES[profile]:
+        name = f"inference/{table}"
+        bench.change(queries.bind(name, **{key: given[key] for key in queries.describe(name).parameters}))
+    if profile == "owl-rl":
+        for update in _of_sequences(bench):
+            bench.change(update)
+
+
+def _of_sequences(bench: Workbench) -> list[str]:
+    """Give an update for each property chain and each key; one that names a blank node says nothing of its own."""
+    lists: dict[tuple[str, ...], list[ox.NamedNode]] = {}
+    for owner, kind, node, _, member in bench.select(queries.bind("inference/sequences", closure=_CLOSURE)):
+        if isinstance(owner, ox.NamedNode) and isinstance(member, ox.NamedNode):
+            lists.setdefault((owner.value, plain(kind), str(node)), []).append(member)
+    updates = []
+    for (owner_iri, kind_iri, _), members in lists.items():
+        owned = ox.NamedNode(owner_iri)
+        if kind_iri == OWL.hasKey.value:
+            updates.append(queries.bind("inference/key", closure=_CLOSURE, **{"class": owned}, key=members))
+        else:
+            updates.append(queries.bind("inference/chain", closure=_CLOSURE, property=owned, chain=members))
+    return updates
+
+
+def _worth_telling(triple: ox.Triple) -> bool:
+    """Say whether a conclusion is about named things and not true of everything."""
+    subject, predicate, value = triple.subject, triple.predicate, triple.object
+    if not isinstance(subject, ox.NamedNode) or isinstance(value, ox.BlankNode) or subject == value:
+        return False
+    trivial = value in (OWL.Thing, RDFS.Resource) and predicate in (RDF.type, RDFS.subClassOf, RDFS.domain, RDFS.range)
+    return not trivial and not (subject == OWL.Nothing and predicate in (RDFS.subClassOf, OWL.equivalentClass))
+
+
+def _contradictions(bench: Workbench) -> tuple[Contradiction, ...]:
+    table = bench.select(queries.bind("inference/contradictions", closure=_CLOSURE, members=_MEMBERS))
+    return tuple(Contradiction(*row) for row in table.values())
+
+
+def inference_draft(
+    found: Inferences,
+    sources: Sequence[ox.NamedNode],
+    *,
+    profile: str,
+    names: Names,
+    activity: ox.NamedNode | None = None,
+) -> GraphDraft:
+    """Give the graph of what follows from some graphs by a profile; reasoning again replaces it."""
+    graph = names.inference_graph(profile, *sorted(source.value for source in sources))
+    return GraphDraft(
+        iri=graph,
+        kind=KG.InferenceGraph,
+        triples=found.triples,
+        mode="replace",
+        method="reason",
+        sources=sorted(sources, key=str),
+        activity=activity,
+        described=[(KG.parameters, ox.Literal(f"profile={profile}"))],
+    )
+
+
+def stale_inferences(store: TripleStore) -> list[ox.NamedNode]:
+    """Give the inference graphs of a store that were made before one of their sources was last changed, or is gone."""
+    table = store.select(queries.bind("inference/stale", catalogue=store.names.catalogue))
+    return [graph for (graph,) in table if isinstance(graph, ox.NamedNode)]
