@@ -94,7 +94,8 @@ def _measured(name: str, size: int, file: Path, limit: float) -> str:
     except subprocess.TimeoutExpired:
         return f"more than {limit:.0f} | – | – | –"
     except subprocess.CalledProcessError as error:
-        return f"failed: {error.stderr.strip().splitlines()[-1]} | – | – | –"
+        said = error.stderr.strip().splitlines() or [str(error)]
+        return f"failed: {said[-1]} | – | – | –"
     found = json.loads(done.stdout)
     return f"{found['seconds']:.1f} | {found['megabytes']:.0f} | {found['summaries']:,} | {found['levels']}"
 

@@ -132,6 +132,9 @@ class Workbench(Scratch, Protocol):
     def add(self, quads: Iterable[ox.Quad]) -> None:
         """Hold these quads as well."""
 
+    def ask(self, query: str) -> bool:
+        """Run an ASK. Raises InvalidSPARQL."""
+
     def construct(self, query: str) -> list[ox.Triple]:
         """Run a CONSTRUCT. Raises InvalidSPARQL."""
 

@@ -35,7 +35,8 @@ class AuditOptions:
 
     ``profile`` is a name, or the path of a TOML file. ``limit`` is how many findings of a check are shown; counts stay
     exact. ``seconds`` is the time a reasoner may take. ``metrics`` asks for those too.
-    LOG-09 compares labels by ``embedder``, where its profile has that check.
+    LOG-09 compares labels by ``embedder``, where its profile has that check. ``competency`` is a file or folder of
+    competency questions, asked by ``kgrag.knowledge_base``; each may take ``seconds`` too.
     """
 
     profile: str = "default"
@@ -47,6 +48,7 @@ class AuditOptions:
     seconds: float = 60.0
     metrics: bool = False
     embedder: Embedder | None = None
+    competency: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,12 @@ def audit(
         typer.Option("--diff", help="Against an audit in JSON: findings new and gone. Against RDF: axioms."),
     ] = None,
     reasoner: Annotated[bool, typer.Option("--reasoner", help="Let a reasoner decide what only it can.")] = False,
-    seconds: Annotated[float, typer.Option("--seconds", help="Time that the reasoner may take.", min=0.1)] = 60.0,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Time that the reasoner, or a competency question, may take.", min=0.1)
+    ] = 60.0,
+    competency: Annotated[
+        Path | None, typer.Option("--competency", help="File or folder of competency questions (*.rq) to ask as well.")
+    ] = None,
     fix: Annotated[
         bool, typer.Option("--fix", help="Show what the safe mends would change, and write nothing.")
     ] = False,
@@ -105,6 +110,7 @@ def audit(
         return
     wants_metrics = metrics or format_ in (ReportForm.HTML, ReportForm.DQV)
     options = AuditOptions(profile, namespace, limit, suppress, baseline, reasoner, seconds, wants_metrics)
+    options = replace(options, competency=competency)
     task = _Task(tuple(targets or ()), kb, options)
     if fix:
         _mend(task, apply=apply, in_place=in_place)

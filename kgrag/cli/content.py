@@ -18,7 +18,7 @@ _SHOWN = 20
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (init, load, ingest, forget, build):
+    for command in (init, load, ingest, sync, forget, build):
         app.command()(command)
     app.command("import")(import_)
 
@@ -100,6 +100,27 @@ def ingest(
         raise typer.Exit(2)
 
 
+def sync(
+    folder: Annotated[Path, typer.Argument(help="Folder whose documents are to be those of the knowledge base.")],
+    kb: KbOption = None,
+    chunk_tokens: Annotated[
+        int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
+    ] = 180,
+) -> None:
+    """Bring the knowledge base in step with a folder: add what is new, change what changed, forget what is gone."""
+    with open_kb(kb) as opened, progress_bar() as progress:
+        done = opened.sync(folder, chunk_tokens=chunk_tokens, progress=progress)
+    report = done.ingested
+    typer.echo(
+        f"{report.documents} documents added, {report.unchanged} unchanged, {len(done.forgotten)} forgotten, "
+        f"{done.misplaced} only moved, {len(report.broken)} broken"
+    )
+    _some(report.broken, "broken")
+    _some([one.title or one.document for one in done.forgotten], "forgotten")
+    if report.broken or any(one.remains for one in done.forgotten):
+        raise typer.Exit(2 if report.broken else 1)
+
+
 def forget(
     document: Annotated[str, typer.Argument(help="IRI, location or title of a document.")],
     kb: KbOption = None,
@@ -135,6 +156,15 @@ def build(
         Path | None,
         typer.Option("--extraction", help="sire_rag: JSON Lines of idx, title, entities, and triples or propositions."),
     ] = None,
+    schema: Annotated[
+        list[Path] | None, typer.Option("--schema", help="poly_rag: ontology file or folder of them; may be repeated.")
+    ] = None,
+    instances: Annotated[
+        Path | None, typer.Option("--instances", help="poly_rag: JSON Lines of sub, rel, obj for the ontology layer.")
+    ] = None,
+    triples: Annotated[
+        Path | None, typer.Option("--triples", help="poly_rag: JSON Lines of sub, rel, obj for the graph layer.")
+    ] = None,
     regrow: Annotated[
         bool, typer.Option("--regrow", help="sire_rag: grow both trees whole, not only where leaves changed.")
     ] = False,
@@ -151,6 +181,9 @@ def build(
         "as_published": as_published or None,
         "competency": competency,
         "extraction": extraction,
+        "schema": schema or None,
+        "instances": instances,
+        "triples": triples,
         "regrow": regrow or None,
         "dry_run": dry_run or None,
     }

@@ -37,7 +37,7 @@ def tree(
     node: Annotated[str, typer.Option("--node", help="IRI to begin at; default: the top.", show_default=False)] = "",
     width: Annotated[int, typer.Option("--width", help="How many nodes are shown below each.", min=1)] = 3,
     format_: Annotated[TreeFormat, typer.Option("--format", help="text, json, svg, html.")] = TreeFormat.TEXT,
-    out: Annotated[Path | None, typer.Option("--out", help="File to write instead of printing.")] = None,
+    out: Annotated[Path | None, typer.Option("--to", help="File to write instead of printing.")] = None,
 ) -> None:
     """Walk down a summary tree, level by level, or draw it."""
     from kgrag.stages import tree_picture

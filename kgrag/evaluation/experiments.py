@@ -162,9 +162,8 @@ def _asked(
     rows = []
     for question in questions:
         start = clock.now()
-        hits = method.retrieve(question.text, depth)
+        hits = _retrieved(bench.store, method, question, depth)
         milliseconds = 1000 * (clock.now() - start)
-        hits = _without(bench.store, hits, question.excluded)
         answer = answerer(question.text, hits[:k], name) if answerer else None
         retrieved = Retrieved(hits=hits, documents=_documents(bench.store, hits), answer=answer)
         usage = answer.usage if answer else Usage()
@@ -172,12 +171,17 @@ def _asked(
     return rows
 
 
-def _without(store: TripleStore, hits: list[Hit], excluded: frozenset[str]) -> list[Hit]:
-    """Leave out the hits that stand in nothing but documents that can't be the answer."""
-    if not excluded:
-        return hits
+def _retrieved(store: TripleStore, method: Retriever, question: Question, depth: int) -> list[Hit]:
+    """Retrieve without documents that can't be the answer.
+
+    A method that follows links is told of them, since a link from the question's own document would be the answer.
+    """
+    if not question.excluded:
+        return method.retrieve(question.text, depth)
+    told = getattr(method, "retrieve_without", None)
+    hits = method.retrieve(question.text, depth) if told is None else told(question.text, depth, question.excluded)
     known = _identifiers(store, hits)
-    return [hit for hit in hits if not excluded.issuperset(known.get(span.document, "") for span in hit.sources)]
+    return [hit for hit in hits if not question.excluded.issuperset(known.get(s.document, "") for s in hit.sources)]
 
 
 def _documents(store: TripleStore, hits: Sequence[Hit]) -> list[str]:

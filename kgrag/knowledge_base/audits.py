@@ -58,7 +58,8 @@ def _options(given: Mapping[str, Any]) -> AuditOptions:
     known = {each.name for each in fields(AuditOptions)}
     if unknown := given.keys() - known:
         raise InvalidSettings(f"an audit has no option '{min(unknown)}'. {closest(min(unknown), known)}")
-    paths = {name: Path(given[name]) for name in ("suppressions", "baseline") if given.get(name) is not None}
+    files = ("suppressions", "baseline", "competency")
+    paths = {name: Path(given[name]) for name in files if given.get(name) is not None}
     return AuditOptions(**{**given, **paths})
 
 
@@ -74,7 +75,23 @@ def audit_files(paths: Sequence[Path], options: AuditOptions) -> Audit:
     triples = [triple for path in paths for triple in triples_of(path)]
     name = " ".join(str(path) for path in paths)
     found = audit_triples(triples, name=name, options=options, bench=OxigraphScratch())
+    found = _with_competency(found, triples, options)
     return replace(found, files=tuple(str(path) for path in paths))
+
+
+def _with_competency(found: Audit, triples: Sequence[ox.Triple], options: AuditOptions) -> Audit:
+    """Add to an audit how the competency questions that it names come out over the same triples.
+
+    Raises:
+        InputError: there is no question, or one is not sound.
+    """
+    if options.competency is None:
+        return found
+    from kgrag.adapters.oxigraph import OxigraphScratch
+    from kgrag.audit.competency import ask_questions, read_questions, with_verdicts
+
+    questions = read_questions(options.competency)
+    return with_verdicts(found, ask_questions(questions, triples, open_bench=OxigraphScratch, seconds=options.seconds))
 
 
 def triples_of(path: Path) -> list[ox.Triple]:
@@ -105,7 +122,8 @@ def audit_graphs(store: TripleStore, graphs: Sequence[str], options: AuditOption
     nodes = [] if whole else [_graph(store, each) for each in graphs] or ontologies(store)
     if not nodes and not whole:
         raise InputError("there is no ontology in this knowledge base. Load one (kgrag load FILE), or name files.")
-    return audit(store, graphs=nodes, options=options, open_bench=OxigraphScratch)
+    found = audit(store, graphs=nodes, options=options, open_bench=OxigraphScratch)
+    return _with_competency(found, [triple for node in nodes for triple in store.triples(node)], options)
 
 
 def ontologies(store: TripleStore) -> list[ox.NamedNode]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import rdflib
 
     from kgrag.audit import Audit
+    from kgrag.knowledge_base.reasonings import Materialised
+    from kgrag.stages.folders import Followed
     from kgrag.stages.forgetting import Forgotten
     from kgrag.stages.health import Finding
     from kgrag.stages.sparql_check import Check
@@ -99,6 +101,27 @@ class KnowledgeBase(Wiring):
         if embed and report.documents + report.unchanged:
             self.build("passages", progress=progress)
         return replace(report, skipped=tuple(skipped), broken=tuple(broken))
+
+    def sync(self, folder: str | Path, *, chunk_tokens: int = 180, progress: Progress | None = None) -> Followed:
+        """Bring the knowledge base in step with a folder: new and changed documents in, deleted ones out, in one pass.
+
+        Raises:
+            UnreadableDocument: the folder holds nothing that can be read; nothing is deleted then.
+        """
+        from dataclasses import replace
+
+        from kgrag.stages import folders
+        from kgrag.stages.reading import read_paths
+
+        skipped: list[str] = []
+        broken: list[str] = []
+        reading = folders.Reading(Path(folder), read_paths([Path(folder)], skipped=skipped, broken=broken), broken)
+        done = folders.follow(
+            reading, store=self.store, spaces=self.spaces, chunk_tokens=chunk_tokens, progress=progress
+        )
+        self.store.flush()
+        self.build("passages", progress=progress)
+        return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=tuple(broken)))
 
     def forget(self, name: str) -> list[Forgotten]:
         """Delete the documents with this IRI, location or title, and what was derived from them alone; says what went.
@@ -228,6 +251,20 @@ class KnowledgeBase(Wiring):
             InputError: there is no such file or graph, or no ontology at all.
         """
         return audits.audit(self.store, target, options)
+
+    def reason(self, *graphs: str, profile: str = "rdfs") -> Materialised:
+        """Write what follows from graphs (all ontologies and data, when none is named) to a graph of its own.
+
+        Args:
+            graphs: IRIs of named graphs.
+            profile: "rdfs" or "owl-rl"; the second also tells contradictions.
+
+        Raises:
+            InputError: there is no such graph or profile, or nothing to reason over.
+        """
+        from kgrag.knowledge_base import reasonings
+
+        return reasonings.infer(self.store, graphs, profile=profile)
 
     def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
         """Run a SPARQL query of the user's: rows, a truth value, or triples.

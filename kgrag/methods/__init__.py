@@ -1,7 +1,7 @@
 """Retrieval methods, one module a paper; ``METHODS`` is where a new one is registered.
 
 >>> sorted(METHODS)
-['cg_rag', 'obqc', 'og_rag', 'passages', 'sire_rag']
+['cg_rag', 'obqc', 'og_rag', 'passages', 'poly_rag', 'sire_rag']
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ METHODS: dict[str, str] = {
     "obqc": "kgrag.methods.obqc:Obqc",
     "og_rag": "kgrag.methods.og_rag:OgRag",
     "passages": "kgrag.methods.passages:Passages",
+    "poly_rag": "kgrag.methods.poly_rag:PolyRag",
     "sire_rag": "kgrag.methods.sire_rag:SireRag",
 }
 """Name on the command line -> ``module:Class``; imported when first used."""

@@ -17,10 +17,12 @@ module           what it does
 ``keys``         who may do what
 ``keyfile``      the file of keys
 ``targets``      which graphs an update writes to, for keys that may write to some
+``front``        the short way to ``/sparql`` for plain requests
 ``guard``        asks for a key for reading, on a private server
 ``writing``      one turn for writing, and what is told of it
 ``writelog``     the log of writes
 ``tags``         when each graph changed last
+``wire``         one write for head and body of a small answer
 ``watch``        request ids, and the log of requests
 ``metrics``      what Prometheus reads
 ``health``       ``/health``, ``/metrics``, ``/writes``

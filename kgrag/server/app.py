@@ -21,6 +21,7 @@ from kgrag.knowledge_base import KnowledgeBase
 from kgrag.server import api, description, graphs, health, pages, sparql
 from kgrag.server.datasets import Dataset
 from kgrag.server.desk import Desk
+from kgrag.server.front import Front
 from kgrag.server.guard import Guard
 from kgrag.server.keys import Keys
 from kgrag.server.metrics import Metrics
@@ -34,8 +35,9 @@ __all__ = ["create_app"]
 _GRAPHS = ("/graphs", "/graphs/{graph:path}")
 """By name, and by address: the graph is then named by the address."""
 
+_METHODS = frozenset({"GET", "POST"})
 _ROUTES = [
-    Route("/sparql", sparql.query, methods=["GET", "POST"]),
+    Route("/sparql", sparql.query, methods=sorted(_METHODS)),
     Route("/update", sparql.update, methods=["POST"]),
     Route("/void", description.void, methods=["GET"]),
 ]
@@ -94,9 +96,10 @@ def create_app(
     ]
     firsts = {route.path.split("/")[1] for route in routes if isinstance(route, Route)}
     watch = Middleware(Watch, metrics=metrics, log=logs.requests, paths=firsts, refused=refused)
+    front = Middleware(Front, path="/sparql", methods=_METHODS, endpoint=sparql.query, keys=keys)
     app = Starlette(
         routes=routes,
-        middleware=[watch, *_MIDDLEWARE, *([Middleware(Guard, keys=keys)] if keys.private else [])],
+        middleware=[watch, front, *_MIDDLEWARE, *([Middleware(Guard, keys=keys)] if keys.private else [])],
         exception_handlers={Problem: told, KgragError: told, HTTPException: told, Exception: told},
         lifespan=lifespan,
     )

@@ -9,9 +9,18 @@ from kgrag.server.keys import Keys
 from kgrag.server.problems import Problem, told
 from kgrag.server.watch import record_of
 
-__all__ = ["Guard"]
+__all__ = ["Guard", "admit"]
 
 _OPEN = ("/health", "/health/ready")
+
+
+def admit(request: Request, keys: Keys) -> None:
+    """Let a request through that brings a key for reading, and note whose.
+
+    Raises:
+        Problem: 401, 403.
+    """
+    record_of(request).key = keys.reader(request.headers.get("authorization", "")).name
 
 
 class Guard:
@@ -28,7 +37,7 @@ class Guard:
             return
         request = Request(scope, receive)
         try:
-            record_of(request).key = self._keys.reader(request.headers.get("authorization", "")).name
+            admit(request, self._keys)
         except Problem as problem:
             await (await told(request, problem))(scope, receive, send)
             return

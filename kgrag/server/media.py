@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 __all__ = ["RDF", "RESULTS", "choose", "content_type", "main_type"]
 
@@ -33,12 +34,22 @@ RDF = (
 )
 """For graphs, best first."""
 
+_SHORT = 500
+"""Characters of an Accept header that is worth remembering."""
+
 
 def choose(accept: str, offers: Sequence[str]) -> str:
     """Give the offer with the highest quality, the first of equals; "" when the client takes none of them."""
+    return _known(accept, tuple(offers)) if len(accept) < _SHORT else _chosen(accept, offers)
+
+
+def _chosen(accept: str, offers: Sequence[str]) -> str:
     ranges = [_range(part) for part in accept.split(",") if part.strip()] or [("*/*", 1.0)]
     best = max(offers, key=lambda offer: _quality(offer, ranges))
     return best if _quality(best, ranges) > 0 else ""
+
+
+_known = lru_cache(maxsize=256)(_chosen)
 
 
 def _range(part: str) -> tuple[str, float]:

@@ -41,6 +41,8 @@ class Metrics:
             "kgrag_request_seconds", "Seconds from a request to the end of its answer.", ["path"],
             registry=self._registry, buckets=_STEPS,
         )  # fmt: skip
+        self._bound: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        """The rows that were met; paths, methods and statuses are few."""
         self._writes = Counter(
             "kgrag_writes", "Writes done or refused.", ["operation", "status"], registry=self._registry
         )
@@ -55,8 +57,13 @@ class Metrics:
 
     def request(self, path: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""
-        self._requests.labels(path, method if method in _METHODS else "other", str(status)).inc()
-        self._seconds.labels(path).observe(seconds)
+        row = path, method if method in _METHODS else "other", status
+        bound = self._bound.get(row)
+        if bound is None:
+            counter = self._requests.labels(row[0], row[1], str(status))
+            bound = self._bound[row] = counter, self._seconds.labels(path)
+        bound[0].inc()
+        bound[1].observe(seconds)
 
     def write(self, operation: str, status: int) -> None:
         """Count a write."""

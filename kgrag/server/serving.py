@@ -28,6 +28,7 @@ from kgrag.server.keyfile import read_keys
 from kgrag.server.keys import Keys
 from kgrag.server.site import Logs
 from kgrag.server.watch import Format, RequestLog
+from kgrag.server.wire import OneWrite
 from kgrag.server.writelog import WriteLog
 
 __all__ = ["Access", "Address", "Logging", "serve", "serve_scratch"]
@@ -175,5 +176,7 @@ def _listen(app: Starlette, address: Address, grace: int) -> None:
     with listener:
         host = f"[{address.host}]" if family == socket.AF_INET6 else address.host
         address.announce(f"http://{host}:{listener.getsockname()[1]}")
-        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=grace)
+        config = uvicorn.Config(
+            app, http=OneWrite, ws="none", log_level="warning", access_log=False, timeout_graceful_shutdown=grace
+        )
         _Server(config).run(sockets=[listener])

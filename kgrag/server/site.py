@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import cast
 
 from starlette.requests import Request as HttpRequest
@@ -17,6 +18,10 @@ from kgrag.server.watch import RequestLog
 from kgrag.server.writelog import WriteLog
 
 __all__ = ["Logs", "Site", "address", "site_of"]
+
+
+_SHORT = 256
+"""Bytes of a Host header that is worth remembering."""
 
 
 @dataclass(frozen=True)
@@ -51,4 +56,15 @@ def site_of(request: HttpRequest) -> Site:
 
 def address(request: HttpRequest, path: str) -> str:
     """Give the address of a path of this server, as the client reached it."""
-    return f"{str(request.base_url).rstrip('/')}{path}"
+    scope = request.scope
+    host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+    if not 0 < len(host) < _SHORT:
+        return f"{str(request.base_url).rstrip('/')}{path}"
+    return _base(scope["scheme"], scope.get("app_root_path", scope.get("root_path", "")), host) + path
+
+
+@lru_cache(maxsize=64)
+def _base(scheme: str, root: str, host: bytes) -> str:
+    """Give what ``Request.base_url`` says; most requests name one of few hosts."""
+    scope = {"type": "http", "scheme": scheme, "root_path": root, "path": "/", "headers": [(b"host", host)]}
+    return str(HttpRequest(scope).base_url).rstrip("/")

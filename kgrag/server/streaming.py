@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from starlette.requests import Request as HttpRequest
@@ -31,6 +32,7 @@ __all__ = ["collected", "streamed"]
 _HELD_BACK = 1 << 16
 _PATIENCE = 30.0
 _GLANCE = 0.25
+_SOON = 0.05
 _STATUS = {"unacceptable": 406, "too large": 413, "failed": 500}
 
 
@@ -52,16 +54,18 @@ async def streamed(request: HttpRequest, pool: ReaderPool, task: Request, header
         ServiceUnavailable: no reader was free, or it ended, or took too long.
     """
     run = await pool.run(task)
-    record = record_of(request)
+    record, leaving = record_of(request), _Leaving(request.receive, run)
     try:
-        opening = await _while_there(request, _opened(run, task))
+        opening = await _opened(run, task)
     except BaseException:
         run.close()
         raise
+    finally:
+        await leaving.over()
     if opening.whole:
         run.close()
         record.rows = run.rows
-        return Response(bytes(opening.data), headers={**headers, "Content-Type": content_type(opening.media)})
+        return _Whole(bytes(opening.data), _raw(opening.media, *headers.items()))
     return _Streamed(run, opening, headers, record)
 
 
@@ -69,38 +73,41 @@ async def collected(pool: ReaderPool, task: Request) -> bytes:
     """Give all that a reader writes; raises what ``streamed`` does."""
     run = await pool.run(task)
     try:
-        return b"".join([data async for _, data in _blocks(run, task)])
+        parts: list[bytes] = []
+        while True:
+            letter, payload = await run.frame()
+            if letter == b"Z":
+                return b"".join(parts)
+            if letter == b"D":
+                parts.append(payload)
+            elif letter == b"E":
+                await _rest(run)
+                raise _problem(json.loads(payload), task)
     finally:
         run.close()
 
 
 async def _opened(run: Run, task: Request) -> _Opening:
     opening = _Opening()
-    blocks = _blocks(run, task)
-    async for media, data in blocks:
-        opening.media = media or opening.media
-        opening.data += data
-        if len(opening.data) >= _HELD_BACK:
-            return opening
-    opening.whole = True
+    while len(opening.data) < _HELD_BACK:
+        letter, payload = await run.frame()
+        if letter == b"Z":
+            opening.whole = True
+            break
+        if letter == b"D":
+            opening.data += payload
+        elif letter == b"H":
+            opening.media = payload.decode()
+        else:
+            await _rest(run)
+            raise _problem(json.loads(payload), task)
     return opening
 
 
-async def _blocks(run: Run, task: Request) -> AsyncIterator[tuple[str, bytes]]:
-    """Yield media type or bytes until the reader is done."""
-    problem = None
-    while True:
-        letter, payload = await run.frame()
-        if letter == b"H":
-            yield json.loads(payload)["media"], b""
-        elif letter == b"D":
-            yield "", payload
-        elif letter == b"E":
-            problem = json.loads(payload)
-        elif problem is not None:
-            raise _problem(problem, task)
-        else:
-            return
+async def _rest(run: Run) -> None:
+    """Let a reader that told of a problem come to its end, so that it can be used again."""
+    while (await run.frame())[0] != b"Z":
+        pass
 
 
 def _problem(problem: dict[str, Any], task: Request) -> Exception:
@@ -111,29 +118,52 @@ def _problem(problem: dict[str, Any], task: Request) -> Exception:
     if task.task == "parse":
         return InputError(f"the RDF does not parse: {message}. Correct it there.")
     try:
-        with engine(task.body.decode()):
+        with engine(task.body.decode() or " "):
             raise SyntaxError(message) if kind == "syntax" else ValueError(message)
     except InvalidSPARQL as error:
         return error
 
 
-async def _while_there(request: HttpRequest, work: Coroutine[Any, Any, _Opening]) -> _Opening:
-    """Work as long as the client is there.
+class _Whole(Response):
+    """A result that is there as a whole."""
 
-    Raises:
-        Problem: 499: it left.
-    """
-    working, leaving = asyncio.create_task(work), asyncio.create_task(_left(request.receive))
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise Problem(499, "the client left.")
-        return working.result()
-    finally:
-        for task in (working, leaving):
-            task.cancel()
-        with suppress(asyncio.CancelledError):
-            await leaving
+    def __init__(self, body: bytes, headers: Sequence[tuple[bytes, bytes]]) -> None:
+        self.status_code = 200
+        self.background = None
+        self.body = body
+        self.raw_headers = [*headers, (b"content-length", b"%d" % len(body))]
+
+
+@lru_cache(maxsize=64)
+def _raw(media: str, *headers: tuple[str, str]) -> list[tuple[bytes, bytes]]:
+    """Give headers as ASGI has them; there are few of them."""
+    named = [*headers, ("content-type", content_type(media))]
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in named]
+
+
+class _Leaving:
+    """Stops a run when the client leaves, which is looked for only once the run takes some time."""
+
+    def __init__(self, receive: Receive, run: Run) -> None:
+        self._receive = receive
+        self._run = run
+        self._task: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(_SOON, self._look)
+
+    def _look(self) -> None:
+        self._task = asyncio.create_task(self._stop())
+
+    async def _stop(self) -> None:
+        await _left(self._receive)
+        self._run.stop(Problem(499, "the client left."))
+
+    async def over(self) -> None:
+        """Look no longer."""
+        self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
 
 
 async def _left(receive: Receive) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, Literal, cast
 
 from starlette.requests import Request
@@ -26,6 +27,8 @@ Format = Literal["text", "json", "none"]
 
 _PLACE = "kgrag.record"
 _LEFT = 499
+_START = secrets.token_hex(6)
+_NUMBERS = count(1)
 _QUERY = 10_000
 
 
@@ -191,4 +194,4 @@ def _id_of(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-request-id" and re.fullmatch(rb"[A-Za-z0-9._-]{1,64}", value):
             return cast("bytes", value).decode()
-    return secrets.token_hex(8)
+    return f"{_START}-{next(_NUMBERS):x}"

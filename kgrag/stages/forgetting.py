@@ -1,9 +1,9 @@
 """Deleting a document with proof: afterwards no query finds it, or what was derived from it alone.
 
-Dropped are the document's graph and every graph whose sources are all gone, also kept answers that quote it; what
-another graph still states stays. Other graphs lose every statement about what is no more. A node of a summary tree that
-stands on something gone loses its words and keeps its place, so that the next build writes it anew from what is left;
-its graph is marked stale. Vectors follow at once, BM25 indices at their next use.
+Dropped are the document's graph and every graph whose sources are all gone, also kept answers that quote it and
+inferences that rest on it; what another graph still states stays. Other graphs lose every statement about what is no
+more. A node of a summary tree that stands on something gone loses its words and keeps its place, so that the next build
+writes it anew from what is left; its graph is marked stale. Vectors follow at once, BM25 indices at their next use.
 
 Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/listing``.
 """
@@ -26,7 +26,7 @@ from kgrag.vocab import KG
 __all__ = ["Forgotten", "forget", "named"]
 
 _BATCH = 500
-_QUOTING = {KG.AnswerGraph.value}  # dropped with any of their sources
+_QUOTING = {KG.AnswerGraph.value, KG.InferenceGraph.value}  # dropped with any of their sources
 _LISTING = {kind.value for kind in (KG.CatalogueGraph, KG.CitationGraph, KG.HypernodeGraph, KG.ProvenanceGraph)}
 _TREE = KG.TreeGraph.value
 _WHOLE = {KG.CitationGraph.value, KG.ProvenanceGraph.value}  # a subject that speaks of what is gone goes with it

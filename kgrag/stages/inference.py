@@ -9,13 +9,13 @@ Deviations: conclusions that hold of everything (``?x a rdfs:Resource``, ``?c rd
 and the axioms of the vocabularies themselves are left out, and so are the types of literals. Blank nodes take part,
 but what follows about one, which no other graph could name, is left out.
 
-Queries: ``inference/*``, ``catalogue/graphs``.
+Queries: ``inference/*``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyoxigraph as ox
 
@@ -26,7 +26,15 @@ from kgrag.ports import TripleStore, Workbench
 from kgrag.resources import closest
 from kgrag.vocab import KG, OWL, RDF, RDFS, Names
 
-__all__ = ["PROFILES", "Contradiction", "Inferences", "inference_draft", "materialise", "stale_inferences"]
+__all__ = [
+    "PROFILES",
+    "Contradiction",
+    "Inferences",
+    "inference_draft",
+    "inference_graph",
+    "materialise",
+    "stale_inferences",
+]
 
 PROFILES = ("rdfs", "owl-rl")
 _CLOSURE = ox.NamedNode("urn:kgrag:inference:closure")
@@ -50,9 +58,9 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Inferences:
-    """What follows and was not stated, sorted; how the statements contradict each other; how often the rules were run."""
+    """What follows and was not stated, sorted; the contradictions; how often the rules were run."""
 
-    triples: tuple[ox.Triple, ...]
+    triples: tuple[ox.Triple, ...] = field(repr=False)
     contradictions: tuple[Contradiction, ...] = ()
     rounds: int = 0
 
@@ -126,25 +134,30 @@ def _contradictions(bench: Workbench) -> tuple[Contradiction, ...]:
     return tuple(Contradiction(*row) for row in table.values())
 
 
+def inference_graph(sources: Sequence[ox.NamedNode], profile: str, names: Names) -> ox.NamedNode:
+    """Name the graph of what follows from some graphs by a profile."""
+    return names.inference_graph(profile, *sorted(source.value for source in sources))
+
+
 def inference_draft(
-    found: Inferences,
-    sources: Sequence[ox.NamedNode],
-    *,
-    profile: str,
-    names: Names,
-    activity: ox.NamedNode | None = None,
+    found: Inferences, sources: Sequence[ox.NamedNode], *, profile: str, store: TripleStore
 ) -> GraphDraft:
-    """Give the graph of what follows from some graphs by a profile; reasoning again replaces it."""
-    graph = names.inference_graph(profile, *sorted(source.value for source in sources))
+    """Give the graph of what follows from some graphs of a store, ready to be published; reasoning again replaces it.
+
+    Args:
+        found: what follows.
+        sources: the graphs that it follows from.
+        profile: the rules.
+        store: where the graphs are; its revision is kept, so that a new run is a new statement.
+    """
     return GraphDraft(
-        iri=graph,
+        iri=inference_graph(sources, profile, store.names),
         kind=KG.InferenceGraph,
         triples=found.triples,
         mode="replace",
         method="reason",
         sources=sorted(sources, key=str),
-        activity=activity,
-        described=[(KG.parameters, ox.Literal(f"profile={profile}"))],
+        described=[(KG.parameters, ox.Literal(f"profile={profile}; revision={store.revision}"))],
     )
 
 

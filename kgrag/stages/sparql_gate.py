@@ -26,6 +26,7 @@ __all__ = [
     "Reading",
     "check_query",
     "check_update",
+    "harmless",
     "names_datasets",
     "tokens",
 ]
@@ -56,6 +57,7 @@ _TOKEN = re.compile(
     """.replace("{iri}", r"""[^<>"{}|^`\x00-\x20]*>"""),
     flags=re.VERBOSE | re.DOTALL,
 )
+_DELICATE = ("service", "load", "silent", "from", "using", "with", '"', "'", "\\")
 _CHAINS = frozenset({"UNION", "OPTIONAL", "MINUS", "FILTER", "BIND", "EXISTS", "LATERAL", "AS"})
 _PROLOGUE = frozenset({"BASE", "PREFIX", "VERSION"})
 _BEFORE_NAME = frozenset({"PREFIX", "WITH", "NAMED", "USING", "GRAPH", "TO", "ADD", "MOVE", "COPY", "SILENT", "DROP"})
@@ -84,6 +86,18 @@ class Reading:
     def does_nothing(self) -> bool:
         """Whether an update has no operation at all."""
         return self.words <= _PROLOGUE
+
+
+def harmless(text: str) -> bool:
+    """Say whether a short query has nothing that the gate looks for, whatever its tokens are.
+
+    Then ``check_query`` would let it pass with a ``Reading`` that chooses no dataset: each bracket and each operator of
+    a chain takes a character, and no string can be open. Saves the tokenizer for small queries.
+    """
+    if len(text) > MAX_CHAIN or not text.isascii() or sum(map(text.count, "{([<")) > MAX_DEPTH:
+        return False
+    small = text.lower()
+    return not any(map(small.__contains__, _DELICATE))
 
 
 def check_query(text: str) -> Reading:

@@ -1,5 +1,7 @@
 import asyncio
 import json
+import os
+import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -139,5 +141,66 @@ def test_a_pool_closes_while_a_reader_has_more_to_say_than_anybody_reads(tmp_pat
         run.close()
         async with asyncio.timeout(10):
             await pool.close()
+
+    _with(tmp_path, Limits(readers=1), work)
+
+
+def test_a_reader_killed_while_it_had_nothing_to_do_is_replaced(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        first = await pool.run(_asked("ASK {}"))
+        (number,) = pool.processes
+        await _all(first)
+        os.kill(number, signal.SIGKILL)
+        assert await _all(await pool.run(_asked("ASK {}"))) == (b"true", "")
+        assert pool.killed == 1
+
+    _with(tmp_path, Limits(readers=1), work)
+
+
+def test_a_reader_killed_at_work_is_not_tried_again(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        await _all(await pool.run(_asked("ASK {}")))
+        run = await pool.run(_asked(GREEDY.partition("ORDER")[0]))
+        assert (await run.frame())[0] == b"H"
+        os.kill(pool.processes[0], signal.SIGKILL)
+        with pytest.raises(ServiceUnavailable, match="ended"):
+            await _all(run)
+
+    _with(tmp_path, Limits(readers=1), work)
+
+
+def test_a_body_that_is_larger_than_the_pipe_arrives_as_it_was_sent(tmp_path: Path) -> None:
+    lines = b"".join(b"<urn:s> <urn:p:p> %d .\n" % number for number in range(20_000))
+
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        for _ in range(2):
+            task = Request("parse", {"media": "text/turtle", "base": ""}, lines, 20.0, of_store=False)
+            data, problem = await _all(await pool.run(task))
+            assert (data.count(b"\n"), problem) == (20_000, "")
+
+    _with(tmp_path, Limits(readers=1), work)
+
+
+def test_a_reader_goes_on_with_a_new_look_at_the_store_after_a_large_result(tmp_path: Path) -> None:
+    lists = " ".join(f"VALUES ?{name} {{ {NUMBERS} }}" for name in "abc")
+    large = f"SELECT (CONCAT(STR(?a), ' ', STR(?b), ' ', STR(?c)) AS ?x) {{ {lists} }}"
+
+    async def work(source: _Source, pool: ReaderPool) -> None:
+        source.write(1)
+        data, _ = await _all(await pool.run(_asked(large)))
+        assert len(data) > 1 << 24
+        assert await _all(await pool.run(_asked("ASK { ?s ?p 1 }"))) == (b"true", "")
+        assert pool.killed == 0
+
+    _with(tmp_path, Limits(readers=1), work)
+
+
+def test_a_run_that_is_stopped_raises_why_and_frees_its_place(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        run = await pool.run(_asked(ENDLESS))
+        asyncio.get_running_loop().call_soon(run.stop, ValueError("enough"))
+        with pytest.raises(ValueError, match="enough"):
+            await _all(run)
+        assert await _all(await pool.run(_asked("ASK {}"))) == (b"true", "")
 
     _with(tmp_path, Limits(readers=1), work)

@@ -41,7 +41,7 @@ def test_a_tree_is_printed_drawn_and_written(folder: str) -> None:
     tree = json.loads(run("tree", "--format", "json", "-m", "sire_rag:tree=relatedness").stdout)
     assert tree["title"] == "relatedness tree"
     ElementTree.fromstring(run("tree", "--format", "svg").stdout)
-    assert run("tree", "--format", "html", "--out", "tree.html").exit_code == 0
+    assert run("tree", "--format", "html", "--to", "tree.html").exit_code == 0
     assert Path("tree.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 

@@ -18,6 +18,7 @@ from kgrag.adapters.extractive.neighbourhoods import reply as around
 from kgrag.adapters.extractive.propositions import facts, rewrite
 from kgrag.adapters.extractive.sufficiency import reply as suffices
 from kgrag.adapters.extractive.summaries import reply as summarise
+from kgrag.adapters.extractive.triples import disambiguate, entities, instances, paraphrase, relations
 from kgrag.errors import UnsupportedTask
 from kgrag.model import Completion, Prompt, Usage
 
@@ -27,6 +28,11 @@ _TASKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "answering/answer": answer_from,
     "cg_rag/neighbourhood": around,
     "og_rag/map": map_onto,
+    "poly_rag/disambiguate": disambiguate,
+    "poly_rag/entities": entities,
+    "poly_rag/instances": instances,
+    "poly_rag/paraphrase": paraphrase,
+    "poly_rag/relations": relations,
     "poly_rag/sufficient": suffices,
     "sire_rag/facts": facts,
     "sire_rag/rewrite": rewrite,

@@ -15,7 +15,7 @@ import regex
 
 from kgrag.stages.sentences import STOP_WORDS, split
 
-__all__ = ["facts", "rewrite"]
+__all__ = ["facts", "names_at", "rewrite"]
 
 _PRONOUN = regex.compile(r"(?:he|she|it|they|his|her|its|their)\b", flags=regex.IGNORECASE)
 _OWNS = frozenset({"his", "her", "its", "their"})
@@ -63,6 +63,24 @@ def facts(variables: Mapping[str, Any]) -> dict[str, Any]:
     title = " ".join(str(variables["title"]).split())
     found = [{"fact": said, "entities": list(_names(said, title))} for said in _sentences(str(variables["text"]))]
     return {"facts": found}
+
+
+def names_at(sentence: str) -> list[tuple[int, int]]:
+    """Give where the names of a sentence stand, as (start, end); what "and" or "in" joins are two names.
+
+    >>> [("In 1963 Ann Lee met Bo."[start:end]) for start, end in names_at("In 1963 Ann Lee met Bo.")]
+    ['Ann Lee', 'Bo']
+    """
+    found = []
+    for match in _NAME.finditer(sentence):
+        start = match.start()
+        for part in regex.split(r"(\s+(?:and|or|in|on|at|to|for|a)\s+)", match[0]):
+            name = _begun(part) if start == 0 else part
+            whole = _POSSESSIVE.sub("", name)
+            if whole.strip() and not all(word in STOP_WORDS for word in _plain(whole).split()):
+                found.append((start + len(part) - len(name), start + len(part) - len(name) + len(whole)))
+            start += len(part)
+    return found
 
 
 def _sentences(text: str) -> Iterator[str]:

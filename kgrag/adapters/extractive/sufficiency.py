@@ -52,6 +52,8 @@ def _without(question: str, name: str) -> str | None:
     """Give a question without a name that stands in it as whole words; None when it does not."""
     if not name.strip():
         return None
-    pattern = rf"(?<![\p{{L}}\p{{N}}]){regex.escape(name, literal_spaces=True)}(?![\p{{L}}\p{{N}}])(?:['’]s?(?!\p{{L}}))?"
+    pattern = (
+        rf"(?<![\p{{L}}\p{{N}}]){regex.escape(name, literal_spaces=True)}(?![\p{{L}}\p{{N}}])(?:['’]s?(?!\p{{L}}))?"
+    )
     left, found = regex.subn(pattern, " ", question, count=1, flags=regex.IGNORECASE)
     return left if found else None

@@ -52,6 +52,15 @@ class OxigraphScratch:
         """Hold these quads as well."""
         self._store.extend(quads)
 
+    def ask(self, query: str) -> bool:
+        """Run an ASK.
+
+        Raises:
+            InvalidSPARQL: it does not parse, or cannot be evaluated.
+        """
+        with engine(query):
+            return bool(self._store.query(query))
+
     def construct(self, query: str) -> list[ox.Triple]:
         """Run a CONSTRUCT.
 

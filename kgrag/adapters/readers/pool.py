@@ -7,20 +7,23 @@ import json
 import struct
 import sys
 import time
+from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from kgrag.adapters.readers import program
+from kgrag.adapters.readers.link import Frame, Link
 from kgrag.adapters.readers.snapshots import Snapshot, Snapshots
 from kgrag.errors import ServiceUnavailable
 
 __all__ = ["Frame", "Limits", "Overloaded", "ReaderPool", "Request", "Run", "TookTooLong"]
 
-Frame = tuple[bytes, bytes]
 _STACK = 256 << 20
+_LENGTHS = struct.Struct(">IIQ")
 
 
 class Overloaded(ServiceUnavailable):
@@ -58,19 +61,19 @@ class Limits:
 
 @dataclass(frozen=True)
 class Request:
-    """A task of ``program``, its header, its body, and how many seconds it may work."""
+    """A task of ``program``, its header (or that as JSON), its body, and how many seconds it may work."""
 
     task: str
-    header: dict[str, Any]
+    header: dict[str, Any] | bytes
     body: bytes = b""
     seconds: float = 30.0
     of_store: bool = True
-    """Whether it reads the store: the header then gains the folder of a snapshot."""
+    """Whether it reads the store: it then comes with the folder of a snapshot."""
 
 
 @dataclass(eq=False)
 class _Reader:
-    process: asyncio.subprocess.Process
+    link: Link
     snapshot: Snapshot | None = field(default=None)
     used: bool = False
     """Whether it worked for a request before."""
@@ -82,7 +85,8 @@ class ReaderPool:
     def __init__(self, snapshots: Snapshots, limits: Limits) -> None:
         self.limits = limits
         self._snapshots = snapshots
-        self._places = asyncio.Semaphore(limits.readers)
+        self._places = limits.readers
+        self._queue: deque[asyncio.Future[bool]] = deque()
         self._idle: list[_Reader] = []
         self._busy: set[_Reader] = set()
         self._ending: set[asyncio.Task[None]] = set()
@@ -98,7 +102,7 @@ class ReaderPool:
     @property
     def processes(self) -> list[int]:
         """The ids of the processes at work now."""
-        return sorted(reader.process.pid for reader in self._busy)
+        return sorted(reader.link.pid for reader in self._busy)
 
     async def run(self, request: Request) -> Run:
         """Give a request to a reader; whoever calls closes the run.
@@ -108,23 +112,27 @@ class ReaderPool:
             ServiceUnavailable: a reader cannot be started.
             StorageFailed: no snapshot can be written.
         """
-        await self._place()
+        if self._places:
+            self._places -= 1
+        else:
+            await self._place()
         reader = None
         try:
-            reader = await self._lent()
+            reader = self._lent()
             await self._hand(reader, request)
             return Run(self, reader, request)
         except BaseException:
             if reader is not None:
                 self._kill(reader)
-            self._places.release()
+            self._vacate()
             raise
 
     async def _hand(self, reader: _Reader, request: Request) -> None:
-        header = {**request.header, "task": request.task, "room": self.limits.result, "rows": self.limits.rows}
-        if request.of_store:
-            header["folder"] = str((await self._snapshot_for(reader)).folder)
-        await _send(reader.process, header, request.body)
+        folder = str((await self._snapshot_for(reader)).folder) if request.of_store else ""
+        told = request.header if isinstance(request.header, bytes) else json.dumps(request.header).encode()
+        own = _own(request.task, self.limits, folder)
+        lengths = _LENGTHS.pack(len(told), len(own), len(request.body))
+        reader.link.send(b"".join((lengths, told, own, request.body)))
 
     async def again(self, reader: _Reader, request: Request) -> _Reader:
         """Give a request to a new reader, since the one that was to have it was dead before it began.
@@ -134,7 +142,7 @@ class ReaderPool:
             StorageFailed: no snapshot can be written.
         """
         self._kill(reader)
-        fresh = await self._started()
+        fresh = self._started()
         self._busy.add(fresh)
         try:
             await self._hand(fresh, request)
@@ -150,50 +158,57 @@ class ReaderPool:
             yield folder
 
     async def _place(self) -> None:
-        if self._places.locked() and self.waiting >= self.limits.queue:
+        """Wait for a place; whoever leaves one gives it to the first in the queue."""
+        if self.waiting >= self.limits.queue:
             raise Overloaded(f"{self.waiting} requests wait for a reader already. Try again later.")
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[bool] = loop.create_future()
+        timer = loop.call_later(self.limits.waiting, _give_up, turn)
+        self._queue.append(turn)
         self.waiting += 1
         try:
-            async with asyncio.timeout(self.limits.waiting):
-                await self._places.acquire()
-        except TimeoutError:
+            given = await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.result():
+                self._vacate()
+            raise
+        finally:
+            timer.cancel()
+            self.waiting -= 1
+        if not given:
             raise Overloaded(
                 f"all {self.limits.readers} readers were busy for {self.limits.waiting:g} seconds. Try again later."
-            ) from None
-        finally:
-            self.waiting -= 1
+            )
 
-    async def _lent(self) -> _Reader:
+    def _vacate(self) -> None:
+        while self._queue:
+            turn = self._queue.popleft()
+            if not turn.done():
+                turn.set_result(True)
+                return
+        self._places += 1
+
+    def _lent(self) -> _Reader:
         reader = None
         while self._idle and reader is None:
             candidate = self._idle.pop()
-            if candidate.process.returncode is None:
-                reader = candidate
-            else:
+            if candidate.link.ended:
                 self._kill(candidate)
+            else:
+                reader = candidate
         if reader is None:
-            reader = await self._started()
+            reader = self._started()
         self._busy.add(reader)
         return reader
 
-    async def _started(self) -> _Reader:
+    def _started(self) -> _Reader:
         limits = json.dumps({"memory": self.limits.memory, "stack": _STACK})
-        try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-P",
-                str(Path(program.__file__)),
-                limits,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-            )
-        except OSError as error:
-            raise ServiceUnavailable(f"no reader process can be started: {error.strerror}. Try again later.") from error
-        return _Reader(process)
+        return _Reader(Link([sys.executable, "-P", str(Path(program.__file__)), limits]))
 
     async def _snapshot_for(self, reader: _Reader) -> Snapshot:
         """Give the present snapshot to a reader, and take back the one before."""
+        if reader.snapshot is not None and self._snapshots.is_present(reader.snapshot):
+            return reader.snapshot
         fresh = await self._snapshots.acquire()
         self._let_go(reader)
         reader.snapshot = fresh
@@ -207,9 +222,7 @@ class ReaderPool:
     def _kill(self, reader: _Reader) -> None:
         self.killed += 1
         self._busy.discard(reader)
-        with suppress(ProcessLookupError):
-            reader.process.kill()
-        ending = asyncio.ensure_future(_ended(reader.process))
+        ending = asyncio.ensure_future(reader.link.close())
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
         self._let_go(reader)
@@ -222,7 +235,7 @@ class ReaderPool:
             self._idle.append(reader)
         else:
             self._kill(reader)
-        self._places.release()
+        self._vacate()
 
     async def close(self) -> None:
         """Kill all readers and delete the snapshots."""
@@ -233,20 +246,15 @@ class ReaderPool:
         self._snapshots.close()
 
 
-async def _send(process: asyncio.subprocess.Process, header: dict[str, Any], body: bytes) -> None:
-    assert process.stdin is not None
-    packed = json.dumps(header).encode()
-    process.stdin.write(struct.pack(">IQ", len(packed), len(body)) + packed + body)
-    with suppress(ConnectionError):  # a reader that just died is met again when its reply is read
-        await process.stdin.drain()
+def _give_up(turn: asyncio.Future[bool]) -> None:
+    if not turn.done():
+        turn.set_result(False)
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Wait for the end of a process that was killed, which comes only after its output was read."""
-    assert process.stdout is not None
-    with suppress(RuntimeError, ConnectionError):  # somebody else is reading, or nothing is left
-        await process.stdout.read()
-    await process.wait()
+@lru_cache(maxsize=64)
+def _own(task: str, limits: Limits, folder: str) -> bytes:
+    """Give what the pool itself tells a reader, as JSON."""
+    return json.dumps({"task": task, "room": limits.result, "rows": limits.rows, "folder": folder}).encode()
 
 
 class Run:
@@ -260,6 +268,7 @@ class Run:
         self._retry = reader.used
         self._done = False
         self._closed = False
+        self._stopped: Exception | None = None
         self.rows: int | None = None
         """Rows of the result, once it is done and where they are counted."""
 
@@ -278,40 +287,40 @@ class Run:
             ServiceUnavailable: the reader ended.
         """
         while True:
+            if self._stopped is not None:
+                raise self._stopped
             try:
                 letter, payload = await self._read()
-            except (asyncio.IncompleteReadError, ConnectionError):
-                if not self._retry:
+                break
+            except EOFError:
+                if not (self._retry and self._reader.link.took_nothing):
                     raise ServiceUnavailable(
                         "the process that read for this request ended: it needed too much memory, or was stopped. "
                         "Narrow the request, or try again."
                     ) from None
                 self._retry = False
                 self._reader = await self._pool.again(self._reader, self._request)
-                continue
-            if letter != b"B":
-                break
-            self._retry = False
         self._done = letter == b"Z"
         if self._done and payload:
             self.rows = int.from_bytes(payload, "big")
         return letter, payload
 
     async def _read(self) -> Frame:
-        output = self._reader.process.stdout
-        assert output is not None
         begun = time.monotonic()
         try:
-            async with asyncio.timeout(max(self._left, 0.0)):
-                head = await output.readexactly(5)
-                payload = await output.readexactly(int.from_bytes(head[1:], "big"))
+            return await self._reader.link.frame(self._left)
         except TimeoutError:
             raise TookTooLong(
                 f"the request was stopped after {self.seconds:g} seconds. "
                 "Join patterns that share no variable, or narrow it."
             ) from None
-        self._left -= time.monotonic() - begun
-        return head[:1], payload
+        finally:
+            self._left -= time.monotonic() - begun
+
+    def stop(self, error: Exception) -> None:
+        """Raise an error in whoever waits for a frame, or will."""
+        self._stopped = error
+        self._reader.link.interrupt(error)
 
     def close(self) -> None:
         """Hand the reader back, or kill it in mid work; a second call does nothing."""

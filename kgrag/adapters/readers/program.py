@@ -1,21 +1,21 @@
 """What runs in a reader process: a program of its own, started by path; only ``kgv:similarity`` imports kgrag.
 
-Its argument is one JSON object of limits: ``memory`` and ``stack`` in bytes. Standard input carries requests: the
-length of a JSON header (4 bytes), the length of a body (8 bytes), header, body. Standard output carries frames: a
-letter, the length of what follows (4 bytes), and that.
+Its argument is one JSON object of limits: ``memory`` and ``stack`` in bytes. Standard input carries one request after
+the other, each sent once the one before is done: the lengths of two JSON headers (4 bytes each) and of a body
+(8 bytes), the headers, the body. Standard output carries frames: a letter, the length of what follows (4 bytes), and
+that. Frames are written 64 KiB at a time, and at the end of the request: a small result is one block.
 
 ======  ===========================================================================
 letter  what follows
 ======  ===========================================================================
-``B``   nothing: the request has come, and its work begins
-``H``   JSON: the media type of the result; once, before the first ``D``
+``H``   the media type of the result; once, before the first ``D``
 ``D``   bytes of the result, 64 KiB or less
 ``E``   JSON: ``kind`` (syntax, refused, unacceptable, too large, failed) and ``message``
 ``Z``   nothing, or the count of rows (8 bytes) where rows were counted: the request is done
 ======  ===========================================================================
 
-The first thread only reads, and ends the process when its input ends, in mid query too. The second, with a large stack,
-does the work: a result of the engine belongs to one thread.
+The first thread only waits for the end of the input, and then ends the process, in mid query too. The second, with a
+large stack, does the work: a result of the engine belongs to one thread.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import queue
+import select
+import signal
 import struct
 import sys
 import threading
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -36,6 +38,12 @@ import pyoxigraph as ox
 __all__ = ["main"]
 
 _BLOCK = 1 << 16
+_SHORT = 8192
+_MUCH = 1 << 24
+_LENGTHS = struct.Struct(">IIQ")
+_INPUT = memoryview(bytearray(_BLOCK))
+_KEPT: list[bytes] = []
+"""Frames that are not written yet."""
 _NEW_NETWORK = 0x50000000
 """CLONE_NEWUSER | CLONE_NEWNET: this process sees a network without any interface."""
 
@@ -101,14 +109,14 @@ class _Output:
 
     def __init__(self, media: str, room: int, most: int = 0) -> None:
         self._media = media
-        self._room = room
+        self.room = room
         self._kept = bytearray()
         self._most = most
         self.rows = _Rows(media) if most else None
 
     def write(self, data: bytes) -> int:
-        self._room -= len(data)
-        if self._room < 0:
+        self.room -= len(data)
+        if self.room < 0:
             raise _TooLarge("bytes")
         if self.rows is not None:
             self.rows.add(bytes(data))
@@ -129,22 +137,23 @@ class _Output:
 
     def _send(self, block: bytes) -> None:
         if self._media:
-            _frame(b"H", json.dumps({"media": self._media}).encode())
+            _frame(b"H", self._media.encode())
             self._media = ""
         _frame(b"D", block)
 
 
 def main() -> None:
-    """Read requests until the input ends."""
+    """Do requests until the input ends."""
     limits = json.loads(sys.argv[1])
     _confine(limits["memory"])
-    inbox: queue.SimpleQueue[tuple[dict[str, Any], bytes]] = queue.SimpleQueue()
+    with suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C in a terminal comes to the whole group; the server decides
     threading.stack_size(limits["stack"])
-    threading.Thread(target=_work, args=(inbox,), daemon=True).start()
-    source = sys.stdin.buffer
-    while len(lengths := source.read(12)) == 12:
-        header, body = struct.unpack(">IQ", lengths)
-        inbox.put((json.loads(source.read(header)), source.read(body)))
+    threading.Thread(target=_work, daemon=True).start()
+    end = select.poll()
+    end.register(0, 0)
+    while not end.poll():
+        pass
     os._exit(0)
 
 
@@ -159,12 +168,11 @@ def _confine(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _work(inbox: queue.SimpleQueue[tuple[dict[str, Any], bytes]]) -> None:
+def _work() -> None:
     desk = _Desk()
     while True:
-        header, body = inbox.get()
-        desk.rows = None
-        _frame(b"B", b"")
+        header, body = _request()
+        desk.rows, desk.sent = None, 0
         try:
             getattr(desk, header["task"])(header, body)
         except SyntaxError as error:
@@ -179,6 +187,50 @@ def _work(inbox: queue.SimpleQueue[tuple[dict[str, Any], bytes]]) -> None:
         except Exception as error:  # whatever it is, the server must hear of it
             _fail("failed", error)
         _frame(b"Z", b"" if desk.rows is None else struct.pack(">Q", desk.rows.rows))
+        _flush()
+        if desk.sent > _MUCH:
+            desk.forget()
+
+
+def _request() -> tuple[dict[str, Any], bytes]:
+    data = _read()
+    while len(data) < _LENGTHS.size:
+        data += _read()
+    told, own, body = _LENGTHS.unpack_from(data)
+    whole = _LENGTHS.size + told + own + body
+    if len(data) < whole:
+        data = _all(data, whole)
+    middle = _LENGTHS.size + told
+    return {**_header(data[_LENGTHS.size : middle]), **_header(data[middle : middle + own])}, data[middle + own :]
+
+
+def _all(data: bytes, whole: int) -> bytes:
+    parts, left = [data], whole - len(data)
+    while left:
+        parts.append(_read())
+        left -= len(parts[-1])
+    return b"".join(parts)
+
+
+def _read() -> bytes:
+    size = os.readv(0, [_INPUT])
+    if not size:
+        os._exit(0)
+    return bytes(_INPUT[:size])
+
+
+def _header(data: bytes) -> dict[str, Any]:
+    """Give a header, whose dictionary nobody may change; most requests have one of few."""
+    return _known(data) if len(data) < _SHORT else _parsed(data)
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    return cast("dict[str, Any]", json.loads(data))
+
+
+@lru_cache(maxsize=64)
+def _known(data: bytes) -> dict[str, Any]:
+    return _parsed(data)
 
 
 def _fail(kind: str, problem: object) -> None:
@@ -188,7 +240,15 @@ def _fail(kind: str, problem: object) -> None:
 
 
 def _frame(letter: bytes, payload: bytes) -> None:
-    data = letter + struct.pack(">I", len(payload)) + payload
+    """Add a frame to what is written next."""
+    _KEPT.append(letter + len(payload).to_bytes(4, "big") + payload)
+    if len(payload) >= _BLOCK:
+        _flush()
+
+
+def _flush() -> None:
+    data = b"".join(_KEPT)
+    _KEPT.clear()
     while data:
         data = data[os.write(1, data) :]
 
@@ -198,6 +258,8 @@ class _Desk:
 
     def __init__(self) -> None:
         self.rows: _Rows | None = None
+        self.sent = 0
+        """Bytes of the result."""
         self._folder = ""
         self._store: ox.Store | None = None
         self._spaces: tuple[int, Any] | None = None
@@ -208,6 +270,12 @@ class _Desk:
             self._store = ox.Store.read_only(folder)
             self._folder = folder
         return self._store
+
+    def forget(self) -> None:
+        """Close the store: its cache of blocks grew with what was read, and only this gives the memory back."""
+        self._store = None
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
 
     def query(self, header: dict[str, Any], body: bytes) -> None:
         """Run a query and write its result in the format that fits."""
@@ -235,6 +303,7 @@ class _Desk:
         else:
             results.serialize(target, ox.QueryResultsFormat.from_media_type(media))
         output.end()
+        self.sent = header["room"] - output.room
 
     def _functions(self, similar: dict[str, Any] | None) -> dict[ox.NamedNode, Any]:
         """Give ``kgv:similarity`` over the vectors on disk, for a query that calls it: kgrag is imported only then."""

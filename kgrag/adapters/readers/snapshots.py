@@ -56,6 +56,10 @@ class Snapshots:
             self._current.users += 1
             return self._current
 
+    def is_present(self, snapshot: Snapshot) -> bool:
+        """Say whether a snapshot that somebody holds has all that was acknowledged before this call."""
+        return snapshot is self._current and snapshot.revision == self._revision()
+
     async def _renew(self) -> None:
         revision = self._revision()  # read first: the copy may hold more than its label says, never less
         fresh = Snapshot(self._folder / str(next(self._numbers)), revision)

@@ -7,8 +7,8 @@ dropped. There may be other such sets.
 
 Source: Kalyanpur, Parsia, Horridge, Sirin, *Finding all justifications of OWL DL entailments*, 2007, section 4.1.
 
-Deviations: not one axiom is dropped at a time: sixteen beginnings are put to one process at once, so that a set of *k*
-axioms takes about *k* log16 *n* processes.
+Deviations: not one axiom is dropped at a time: 64 beginnings are put to one process at once, so that a set of *k* out
+of *n* axioms takes about *k* log64 *n* processes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kgrag.vocab import OWL
 
 __all__ = ["explain"]
 
-_AT_ONCE = 16
+_AT_ONCE = 64
 
 
 def explain(triples: Sequence[ox.Triple], *, wanted: str = OWL.Thing.value, seconds: float = 60.0) -> tuple[Axiom, ...]:
@@ -68,14 +68,14 @@ def _shortest(ontology: Axioms, kept: Sequence[Axiom], rest: Sequence[Axiom], *,
 
 
 def _steps(low: int, high: int, *, geometric: bool) -> list[int]:
-    """Give at most sixteen sizes from ``low`` to ``high``, with both; closer together at the beginning if wanted.
+    """Give at most 64 sizes from ``low`` to ``high``, with both; closer together at the beginning if wanted.
 
     >>> _steps(0, 100, geometric=True)
     [0, 1, 2, 4, 8, 16, 32, 64, 100]
     >>> _steps(3, 6, geometric=False)
     [3, 4, 5, 6]
     """
-    if geometric:
+    if geometric and high - low >= _AT_ONCE:
         return sorted({low, *(low + 2**power for power in range(14) if low + 2**power < high), high})
     span = high - low
     count = min(_AT_ONCE - 1, span)

@@ -1,13 +1,13 @@
 """Draws the contextual citation graph of a store: document by document, and only where something changed.
 
-CG-RAG, section 4.2. Queries read: ``cg_rag/chunks``, ``cg_rag/papers``, ``cg_rag/graphs``, and those of
-``kgrag.stages.citations``. Graphs written: one citation graph a document.
+CG-RAG, section 4.2. Queries read: ``cg_rag/chunks``, ``cg_rag/papers``, ``cg_rag/graphs``, ``cg_rag/identifiers``,
+and those of ``kgrag.stages.citations``. Graphs written: one citation graph a document.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -24,7 +24,7 @@ from kgrag.stages.lexical import LexicalIndex
 from kgrag.stages.sync import Progress
 from kgrag.vocab import digest
 
-__all__ = ["Drawn", "Signals", "chunks_of", "draw"]
+__all__ = ["Drawn", "Signals", "chunks_of", "draw", "named"]
 
 _VERSION = "1"  # of how edges are drawn; another one draws them anew
 _AT_ONCE = 200  # documents that are published together
@@ -57,6 +57,13 @@ def chunks_of(store: TripleStore) -> dict[str, tuple[str, ...]]:
         document: tuple(dict.fromkeys(chunk for _, chunk in part))
         for document, part in groupby(rows, lambda row: row[0])
     }
+
+
+def named(store: TripleStore, identifiers: Collection[str]) -> list[str]:
+    """Give the documents that have one of these identifiers, sorted; an identifier that none has stands for itself."""
+    rows = store.select(queries.bind("cg_rag/identifiers", catalogue=store.names.catalogue)).values()
+    found = {document for document, identifier in rows if identifier in identifiers}
+    return sorted(found | set(identifiers).difference(identifier for _, identifier in rows))
 
 
 def draw(

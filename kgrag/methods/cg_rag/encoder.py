@@ -1,14 +1,15 @@
 """The trained graph encoder of LeSeGR (CG-RAG, section 4.3), the only module that imports torch and PyTorch Geometric.
 
 Equations 4 to 6 and 9: h_i^l = W' g_i h_i^{l-1} + AGG_j(phi(c_i, c_j) W g_j h_j^{l-1}), and the score is d_q . h_i^L.
-The gate g is f(q, c) ** (learned exponent, at first 1 / L), so that a chunk without neighbours begins with
-f(q, c) (d_q . d_c), as Proposition 4.1 has it. phi is equation 8.
+The gate g is f(q, c) ** (learned exponent, at first 1 in the first layer and 0 in the others), so that a chunk without
+neighbours begins with f(q, c) (d_q . d_c), as Proposition 4.1 has it. phi is equation 8.
 
 Deviations:
-    W and W' begin as identity, so training departs from what needs no training. Messages pass in the ``hidden`` leading
+    W and W' begin as identity, and only the first layer listens, so training departs from what needs no training. Messages pass in the ``hidden`` leading
     principal directions of the texts (all of them when hidden is not below d); what lies outside keeps its own gate.
     Attention also sees the relation of an edge and the gate of its sender, and what is heard is scaled by a learned
-    power of the number of messages: the mean at first, the sum within reach (the proof of Proposition 4.1 allows both).
+    power of the number of messages: 0 for the mean, 1 for the sum (the proof of Proposition 4.1 allows both). It begins
+    with whichever ranks the questions to be learned from best.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from kgrag.stages.sync import Progress
 __all__ = ["Architecture", "Batch", "Encoder", "Fitted", "dumped", "fit", "restored", "scores"]
 
 _PHI = 32  # hidden units of the MLP of equation 8
+_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_SAMPLE = 200  # questions that the start is chosen by
 _EXACT = 0.3  # what the very chunk counts beside its document
 _TURN = threading.Lock()  # a layer keeps what its messages are gated by while it passes them
 _LEAST = 1e-6  # a gate of 0 has no derivative under a power
@@ -87,8 +90,11 @@ class Encoder(nn.Module):
         self.register_buffer("basis", basis)
         layer: Any = {"gat": _Gat, "gcn": _Gcn, "transformer": _Transformer}[architecture.kind]
         self.layers = nn.ModuleList(layer(architecture) for _ in range(architecture.layers))
+        first = torch.zeros(architecture.layers)
+        first[0] = 1.0
         self.relevance = _Relevance(architecture.dimension)
-        self.exponents = nn.Parameter(torch.full((architecture.layers,), 1.0 / architecture.layers))
+        self.exponents = nn.Parameter(first.clone())
+        self.volumes = nn.Parameter(first.clone())
         self.own = nn.Parameter(torch.tensor(1.0))
         self.temperature = nn.Parameter(torch.tensor(math.log(20.0)))
 
@@ -100,9 +106,10 @@ class Encoder(nn.Module):
         inside = batch.dense @ self.basis.T
         outside = (batch.dense - inside @ self.basis) * gates.unsqueeze(1)
         state = nn.functional.pad(inside, (0, self.architecture.hidden - inside.shape[1]))
-        for layer, exponent in zip(self.layers, self.exponents, strict=True):
+        for layer, exponent, volume in zip(self.layers, self.exponents, self.volumes, strict=True):
             gated = gates.pow(exponent).unsqueeze(1)
-            state = layer(state * gated, pairs, phi=phi, relations=batch.relations, heard=gated[batch.senders])
+            loud = gated[batch.senders]
+            state = layer(state * gated, pairs, phi=phi * volume, relations=batch.relations, heard=loud)
         entangled = state[:, : inside.shape[1]] @ self.basis + self.own * outside
         relevance: Tensor = (batch.questions * entangled).sum(dim=1)
         return relevance
@@ -243,7 +250,7 @@ def _as_identity(part: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A trained encoder, and its mean reciprocal rank on the held-out part: before training and after each epoch."""
+    """A trained encoder, and its mean reciprocal rank on the held-out part: untrained, at the start, and by epoch."""
 
     encoder: Encoder
     figures: list[float]
@@ -265,14 +272,17 @@ def fit(
     encoder = _begun(learned, recipe).to(device)
     optimiser = torch.optim.AdamW(_groups(encoder, recipe))
     generator = np.random.default_rng(recipe.seed)
-    figures, best, kept = [_figure(encoder, held_out)], 0, _copied(encoder)
-    for epoch in range(1, recipe.epochs + 1):
+    figures = [_figure(encoder, held_out)]
+    _start(encoder, learned[:_SAMPLE])
+    figures.append(_figure(encoder, held_out))
+    best, kept = 1, _copied(encoder)
+    for epoch in range(2, recipe.epochs + 2):
         order = generator.permutation(len(learned))
         for first in range(0, len(order), recipe.batch):
             _step(encoder, optimiser, [learned[i] for i in order[first : first + recipe.batch]])
         figures.append(_figure(encoder, held_out))
         if progress:
-            progress(f"cg_rag training, MRR {figures[-1]:.3f}", epoch, recipe.epochs)
+            progress("cg_rag training", epoch - 1, recipe.epochs)
         if figures[-1] > figures[best]:
             best, kept = epoch, _copied(encoder)
         elif epoch - best >= recipe.patience:
@@ -289,6 +299,23 @@ def _begun(examples: Sequence[Example], recipe: Recipe) -> Encoder:
     texts = np.concatenate([example.seen.dense[::8] for example in examples[:400]])
     directions = np.linalg.eigh(texts.T.astype(np.float64) @ texts)[1][:, ::-1][:, : recipe.hidden]
     return Encoder(architecture, torch.from_numpy(np.ascontiguousarray(directions.T, dtype=np.float32)))
+
+
+def _start(encoder: Encoder, examples: Sequence[Example]) -> None:
+    """Set what is between mean and sum to what ranks the examples best."""
+    powers = [part.power for part in encoder.modules() if isinstance(part, _Scaling)]
+    figures = []
+    for value in _POWERS if powers else ():
+        _set(powers, value)
+        figures.append((_figure(encoder, examples), -value))
+    if figures:
+        _set(powers, -max(figures)[1])
+
+
+def _set(powers: Sequence[nn.Parameter], value: float) -> None:
+    with torch.no_grad():
+        for power in powers:
+            power.fill_(value)
 
 
 def _groups(encoder: Encoder, recipe: Recipe) -> list[dict[str, Any]]:

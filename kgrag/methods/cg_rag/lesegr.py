@@ -63,7 +63,9 @@ def scores(
         aggregation: whether what is heard is averaged or added up; the proof of Proposition 4.1 allows both.
 
     Deviations:
-        A cosine is cut off just above 0, since a product of two negative relevances would count as relevance.
+        One layer unless told otherwise, and what is heard is averaged over the neighbours alone and added to the
+        chunk's own message, so that a chunk with many silent neighbours is not worth less than one without any. A
+        cosine is cut off just above 0, since a product of two negative relevances would count as relevance.
     """
     phi = np.clip(np.einsum("ij,ij->i", dense[subgraph.receivers], dense[subgraph.senders]), 0.0, 1.0)
     state: npt.NDArray[np.float64] = np.clip(dense @ question, _LEAST_COSINE, 1.0).astype(np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -114,6 +114,10 @@ class CgRag:
         if k < 1:
             raise InvalidSettings(f"cg_rag: k is {k}. Ask for at least 1 passage.")
         return neighbourhoods.hits(self.store, self.ranking(question, k))
+
+    def retrieve_without(self, question: str, k: int, excluded: Collection[str]) -> list[Hit]:
+        """Retrieve as if documents, by the identifiers of their source, were not in the collection. Raises as above."""
+        return neighbourhoods.hits(self.store, self.ranking(question, k, without=building.named(self.store, excluded)))
 
     def ranking(self, question: str, k: int, *, without: Sequence[str] = ()) -> list[tuple[str, float]]:
         """Give at most k (chunk, score) pairs, best first, as if the documents ``without`` were not in the collection.

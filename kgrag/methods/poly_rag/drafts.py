@@ -14,7 +14,16 @@ from kgrag.stages.mapping import Ontology
 from kgrag.stages.values import refusal, typed
 from kgrag.vocab import KG, OWL, PROV, RDF, RDFS, Names, words_of
 
-__all__ = ["METHOD", "Instances", "Origin", "instances_draft", "instances_of", "refused_draft", "schema_draft", "triples_draft"]
+__all__ = [
+    "METHOD",
+    "Instances",
+    "Origin",
+    "instances_draft",
+    "instances_of",
+    "refused_draft",
+    "schema_draft",
+    "triples_draft",
+]
 
 METHOD = "poly_rag"
 
@@ -83,7 +92,9 @@ def _property(fact: Fact, ontology: Ontology) -> str:
     return next(near, first)
 
 
-def instances_draft(facts: Iterable[Fact], ontology: Ontology, origin: Origin, names: Names) -> tuple[GraphDraft, Instances]:
+def instances_draft(
+    facts: Iterable[Fact], ontology: Ontology, origin: Origin, names: Names
+) -> tuple[GraphDraft, Instances]:
     """Give the graph of what a chunk states in the words of the ontology, and what was minted and refused for it."""
     said = instances_of(facts, ontology, names)
     return _draft(names.instance_graph(origin.chunk), KG.AssertionGraph, said.triples, origin, layer="ontology"), said
@@ -94,10 +105,14 @@ def triples_draft(facts: Iterable[Fact], origin: Origin, names: Names) -> GraphD
     triples: dict[ox.Triple, None] = {}
     labels: dict[ox.NamedNode, str] = {}
     for fact in facts:
-        if refusal(fact.subject) or refusal(fact.value) or not fact.relation:
-            continue
         relation = words_of(fact.relation)
-        ends = (names.entity(entity_key(fact.subject)), names.minted_property(relation), names.entity(entity_key(fact.value)))
+        if refusal(fact.subject) or refusal(fact.value) or not relation:
+            continue
+        ends = (
+            names.entity(entity_key(fact.subject)),
+            names.minted_property(relation),
+            names.entity(entity_key(fact.value)),
+        )
         for end, label in zip(ends, (fact.subject, relation, fact.value), strict=True):
             labels.setdefault(end, label)
         node = names.statement(origin.chunk.value, *(end.value for end in ends))
@@ -132,9 +147,7 @@ def _draft(
     )
 
 
-def schema_draft(
-    minted: Mapping[ox.NamedNode, str], standing: Iterable[ox.Triple], names: Names
-) -> GraphDraft:
+def schema_draft(minted: Mapping[ox.NamedNode, str], standing: Iterable[ox.Triple], names: Names) -> GraphDraft:
     """Give the starter schema: what stands in it, and the properties that instances have and no ontology defines."""
     graph = names.layer_graph("schema")
     triples = [ox.Triple(graph, RDF.type, OWL.Ontology), ox.Triple(graph, RDFS.label, ox.Literal("starter schema"))]
@@ -149,7 +162,7 @@ def refused_draft(refused: Sequence[tuple[Fact, str]], origin: Origin, names: Na
     """Give the quarantine graph of facts that hold no values: kept as text, so that no pattern finds them."""
     intended = names.instance_graph(origin.chunk)
     content = "".join(
-        f"{ox.Triple(names.entity(entity_key(fact.subject)), names.minted_property(fact.relation), ox.Literal(fact.value))} .\n"
+        f"{names.entity(entity_key(fact.subject))} {names.minted_property(fact.relation)} {ox.Literal(fact.value)} .\n"
         for fact, _ in refused
     )
     graph = names.quarantine_graph(intended.value, content)

@@ -25,7 +25,7 @@ _FIELDS = (("sub", "subject"), ("rel", "relation", "predicate"), ("obj", "object
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A triple in words; ``domain`` and ``concept`` say of which ontology and class it is, "" where that is not known."""
+    """A triple in words; ``domain`` says of which ontology it is, ``concept`` of which class; "" where not known."""
 
     subject: str
     relation: str
@@ -98,7 +98,8 @@ def _fact(line: str, where: str) -> Fact:
     ends = [_field(record, names) for names in _FIELDS] if isinstance(record, dict) else []
     if not all(ends) or len(ends) != len(_FIELDS):
         raise InputError(f"{where}: {line[:80]!r} is no triple. Expected {_wanted()}.")
-    return Fact(*ends, domain=_field(record, ("domain",)), concept=_field(record, ("class", "concept")))
+    subject, relation, value = ends
+    return Fact(subject, relation, value, _field(record, ("domain",)), _field(record, ("class", "concept")))
 
 
 def _field(record: Mapping[str, Any], names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import pyoxigraph as ox
 
@@ -26,6 +27,7 @@ __all__ = ["Found", "GraphLayer", "Layer", "OntologyLayer", "TextLayer"]
 
 Layer = Literal["ontology", "graph", "text"]
 
+_READ: WeakKeyDictionary[TripleStore, tuple[mapping.Ontology, int]] = WeakKeyDictionary()
 _SUFFICIENT = "poly_rag/sufficient"
 _DEPTH = 100
 _MOST_SOURCES = 3
@@ -54,19 +56,27 @@ class OntologyLayer:
     """Instances, asked by SPARQL: a query of the model's, checked; a stored question; or a question of a fixed form."""
 
     asker: Asker
+    templates: bool = True
 
     def search(self, question: str, k: int) -> Found:
         """Give the rows that answer; nothing for no row, an ASK that is false, or a COUNT of 0.
+
+        A question of a fixed form is read first, since that costs no completion.
 
         Raises:
             ServiceError: the model could not be reached or refused.
         """
         try:
-            reading, outcome = self.asker.repaired(question)
+            self.asker.ontologies()
         except NotBuilt:
             return Found("ontology", why="no ontology is loaded")
+        read = self._templated(question, k) if self.templates else Found("ontology")
+        return read if read.hits else self._asked(question, k, read.why)
+
+    def _asked(self, question: str, k: int, before: str) -> Found:
+        reading, outcome = self.asker.repaired(question)
         if outcome is None:
-            return self._templated(question, k, reading.refusal)
+            return Found("ontology", why=before or reading.refusal)
         story = story_of(reading, outcome)
         execution = outcome.best.execution
         if execution is None or execution.problem:
@@ -75,19 +85,28 @@ class OntologyLayer:
         if execution.empty or _says_nothing(execution.values()):
             return Found("ontology", why="the query finds nothing", usage=outcome.usage, story=story)
         answer = self.asker.told(question, reading, outcome, k)
-        values = tuple(dict.fromkeys(sentence for sentence in answer.sentences))
+        values = tuple(dict.fromkeys(answer.sentences))
         return Found("ontology", answer.hits, values, "", answer.sparql, outcome.usage, answer, story)
 
-    def _templated(self, question: str, k: int, refusal: str) -> Found:
+    def _templated(self, question: str, k: int) -> Found:
         store = self.asker.store
-        template = templated(question, mentions(question, store), mapping.read_ontology(store))
+        template = templated(question, mentions(question, store), _ontology(store))
         if template is None:
-            return Found("ontology", why=f"{refusal} It is no question of a fixed form either.")
+            return Found("ontology")
         rows = answered(template, k, store=store)
         read = f"read as {template.form} of {', '.join(template.properties)} for {', '.join(template.names)}"
         if rows.empty:
             return Found("ontology", why=f"{read}: no instance states it", sparql=rows.sparql)
         return Found("ontology", rows.hits, rows.values, "", rows.sparql, story=(read, _counted(rows)))
+
+
+def _ontology(store: TripleStore) -> mapping.Ontology:
+    """Give the loaded ontologies, read again when the store changed."""
+    known, revision = _READ.get(store, (None, -1))
+    if known is None or revision != store.revision:
+        known = mapping.read_ontology(store)
+        _READ[store] = (known, store.revision)
+    return known
 
 
 def _counted(rows: Answered) -> str:
@@ -122,7 +141,11 @@ class GraphLayer:
         near = index.search(self.embedder.embed([question], "query")[0], 3 * self.triples)
         found = self._hits(near)[: self.triples]
         shown = [
-            {"number": number, "text": hit.text, **{name: hit.attributes[name] for name in ("subject", "relation", "object")}}
+            {
+                "number": number,
+                "text": hit.text,
+                **{name: hit.attributes[name] for name in ("subject", "relation", "object")},
+            }
             for number, hit in enumerate(found, start=1)
         ]
         boundary = f"=== {digest(question, *map(str, shown))[:12]} ==="
@@ -162,9 +185,9 @@ class GraphLayer:
             behind[statement].append(chunk)
         spans = documents.spans(self.store, [chunk for found in behind.values() for chunk in found])
         first: dict[str, Hit] = {}
-        for iri in scores:
+        for iri, score in scores.items():
             if iri in rows:
-                hit = _triple_hit(iri, scores[iri], rows[iri], [spans[one] for one in behind[iri] if one in spans])
+                hit = _triple_hit(iri, score, rows[iri], [spans[one] for one in behind[iri] if one in spans])
                 first.setdefault(hit.text.casefold(), hit)
         return list(first.values())
 

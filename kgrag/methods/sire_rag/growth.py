@@ -32,7 +32,9 @@ from kgrag.vocab import digest
 
 __all__ = ["DUAL", "RELATEDNESS", "SIMILARITY", "Growth", "Manner"]
 
-SIMILARITY, RELATEDNESS, DUAL = "similarity", "relatedness", "dual"
+SIMILARITY = "similarity"
+RELATEDNESS = "relatedness"
+DUAL = "dual"
 _SUMMARY = "sire_rag/summary"
 _VERSION = "2"  # of how trees are grown; another one grows them anew
 _DRIFT = 0.2  # share of the leaves that may change before a tree is grown whole

@@ -1,7 +1,7 @@
 """Questions of a fixed form, read without a model: one attribute by its words, one or two things by their names.
 
-"What is the creator of Auron?", "How many awards does Ann Lee have?", "Which films have director Jan Kis?", "Is Bath the
-birth place of Ann Lee?" name a property by its label and things by theirs, and nothing is left over. Only then is a
+"What is the creator of Auron?", "How many awards does Ann Lee have?", "Which films have director Jan Kis?", "Is Bath
+the birth place of Ann Lee?" name a property by its label and things by theirs, and nothing is left over. Only then is a
 question read; what has a word more is left to a model. The query is a stored one, so nothing of the question becomes
 syntax. Queries read: ``templates/*``, and those of ``kgrag.stages.documents``.
 """
@@ -36,7 +36,9 @@ _FREE = frozenset({"have", "list", "mani", "give", "name", "tell", "show"})
 _YES_NO = re.compile(r"\s*(?:is|are|was|were|does|do|did|has|have)\b", flags=re.IGNORECASE)
 _COUNTED = re.compile(r"\s*how many\b", flags=re.IGNORECASE)
 _OWNED = re.compile(r"\s*['’]s?\b")
-_OWNER_BEFORE = re.compile(r"\b(?:of|for)\s+(?:the\s+)?$|\b(?:do|does|did|has|have)\s+(?:the\s+)?$", flags=re.IGNORECASE)
+_OWNER_BEFORE = re.compile(
+    r"\b(?:of|for)\s+(?:the\s+)?$|\b(?:do|does|did|has|have)\s+(?:the\s+)?$", flags=re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,9 @@ def _query(template: Template, store: TripleStore) -> str:
         "things": nodes(template.things),
     }
     if template.form == "subjects":
-        return queries.bind("templates/subjects", **given, concepts=nodes([template.concept] if template.concept else []))
+        return queries.bind(
+            "templates/subjects", **given, concepts=nodes([template.concept] if template.concept else [])
+        )
     if template.form == "ask":
         return queries.bind("templates/ask", **given, others=nodes(template.others))
     return queries.bind("templates/values", **given)

@@ -1,0 +1,290 @@
+"""The method: build the layers of the pyramid, ask them from the top."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from kgrag import queries
+from kgrag.errors import InvalidSettings, NotBuilt
+from kgrag.methods.poly_rag import drafts, extraction, loading
+from kgrag.methods.poly_rag.layers import Found, GraphLayer, Layer, OntologyLayer, TextLayer
+from kgrag.model import Answer, BuildReport, Citation, Hit, Usage
+from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorIndex, VectorSpaces
+from kgrag.stages import answering, lexical, mapping, sync
+from kgrag.stages.text_to_sparql import CYCLES, Asker, Runner, evidence, marked
+from kgrag.vocab import KG
+
+__all__ = ["PolyRag"]
+
+_LAYERS: tuple[Layer, ...] = ("ontology", "graph", "text")
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PolyRag:
+    """Answers from the topmost layer that can: ontology, knowledge graph, text.
+
+    Args:
+        store: holds the layers.
+        spaces: keep the vectors of triples, chunks and schema terms.
+        embedder: embeds them, and questions.
+        model: writes SPARQL, judges whether triples suffice, writes answers, extracts.
+        runner: runs a query that a model wrote, in a process that can be killed.
+        open_scratch: gives a small store in memory, for the check of queries.
+        lexical: folder of the BM25 index; None keeps it in memory.
+        layers: which layers are asked, joined by "+" ("ontology+graph+text"; Table 3 leaves some out).
+        triples: how many of the nearest triples are judged (paper: 10), at least 1.
+        chunks: how many chunks the text layer gives (paper: 5), at least 1.
+        signal: of the text layer: "dense" as in the paper, or "fusion" with BM25.
+        templates: whether questions of a fixed form are read without the model, before it is asked.
+        cycles: how often the model may repair a query.
+        near: cosine from which a stored question answers where there is no model, 0 to 1.
+        rows: the largest number of rows that a query gives.
+        seconds: how long a query may run.
+        read_only: leaves the BM25 index on disk as it is.
+
+    Raises:
+        InvalidSettings: a value is outside its range.
+
+    Deviations:
+        The paper's code asks all three layers at every question; section 4 stops at the first that answers, as here.
+        A triple that was judged to answer is passed on, the others of the ten are not.
+    """
+
+    name: ClassVar[str] = drafts.METHOD
+
+    store: TripleStore
+    spaces: VectorSpaces
+    embedder: Embedder
+    model: LanguageModel
+    runner: Runner
+    open_scratch: Callable[[], Scratch]
+    lexical: Path | None = None
+    layers: str = "+".join(_LAYERS)
+    triples: int = 10
+    chunks: int = 5
+    signal: Literal["dense", "fusion"] = "fusion"
+    templates: bool = True
+    cycles: int = CYCLES
+    near: float = 0.9
+    rows: int = 1000
+    seconds: float = 10.0
+    read_only: bool = False
+
+    def __post_init__(self) -> None:
+        chosen = self.layers.split("+")
+        if not set(chosen) <= set(_LAYERS) or len(set(chosen)) != len(chosen):
+            raise InvalidSettings(
+                f"poly_rag: layers {self.layers!r} is unknown. Join some of {', '.join(_LAYERS)} by '+'."
+            )
+        if self.signal not in ("dense", "fusion"):
+            raise InvalidSettings(f"poly_rag: signal {self.signal!r} is unknown. Use 'dense' or 'fusion'.")
+        if min(self.triples, self.chunks, self.rows) < 1 or self.cycles < 0 or self.seconds <= 0:
+            raise InvalidSettings("poly_rag: use triples, chunks and rows from 1, cycles from 0, seconds above 0.")
+        if not 0 <= self.near <= 1:
+            raise InvalidSettings(f"poly_rag: near is {self.near}. Use a cosine from 0 to 1.")
+
+    def build(
+        self,
+        *,
+        schema: Sequence[Path] | None = None,
+        instances: Path | None = None,
+        triples: Path | None = None,
+        progress: sync.Progress = None,
+    ) -> BuildReport:
+        """Fill the layers, from files where given and by the model otherwise, and embed them; again changes nothing.
+
+        A layer that was loaded from a file is not asked of the model. Instances are asked for when an ontology is
+        loaded.
+
+        Args:
+            schema: ontology files, or folders of them.
+            instances: JSON Lines of triples for the ontology layer.
+            triples: JSON Lines of triples for the knowledge-graph layer.
+            progress: told after each batch.
+
+        Raises:
+            NotBuilt: there is no ontology, no triple and no text.
+            InputError: a file cannot be read.
+            ServiceError: the embedder or the model is a service that does not answer.
+        """
+        counts: dict[str, int] = {}
+        if schema:
+            counts |= loading.load_schema([Path(path) for path in schema], store=self.store)
+        if instances is not None:
+            counts |= loading.load_instances(Path(instances), store=self.store)
+        if triples is not None:
+            counts |= loading.load_triples(Path(triples), store=self.store)
+        self._refuse_unbuilt()
+        usage, notes = self._extracted(counts, progress)
+        for name, label in (("schema-term", "terms"), ("triple", "statements"), ("chunk", "chunks")):
+            counts[label] = len(self._space(name, progress))
+        lexical.fresh(self.store, self.lexical, save=not self.read_only)
+        return BuildReport(self.name, counts, usage, tuple(notes))
+
+    def _extracted(self, counts: dict[str, int], progress: sync.Progress) -> tuple[Usage, list[str]]:
+        """Ask the model for the layers that no file gave."""
+        wanted = extraction.paragraphs(self.store)
+        loaded = {
+            layer for layer, graphs in extraction.layer_graphs(self.store).items() if "loaded=" in str(graphs.values())
+        }
+        done: dict[str, extraction.Extraction] = {}
+        if "graph" not in loaded:
+            done["triples"] = extraction.extract_triples(wanted, store=self.store, model=self.model, progress=progress)
+        if "ontology" not in loaded and mapping.read_ontology(self.store):
+            done["instances"] = extraction.extract_instances(
+                wanted, store=self.store, model=self.model, embedder=self.embedder, progress=progress
+            )
+        for label, one in done.items():
+            counts |= {f"{label}_extracted": one.facts, f"{label}_asked": one.asked, f"{label}_refused": one.refused}
+        usage = sum((one.usage for one in done.values()), Usage())
+        return usage, [note for one in done.values() for note in one.notes]
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """Give the hits of the topmost layer that answers, at most k; rows, triples or passages.
+
+        Raises:
+            NotBuilt: there is no layer at all.
+            InvalidSettings: k is below 1.
+            ServiceError: the model could not be reached or refused.
+        """
+        return list(self._descent(question, k)[-1].hits)
+
+    def answer(self, question: str, k: int) -> Answer:
+        """Answer from the topmost layer that can; ``explain`` says which one, and why those above did not.
+
+        Raises:
+            NotBuilt: there is no layer at all.
+            InvalidSettings: k is below 1.
+            ServiceError: the model could not be reached or refused.
+        """
+        asked = self._descent(question, k)
+        last = asked[-1]
+        usage = sum((found.usage for found in asked[:-1]), Usage())
+        explain = tuple(_explained(asked))
+        if last.answer is not None:
+            told = last.answer
+        elif last.answers:
+            told = self._told(question, last)
+        else:
+            told = answering.answer(question, last.hits, model=self.model, store=self.store, method=self.name)
+            told = replace(told, usage=told.usage + last.usage)
+        return replace(told, usage=told.usage + usage, explain=(*explain, *told.explain), sparql=last.sparql)
+
+    def statistics(self) -> dict[str, Any]:
+        """Count the graphs of each layer, and what is embedded."""
+        table = self.store.select(queries.bind("poly_rag/layers", catalogue=self.store.names.catalogue))
+        counts: dict[str, int] = {}
+        for _, _, layer, _ in table.values():
+            counts[f"{layer}_graphs"] = counts.get(f"{layer}_graphs", 0) + 1
+        return counts
+
+    # the waterfall
+
+    def _descent(self, question: str, k: int) -> list[Found]:
+        """Ask layer after layer until one answers; the last of what they gave is the one that counts."""
+        if k < 1:
+            raise InvalidSettings(f"poly_rag: k is {k}. Ask for at least 1 hit.")
+        self._refuse_unbuilt()
+        asked: list[Found] = []
+        for search in self._searches(k):
+            asked.append(search(question))
+            if asked[-1].hits:
+                break
+        return asked
+
+    def _searches(self, k: int) -> Iterator[Callable[[str], Found]]:
+        chosen = self.layers.split("+")
+        if "ontology" in chosen:
+            yield lambda question: OntologyLayer(self._asker, self.templates).search(question, k)
+        if "graph" in chosen:
+            yield lambda question: self._graph.search(question, k)
+        if "text" in chosen:
+            yield lambda question: self._text.search(question, min(k, self.chunks))
+
+    @property
+    def _asker(self) -> Asker:
+        return Asker(
+            self.name,
+            self.store,
+            self.spaces,
+            self.embedder,
+            self.model,
+            self.runner,
+            self.open_scratch,
+            cycles=self.cycles,
+            near=self.near,
+            rows=self.rows,
+            seconds=self.seconds,
+        )
+
+    @property
+    def _graph(self) -> GraphLayer:
+        space = "condensed-triple" if self._condensed() else "triple"
+        return GraphLayer(self.store, self.spaces, self.embedder, self.model, self.triples, space)
+
+    @property
+    def _text(self) -> TextLayer:
+        return TextLayer(self.store, self.spaces, self.embedder, self.lexical, self.signal, self.read_only)
+
+    def _condensed(self) -> bool:
+        return self.store.described(self.store.names.layer_graph("condensed"))
+
+    def _told(self, question: str, found: Found) -> Answer:
+        """Give the answers that a layer knows in words, each with the places where it stands."""
+        hits = list(found.hits)
+        cited = _cited(found, hits, self.store)
+        shown = found.answers[:_SHOWN]
+        more = len(found.answers) - len(shown)
+        tail = [f"… and {more:,} more."] if more > 0 else []
+        return Answer(
+            question=question,
+            text="\n".join([*marked(shown, cited), *tail]),
+            method=self.name,
+            sentences=shown,
+            citations=tuple(cited),
+            hits=found.hits,
+            usage=found.usage,
+            dropped={"quotes": 0, "sentences": 0},
+        )
+
+    # what is there
+
+    def _refuse_unbuilt(self) -> None:
+        kinds = (KG.DocumentGraph, KG.OntologyGraph, KG.TripleGraph)
+        catalogue = self.store.names.catalogue
+        if not any(self.store.ask(queries.bind("poly_rag/has_kind", catalogue=catalogue, kind=kind)) for kind in kinds):
+            raise NotBuilt(
+                "method 'poly_rag' has no layer to look in. Run `kgrag ingest PATH`, `kgrag load ONTOLOGY` or "
+                "`kgrag build poly_rag --instances FILE --triples FILE` first."
+            )
+
+    def _space(self, name: str, progress: sync.Progress) -> VectorIndex:
+        return sync.fresh(name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress)
+
+
+def _explained(asked: Sequence[Found]) -> Iterator[str]:
+    for found in asked:
+        if found.hits:
+            yield f"{found.layer}: answered"
+        else:
+            yield f"{found.layer}: did not answer: {found.why}"
+        yield from (f"  {line}" for line in found.story)
+
+
+def _cited(found: Found, hits: Sequence[Hit], store: TripleStore) -> list[Citation]:
+    """Give the first place of each shown answer."""
+    order = {text: place for place, text in enumerate(found.answers[:_SHOWN])}
+    first: dict[int, Citation] = {}
+    for citation in evidence.citations([replace(hit, attributes={"value": _value(hit)}) for hit in hits], store):
+        place = order.get(_value(hits[citation.sentence]))
+        if place is not None:
+            first.setdefault(place, replace(citation, sentence=place))
+    return [first[place] for place in sorted(first)]
+
+
+def _value(hit: Hit) -> str:
+    return str(hit.attributes.get("value", ""))

@@ -1,0 +1,15 @@
+# Say that a document stands no longer in some places
+#
+# Source  ARCHITECTURE section 4, "Change": the same text under a second location is one document with two places
+# param catalogue: IRI          the catalogue graph
+# param graph: IRI              the graph of the document
+# param places: literal list    locations that it had
+# writes  the catalogue
+
+PREFIX kg: <https://w3id.org/kgrag/ns#>
+
+DELETE { GRAPH {{ catalogue }} { {{ graph }} kg:location ?place } }
+WHERE {
+  VALUES ?place { {{ places }} }
+  GRAPH {{ catalogue }} { {{ graph }} kg:location ?place }
+}
