@@ -36,7 +36,6 @@ def main() -> None:
     parser.add_argument("--kb", type=Path)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--hidden", type=int, default=128)
-    parser.add_argument("--machine", type=int, default=250, help="machine-labelled questions that are learned from")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     folder = data_folder() / "scisumm"
@@ -47,7 +46,7 @@ def main() -> None:
         dataset, world = filled(folder, options.kb or Path(scratch) / "scisumm.kb")
         hand = world.asked(dataset, dataset.questions)
         machine = world.asked(dataset, read_questions(folder / "queries_noisy.jsonl.gz"))
-    splits = [split(hand, machine, seed, most=options.machine) for seed in range(options.seeds)]
+    splits = [split(hand, machine, seed) for seed in range(options.seeds)]
     told = measure(world, splits, Recipe(hidden=options.hidden))
     if options.json:
         options.json.write_text(json.dumps(told, indent=1), encoding="utf-8")

@@ -72,7 +72,8 @@ def _stemmed(text: str) -> str:
 
 def _ontology(folder: Path, sample: int) -> dict[str, float]:
     ontology = json.loads((folder / "ontology.json").read_text(encoding="utf-8"))
-    rows = [json.loads(line) for line in gzip.open(folder / "sentences.jsonl.gz", "rt", encoding="utf-8")]
+    packed = (folder / "sentences.jsonl.gz").read_bytes()
+    rows = [json.loads(line) for line in gzip.decompress(packed).decode("utf-8").split("\n") if line.strip()]
     tested = [row for row in rows if row["split"] == "test" and row.get("triples")]
     if sample:
         tested = random.Random(1).sample(tested, min(sample, len(tested)))

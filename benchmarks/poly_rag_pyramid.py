@@ -116,7 +116,7 @@ def _waterfall(single: Mapping[str, Sequence[Told]], layers: Sequence[str]) -> l
 
 
 def _questions(folder: Path, name: str) -> list[Asked]:
-    lines = (folder / name / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (folder / name / "questions.jsonl").read_text(encoding="utf-8").strip().split("\n")
     records = [json.loads(line) for line in lines]
     if name == "popqa":
         return [Asked(one["question"], (frozenset(map(entity_key, one["answers"])),)) for one in records]

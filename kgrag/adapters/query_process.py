@@ -1,9 +1,9 @@
 """Runs queries that a model wrote: read-only, over the facts alone, with limits on rows, time and memory.
 
 The engine cannot be told to stop, so each query runs in a process of its own (``query_worker``), which is killed when
-its time is up. That process reads a copy of the facts: the triples of ontology, data and assertion graphs, merged into
-one graph, so that a fact that two graphs state counts once, and nothing of catalogue, texts, kept answers or quarantine
-can be seen. The copy lies in the knowledge base's cache folder, or in a temporary one, and is made anew when such a
+its time is up. That process reads a copy of the facts: the triples of ontology, data, assertion and inference graphs,
+merged into one graph, so that a fact that two graphs state counts once, and nothing of catalogue, texts, kept answers or
+quarantine can be seen. The copy lies in the knowledge base's cache folder, or in a temporary one, and is made anew when such a
 graph changed.
 
 Queries read: ``facts/graphs``, ``spaces/changed``.
@@ -36,7 +36,7 @@ from kgrag.vocab import KG, PREFIXES
 
 __all__ = ["QueryProcess"]
 
-_KINDS = (KG.AssertionGraph, KG.DataGraph, KG.OntologyGraph)
+_KINDS = (KG.AssertionGraph, KG.DataGraph, KG.InferenceGraph, KG.OntologyGraph)
 _CHARACTERS = 5_000_000
 _BYTES = 4 << 30
 _OUT_OF_TIME = -24

@@ -9,7 +9,19 @@ import sys
 
 import typer
 
-from kgrag.cli import asking, auditing, care, checking, content, experiments, reasoning, serving, training, trees
+from kgrag.cli import (
+    asking,
+    auditing,
+    care,
+    checking,
+    content,
+    experiments,
+    proposing,
+    reasoning,
+    serving,
+    training,
+    trees,
+)
 from kgrag.cli.options import remember
 from kgrag.errors import KgragError, ServiceError, ShapeViolation
 
@@ -24,7 +36,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.callback()(remember)
-for part in (content, asking, checking, auditing, reasoning, care, serving, experiments, training, trees):
+for part in (content, asking, checking, auditing, reasoning, care, serving, experiments, training, trees, proposing):
     part.register(app)
 
 

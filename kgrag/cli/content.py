@@ -165,6 +165,18 @@ def build(
     triples: Annotated[
         Path | None, typer.Option("--triples", help="poly_rag: JSON Lines of sub, rel, obj for the graph layer.")
     ] = None,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="poly_rag: propose attributes that the ontology lacks.")
+    ] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="poly_rag: with --complete, accept what is proposed.")
+    ] = False,
+    infer: Annotated[
+        bool, typer.Option("--infer", help="poly_rag: add what follows from ontologies and instances.")
+    ] = False,
+    condense: Annotated[
+        bool, typer.Option("--condense", help="poly_rag: merge triples that say the same; each stays reachable.")
+    ] = False,
     regrow: Annotated[
         bool, typer.Option("--regrow", help="sire_rag: grow both trees whole, not only where leaves changed.")
     ] = False,
@@ -176,6 +188,7 @@ def build(
     format_: Annotated[JsonFormat, typer.Option("--format", help="How the report is printed.")] = JsonFormat.TEXT,
 ) -> None:
     """Build a method's graphs and vectors; building again goes on where it stopped and changes nothing else."""
+    steps = {"complete": complete, "accept": accept, "infer": infer, "condense": condense}
     options: dict[str, Any] = {
         "mapped": mapped,
         "as_published": as_published or None,
@@ -184,6 +197,7 @@ def build(
         "schema": schema or None,
         "instances": instances,
         "triples": triples,
+        "steps": [name for name, wanted in steps.items() if wanted] or None,
         "regrow": regrow or None,
         "dry_run": dry_run or None,
     }

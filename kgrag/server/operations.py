@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, unquote_plus
+from urllib.parse import parse_qsl, unquote_to_bytes
 
 import pyoxigraph as ox
 from starlette.requests import Request
@@ -45,9 +45,9 @@ async def read_query(request: Request) -> Operation | None:
     if request.method == "POST":
         return await _posted(request, "query", ("default-graph-uri", "named-graph-uri"))
     text = request.scope["query_string"]
-    if text.startswith(b"query=") and b"&" not in text:  # as most requests are
+    if text.startswith(b"query=") and b"&" not in text and text.isascii():  # as most requests are
         with suppress(UnicodeDecodeError):  # else what is wrong is told below
-            return Operation(unquote_plus(text[6:].decode("latin-1"), errors="strict"))
+            return Operation(unquote_to_bytes(text[6:].replace(b"+", b" ")).decode())
     pairs = parameters(request)
     if not any(name == "query" for name, _ in pairs):
         _only(pairs, "query", "update")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import cast
 
 from starlette.requests import Request as HttpRequest
 
@@ -51,13 +50,18 @@ class Site:
 
 def site_of(request: HttpRequest) -> Site:
     """Give the site that a request came to."""
-    return cast("Site", request.app.state.site)
+    site: Site = request.scope["app"].state.site
+    return site
 
 
 def address(request: HttpRequest, path: str) -> str:
     """Give the address of a path of this server, as the client reached it."""
     scope = request.scope
-    host = next((value for name, value in scope["headers"] if name == b"host"), b"")
+    host = b""
+    for name, value in scope["headers"]:
+        if name == b"host":
+            host = value
+            break
     if not 0 < len(host) < _SHORT:
         return f"{str(request.base_url).rstrip('/')}{path}"
     return _base(scope["scheme"], scope.get("app_root_path", scope.get("root_path", "")), host) + path

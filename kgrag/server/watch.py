@@ -69,7 +69,8 @@ class Record:
 
 def record_of(request: Request) -> Record:
     """Give the record of a request."""
-    return cast("Record", request.scope[_PLACE])
+    record: Record = request.scope[_PLACE]
+    return record
 
 
 class RequestLog:

@@ -25,8 +25,8 @@ __all__ = ["Evidence", "Paragraph", "Taken", "evidence", "instances_of", "triple
 
 Triple = tuple[str, str, str]
 
-_LEAST_COSINE = 0.35
-_NEAREST = 3
+_LEAST_COSINE = 0.1
+_NEAREST = 12
 _ROOT = 5
 _MOST_ATTRIBUTES = 40
 
@@ -115,7 +115,8 @@ def evidence(paragraphs: Sequence[Paragraph], ontology: Ontology, *, embedder: E
     """Give, for each paragraph, the classes and attributes that are worth a question.
 
     A pair of class and attribute has evidence when a telling word of the attribute begins as a word of the paragraph
-    does, or when the pair, as a phrase, is among the 3 nearest to the paragraph at a cosine of 0.35 or more.
+    does, or when the pair, as a phrase, is among the 12 nearest to the paragraph at a cosine of 0.1 or more: on
+    sentences of Text2KGBench that keeps most of the gold relations, while one by words or by 0.35 loses a third.
 
     Args:
         paragraphs: the text.

@@ -6,9 +6,10 @@ that holds more than a tenth of it; first over all texts, then within each clust
 split again. Pure functions over arrays; the same input gives the same clusters.
 
 Deviations:
-    Principal components in place of UMAP, which needs a compiler at run time (numba) and is the slow part. The number
-    of components is searched upwards on a grid until two in a row are worse, with at least three texts each; mixtures
-    are fitted to 4,000 texts at most.
+    Principal components in place of UMAP, which needs a compiler at run time (numba) and is the slow part; the
+    similarity tree finds as many passages with either (``python -m benchmarks.sire_rag_growth``). The number of
+    components is searched upwards on a grid until two in a row are worse, with at least three texts each; mixtures are
+    fitted to 4,000 texts at most.
     A cluster that no mixture splits is halved along its first principal component, so that splitting always ends.
     A text is counted by its number, not by its vector, so that equal texts stay apart.
 """

@@ -14,7 +14,7 @@ Queries: ``inference/*``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyoxigraph as ox
@@ -24,7 +24,7 @@ from kgrag.errors import InputError
 from kgrag.model import GraphDraft, plain
 from kgrag.ports import TripleStore, Workbench
 from kgrag.resources import closest
-from kgrag.vocab import KG, OWL, RDF, RDFS, Names
+from kgrag.vocab import KG, OWL, RDF, RDFS, Names, local_name
 
 __all__ = [
     "PROFILES",
@@ -37,6 +37,8 @@ __all__ = [
 ]
 
 PROFILES = ("rdfs", "owl-rl")
+_MOST = 5_000_000
+_TOO_MANY = f"more than {_MOST:,} triples follow {{}}. Reason over fewer graphs, or over a part of the ontology."
 _CLOSURE = ox.NamedNode("urn:kgrag:inference:closure")
 _MEMBERS = ox.NamedNode("urn:kgrag:inference:members")
 _TABLES = {"rdfs": ("rdfs",), "owl-rl": ("lists", "schema", "equality", "properties", "classes")}
@@ -74,19 +76,52 @@ def materialise(bench: Workbench, triples: Sequence[ox.Triple], *, profile: str 
         profile: "rdfs" or "owl-rl"; contradictions are looked for by the second only.
 
     Raises:
-        InputError: there is no such profile.
+        InputError: there is no such profile, or more than five million triples follow.
     """
     if profile not in PROFILES:
         raise InputError(f"there is no profile '{profile}' to reason by. {closest(profile, PROFILES)}")
+    _refuse_explosion(triples)
     bench.fill([ox.Quad(each.subject, each.predicate, each.object, _CLOSURE) for each in triples])
     before = set(bench.triples(_CLOSURE))
     rounds, size = 0, -1
     while size != (size := _size(bench)):
+        if size > len(before) + _MOST:
+            raise InputError(_TOO_MANY.format(f"by {profile}"))
         rounds += 1
         _once(bench, profile)
     told = {each for each in bench.triples(_CLOSURE) if each not in before and _worth_telling(each)}
     found = _contradictions(bench) if profile == "owl-rl" else ()
     return Inferences(tuple(sorted(told, key=str)), found, rounds)
+
+
+def _refuse_explosion(triples: Sequence[ox.Triple]) -> None:
+    """Refuse what a chain of steps alone would make too large, before the store works on it.
+
+    Raises:
+        InputError: more than five million pairs follow by one property.
+    """
+    for predicate in (RDFS.subClassOf, RDFS.subPropertyOf, OWL.sameAs):
+        steps: dict[object, list[object]] = {}
+        for triple in triples:
+            if triple.predicate == predicate:
+                steps.setdefault(triple.subject, []).append(triple.object)
+                if predicate == OWL.sameAs:
+                    steps.setdefault(triple.object, []).append(triple.subject)
+        pairs = 0
+        for start in steps:
+            pairs += len(_reached(start, steps))
+            if pairs > _MOST:
+                raise InputError(_TOO_MANY.format(f"by {local_name(predicate.value)} alone"))
+
+
+def _reached(start: object, steps: Mapping[object, Sequence[object]]) -> set[object]:
+    found: set[object] = set()
+    waiting = [start]
+    while waiting:
+        new = set(steps.get(waiting.pop(), ())) - found
+        found |= new
+        waiting += new
+    return found
 
 
 def _size(bench: Workbench) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgrag.audit import Audit
+from kgrag.audit import Audit, Check, load_checks
 from kgrag.audit.reasoning import NotDecided, classify, explain, hermit, words
 from kgrag.audit.reasoning.axioms import read_axioms
 from kgrag.vocab import OWL, local_name
@@ -89,6 +89,25 @@ def test_literals_of_a_datatype_that_owl_does_not_have_are_left_out_and_that_is_
     found = classify(read("@prefix xsd: <http://www.w3.org/2001/XMLSchema#> ." + UNSATISFIABLE + date))
     assert found.unsatisfiable == ("https://example.org/o#Bad",)
     assert "left out" in found.note
+
+
+@java
+def test_an_ontology_that_can_be_read_in_part_only_is_not_decided_unless_that_part_is_wrong() -> None:
+    circle = "ex:A a owl:Class ; rdfs:subClassOf _:b . _:b a owl:Class ; owl:intersectionOf ( _:b ex:A ) .\n"
+    with pytest.raises(NotDecided, match="a part of the ontology only"):
+        classify(read(ONTOLOGY + circle))
+    assert classify(read(UNSATISFIABLE + circle)).unsatisfiable == ("https://example.org/o#Bad",)
+
+
+@java
+def test_a_property_that_an_import_would_declare_is_taken_for_what_its_restriction_makes_of_it() -> None:
+    text = """
+        @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+        ex:Bad a owl:Class ; rdfs:subClassOf
+          [ a owl:Restriction ; owl:onProperty ex:far ; owl:someValuesFrom owl:Nothing ] ,
+          [ a owl:Restriction ; owl:onProperty ex:size ; owl:someValuesFrom xsd:integer ] .
+    """
+    assert classify(read(ONTOLOGY + text)).unsatisfiable == ("https://example.org/o#Bad",)
 
 
 @java
@@ -220,3 +239,20 @@ def test_axioms_near_a_class_come_first() -> None:
     text = "ex:Y rdfs:subClassOf ex:Z . ex:B rdfs:subClassOf ex:C . ex:A rdfs:subClassOf ex:B ."
     order = [words(axiom)[0] for axiom in read_axioms(read(ONTOLOGY + text)).near("https://example.org/o#A")]
     assert order == ["A", "B", "Y"]
+
+
+# --- the checks' own examples -------------------------------------------------------------------------------------
+
+LOGIC = [check for check in load_checks() if check.step in ("consistency", "unsatisfiable", "equivalent")]
+EXAMPLES = [(check, text, True) for check in LOGIC for text in check.violating]
+EXAMPLES += [(check, text, False) for check in LOGIC for text in check.conforming]
+
+
+@java
+@pytest.mark.parametrize(("check", "text", "bad"), EXAMPLES, ids=[f"{c.identifier}-{bad}" for c, _, bad in EXAMPLES])
+def test_the_examples_of_a_check_violate_it_and_conform_to_it(
+    audited: Audited, check: Check, text: str, *, bad: bool
+) -> None:
+    found = [each.focus for each in audited(text, reasoner=True).findings if each.check == check.identifier]
+    about = "https://example.org/o#bad" if "ex:bad" in text else "https://example.org/o"
+    assert found == ([about] if bad else [])

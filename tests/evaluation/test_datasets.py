@@ -120,7 +120,9 @@ def test_plain_questions_are_named_by_their_line_and_need_no_corpus(tmp_path):
 
 def test_a_folder_without_questions_is_refused_with_what_it_holds(tmp_path):
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(UnknownName, match=r"needs questions.jsonl or claims.jsonl or queries.jsonl, and holds notes.txt"):
+    with pytest.raises(
+        UnknownName, match=r"needs questions.jsonl or claims.jsonl or queries.jsonl, and holds notes.txt"
+    ):
         read_dataset(tmp_path)
     with pytest.raises(UnknownName, match="no such folder"):
         read_dataset(tmp_path / "absent")

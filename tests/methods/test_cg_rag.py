@@ -36,7 +36,9 @@ def small(folder: Path) -> Path:
     others[0]["cites"] = ["core", "lentil", "no such paper"]
     others[1]["cites"] = ["core", "barley"]
     twin = {"id": "core", "title": "A second paper of that id", "text": "Another text altogether."}
-    return papers(folder, everyone, {"id": "long", "title": "A long paper", "text": long, "cites": ["core"]}, *others, twin)
+    return papers(
+        folder, everyone, {"id": "long", "title": "A long paper", "text": long, "cites": ["core"]}, *others, twin
+    )
 
 
 @pytest.fixture
@@ -204,7 +206,9 @@ def _isolated(count: int) -> Subgraph:
 
 @settings(max_examples=40, derandomize=True)
 @given(st.integers(1, 12), st.integers(1, 3), st.sampled_from(["mean", "sum"]), st.integers(0, 2**16))
-def test_without_neighbours_the_logarithm_is_additive_fusion(count: int, layers: int, aggregation: str, seed: int) -> None:
+def test_without_neighbours_the_logarithm_is_additive_fusion(
+    count: int, layers: int, aggregation: str, seed: int
+) -> None:
     """Proposition 4.1: log R(q, c) = log f(q, c) + log R_d(d_q, d_c)."""
     draw = np.random.default_rng(seed)
     dense = np.abs(draw.normal(size=(count, 6))).astype(np.float32)
@@ -238,6 +242,13 @@ def test_a_paper_can_be_found_through_what_cites_it(built: KnowledgeBase) -> Non
     assert "The core paper on soil" in linked
 
 
+def test_documents_are_passed_over_by_the_identifier_of_their_source(built: KnowledgeBase) -> None:
+    method = built.method("cg_rag")
+    titles = [hit.attributes.get("title") for hit in method.retrieve_without("beetle care", 50, {"beetle", "unknown"})]
+    assert "On weed" in titles
+    assert "On beetle" not in titles
+
+
 def test_the_graph_is_asked_for_where_it_is_missing(kb: KnowledgeBase, tmp_path: Path) -> None:
     with pytest.raises(NotBuilt, match="kgrag ingest"):
         kb.build("cg_rag")
@@ -251,7 +262,9 @@ def test_papers_that_came_after_the_build_are_found_without_edges(built: Knowled
     assert built.retrieve("When does quinoa ripen?", method="cg_rag", k=1)[0].attributes["title"] == "Late"
 
 
-@pytest.mark.parametrize("wrong", ["top=0", "candidates=0", "hops=3", "encoder=best", "aggregation=max", "fan=0", "width=-1"])
+@pytest.mark.parametrize(
+    "wrong", ["top=0", "candidates=0", "hops=3", "encoder=best", "aggregation=max", "fan=0", "width=-1"]
+)
 def test_a_hyper_parameter_out_of_range_is_refused(kb: KnowledgeBase, wrong: str) -> None:
     with pytest.raises(InvalidSettings, match="cg_rag"):
         kb.method(f"cg_rag:{wrong}")
@@ -265,13 +278,19 @@ def test_an_answer_cites_a_neighbour_that_the_ranking_left_out(kb: KnowledgeBase
         papers(
             tmp_path,
             {"id": "a", "title": "Weeds", "text": "Weeds in lentil fields were studied.", "cites": ["b"]},
-            {"id": "b", "title": "Trial", "text": "The trial lasted nine years. Lentil weeds cost a third of the yield."},
+            {
+                "id": "b",
+                "title": "Trial",
+                "text": "The trial lasted nine years. Lentil weeds cost a third of the yield.",
+            },
         )
     )
     kb.build("cg_rag")
     answer = kb.ask("How much yield do weeds cost in lentil?", method="cg_rag", k=1)
     assert "cost a third" in answer.text
-    assert {citation.document for citation in answer.citations} <= {span.document for hit in answer.hits for span in hit.sources}
+    assert {citation.document for citation in answer.citations} <= {
+        span.document for hit in answer.hits for span in hit.sources
+    }
     assert answer.hits[0].attributes["context"]
 
 
@@ -287,7 +306,9 @@ def test_every_kind_of_neighbour_has_a_place(built: KnowledgeBase) -> None:
     found = neighbourhoods.around(built.store, core, limit=8)
     assert "cites it" in {each.said for each in found}
     middle = next(
-        hit.iri for hit in built.retrieve("Sentence 30", method="cg_rag", k=20) if hit.attributes.get("title") == "A long paper"
+        hit.iri
+        for hit in built.retrieve("Sentence 30", method="cg_rag", k=20)
+        if hit.attributes.get("title") == "A long paper"
     )
     assert {each.said for each in neighbourhoods.around(built.store, middle, limit=4)} >= {"it cites"}
 

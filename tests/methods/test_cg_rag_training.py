@@ -39,15 +39,24 @@ def corpus(folder: Path) -> Path:
     """Methods that are never named in their own papers, and papers that use them by name."""
     records: list[dict[str, object]] = []
     for number, crop in enumerate(CROPS):
-        records.append({"id": f"m{number}", "title": "A method", "text": f"We propose rule {number} for fields. It holds."})
         records.append(
-            {"id": f"u{number}", "title": "A use", "text": f"The {crop} method of others was used.", "cites": [f"m{number}"]}
+            {"id": f"m{number}", "title": "A method", "text": f"We propose rule {number} for fields. It holds."}
+        )
+        records.append(
+            {
+                "id": f"u{number}",
+                "title": "A use",
+                "text": f"The {crop} method of others was used.",
+                "cites": [f"m{number}"],
+            }
         )
     return _lines(folder / "corpus.jsonl", records)
 
 
 def questions(folder: Path, name: str, crops: list[str]) -> Path:
-    asked = [{"id": crop, "question": f"Who made the {crop} method?", "cited": [f"m{CROPS.index(crop)}"]} for crop in crops]
+    asked = [
+        {"id": crop, "question": f"Who made the {crop} method?", "cited": [f"m{CROPS.index(crop)}"]} for crop in crops
+    ]
     return _lines(folder / name, asked)
 
 
@@ -71,7 +80,9 @@ def seen(nodes: int, seed: int = 0, edges: int = 0) -> Seen:
 
 @pytest.mark.parametrize("kind", ["transformer", "gat", "gcn"])
 @pytest.mark.parametrize("hidden", [4, 8, 32])
-def test_before_training_a_chunk_without_neighbours_keeps_the_product_of_proposition_4_1(kind: str, hidden: int) -> None:
+def test_before_training_a_chunk_without_neighbours_keeps_the_product_of_proposition_4_1(
+    kind: str, hidden: int
+) -> None:
     view = seen(5)
     basis = torch.linalg.qr(torch.randn(8, min(hidden, 8), generator=torch.Generator().manual_seed(0)))[0].T
     architecture = encoder.Architecture(8, hidden=hidden, kind=kind)
@@ -87,7 +98,9 @@ def _examples(count: int, first: int = 0) -> list[Example]:
         gates = np.full(6, 0.1, np.float32)
         gates[0] = 1
         target = 1 + seed % 5
-        graph = Subgraph(np.arange(6), np.array([0]), np.array([target]), np.array([4], np.int8), np.ones(1, np.float32))
+        graph = Subgraph(
+            np.arange(6), np.array([0]), np.array([target]), np.array([4], np.int8), np.ones(1, np.float32)
+        )
         found.append(Example(Seen(graph, gates, view.dense, view.question), np.arange(6) == target, np.arange(6)))
     return found
 
@@ -162,7 +175,9 @@ def test_what_is_no_encoder_is_not_read() -> None:
 
 def test_a_question_that_is_measured_on_is_not_learned_from(built: KnowledgeBase, tmp_path: Path) -> None:
     learned = questions(tmp_path, "q.jsonl", CROPS[:16])
-    held_out = _lines(tmp_path / "h.jsonl", [{"id": "x", "question": f"who made the {CROPS[3]}  METHOD", "cited": ["m3"]}])
+    held_out = _lines(
+        tmp_path / "h.jsonl", [{"id": "x", "question": f"who made the {CROPS[3]}  METHOD", "cited": ["m3"]}]
+    )
     with pytest.raises(InvalidSettings, match="1 of the questions are also among those to be measured on"):
         built.train("cg_rag", learned, held_out=[held_out])
 

@@ -41,3 +41,26 @@ def test_a_query_without_an_end_does_not_keep_the_server(tmp_path: Path) -> None
         server.stop()
         assert done.wait(20)
     assert server.process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
+def test_readers_end_with_a_server_that_is_killed_in_mid_query_too(tmp_path: Path) -> None:
+    from tests.server.test_failures import ENDLESS, ONE
+
+    server = start(tmp_path / "kb")
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(server.query, ENDLESS)
+        _until(lambda: _busy(server))
+        assert server.query(ONE).status_code == 200
+        readers = server.readers()
+        assert len(readers) == 2
+        server.stop(signal.SIGKILL)
+    _until(lambda: not [number for number in readers if _alive(number)])
+
+
+def _alive(number: int) -> bool:
+    try:
+        state = Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"

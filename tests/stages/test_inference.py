@@ -8,12 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kgrag import KnowledgeBase
 from kgrag.adapters.oxigraph import OxigraphScratch, OxigraphStore
 from kgrag.errors import InputError
 from kgrag.knowledge_base import reasonings
 from kgrag.model import GraphDraft
 from kgrag.stages.inference import Inferences, materialise
 from kgrag.vocab import KG, OWL, RDF, RDFS
+from tests.conftest import ROOT
 
 PREFIXES = """
 @prefix ex: <http://example.org/> .
@@ -187,6 +189,25 @@ def test_a_profile_that_is_none_is_refused() -> None:
         materialise(OxigraphScratch(), [], profile="owl")
 
 
+@pytest.mark.parametrize("step", ["rdfs:subClassOf", "rdfs:subPropertyOf", "owl:sameAs"])
+def test_a_chain_from_which_too_much_would_follow_is_refused(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgrag.stages.inference._MOST", 1000)
+    with pytest.raises(InputError, match="triples follow by s"):
+        inferred(" ".join(f"ex:c{n} {step} ex:c{n + 1} ." for n in range(100)))
+
+
+def test_rules_that_add_too_much_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgrag.stages.inference._MOST", 100)
+    chain = " ".join(f"ex:t{n} ex:p ex:t{n + 1} ." for n in range(100))
+    with pytest.raises(InputError, match="triples follow by owl-rl"):
+        inferred("ex:p a owl:TransitiveProperty . " + chain)
+
+
+def test_a_circle_of_classes_ends() -> None:
+    found = inferred("ex:A rdfs:subClassOf ex:B . ex:B rdfs:subClassOf ex:C . ex:C rdfs:subClassOf ex:A .", "rdfs")
+    assert len(found.triples) == 3
+
+
 # --- owlrl as oracle ----------------------------------------------------------------------------------------------
 
 
@@ -337,3 +358,10 @@ def test_contradictions_are_told_each_time(store: OxigraphStore) -> None:
 def test_inferences_are_no_source_of_inferences(store: OxigraphStore) -> None:
     reasonings.infer(store, [], profile="rdfs")
     assert reasonings.sources(store, []) == [SOURCE]
+
+
+def test_a_knowledge_base_reasons_over_what_was_loaded(kb: KnowledgeBase) -> None:
+    kb.load(ROOT / "ontologies" / "crops.ttl")
+    done = kb.reason()
+    assert {triple.predicate for triple in kb.graph(done.graph)} == {RDFS.subClassOf}
+    assert kb.doctor() == []

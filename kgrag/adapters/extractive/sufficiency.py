@@ -15,6 +15,7 @@ from kgrag.stages.text_to_sparql.templates import attribute_words
 
 __all__ = ["reply"]
 
+_KIND = regex.compile(r"^\s*(?:in|on|at|from)\s+(?:what|which)\s+\w+(?=\s+(?:is|was|are|were|did|do|does)\b)", regex.I)
 _FREE = frozenset({"list", "mani", "name", "show"})
 
 
@@ -43,7 +44,9 @@ def _other_end(question: str, triple: Mapping[str, Any]) -> str:
     relation = attribute_words(str(triple["relation"]))
     for end, other in (("subject", "object"), ("object", "subject")):
         rest = _without(question, str(triple[end]))
-        if rest is not None and relation and attribute_words(rest) - _FREE == relation - _FREE:
+        if rest is None or not relation:
+            continue
+        if relation - _FREE in (attribute_words(rest) - _FREE, attribute_words(_KIND.sub(" ", rest)) - _FREE):
             return str(triple[other])
     return ""
 

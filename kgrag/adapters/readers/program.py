@@ -332,6 +332,7 @@ class _Desk:
         media = ox.RdfFormat.from_media_type(header["rdf"])
         self._open(header["folder"]).dump(cast("IO[bytes]", output), media, from_graph=graph)
         output.end()
+        self.sent = header["room"] - output.room
 
     def parse(self, header: dict[str, Any], body: bytes) -> None:
         """Read RDF that somebody sent, and write it as N-Quads with blank nodes of fresh names."""

@@ -20,7 +20,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgrag.audit.steps import NotDecided
-from kgrag.vocab import OWL
+from kgrag.vocab import OWL, RDF, RDFS, XSD
 
 __all__ = ["Classification", "classify", "first_departure"]
 
@@ -35,6 +35,8 @@ _MAIN = "org.semanticweb.HermiT.cli.CommandLine"
 _NOWHERE = [f"-D{kind}.{part}" for kind in ("http", "https") for part in ("proxyHost=127.0.0.1", "proxyPort=9")]
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true", *_NOWHERE)
 _RESULT = re.compile(r"^(EquivalentClasses|SubClassOf)\( ((?:<[^>]+>\s*)+) \)$", flags=re.MULTILINE)
+_ERROR = "http://org.semanticweb.owlapi/error#"
+"""In the place of what could not be read."""
 _LENIENT = "--ignoreUnsupportedDatatypes"
 _THING, _NOTHING = OWL.Thing.value, OWL.Nothing.value
 
@@ -82,7 +84,10 @@ def classify(triples: Sequence[ox.Triple], *, seconds: float = 60.0) -> Classifi
     if _inconsistent(done):
         return Classification(consistent=False, seconds=took, note=note)
     _refuse_failure(done)
-    return _read(done.stdout, triples, took, note)
+    found = _read(done.stdout, triples, took, note)
+    if _ERROR in done.stdout and not found.unsatisfiable:
+        raise NotDecided("HermiT could read a part of the ontology only: some of its class expressions are no OWL 2")
+    return found
 
 
 def first_departure(tries: Sequence[Sequence[ox.Triple]], *, wanted: str, seconds: float) -> int:
@@ -110,8 +115,27 @@ def first_departure(tries: Sequence[Sequence[ox.Triple]], *, wanted: str, second
 
 def _written(triples: Sequence[ox.Triple], path: Path) -> str:
     kept = (triple for triple in triples if triple.predicate != OWL.imports)
-    ox.serialize(kept, path, format=ox.RdfFormat.N_TRIPLES)
+    ox.serialize([*kept, *_undeclared(triples)], path, format=ox.RdfFormat.N_TRIPLES)
     return path.as_uri()
+
+
+def _undeclared(triples: Sequence[ox.Triple]) -> list[ox.Triple]:
+    """Declare the properties of restrictions that an import would declare: without, a restriction cannot be read."""
+    on = OWL.prefix + "onProperty"
+    used = {t.subject: t.object for t in triples if t.predicate.value == on and isinstance(t.object, ox.NamedNode)}
+    known = {t.subject for t in triples if t.predicate == RDF.type}
+    of_data = {used[t.subject] for t in triples if t.subject in used and _is_data(t)}
+    missing = sorted({each for each in used.values() if each not in known}, key=str)
+    kinds = {each: OWL.DatatypeProperty if each in of_data else OWL.ObjectProperty for each in missing}
+    return [ox.Triple(each, RDF.type, kind) for each, kind in kinds.items() if isinstance(each, ox.NamedNode)]
+
+
+def _is_data(triple: ox.Triple) -> bool:
+    """Say whether a statement about a restriction makes its property one of data."""
+    value = triple.object
+    if isinstance(value, ox.Literal):
+        return triple.predicate.value == OWL.prefix + "hasValue"
+    return isinstance(value, ox.NamedNode) and value.value.startswith((XSD.prefix, RDFS.Literal.value))
 
 
 def _java() -> str:
@@ -169,6 +193,7 @@ def _read(text: str, triples: Sequence[ox.Triple], took: float, note: str) -> Cl
         for kind, names in rows
         if kind == "SubClassOf"
         and names[1] != _THING
+        and not any(name.startswith(_ERROR) for name in names)
         and (ox.NamedNode(names[0]), ox.NamedNode(names[1])) not in stated
     }
     groups = {tuple(sorted(names)) for kind, names in rows if kind == "EquivalentClasses" and _NOTHING not in names}

@@ -5,8 +5,9 @@ The gate g is f(q, c) ** (learned exponent, at first 1 in the first layer and 0 
 neighbours begins with f(q, c) (d_q . d_c), as Proposition 4.1 has it. phi is equation 8.
 
 Deviations:
-    W and W' begin as identity, and only the first layer listens, so training departs from what needs no training. Messages pass in the ``hidden`` leading
-    principal directions of the texts (all of them when hidden is not below d); what lies outside keeps its own gate.
+    W and W' begin as identity, and only the first layer listens: training departs from what needs none. Messages pass
+    in the ``hidden`` leading principal directions of the texts (all when hidden is not below d); what lies outside
+    keeps its own gate.
     Attention also sees the relation of an edge and the gate of its sender, and what is heard is scaled by a learned
     power of the number of messages: 0 for the mean, 1 for the sum (the proof of Proposition 4.1 allows both). It begins
     with whichever ranks the questions to be learned from best.

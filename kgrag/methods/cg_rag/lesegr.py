@@ -35,7 +35,7 @@ def gates(relevance: Numbers) -> Numbers:
         ``LEAST`` for no common word up to 1 for the best chunk; 1 for all when no chunk shares a word, so that the
         semantic half decides alone.
 
-    >>> gates(np.array([0.0, 2.0, 4.0], np.float32)).round(2).tolist()
+    >>> [round(float(gate), 2) for gate in gates(np.array([0.0, 2.0, 4.0], np.float32))]
     [0.1, 0.55, 1.0]
     """
     best = float(relevance.max(initial=0.0))

@@ -72,7 +72,7 @@ class Recipe:
     epochs: int = 12
     patience: int = 3
     batch: int = 8
-    rate: float = 5e-4
+    rate: float = 5e-5
     decay: float = 0.01
     share: float = 0.2
 

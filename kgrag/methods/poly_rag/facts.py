@@ -85,7 +85,7 @@ def _facts(path: Path) -> Iterator[Fact]:
         text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("utf-8-sig")
     except (OSError, EOFError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}. Give JSON Lines of triples in UTF-8.") from error
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield _fact(line, f"{path}, line {number}")
 

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Literal
 
 from kgrag import queries
 from kgrag.errors import InvalidSettings, NotBuilt
-from kgrag.methods.poly_rag import drafts, extraction, loading
+from kgrag.methods.poly_rag import condensing, drafts, extraction, inferring, loading, proposals
 from kgrag.methods.poly_rag.layers import Found, GraphLayer, Layer, OntologyLayer, TextLayer
+from kgrag.methods.poly_rag.proposals import Completion, Decision, Proposal
 from kgrag.model import Answer, BuildReport, Citation, Hit, Usage
-from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorIndex, VectorSpaces
+from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces, Workbench
 from kgrag.stages import answering, lexical, mapping, sync
 from kgrag.stages.text_to_sparql import CYCLES, Asker, Runner, evidence, marked
 from kgrag.vocab import KG
@@ -21,6 +22,8 @@ __all__ = ["PolyRag"]
 
 _LAYERS: tuple[Layer, ...] = ("ontology", "graph", "text")
 _SHOWN = 20
+
+Step = Literal["infer", "complete", "accept", "condense"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class PolyRag:
     embedder: Embedder
     model: LanguageModel
     runner: Runner
-    open_scratch: Callable[[], Scratch]
+    open_scratch: Callable[[], Workbench]
     lexical: Path | None = None
     layers: str = "+".join(_LAYERS)
     triples: int = 10
@@ -93,6 +96,7 @@ class PolyRag:
         schema: Sequence[Path] | None = None,
         instances: Path | None = None,
         triples: Path | None = None,
+        steps: Sequence[Step] = (),
         progress: sync.Progress = None,
     ) -> BuildReport:
         """Fill the layers, from files where given and by the model otherwise, and embed them; again changes nothing.
@@ -104,6 +108,9 @@ class PolyRag:
             schema: ontology files, or folders of them.
             instances: JSON Lines of triples for the ontology layer.
             triples: JSON Lines of triples for the knowledge-graph layer.
+            steps: "infer" what follows from ontologies and instances; "complete": propose attributes that the ontology
+                lacks, and names of one thing (section 3.2), for a person to decide, or "accept" the attributes at once;
+                "condense": merge triples that say the same, and let retrieval read the merged ones (section 3.3).
             progress: told after each batch.
 
         Raises:
@@ -120,6 +127,7 @@ class PolyRag:
             counts |= loading.load_triples(Path(triples), store=self.store)
         self._refuse_unbuilt()
         usage, notes = self._extracted(counts, progress)
+        counts |= self._further(steps, progress)
         for name, label in (("schema-term", "terms"), ("triple", "statements"), ("chunk", "chunks")):
             counts[label] = len(self._space(name, progress))
         lexical.fresh(self.store, self.lexical, save=not self.read_only)
@@ -142,6 +150,55 @@ class PolyRag:
             counts |= {f"{label}_extracted": one.facts, f"{label}_asked": one.asked, f"{label}_refused": one.refused}
         usage = sum((one.usage for one in done.values()), Usage())
         return usage, [note for one in done.values() for note in one.notes]
+
+    def _further(self, steps: Sequence[Step], progress: sync.Progress) -> dict[str, int]:
+        if unknown := set(steps) - {"infer", "complete", "accept", "condense"}:
+            raise InvalidSettings(f"poly_rag: step {min(unknown)!r} is unknown. Use infer, complete, accept, condense.")
+        counts: dict[str, int] = {}
+        if "complete" in steps or "accept" in steps:
+            counts |= self._completed(accept="accept" in steps)
+        if "infer" in steps:
+            counts["inferred"] = inferring.infer(self.store, self.open_scratch())
+        if "condense" in steps:
+            counts |= condensing.condense(self.store, self._space("triple", progress), self.embedder)
+            self._space("condensed-triple", progress)
+        return counts
+
+    def _completed(self, *, accept: bool) -> dict[str, int]:
+        made = self.propose()
+        aliases = proposals.proposed_aliases(self.store)
+        for one in made.proposals if accept else ():
+            if one.decision == "open":
+                proposals.decide(one.iri, "accepted", store=self.store)
+        return {"proposed_attributes": len(made.proposals), "proposed_aliases": len(aliases)}
+
+    def propose(self) -> Completion:
+        """Propose attributes that the graph layer has much of and the ontology does not have; nothing else changes.
+
+        Raises:
+            NotBuilt: there is no ontology with attributes, or no triple.
+        """
+        return proposals.proposed_attributes(self.store, self.embedder)
+
+    def picture(self) -> bytes:
+        """Draw both layers and what is proposed between them, as a PNG (Figure 2); proposes anew.
+
+        Raises:
+            NotBuilt: there is no ontology with attributes, or no triple.
+            InvalidSettings: matplotlib is not there.
+        """
+        from kgrag.stages.completion_picture import picture
+
+        made = self.propose()
+        return picture(made.space, made.medoids, made.labels)
+
+    def proposals(self) -> list[Proposal]:
+        """Give every proposal with what was decided."""
+        return proposals.listed(self.store)
+
+    def decide(self, name: str, decision: Decision) -> Proposal:
+        """Accept or reject a proposal by its IRI or name, or open it again. Raises UnknownName."""
+        return proposals.decide(name, decision, store=self.store)
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
         """Give the hits of the topmost layer that answers, at most k; rows, triples or passages.

@@ -1,6 +1,7 @@
 """Runs compiled shapes on the named graphs of a store.
 
-Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``, ``shacl/subclasses``, ``catalogue/kinds``.
+Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/focus_among``, ``shacl/focus_count``, ``shacl/uses``,
+``shacl/values``, ``shacl/subclasses``, ``catalogue/kinds``.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ class _Run:
 
     def _of_focus_nodes(self, constraint: Constraint, suspects: Sequence[_Row]) -> Iterator[_Row]:
         only = sorted({term for row in suspects if (term := row["focus"]) is not None}, key=str)
-        here = {node for _, node in self._ask("shacl/focus", constraint, only=only)} if only else set()
+        here = {node for _, node in self._ask("shacl/focus_among", constraint, only=only)} if only else set()
         return (row for row in suspects if row["focus"] in here)
 
     def _focus_count(self, constraint: Constraint) -> int:

@@ -25,10 +25,15 @@ def test_what_stands_behind_the_list_is_no_entry() -> None:
 
 
 def test_a_list_without_numbers_is_read_where_it_is_a_list() -> None:
-    assert entries("# References\n\n- A. Sower. Beans.\n- B. Reaper. Mulch.") == ("A. Sower. Beans.", "B. Reaper. Mulch.")
+    assert entries("# References\n\n- A. Sower. Beans.\n- B. Reaper. Mulch.") == (
+        "A. Sower. Beans.",
+        "B. Reaper. Mulch.",
+    )
 
 
-@pytest.mark.parametrize("text", ["No list, but [1] and [2].", "References\n\nNothing follows.", "", "[1] Not below a heading."])
+@pytest.mark.parametrize(
+    "text", ["No list, but [1] and [2].", "References\n\nNothing follows.", "", "[1] Not below a heading."]
+)
 def test_a_text_without_a_list_has_no_entries(text: str) -> None:
     assert entries(text) == ()
 

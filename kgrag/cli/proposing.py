@@ -1,0 +1,55 @@
+"""The proposals command: what a completion proposes for the ontology, and what a person decides about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kgrag.cli.options import JsonFormat, KbOption, open_kb
+from kgrag.cli.printing import print_json
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command()(proposals)
+
+
+def proposals(
+    kb: KbOption = None,
+    accept: Annotated[
+        list[str] | None, typer.Option("--accept", help="Name or IRI of a proposal; may be repeated.")
+    ] = None,
+    reject: Annotated[
+        list[str] | None, typer.Option("--reject", help="Name or IRI of a proposal; may be repeated.")
+    ] = None,
+    reopen: Annotated[list[str] | None, typer.Option("--reopen", help="Take a decision back; may be repeated.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Propose anew and draw both layers into this PNG.")
+    ] = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """List what `kgrag build poly_rag --complete` proposed, accept or reject it; nothing changes an ontology before."""
+    decisions = [("accepted", accept), ("rejected", reject), ("open", reopen)]
+    writes = picture is not None or any(named for _, named in decisions)
+    with open_kb(kb, access="write" if writes else "read") as opened:
+        method: Any = opened.method("poly_rag")
+        for decision, named in decisions:
+            for name in named or ():
+                method.decide(name, decision)
+        if picture is not None:
+            picture.write_bytes(method.picture())
+        found = method.proposals()
+    if format_ is JsonFormat.JSON:
+        print_json([_plain(one) for one in found])
+        return
+    for one in found:
+        typer.echo(f"{one.decision:8} {one.weight:.2f}  {one.label}  ({len(one.evidence)} statements)  {one.iri}")
+
+
+def _plain(one: Any) -> dict[str, Any]:
+    names = ("iri", "label", "subject", "predicate", "object", "weight", "decision", "layer")
+    return {**{name: getattr(one, name) for name in names}, "evidence": list(one.evidence)}
