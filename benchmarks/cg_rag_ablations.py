@@ -79,7 +79,7 @@ def _choices(world: World, recipe: Recipe) -> Iterator[tuple[str, World, Recipe]
     yield "sparse only (BM25)", world.at(semantic=False), recipe
     yield "dense only (MiniLM)", world.at(sparse=False), recipe
     yield "one layer", world, replace(recipe, layers=1)
-    yield "no edges", world.at(reach=Reach(hops=0, width=0)), recipe
+    yield "no hop: edges among candidates alone", world.at(reach=Reach(hops=0, width=0)), recipe
 
 
 def _row(world: World, parts: Split, recipe: Recipe) -> list[float]:
