@@ -31,12 +31,14 @@ def _tour(path: Path) -> None:
     packaged = Path(demo.__file__).parent
     # the packaged demonstration asks nobody but this process, whatever the environment configures
     with KnowledgeBase(path, settings=Settings(model=EXTRACTIVE, completions="off")) as kb:
-        note("Loading an ontology, three texts and one mapped record …")
+        note("Loading an ontology, four texts and one mapped record …")
         kb.load(folder("ontologies") / "crops.ttl")
         kb.ingest(packaged / "texts")
         report = kb.build("og_rag", mapped=packaged / "mapped")
         kb.build("obqc", competency=packaged / "competency.jsonl")
         kb.build("sire_rag")
+        kb.build("cg_rag")
+        kb.build("poly_rag")
         note(f"{len(kb.store):,} quads in named graphs; og_rag: {dict(report.counts)}")
         for item in json.loads((packaged / "questions.json").read_text(encoding="utf-8")):
             answer = kb.ask(item["question"], method=item["method"])

@@ -55,6 +55,16 @@ def test_triples_of_text_cite_the_chunk_that_states_them(read: KnowledgeBase) ->
     assert [citation.quote for citation in answer.citations] == ["Ann Lee"]
 
 
+def test_a_dry_run_counts_the_completions_and_writes_nothing(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "ann.txt").write_text("The birth place of Ann Lee is Bath. Ann Lee painted Auron.")
+    kb.ingest(tmp_path / "ann.txt")
+    revision = kb.store.revision
+    estimated = kb.build("poly_rag", dry_run=True).counts
+    assert (estimated["completions"], kb.store.revision) == (4, revision)
+    assert kb.build("poly_rag").usage.completions == 4
+    assert kb.build("poly_rag", dry_run=True).counts["completions"] == 0
+
+
 def test_building_again_asks_for_nothing(read: KnowledgeBase) -> None:
     revision = read.store.revision
     report = read.build("poly_rag")

@@ -6,7 +6,7 @@ written: triple graphs, assertion graphs, quarantine graphs, provenance. Queries
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import pyoxigraph as ox
@@ -23,9 +23,12 @@ from kgrag.stages.provenance import Deed, provenance_draft
 from kgrag.stages.sync import Progress
 from kgrag.vocab import KG, number
 
-__all__ = ["Extraction", "extract_instances", "extract_triples", "layer_graphs", "paragraphs"]
+__all__ = ["Extraction", "estimate", "extract_instances", "extract_triples", "layer_graphs", "paragraphs"]
 
 _AT_ONCE = 64  # chunks asked for and published together
+_STEPS = 4  # of the cascade
+_FRAME = 180  # tokens of a prompt beside its data, about
+_CHARACTERS_A_TOKEN = 4
 
 
 @dataclass(slots=True)
@@ -100,6 +103,41 @@ def extract_instances(
     known = layer_graphs(store).get("ontology", {})
     left = _left(wanted, known, store.names.instance_graph, model)
     return _run(left, taken, drafted, _Desk(store, model, progress, "instances"))
+
+
+def estimate(
+    wanted: Sequence[Paragraph],
+    *,
+    store: TripleStore,
+    model: LanguageModel,
+    embedder: Embedder,
+    loaded: Collection[str],
+) -> dict[str, int]:
+    """Give how many completions a build would ask for, and about how many tokens; nothing is asked or written.
+
+    Args:
+        wanted: the chunks of the text layer.
+        store: holds what was taken already.
+        model: who would be asked.
+        embedder: finds the evidence for classes.
+        loaded: layers that came from files, which are not asked for.
+    """
+    known = layer_graphs(store)
+    texts: list[str] = []
+    if "graph" not in loaded:
+        left = _left(wanted, known.get("graph", {}), store.names.triple_graph, model)
+        texts += [one.text for one in left for _ in range(_STEPS)]
+    ontology = mapping.read_ontology(store)
+    if "ontology" not in loaded and ontology:
+        left = _left(wanted, known.get("ontology", {}), store.names.instance_graph, model)
+        for one, found in zip(left, cascade.evidence(left, ontology, embedder=embedder), strict=True):
+            texts += [f"{one.text} {' '.join(each.label for each in part.attributes)}" for part in found]
+    tokens = sum(len(text) for text in texts) // _CHARACTERS_A_TOKEN
+    return {
+        "completions": len(texts),
+        "input_tokens": tokens + _FRAME * len(texts),
+        "output_tokens": tokens,
+    }
 
 
 def _left(

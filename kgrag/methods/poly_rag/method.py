@@ -97,6 +97,7 @@ class PolyRag:
         instances: Path | None = None,
         triples: Path | None = None,
         steps: Sequence[Step] = (),
+        dry_run: bool = False,
         progress: sync.Progress = None,
     ) -> BuildReport:
         """Fill the layers, from files where given and by the model otherwise, and embed them; again changes nothing.
@@ -111,6 +112,7 @@ class PolyRag:
             steps: "infer" what follows from ontologies and instances; "complete": propose attributes that the ontology
                 lacks, and names of one thing (section 3.2), for a person to decide, or "accept" the attributes at once;
                 "condense": merge triples that say the same, and let retrieval read the merged ones (section 3.3).
+            dry_run: count the completions that the text in the store would ask for, and write nothing.
             progress: told after each batch.
 
         Raises:
@@ -118,6 +120,8 @@ class PolyRag:
             InputError: a file cannot be read.
             ServiceError: the embedder or the model is a service that does not answer.
         """
+        if dry_run:
+            return BuildReport(self.name, self._estimated(instances, triples))
         counts: dict[str, int] = {}
         if schema:
             counts |= loading.load_schema([Path(path) for path in schema], store=self.store)
@@ -133,12 +137,26 @@ class PolyRag:
         lexical.fresh(self.store, self.lexical, save=not self.read_only)
         return BuildReport(self.name, counts, usage, tuple(notes))
 
+    def _estimated(self, instances: Path | None, triples: Path | None) -> dict[str, int]:
+        self._refuse_unbuilt()
+        given = {layer for layer, path in (("ontology", instances), ("graph", triples)) if path is not None}
+        return extraction.estimate(
+            extraction.paragraphs(self.store),
+            store=self.store,
+            model=self.model,
+            embedder=self.embedder,
+            loaded=given | self._loaded(),
+        )
+
+    def _loaded(self) -> set[str]:
+        """Give the layers that came from files."""
+        layers = extraction.layer_graphs(self.store).items()
+        return {layer for layer, graphs in layers if any(by.startswith("loaded=") for by in graphs.values())}
+
     def _extracted(self, counts: dict[str, int], progress: sync.Progress) -> tuple[Usage, list[str]]:
         """Ask the model for the layers that no file gave."""
         wanted = extraction.paragraphs(self.store)
-        loaded = {
-            layer for layer, graphs in extraction.layer_graphs(self.store).items() if "loaded=" in str(graphs.values())
-        }
+        loaded = self._loaded()
         done: dict[str, extraction.Extraction] = {}
         if "graph" not in loaded:
             done["triples"] = extraction.extract_triples(wanted, store=self.store, model=self.model, progress=progress)
