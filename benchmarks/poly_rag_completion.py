@@ -71,7 +71,7 @@ def _row(case: Case, *, fraction: float, dimensions: int) -> dict[str, float]:
     known = {label for _, label in case.attributes}
     removable = sorted(known & case.frequency.keys())
     common = [relation for relation, _ in sorted(case.frequency.items(), key=lambda pair: (-pair[1], pair[0]))]
-    hits: Counter[str] = Counter()
+    hits: dict[str, float] = dict.fromkeys(COLUMNS, 0.0)
     for removed in removable:
         hits["gaussian"] += removed in proposed(case, removed, fraction=fraction, dimensions=dimensions)
         hits["frequency"] += removed in common[:K]

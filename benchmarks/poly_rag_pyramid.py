@@ -205,11 +205,11 @@ def _printed(report: Mapping[str, Any]) -> str:
     held = sorted({key.split(" -> ")[0] for key in report["confusion"]})
     lines += ["", "| held by | " + " | ".join((*LAYERS, NONE)) + " |", "|---" * (len(LAYERS) + 2) + "|"]
     for layer in held:
-        cells = [
+        counts = [
             f"{report['confusion'].get(f'{layer} -> {by}', 0)} ({report['right'].get(f'{layer} -> {by}', 0)} right)"
             for by in (*LAYERS, NONE)
         ]
-        lines.append(f"| {layer} | " + " | ".join(cells) + " |")
+        lines.append(f"| {layer} | " + " | ".join(counts) + " |")
     timed = ", ".join(f"{name} {1000 * seconds:.0f} ms" for name, seconds in report["seconds_a_question"].items())
     return "\n".join([*lines, "", f"a question: {timed}"])
 

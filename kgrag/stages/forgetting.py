@@ -26,10 +26,11 @@ from kgrag.vocab import KG
 __all__ = ["Forgotten", "forget", "named"]
 
 _BATCH = 500
-_QUOTING = {KG.AnswerGraph.value, KG.InferenceGraph.value}  # dropped with any of their sources
+_QUOTING = {KG.AnswerGraph.value, KG.InferenceGraph.value, KG.TripleGraph.value}  # dropped with any of their sources
 _LISTING = {kind.value for kind in (KG.CatalogueGraph, KG.CitationGraph, KG.HypernodeGraph, KG.ProvenanceGraph)}
 _TREE = KG.TreeGraph.value
-_WHOLE = {KG.CitationGraph.value, KG.ProvenanceGraph.value}  # a subject that speaks of what is gone goes with it
+# a subject that speaks of what is gone goes with it
+_WHOLE = {KG.CitationGraph.value, KG.ProposalGraph.value, KG.ProvenanceGraph.value}
 
 
 @dataclass(frozen=True, slots=True)

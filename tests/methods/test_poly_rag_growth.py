@@ -170,6 +170,28 @@ def test_the_same_triple_of_two_files_is_condensed_to_one(pyramid: KnowledgeBase
     assert (report.counts["condensed_from"], report.counts["condensed"]) == (len(TRIPLES) + 1, len(TRIPLES))
 
 
+def test_triples_that_come_later_are_condensed_by_the_next_build(pyramid: KnowledgeBase, tmp_path: Path) -> None:
+    pyramid.build("poly_rag", steps=["condense"])
+    pyramid.build("poly_rag", triples=lines(tmp_path / "more.jsonl", [("Di Fir", "has published in", "Cell")]))
+    assert ask(pyramid, "What has Di Fir published in?", "graph")[0] == ["Cell"]
+
+
+def test_a_forgotten_document_takes_the_condensed_layer_and_its_proposals_along(
+    read: KnowledgeBase, tmp_path: Path
+) -> None:
+    (tmp_path / "bo.txt").write_text("Bo Oak painted Zuron.")
+    read.ingest(tmp_path / "bo.txt")
+    read.build("poly_rag", steps=["complete", "condense"])
+    assert ask(read, "Who painted Auron?", "graph")[0] == ["Ann Lee"]
+    (done,) = read.forget("ann")
+    assert not done.remains
+    assert ask(read, "Who painted Auron?", "graph")[0] == []
+    assert ask(read, "Who painted Zuron?", "graph")[0] == ["Bo Oak"]
+    assert conforms(read)
+    read.build("poly_rag", steps=["condense"])
+    assert ask(read, "Who painted Zuron?", "graph")[0] == ["Bo Oak"]
+
+
 def test_condensing_again_changes_nothing(pyramid: KnowledgeBase) -> None:
     pyramid.build("poly_rag", steps=["condense"])
     revision = pyramid.store.revision

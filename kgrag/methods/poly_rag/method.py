@@ -177,7 +177,7 @@ class PolyRag:
             counts |= self._completed(accept="accept" in steps)
         if "infer" in steps:
             counts["inferred"] = inferring.infer(self.store, self.open_scratch())
-        if "condense" in steps:
+        if "condense" in steps or self._condensed():
             counts |= condensing.condense(self.store, self._space("triple", progress), self.embedder)
             self._space("condensed-triple", progress)
         return counts

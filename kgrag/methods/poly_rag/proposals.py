@@ -241,8 +241,7 @@ def _triples(one: Proposal) -> Iterator[ox.Triple]:
 
 def _decimal(value: float) -> str:
     """Spell a weight as the store keeps it: 1, 0.5."""
-    text = f"{value:.4f}".rstrip("0")
-    return f"{text}0" if text.endswith(".") else text
+    return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def decide(name: str, decision: Decision, *, store: TripleStore) -> Proposal:
