@@ -153,7 +153,8 @@ def _look_around(store: TripleStore, going: _Going) -> None:
     for graph, kind, subject in _rows(store, "forgetting/speaking", "things", going.gone, catalogue=True):
         if graph not in going.gone and kind != KG.CatalogueGraph.value:
             going.trimmed[graph] = kind
-            if kind in _WHOLE:
+            citing = store.names.citation_graph(ox.NamedNode(subject)).value == graph  # a document that stays
+            if kind in _WHOLE and not citing:
                 going.gone.add(subject)
 
 
