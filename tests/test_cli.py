@@ -49,7 +49,7 @@ def test_help_is_what_was_reviewed(golden) -> None:
 def test_ingest_then_ask_gives_a_cited_answer(run) -> None:
     code, out, err = run("ingest", str(DEMO / "texts"))
     assert code == 0, err
-    assert "3 documents" in out
+    assert "4 documents" in out
     code, out, err = run("ask", "When is chickpea sown in the Hill Zone?", "--format", "json")
     answer = json.loads(out)
     assert code == 0, err

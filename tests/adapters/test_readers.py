@@ -10,6 +10,7 @@ import pytest
 
 from kgrag.adapters.readers import Limits, Overloaded, ReaderPool, Request, Run, Snapshots, TookTooLong
 from kgrag.errors import ServiceUnavailable
+from tests.server.conftest import kill
 
 NUMBERS = " ".join(str(number) for number in range(200))
 ENDLESS = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"VALUES ?{name} {{ {NUMBERS} }}" for name in "abcdef") + " }"
@@ -150,7 +151,7 @@ def test_a_reader_killed_while_it_had_nothing_to_do_is_replaced(tmp_path: Path) 
         first = await pool.run(_asked("ASK {}"))
         (number,) = pool.processes
         await _all(first)
-        os.kill(number, signal.SIGKILL)
+        kill(number)
         assert await _all(await pool.run(_asked("ASK {}"))) == (b"true", "")
         assert pool.killed == 1
 

@@ -9,7 +9,13 @@ from kgrag.stages import shacl
 from tests.conftest import DEMO
 
 pytestmark = pytest.mark.parametrize("name", sorted(METHODS))
-OPTIONS = {"cg_rag": {}, "og_rag": {"mapped": DEMO / "mapped"}, "obqc": {"competency": DEMO / "competency.jsonl"}, "poly_rag": {}, "sire_rag": {}}
+OPTIONS = {
+    "cg_rag": {},
+    "og_rag": {"mapped": DEMO / "mapped"},
+    "obqc": {"competency": DEMO / "competency.jsonl"},
+    "poly_rag": {},
+    "sire_rag": {},
+}
 QUESTION = "What is the seeding rate of lentil LT 7 in the River Zone?"
 
 

@@ -1,7 +1,5 @@
 """Limits on results, waiting, bodies and updates; readers that were killed while they had nothing to do."""
 
-import os
-import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.server.conftest import KEY, Server, start
+from tests.server.conftest import KEY, Server, kill, start
 from tests.server.test_failures import ENDLESS, ONE, VALUES
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
@@ -82,7 +80,7 @@ def test_a_reader_that_was_killed_while_idle_is_replaced_unseen(narrow: Server) 
     for _ in range(5):
         assert narrow.query(ONE).status_code == 200
         for number in narrow.readers():
-            os.kill(number, signal.SIGKILL)
+            kill(number)
         assert narrow.query(ONE).status_code == 200
 
 
