@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import pyoxigraph as ox
@@ -22,7 +23,7 @@ from kgrag import prompting, queries
 from kgrag.methods.sire_rag import drafts
 from kgrag.methods.sire_rag.aggregates import aggregates, read_propositions
 from kgrag.model import GraphDraft, Usage
-from kgrag.ports import Embedder, LanguageModel, TripleStore
+from kgrag.ports import Embedder, LanguageModel, TripleStore, Vectors
 from kgrag.stages import sync
 from kgrag.stages.chunking import count_tokens
 from kgrag.stages.clustering import Clustering, clusters
@@ -37,7 +38,10 @@ RELATEDNESS = "relatedness"
 DUAL = "dual"
 _SUMMARY = "sire_rag/summary"
 _VERSION = "2"  # of how trees are grown; another one grows them anew
+_BATCH = 1024  # texts or clusters between two words of how far it is
 _DRIFT = 0.2  # share of the leaves that may change before a tree is grown whole
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +97,11 @@ class Growth:
         changed = record.changed + len(standing.leaves ^ set(_iris(plan.leaves)))
         whole = self.manner.whole or record.settings != settings or bool(plan.beside) or not standing.summaries
         if whole or changed > _DRIFT * len(plan.leaves):
-            said, written, changed = grow(plan.leaves, self._forester(), plan.beside() if plan.beside else ()), None, 0
+            beside = plan.beside() if plan.beside else ()
+            said, written, changed = grow(plan.leaves, self._forester(plan.tree), beside), None, 0
         else:
-            said, written = change(standing, plan.leaves, self._heirs(standing, plan), self._forester())
+            forester = self._forester(plan.tree)
+            said, written = change(standing, plan.leaves, self._heirs(standing, plan), forester)
         self.written += len(said) if written is None else written
         self.kept += 0 if written is None else len(said) - written
         self._publish(plan, said, _Record(settings, now, changed))
@@ -148,20 +154,35 @@ class Growth:
         how |= {"levels": str(self.manner.levels)}
         return digest(json.dumps(how | {"clustering": asdict(self.manner.clustering)}, sort_keys=True))
 
-    def _forester(self) -> Forester:
+    def _forester(self, tree: str) -> Forester:
         names = self.store.names
         return Forester(
-            summarise=self._summarise,
-            embed=lambda texts: np.asarray(self.embedder.embed(texts, "passage")),
+            summarise=partial(self._summarise, tree),
+            embed=partial(self._embedded, tree),
             name=lambda level, text, below: names.tree_node(str(level), text, *below).value,
             clustering=self.manner.clustering,
             levels=self.manner.levels,
         )
 
-    def _summarise(self, groups: Sequence[Sequence[str]]) -> list[str]:
-        completions = self.model.complete([prompting.render(_SUMMARY, texts=list(group)) for group in groups])
-        self.usage = sum((completion.usage for completion in completions), self.usage)
-        return [completion.text.strip().encode("utf-8", "replace").decode() for completion in completions]
+    def _embedded(self, tree: str, texts: Sequence[str]) -> Vectors:
+        """Embed the texts of a layer, and tell how far that is."""
+        parts = [np.asarray(self.embedder.embed(part, "passage")) for part in self._parts(tree, "embed", texts)]
+        return np.concatenate(parts)
+
+    def _summarise(self, tree: str, groups: Sequence[Sequence[str]]) -> list[str]:
+        written: list[str] = []
+        for part in self._parts(tree, "summarise", groups):
+            completions = self.model.complete([prompting.render(_SUMMARY, texts=list(group)) for group in part])
+            self.usage = sum((completion.usage for completion in completions), self.usage)
+            written += [completion.text.strip().encode("utf-8", "replace").decode() for completion in completions]
+        return written
+
+    def _parts(self, tree: str, doing: str, things: Sequence[_T]) -> Iterator[Sequence[_T]]:
+        """Yield things in batches, at least one, and tell after each how many are done."""
+        for start in range(0, max(len(things), 1), _BATCH):
+            yield things[start : start + _BATCH]
+            if self.progress:
+                self.progress(f"sire_rag {tree} tree: {doing}", min(start + _BATCH, len(things)), len(things))
 
 
 @dataclass(frozen=True, slots=True)
