@@ -8,8 +8,8 @@ split again. Pure functions over arrays; the same input gives the same clusters.
 Deviations:
     Principal components in place of UMAP, which needs a compiler at run time (numba) and is the slow part; the
     similarity tree finds as many passages with either (``python -m benchmarks.sire_rag_growth``). The number of
-    components is searched upwards on a grid until two in a row are worse, with at least three texts each; mixtures are
-    fitted to 4,000 texts at most.
+    components is searched upwards on a grid until two in a row are worse, with at least ``texts`` texts each on
+    average; mixtures are fitted to 4,000 texts at most.
     A cluster that no mixture splits is halved along its first principal component, so that splitting always ends.
     A text is counted by its number, not by its vector, so that equal texts stay apart.
 
@@ -40,12 +40,14 @@ class Clustering:
     """How texts are grouped; RAPTOR's values.
 
     ``dimensions`` of the reduced vectors, at least 1; ``membership`` is the probability above which a text belongs to a
-    component, 0 to 1; ``tokens`` is the largest cluster in tokens, at least 1; ``seed`` starts the generator.
+    component, 0 to 1; ``tokens`` is the largest cluster in tokens, at least 1; ``texts`` is how many texts a component
+    holds on average at least, 1 or more; ``seed`` starts the generator.
     """
 
     dimensions: int = 10
     membership: float = 0.1
     tokens: int = 3500
+    texts: int = 3
     seed: int = 224
 
 
@@ -110,7 +112,7 @@ def _mixture(rows: _Array, members: npt.NDArray[np.intp], how: Clustering) -> li
     if len(members) <= how.dimensions + 1:
         return [members]
     reduced = _reduced(rows[members], how.dimensions)
-    shares = _memberships(reduced, how.seed)
+    shares = _memberships(reduced, how)
     belongs = shares > how.membership
     belongs[np.arange(len(members)), shares.argmax(axis=1)] = True
     return [members[column] for column in belongs.T if column.any()]
@@ -125,11 +127,11 @@ def _reduced(rows: _Array, dimensions: int) -> _Array:
     return reduced / spread if spread > 1e-9 else np.zeros_like(reduced)
 
 
-def _memberships(reduced: _Array, seed: int) -> _Array:
+def _memberships(reduced: _Array, how: Clustering) -> _Array:
     """Give the probability of each component for each row, shape (n, components), by the best mixture."""
     from sklearn.mixture import GaussianMixture
 
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(how.seed)
     sample = reduced
     if len(reduced) > _SAMPLE:
         sample = reduced[np.sort(generator.choice(len(reduced), _SAMPLE, replace=False))]
@@ -138,9 +140,9 @@ def _memberships(reduced: _Array, seed: int) -> _Array:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a mixture that has not settled after 100 steps is still judged
         for count in _GRID:
-            if count > 1 and (count >= distinct or count * 3 > len(sample)):
+            if count > 1 and (count >= distinct or count * how.texts > len(sample)):
                 break
-            mixture = GaussianMixture(count, init_params="k-means++", random_state=seed, reg_covar=1e-4).fit(sample)
+            mixture = GaussianMixture(count, init_params="k-means++", random_state=how.seed, reg_covar=1e-4).fit(sample)
             criterion = mixture.bic(sample)
             if criterion < lowest:
                 best, lowest, worse = mixture, criterion, 0

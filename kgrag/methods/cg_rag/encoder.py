@@ -20,6 +20,7 @@ import math
 import pickle
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -260,7 +261,10 @@ class Fitted:
 def fit(
     learned: Sequence[Example], held_out: Sequence[Example], recipe: Recipe, *, progress: Progress = None
 ) -> Fitted:
-    """Train an encoder; the same examples, recipe and number of threads give the same weights on a processor.
+    """Train an encoder; the same examples and recipe give the same weights on a processor.
+
+    It computes on one thread: subgraphs are small, and threads that wait for each other on two busy cores made training
+    ten times slower.
 
     Args:
         learned: to learn from, at least one.
@@ -268,6 +272,21 @@ def fit(
         recipe: how.
         progress: told after each epoch.
     """
+    with _one_thread():
+        return _fit(learned, held_out, recipe, progress)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _fit(learned: Sequence[Example], held_out: Sequence[Example], recipe: Recipe, progress: Progress) -> Fitted:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     torch.manual_seed(recipe.seed)
     encoder = _begun(learned, recipe).to(device)
@@ -370,7 +389,7 @@ def scores(encoder: Encoder, seen: Seen) -> npt.NDArray[np.float64]:
     if not len(seen.gates):
         return np.zeros(0)
     encoder.eval()
-    with _TURN, torch.inference_mode():
+    with _TURN, _one_thread(), torch.inference_mode():
         batch, _ = _batch([seen], encoder.own.device)
         return np.asarray(encoder(batch).cpu().numpy(), dtype=np.float64)
 
