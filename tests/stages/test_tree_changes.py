@@ -32,7 +32,7 @@ def forester(tokens: int = 60, summary: str | None = None) -> Forester:
         summarise=summarise,
         embed=lambda texts: HashEmbedder().embed(texts, "passage"),
         name=lambda level, text, children: f"urn:node:{level}:{text}:{'+'.join(children)}",
-        clustering=Clustering(tokens=tokens),
+        clustering=Clustering(tokens=tokens, texts=3),
     )
 
 
