@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,10 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data_folder
-from benchmarks.cg_rag_scisumm import Split, filled, split
+from benchmarks.cg_rag_scisumm import Split, prepared, split
 from benchmarks.cg_rag_world import Asked, World
-from kgrag.evaluation.datasets import read_questions
 from kgrag.methods.cg_rag import lesegr
 from kgrag.methods.cg_rag.mirror import Reach
 from kgrag.methods.cg_rag.training import Recipe, Seen
@@ -38,14 +35,10 @@ def main() -> None:
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    folder = data_folder() / "scisumm"
-    if not folder.is_dir():
-        print(f"skipped: no {folder}; set KGRAG_DATA")
+    found = prepared(options.kb)
+    if found is None:
         return
-    with tempfile.TemporaryDirectory() as scratch:
-        dataset, world = filled(folder, options.kb or Path(scratch) / "scisumm.kb")
-        hand = world.asked(dataset, dataset.questions)
-        machine = world.asked(dataset, read_questions(folder / "queries_noisy.jsonl.gz"))
+    world, hand, machine = found
     splits = [split(hand, machine, seed) for seed in range(options.seeds)]
     told = measure(world, splits, Recipe(hidden=options.hidden))
     if options.json:

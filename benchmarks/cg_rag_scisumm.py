@@ -39,7 +39,7 @@ from kgrag.methods.cg_rag.mirror import Mirror
 from kgrag.methods.cg_rag.training import Recipe
 from kgrag.stages.labels import wording
 
-__all__ = ["Split", "filled", "main", "measure", "split"]
+__all__ = ["Split", "filled", "main", "measure", "prepared", "split"]
 
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5)
 _METRICS = ("Hit@1", "Hit@3", "Hit@5", "MRR", "sentence Hit@5", "sentence Hit@5 in the paper")
@@ -76,18 +76,27 @@ def main() -> None:
     parser.add_argument("--taught", type=int, default=0, help="machine-labelled questions that are learned from")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    folder = data_folder() / "scisumm"
-    if not folder.is_dir():
-        print(f"skipped: no {folder}; set KGRAG_DATA")
+    found = prepared(options.kb)
+    if found is None:
         return
-    with tempfile.TemporaryDirectory() as scratch:
-        dataset, world = filled(folder, options.kb or Path(scratch) / "scisumm.kb")
-        hand = world.asked(dataset, dataset.questions)
-        machine = world.asked(dataset, read_questions(folder / "queries_noisy.jsonl.gz"))
+    world, hand, machine = found
     counts = {"most": options.machine, "taught": options.taught}
     report = measure(world, hand, machine, range(options.seeds), Recipe(hidden=options.hidden), **counts)
     if options.json:
         options.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+
+def prepared(kb: Path | None) -> tuple[World, list[Asked], list[Asked]] | None:
+    """Give the collection in ``kb`` (else in one for now), and its hand- and machine-labelled questions."""
+    folder = data_folder() / "scisumm"
+    if not folder.is_dir():
+        print(f"skipped: no {folder}; set KGRAG_DATA")
+        return None
+    with tempfile.TemporaryDirectory() as scratch:
+        dataset, world = filled(folder, kb or Path(scratch) / "scisumm.kb")
+        hand = world.asked(dataset, dataset.questions)
+        machine = world.asked(dataset, read_questions(folder / "queries_noisy.jsonl.gz"))
+    return world, hand, machine
 
 
 def measure(
