@@ -1,6 +1,7 @@
 """What growing a tree costs, beside RAPTOR's own procedure: time, memory, and recall of the similarity tree.
 
-``python -m benchmarks.sire_rag_growth [--leaves 1000 10000 50000] [--sets hotpot_dev …] [--limit 900] [--work FOLDER]``
+``python -m benchmarks.sire_rag_growth [--leaves 1000 10000 50000] [--procedures kgrag] [--sets hotpot_dev …]
+[--limit 900] [--work FOLDER]``
 
 Speed: leaves are the passages of ``2wiki_6119``; past their number, noisy copies of their vectors (seeded). No model:
 a summary has 120 tokens and the middle of its children as its vector, so that what is timed is the clustering. Every
@@ -52,6 +53,7 @@ def main() -> None:
     """Measure and print two tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--leaves", type=int, nargs="*", default=[1000, 10_000, 50_000])
+    parser.add_argument("--procedures", nargs="+", choices=list(PROCEDURES), default=list(PROCEDURES))
     parser.add_argument("--sets", nargs="*", default=["2wiki_dev", "hotpot_dev"])
     parser.add_argument("--limit", type=float, default=900.0)
     parser.add_argument("--work", type=Path)
@@ -65,7 +67,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="kgrag-growth-") as folder:
         embedder = CachedEmbedder(SentenceTransformerEmbedder(), (options.work or Path(folder)) / "embeddings.sqlite")
-        wanted = [name for name in PROCEDURES if name == "kgrag" or importlib.util.find_spec("umap")]
+        wanted = [name for name in options.procedures if name == "kgrag" or importlib.util.find_spec("umap")]
         if options.leaves:
             print(_speed(wanted, options.leaves, embedder, Path(folder), options.limit), flush=True)
         for name in options.sets:

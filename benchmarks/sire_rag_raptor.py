@@ -19,7 +19,7 @@ from kgrag.stages.clustering import Clustering
 __all__ = ["raptor_clusters"]
 
 _MOST = 50
-_Rows = npt.NDArray[np.float32]
+_Rows = npt.NDArray[np.floating]
 
 
 def raptor_clusters(
@@ -75,7 +75,8 @@ def _reduced(rows: _Rows, how: Clustering, *, neighbours: int) -> _Rows:
             metric="cosine",
             random_state=how.seed,
         )
-        reduced: _Rows = reducer.fit_transform(rows)
+        # in float32 mixtures of many like vectors collapse, and scikit-learn refuses them
+        reduced: _Rows = reducer.fit_transform(rows).astype(np.float64)
     return reduced
 
 

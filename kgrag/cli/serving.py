@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from kgrag.cli.options import KbOption, open_kb
+from kgrag.cli.printing import note
 from kgrag.errors import InvalidSettings
 
 __all__ = ["register"]
@@ -44,6 +45,13 @@ def serve(
         Path | None, typer.Option("--keys", help="TOML file of keys with rights and graphs.", show_default=False)
     ] = None,
     private: Annotated[bool, typer.Option("--private", help="Reading needs a key too.")] = False,
+    gate: Annotated[
+        str | None,
+        typer.Option("--gate", help="Refuse writes that bring an ontology new violations by this audit profile."),
+    ] = None,
+    open_ask: Annotated[
+        bool, typer.Option("--open-ask", help="Everybody may ask, also where the model costs money.")
+    ] = False,
     log: Annotated[LogForm, typer.Option("--log", help="A line for each request: text, json, none.")] = LogForm.TEXT,
     log_queries: Annotated[bool, typer.Option("--log-queries", help="With --log json: the text of queries.")] = False,
     write_log: Annotated[
@@ -62,6 +70,7 @@ def serve(
         raise InvalidSettings("the server is not installed. Install it: pip install '.[server]'")
     from kgrag import server
     from kgrag.adapters.readers import Limits
+    from kgrag.server.spending import spending_of
 
     limits = Limits(readers=readers, seconds=timeout, queue=queue, rows=rows)
     logging = server.Logging(log.value, log_queries, write_log)
@@ -70,7 +79,9 @@ def serve(
         server.serve_scratch(address, logging=logging, limits=limits)
         return
     with open_kb(kb) as opened:
-        access = server.Access(read_only, private, keys)
+        if not open_ask and spending_of(opened.settings, host).costs:
+            note("answers cost money: asking needs a key, or a browser on this machine if --host is loopback")
+        access = server.Access(read_only, private, keys, gate, open_ask)
         server.serve(opened, address, access=access, logging=logging, limits=limits)
     _end()
 

@@ -19,6 +19,9 @@ module           what it does
 ``targets``      which graphs an update writes to, for keys that may write to some
 ``front``        the short way to ``/sparql`` for plain requests
 ``guard``        asks for a key for reading, on a private server
+``spending``     who may ask where an answer costs money
+``gating``       refuses writes that would make ontologies worse
+``judging``      runs in a reader process: what a write would do to ontologies
 ``writing``      one turn for writing, and what is told of it
 ``writelog``     the log of writes
 ``tags``         when each graph changed last

@@ -16,17 +16,18 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
 from kgrag.adapters.readers import Limits, ReaderPool, Snapshots
+from kgrag.audit.profiles import load_profile
 from kgrag.errors import KgragError
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.server import api, description, graphs, health, pages, sparql
 from kgrag.server.datasets import Dataset
 from kgrag.server.desk import Desk
 from kgrag.server.front import Front
+from kgrag.server.gating import Gate
 from kgrag.server.guard import Guard
-from kgrag.server.keys import Keys
 from kgrag.server.metrics import Metrics
 from kgrag.server.problems import Problem, told
-from kgrag.server.site import Logs, Site
+from kgrag.server.site import Logs, Rules, Site
 from kgrag.server.watch import Watch
 from kgrag.server.writing import refused
 
@@ -57,7 +58,7 @@ def create_app(
     dataset: Dataset,
     snapshots: Path,
     *,
-    keys: Keys | None = None,
+    rules: Rules | None = None,
     limits: Limits | None = None,
     kb: KnowledgeBase | None = None,
     logs: Logs | None = None,
@@ -67,23 +68,33 @@ def create_app(
     Args:
         dataset: what is served; nobody else writes to it meanwhile.
         snapshots: a folder on the store's file system that belongs to this application; it is emptied.
-        keys: who may write; without, nobody.
+        rules: who may do what; without, nobody writes.
         limits: what a request may use.
         kb: the knowledge base behind the data set, which the JSON API and the pages ask; without, there are neither.
         logs: where requests and writes are told of; without, nowhere.
+
+    Raises:
+        UnknownName: there is no such profile as the rules name for the gate.
+        InvalidSettings: its file is not sound.
     """
     desk = Desk(kb) if kb is not None else None
-    keys, logs, metrics = keys or Keys(), logs or Logs(), Metrics()
+    rules, logs, metrics, limits = rules or Rules(), logs or Logs(), Metrics(), limits or Limits()
+    keys = rules.keys
+    if rules.gate is not None:
+        load_profile(rules.gate)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         copies = Snapshots(snapshots, dataset.snapshot, lambda: dataset.revision)
-        pool = ReaderPool(copies, limits or Limits())
-        app.state.site = Site(dataset, pool, keys, metrics, logs.writes)
+        pool = ReaderPool(copies, limits)
+        gate = None if rules.gate is None else Gate(rules.gate, dataset, copies, limits)
+        app.state.site = Site(dataset, pool, keys, rules.spending, gate, metrics, logs.writes)
         app.state.desk, app.state.kept = desk, OrderedDict()
         try:
             yield
         finally:
+            if gate is not None:
+                await gate.close()
             await pool.close()
             if desk is not None:
                 await asyncio.to_thread(desk.close)

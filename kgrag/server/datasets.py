@@ -5,7 +5,7 @@ the union of the named graphs, and the default graph that a client writes to is 
 What comes in through the Graph Store Protocol is published as a data or ontology graph; the graphs that kgrag makes
 itself are read-only there. A plain dataset is as the standards have it, with a real default graph.
 
-Queries read: ``catalogue/kind_of``, ``catalogue/size``.
+Queries read: ``catalogue/is_ontology``, ``catalogue/kind_of``, ``catalogue/size``.
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ class Dataset(Protocol):
     def contains(self, graph: str) -> bool:
         """Say whether a graph is there."""
 
+    def is_ontology(self, graph: str) -> bool:
+        """Say whether a graph is listed as an ontology, or declares one or a class."""
+
     def update(self, update: str, base: str) -> None:
         """Run an update. Raises InvalidSPARQL."""
 
@@ -100,6 +103,11 @@ class Catalogued:
     def contains(self, graph: str) -> bool:
         """Say whether the catalogue knows a graph; the default graph is always there."""
         return not graph or self._store.described(ox.NamedNode(graph))
+
+    def is_ontology(self, graph: str) -> bool:
+        """Ask the catalogue and the graph."""
+        node = ox.NamedNode(self.stored_as(graph))
+        return self._store.ask(queries.bind("catalogue/is_ontology", catalogue=self._store.names.catalogue, graph=node))
 
     def update(self, update: str, base: str) -> None:  # noqa: ARG002 - relative IRIs are refused by the engine
         """Run an update and set the catalogue right, in one step."""
@@ -164,6 +172,10 @@ class Plain:
     def contains(self, graph: str) -> bool:
         """Say whether a graph is there, empty or not."""
         return self._store.contains(_graph(graph))
+
+    def is_ontology(self, graph: str) -> bool:  # noqa: ARG002
+        """Say no: nothing is judged here."""
+        return False
 
     def update(self, update: str, base: str) -> None:
         """Run an update."""

@@ -18,6 +18,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from kgrag.adapters.readers import Request
+from kgrag.server.gating import Upload
 from kgrag.server.media import RDF, choose, content_type, main_type
 from kgrag.server.operations import body_of, iri, parameters
 from kgrag.server.problems import Problem
@@ -134,9 +135,18 @@ def _unchanged(request: HttpRequest, site: Site, name: str) -> None:
 async def _write(request: HttpRequest, site: Site, name: str) -> Response:
     parts = await _parts(request, site.pool.limits.body)
     triples = [triple for media, body in parts for triple in await _parsed(site, media, body, name or str(request.url))]
+
+    def planned() -> Upload:
+        add = request.method == "POST" and site.dataset.contains(name)
+        return Upload(site.dataset.stored_as(name), triples, add)
+
+    _unchanged(request, site, name)
+    again = None if site.gate is None else await site.gate.upload(planned)
     async with site.turn:
         there = site.dataset.contains(name)
         _unchanged(request, site, name)
+        if again is not None:
+            await again()
         add = request.method == "POST" and there
         await write(request, lambda: site.dataset.put(name, triples, add=add), status=204 if there else 201)
         headers = {"ETag": _etag(site, name)}

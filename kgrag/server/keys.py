@@ -148,6 +148,12 @@ class Keys:
             raise Problem(401, "reading here needs a key that is known. Send Authorization: Bearer KEY.", _EITHER)
         return found or ANYONE
 
+    def wanted(self, why: str) -> Problem:
+        """Give what somebody is told who brought no key where one is needed: 401, or 403 where there are no keys."""
+        if self._keys:
+            return Problem(401, f"{why}. Send Authorization: Bearer KEY.", _EITHER)
+        return Problem(403, f"{why}, and this server has none. Start it with KGRAG_API_KEYS or --keys, or --open-ask.")
+
     def _holders(self, needed: Rights) -> list[Key]:
         return [key for key in self._keys if key.rights >= needed]
 

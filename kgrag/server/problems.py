@@ -1,13 +1,13 @@
 """What a client is told when something goes wrong: a status and a message, never a path or a traceback.
 
 Errors are ``application/problem+json`` (RFC 9457): ``type``, ``title``, ``status``, ``detail``, and ``errors`` where a
-body does not have the form that was asked for.
+body does not have the form that was asked for; ``graphs`` where the gate refuses a write.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -44,6 +44,7 @@ class Problem(Exception):
         status: the HTTP status.
         headers: what goes with it.
         errors: what is wrong with which part of the body, each with ``pointer`` and ``detail``.
+        more: further members of the JSON object.
     """
 
     def __init__(
@@ -53,11 +54,13 @@ class Problem(Exception):
         headers: dict[str, str] | None = None,
         *,
         errors: Sequence[dict[str, str]] = (),
+        more: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.headers = headers or {}
         self.errors = errors
+        self.more = dict(more or {})
 
 
 async def told(_request: Request, error: Exception) -> Response:
@@ -85,7 +88,7 @@ def problem_json(problem: Problem) -> dict[str, Any]:
     """Give a problem as RFC 9457 has it."""
     title = "Client Left" if problem.status == _CLIENT_LEFT else HTTPStatus(problem.status).phrase
     told: dict[str, Any] = {"type": "about:blank", "title": title, "status": problem.status, "detail": str(problem)}
-    return {**told, "errors": list(problem.errors)} if problem.errors else told
+    return {**told, **({"errors": list(problem.errors)} if problem.errors else {}), **problem.more}
 
 
 def _unrouted(error: HTTPException) -> str:

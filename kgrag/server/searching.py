@@ -11,6 +11,7 @@ from starlette.requests import Request as HttpRequest
 
 import kgrag
 from kgrag.server.desk import Desk
+from kgrag.server.site import site_of
 from kgrag.stages.sparql_search import Resolved, names_search
 
 __all__ = ["Searched", "searched"]
@@ -28,12 +29,16 @@ async def searched(request: HttpRequest, text: str) -> Searched:
     """Run the searches of a query; one without, or to a plain dataset, comes back as it is.
 
     Raises:
+        Problem: 401, 403: a search costs money here.
         InvalidSPARQL: a search of another form, or of an unknown space; with line and column.
         ServiceUnavailable: too many questions are being worked on.
     """
     desk: Desk | None = request.app.state.desk
     if desk is None or not names_search(text):
         return Searched(text)
+    site = site_of(request)
+    if site.spending.embeds:
+        site.spending.admit(request, site.keys)
     found = await desk.do(lambda: desk.alone(lambda: desk.kb.search.resolve(text)))
     return Searched(found.text, await desk.do(lambda: _similar(desk, found)) if found.compares else None)
 

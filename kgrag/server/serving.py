@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import math
 import os
@@ -26,7 +25,8 @@ from kgrag.server.app import create_app
 from kgrag.server.datasets import Catalogued, Plain
 from kgrag.server.keyfile import read_keys
 from kgrag.server.keys import Keys
-from kgrag.server.site import Logs
+from kgrag.server.site import Logs, Rules
+from kgrag.server.spending import Spending, is_loopback, spending_of
 from kgrag.server.watch import Format, RequestLog
 from kgrag.server.wire import OneWrite
 from kgrag.server.writelog import WriteLog
@@ -48,11 +48,21 @@ class Address:
 
 @dataclass(frozen=True)
 class Access:
-    """Who may do what: ``keys`` is a file of more keys; with ``private``, reading needs one too."""
+    """Who may do what.
+
+    Attributes:
+        read_only: whether nobody writes, whatever key is sent.
+        private: whether reading needs a key too.
+        keys: a file of more keys.
+        gate: a profile of the audit; writes that bring ontologies new violations of it are refused.
+        open_ask: whether everybody may ask, also where answers cost money.
+    """
 
     read_only: bool = False
     private: bool = False
     keys: Path | None = None
+    gate: str | None = None
+    open_ask: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +92,7 @@ def serve(
     Raises:
         InvalidSettings: the address cannot be listened on, the keys or a log file are unusable, or the knowledge base
             has no folder.
+        UnknownName: there is no such profile for the gate.
     """
     if kb.path is None:
         raise InvalidSettings("a knowledge base in memory cannot be served. Give it a folder.")
@@ -90,7 +101,7 @@ def serve(
     app = create_app(
         Catalogued(kb.store),
         kb.path / "cache" / "snapshots",
-        keys=_keys(kb, access),
+        rules=_rules(kb, access, address),
         limits=limits,
         kb=kb,
         logs=Logs(RequestLog(logging.form, queries=logging.queries), writes),
@@ -101,6 +112,11 @@ def serve(
     finally:
         note.unlink(missing_ok=True)
         writes.close()
+
+
+def _rules(kb: KnowledgeBase, access: Access, address: Address) -> Rules:
+    spending = Spending() if access.open_ask else spending_of(kb.settings, address.host)
+    return Rules(_keys(kb, access), spending, access.gate)
 
 
 def _keys(kb: KnowledgeBase, access: Access) -> Keys:
@@ -129,13 +145,15 @@ def serve_scratch(address: Address, *, logging: Logging | None = None, limits: L
     Raises:
         InvalidSettings: the address cannot be listened on, or is not loopback.
     """
-    if not _loopback(address.host):
+    if not is_loopback(address.host):
         raise InvalidSettings(f"a scratch data set has no keys, so it is served on 127.0.0.1 only, not {address.host}.")
     logging = logging or Logging()
     with tempfile.TemporaryDirectory(prefix="kgrag-scratch-") as folder:
         store = PlainStore(Path(folder, "store"))
         logs = Logs(RequestLog(logging.form, queries=logging.queries))
-        app = create_app(Plain(store), Path(folder, "snapshots"), keys=Keys(writing="always"), limits=limits, logs=logs)
+        app = create_app(
+            Plain(store), Path(folder, "snapshots"), rules=Rules(Keys(writing="always")), limits=limits, logs=logs
+        )
         _listen(app, address, _grace(limits))
 
 
@@ -155,13 +173,6 @@ class _Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _listen(app: Starlette, address: Address, grace: int) -> None:

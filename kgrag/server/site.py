@@ -10,13 +10,15 @@ from starlette.requests import Request as HttpRequest
 
 from kgrag.adapters.readers import ReaderPool
 from kgrag.server.datasets import Dataset
+from kgrag.server.gating import Gate
 from kgrag.server.keys import Keys
 from kgrag.server.metrics import Metrics
+from kgrag.server.spending import Spending
 from kgrag.server.tags import Tags
 from kgrag.server.watch import RequestLog
 from kgrag.server.writelog import WriteLog
 
-__all__ = ["Logs", "Site", "address", "site_of"]
+__all__ = ["Logs", "Rules", "Site", "address", "site_of"]
 
 
 _SHORT = 256
@@ -31,6 +33,15 @@ class Logs:
     writes: WriteLog | None = None
 
 
+@dataclass(frozen=True)
+class Rules:
+    """Who may do what: keys, who may ask where that costs money, and the profile that ontologies are judged by."""
+
+    keys: Keys = field(default_factory=Keys)
+    spending: Spending = field(default_factory=Spending)
+    gate: str | None = None
+
+
 @dataclass(eq=False)
 class Site:
     """One server's parts; ``turn`` is held by whoever writes, ``log`` tells of it, ``tags`` change by it."""
@@ -38,6 +49,8 @@ class Site:
     dataset: Dataset
     pool: ReaderPool
     keys: Keys
+    spending: Spending = field(default_factory=Spending)
+    gate: Gate | None = None
     metrics: Metrics = field(default_factory=Metrics)
     log: WriteLog | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)

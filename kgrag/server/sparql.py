@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from kgrag.adapters.readers import Request
 from kgrag.server import description
+from kgrag.server.gating import Update
 from kgrag.server.keys import Key, Rights
 from kgrag.server.media import RDF, RESULTS, choose
 from kgrag.server.operations import Operation, read_query, read_update
@@ -110,7 +111,7 @@ async def update(request: HttpRequest) -> Response:
     with the right 'admin' is trusted to know what it asks for, and saves that time.
 
     Raises:
-        Problem: 400, 401, 403, 413 or 415.
+        Problem: 400, 401, 403, 413, 415 or, where ontologies may not get worse, 422.
         InvalidSPARQL: the gate or the engine refuses the update.
         ServiceUnavailable: no reader was free to try it, or it used up its time there.
     """
@@ -122,18 +123,20 @@ async def update(request: HttpRequest) -> Response:
     intent = await _gate(operation.text, lambda text: _intended(text, operation, key, site))
     record.graphs = intent.graphs
     base = address(request, "/update")
-    await _tried(site, intent, {"base": base, "prefixes": dict(site.dataset.prefixes)}, operation.seconds)
+    again = await _allowed(site, intent, {"base": base, "prefixes": dict(site.dataset.prefixes)}, operation.seconds)
     async with site.turn:
+        await again()
         await write(request, lambda: site.dataset.update(intent.text, base))
     return Response(status_code=204)
 
 
 @dataclass(frozen=True)
 class _Intent:
-    """An update as it is run, the graphs that it may write to (None: any), and whether it is tried first."""
+    """An update as it is run, the graphs that it may write to (None: any), whether it searches, and is tried first."""
 
     text: str
     graphs: frozenset[str] | None
+    searches: bool
     tried: bool
 
 
@@ -155,7 +158,8 @@ def _intended(text: str, operation: Operation, key: Key, site: Site) -> _Intent:
         tame = limited.text
     graphs = _spoken_of(tame, reading, site)
     stored = None if graphs is None else frozenset(site.dataset.stored_as(graph) for graph in graphs)
-    return _Intent(tame, stored, bool(reading.words & _SEARCHING) and key.rights < Rights.ADMIN)
+    searches = bool(reading.words & _SEARCHING)
+    return _Intent(tame, stored, searches, searches and key.rights < Rights.ADMIN)
 
 
 def _spoken_of(text: str, reading: Reading, site: Site) -> Collection[str] | None:
@@ -164,6 +168,20 @@ def _spoken_of(text: str, reading: Reading, site: Site) -> Collection[str] | Non
         if len(text) < _QUICK:
             return written(text, site.dataset.prefixes).graphs
     return None if reading.graphs is None else reading.graphs | {""}
+
+
+async def _allowed(
+    site: Site, intent: _Intent, header: dict[str, Any], seconds: float | None
+) -> Callable[[], Awaitable[None]]:
+    """Let an update pass that can be run, and that the gate does not refuse; gives what is to be called in its turn."""
+    if site.gate is not None:
+        return await site.gate.update(Update(intent.text, header, intent.graphs, intent.searches, seconds))
+    await _tried(site, intent, header, seconds)
+    return _nothing
+
+
+async def _nothing() -> None:
+    """Do nothing."""
 
 
 async def _tried(site: Site, intent: _Intent, header: dict[str, Any], seconds: float | None) -> None:

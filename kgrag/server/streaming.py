@@ -32,7 +32,6 @@ __all__ = ["collected", "streamed"]
 _HELD_BACK = 1 << 16
 _PATIENCE = 30.0
 _GLANCE = 0.25
-_SOON = 0.05
 _STATUS = {"unacceptable": 406, "too large": 413, "failed": 500}
 
 
@@ -41,7 +40,7 @@ class _Opening:
 
     def __init__(self) -> None:
         self.media = ""
-        self.data = bytearray()
+        self.data: bytes | bytearray = bytearray()
         self.whole = False
 
 
@@ -53,7 +52,7 @@ async def streamed(request: HttpRequest, pool: ReaderPool, task: Request, header
         InvalidSPARQL: the query does not parse, or cannot be evaluated.
         ServiceUnavailable: no reader was free, or it ended, or took too long.
     """
-    run = await pool.run(task)
+    run = pool.run(task)
     record, leaving = record_of(request), _Leaving(request.receive, run)
     try:
         opening = await _opened(run, task)
@@ -71,11 +70,13 @@ async def streamed(request: HttpRequest, pool: ReaderPool, task: Request, header
 
 async def collected(pool: ReaderPool, task: Request) -> bytes:
     """Give all that a reader writes; raises what ``streamed`` does."""
-    run = await pool.run(task)
+    run = pool.run(task)
     try:
         parts: list[bytes] = []
         while True:
             letter, payload = await run.frame()
+            if letter == b"W":
+                return _whole(payload)[1]
             if letter == b"Z":
                 return b"".join(parts)
             if letter == b"D":
@@ -91,6 +92,10 @@ async def _opened(run: Run, task: Request) -> _Opening:
     opening = _Opening()
     while len(opening.data) < _HELD_BACK:
         letter, payload = await run.frame()
+        if letter == b"W":
+            opening.media, opening.data = _whole(payload)
+            opening.whole = True
+            break
         if letter == b"Z":
             opening.whole = True
             break
@@ -102,6 +107,12 @@ async def _opened(run: Run, task: Request) -> _Opening:
             await _rest(run)
             raise _problem(json.loads(payload), task)
     return opening
+
+
+def _whole(payload: bytes) -> tuple[str, bytes]:
+    """Give media type and bytes of a small result."""
+    end = 5 + payload[4]
+    return payload[5:end].decode(), payload[end:]
 
 
 async def _rest(run: Run) -> None:
@@ -148,7 +159,7 @@ class _Leaving:
         self._receive = receive
         self._run = run
         self._task: asyncio.Task[None] | None = None
-        self._timer = asyncio.get_running_loop().call_later(_SOON, self._look)
+        run.noticed = self._look
 
     def _look(self) -> None:
         self._task = asyncio.create_task(self._stop())
@@ -159,7 +170,7 @@ class _Leaving:
 
     async def over(self) -> None:
         """Look no longer."""
-        self._timer.cancel()
+        self._run.noticed = None
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):

@@ -15,6 +15,7 @@ from tests.server.conftest import kill
 NUMBERS = " ".join(str(number) for number in range(200))
 ENDLESS = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"VALUES ?{name} {{ {NUMBERS} }}" for name in "abcdef") + " }"
 GREEDY = "SELECT * { " + " ".join(f"VALUES ?{name} {{ {NUMBERS} }}" for name in "abcd") + " } ORDER BY DESC(?d) ?a"
+LARGE = GREEDY.partition("ORDER")[0]
 
 
 class _Source:
@@ -36,7 +37,7 @@ class _Source:
 
 def _asked(query: str, seconds: float = 20.0) -> Request:
     header = {"base": "", "prefixes": {}, "results": "text/csv", "rdf": "text/turtle", "union": False, "dataset": None}
-    return Request("query", header, query.encode(), seconds)
+    return Request("query", json.dumps(header).encode(), query.encode(), seconds)
 
 
 async def _all(run: Run) -> tuple[bytes, str]:
@@ -44,6 +45,8 @@ async def _all(run: Run) -> tuple[bytes, str]:
     try:
         while True:
             letter, payload = await run.frame()
+            if letter == b"W":
+                return payload[5 + payload[4] :], ""
             data += [payload] if letter == b"D" else []
             problem = json.loads(payload)["kind"] if letter == b"E" else problem
             if letter == b"Z":
@@ -69,7 +72,7 @@ def test_a_reader_sees_what_was_written_before_it_was_asked(tmp_path: Path) -> N
     async def work(source: _Source, pool: ReaderPool) -> None:
         for number in range(3):
             source.write(number)
-            data, _ = await _all(await pool.run(_asked("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")))
+            data, _ = await _all(pool.run(_asked("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")))
             assert data == f"n\r\n{number + 1}\r\n".encode()
             assert source.folders() == 1
 
@@ -78,9 +81,10 @@ def test_a_reader_sees_what_was_written_before_it_was_asked(tmp_path: Path) -> N
 
 def test_a_snapshot_stays_as_long_as_a_reader_works_on_it(tmp_path: Path) -> None:
     async def work(source: _Source, pool: ReaderPool) -> None:
-        long = await pool.run(_asked(ENDLESS))
+        long = pool.run(_asked(LARGE))
+        assert (await long.frame())[0] == b"H"
         source.write(1)
-        await _all(await pool.run(_asked("ASK {}")))
+        await _all(pool.run(_asked("ASK {}")))
         assert source.folders() == 2
         long.close()
         assert source.folders() == 1
@@ -90,7 +94,7 @@ def test_a_snapshot_stays_as_long_as_a_reader_works_on_it(tmp_path: Path) -> Non
 
 def test_a_query_that_takes_too_long_ends_and_its_reader_with_it(tmp_path: Path) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
-        run = await pool.run(_asked(ENDLESS, 0.3))
+        run = pool.run(_asked(ENDLESS, 0.3))
         assert len(pool.processes) == 1
         with pytest.raises(TookTooLong, match=r"0\.3 seconds"):
             await _all(run)
@@ -101,11 +105,11 @@ def test_a_query_that_takes_too_long_ends_and_its_reader_with_it(tmp_path: Path)
 
 def test_a_request_that_finds_no_free_reader_is_told_so(tmp_path: Path) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
-        long = await pool.run(_asked(ENDLESS))
+        long = pool.run(_asked(ENDLESS))
         with pytest.raises(Overloaded):
-            await pool.run(_asked("ASK {}"))
+            await _all(pool.run(_asked("ASK {}")))
         long.close()
-        assert await _all(await pool.run(_asked("ASK {}"))) == (b"true", "")
+        assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
 
     _with(tmp_path, Limits(readers=1, waiting=0.2), work)
 
@@ -113,27 +117,27 @@ def test_a_request_that_finds_no_free_reader_is_told_so(tmp_path: Path) -> None:
 def test_a_query_that_needs_too_much_memory_ends_its_reader_only(tmp_path: Path) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
         with pytest.raises(ServiceUnavailable, match="memory"):
-            await _all(await pool.run(_asked(GREEDY)))
-        assert await _all(await pool.run(_asked("ASK {}"))) == (b"true", "")
+            await _all(pool.run(_asked(GREEDY)))
+        assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
 
     _with(tmp_path, Limits(readers=1, memory=600 << 20), work)
 
 
 @pytest.mark.parametrize(
     ("query", "kind"),
-    [("SELECT", "syntax"), ("SELECT (<urn:f:f>(1) AS ?x) {}", "refused"), (GREEDY.partition("ORDER")[0], "too large")],
+    [("SELECT", "syntax"), ("SELECT (<urn:f:f>(1) AS ?x) {}", "refused"), (LARGE, "too large")],
 )
 def test_what_goes_wrong_in_a_reader_is_told_and_the_reader_goes_on(tmp_path: Path, query: str, kind: str) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
-        assert (await _all(await pool.run(_asked(query))))[1] == kind
-        assert await _all(await pool.run(_asked("ASK {}"))) == (b"true", "")
+        assert (await _all(pool.run(_asked(query))))[1] == kind
+        assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
 
     _with(tmp_path, Limits(readers=1, result=100_000), work)
 
 
 def test_a_pool_closes_while_a_reader_has_more_to_say_than_anybody_reads(tmp_path: Path) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
-        run = await pool.run(_asked(GREEDY.partition("ORDER")[0]))
+        run = pool.run(_asked(LARGE))
         for _ in range(3):
             await run.frame()
         full = asyncio.Event()
@@ -148,11 +152,11 @@ def test_a_pool_closes_while_a_reader_has_more_to_say_than_anybody_reads(tmp_pat
 
 def test_a_reader_killed_while_it_had_nothing_to_do_is_replaced(tmp_path: Path) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
-        first = await pool.run(_asked("ASK {}"))
+        first = pool.run(_asked("ASK {}"))
         (number,) = pool.processes
         await _all(first)
         kill(number)
-        assert await _all(await pool.run(_asked("ASK {}"))) == (b"true", "")
+        assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
         assert pool.killed == 1
 
     _with(tmp_path, Limits(readers=1), work)
@@ -160,8 +164,8 @@ def test_a_reader_killed_while_it_had_nothing_to_do_is_replaced(tmp_path: Path) 
 
 def test_a_reader_killed_at_work_is_not_tried_again(tmp_path: Path) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
-        await _all(await pool.run(_asked("ASK {}")))
-        run = await pool.run(_asked(GREEDY.partition("ORDER")[0]))
+        await _all(pool.run(_asked("ASK {}")))
+        run = pool.run(_asked(LARGE))
         assert (await run.frame())[0] == b"H"
         os.kill(pool.processes[0], signal.SIGKILL)
         with pytest.raises(ServiceUnavailable, match="ended"):
@@ -176,7 +180,7 @@ def test_a_body_that_is_larger_than_the_pipe_arrives_as_it_was_sent(tmp_path: Pa
     async def work(_source: _Source, pool: ReaderPool) -> None:
         for _ in range(2):
             task = Request("parse", {"media": "text/turtle", "base": ""}, lines, 20.0, of_store=False)
-            data, problem = await _all(await pool.run(task))
+            data, problem = await _all(pool.run(task))
             assert (data.count(b"\n"), problem) == (20_000, "")
 
     _with(tmp_path, Limits(readers=1), work)
@@ -188,9 +192,9 @@ def test_a_reader_goes_on_with_a_new_look_at_the_store_after_a_large_result(tmp_
 
     async def work(source: _Source, pool: ReaderPool) -> None:
         source.write(1)
-        data, _ = await _all(await pool.run(_asked(large)))
+        data, _ = await _all(pool.run(_asked(large)))
         assert len(data) > 1 << 24
-        assert await _all(await pool.run(_asked("ASK { ?s ?p 1 }"))) == (b"true", "")
+        assert await _all(pool.run(_asked("ASK { ?s ?p 1 }"))) == (b"true", "")
         assert pool.killed == 0
 
     _with(tmp_path, Limits(readers=1), work)
@@ -198,10 +202,10 @@ def test_a_reader_goes_on_with_a_new_look_at_the_store_after_a_large_result(tmp_
 
 def test_a_run_that_is_stopped_raises_why_and_frees_its_place(tmp_path: Path) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
-        run = await pool.run(_asked(ENDLESS))
+        run = pool.run(_asked(ENDLESS))
         asyncio.get_running_loop().call_soon(run.stop, ValueError("enough"))
         with pytest.raises(ValueError, match="enough"):
             await _all(run)
-        assert await _all(await pool.run(_asked("ASK {}"))) == (b"true", "")
+        assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
 
     _with(tmp_path, Limits(readers=1), work)

@@ -1,5 +1,6 @@
 """A server in a thread of the test's own process, so that a test can hold the knowledge base behind it."""
 
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from kgrag.resources import folder
 from kgrag.server.app import create_app
 from kgrag.server.datasets import Catalogued
 from kgrag.server.keys import Keys
+from kgrag.server.site import Rules
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 
@@ -43,10 +45,11 @@ class Inside:
 
 
 @contextmanager
-def served(kb: KnowledgeBase) -> Iterator[Inside]:
+def served(kb: KnowledgeBase, rules: Rules | None = None) -> Iterator[Inside]:
     """Serve a knowledge base that has a folder, on a free port of loopback."""
     assert kb.path is not None
-    app = create_app(Catalogued(kb.store), kb.path / "cache" / "snapshots", keys=Keys(KEY), kb=kb)
+    own = kb.path / "cache" / f"snapshots-{secrets.token_hex(4)}"
+    app = create_app(Catalogued(kb.store), own, rules=rules or Rules(Keys(KEY)), kb=kb)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False))
     listening = threading.Event()
     startup = server.startup

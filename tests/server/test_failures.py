@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -70,6 +71,33 @@ def test_a_reader_killed_in_mid_query_answers_503_and_the_next_query_works(fragi
             os.kill(number, signal.SIGKILL)
         assert answer.result(15).status_code == 503
     assert fragile.query(ONE).status_code == 200
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
+def test_everybody_gets_the_answer_to_the_own_question_while_readers_die(fragile: Server) -> None:
+    def ask(client: int) -> list[int]:
+        found = []
+        with httpx.Client(base_url=fragile.client.base_url, timeout=30.0, trust_env=False) as own:
+            for number in range(client * 1000, client * 1000 + 40):
+                answer = own.get("/sparql", params={"query": f"SELECT ({number} AS ?n) {{}}"})
+                found.append(answer.status_code)
+                if answer.status_code == 200:
+                    assert answer.json()["results"]["bindings"][0]["n"]["value"] == str(number)
+        return found
+
+    killed = 0
+    with ThreadPoolExecutor(8) as threads:
+        asking = [threads.submit(ask, client) for client in range(8)]
+        while not all(each.done() for each in asking):
+            fragile.query(ONE)  # so that a reader is up again
+            for number in fragile.readers()[:1]:
+                with suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+                    killed += 1
+        told = [status for each in asking for status in each.result()]
+    assert set(told) <= {200, 503}
+    assert told.count(200) > 0
+    assert told.count(503) <= killed
 
 
 def test_a_result_that_is_cut_short_does_not_look_whole(fragile: Server) -> None:

@@ -7,8 +7,9 @@ from outside runs in a process of its own.
 module         what it does
 =============  ========================================================================================
 ``program``    what runs in a reader process
-``link``       a reader process and the pipes to it
-``pool``       ``ReaderPool``: starts, lends and kills reader processes; ``Run``: one request under way
+``link``       a reader process, the socket to it and the pipe from it
+``pool``       ``ReaderPool``: starts, feeds and kills reader processes
+``run``        ``Run``: one request under way
 ``snapshots``  ``Snapshots``: copies of the store by hard links, renewed after a write, counted by use
 =============  ========================================================================================
 """
@@ -16,7 +17,8 @@ module         what it does
 from __future__ import annotations
 
 from kgrag.adapters.readers.link import Frame
-from kgrag.adapters.readers.pool import Limits, Overloaded, ReaderPool, Request, Run, TookTooLong
+from kgrag.adapters.readers.pool import Limits, ReaderPool
+from kgrag.adapters.readers.run import Overloaded, Request, Run, TookTooLong
 from kgrag.adapters.readers.snapshots import Snapshot, Snapshots
 
 __all__ = [

@@ -1,17 +1,19 @@
-"""A reader process and the two pipes to it, met from the event loop.
+"""A reader process, the socket to it and the pipe from it, met from the event loop.
 
-It belongs to the loop of the thread that made it. What a small request needs is one write, one wake-up and one read:
-all frames of a small result come in one block. A reader that writes faster than anybody takes is left to wait.
+It belongs to the loop of the thread that made it. What is sent within one turn of the loop goes at its end, so that a
+sleeping process is woken once for all of it. On Linux each message can be taken back until the process reads it: the
+socket keeps messages apart, and this side keeps the process's end of it open too.
 """
 
 from __future__ import annotations
 
-import array
 import asyncio
 import os
+import socket
 import subprocess
-import time
-from collections.abc import Sequence
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from kgrag.errors import ServiceUnavailable
@@ -20,121 +22,90 @@ __all__ = ["Frame", "Link"]
 
 Frame = tuple[bytes, bytes]
 _BLOCK = 1 << 16
-_MOST = 1 << 18
 _HEAD = 5
+_ENVIRONMENT = {"MALLOC_ARENA_MAX": "1"}
+"""What glibc frees in its first arena it can give back to the system."""
 
 
 class Link:
-    """Starts a process, sends it bytes and gives the frames that it writes.
+    """Starts a process, sends it messages, and hands on the frames that it writes.
 
     Args:
         command: the program and its arguments.
+        heard: takes each frame as it comes.
+        ended: is told once that the process has ended by itself, or somebody killed it.
 
     Raises:
         ServiceUnavailable: the process cannot be started.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    queues = sys.platform == "linux"
+    """Whether a process can be sent several messages, and they can be taken back until it reads them."""
+
+    def __init__(
+        self, command: Sequence[str], *, heard: Callable[[bytes, bytes], None], ended: Callable[[], None]
+    ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._process, self._to, self._from = _spawned(command)
-        os.set_blocking(self._to, False)
+        self._process, self._to, self._taking, self._from = _spawned(command)
+        self._to.setblocking(False)
+        self._to.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * _BLOCK)
         os.set_blocking(self._from, False)
         self.pid = self._process.pid
-        self._unsent = memoryview(b"")
+        self._heard = heard
+        self._ended = ended
+        self._unsent: deque[memoryview] = deque()
+        self._full = self._soon = False
         self._block = memoryview(bytearray(_BLOCK))
-        self._kept = bytearray()
-        self._waiter: asyncio.Future[bool] | None = None
-        self._refused = False
-        self._listening = False
-        self._closed = False
-        self.ended = False
-        """Whether the process ended by itself, or somebody killed it."""
-        self._listen()
+        self._kept = b""
+        self._listening = self._over = self._closed = False
+        self.listen()
 
-    def send(self, data: bytes) -> None:
-        """Send a request, now or as the process takes it; one that has ended is met again in ``frame``."""
-        sent = self._write(memoryview(data))
-        if sent < len(data) and not self._refused:
-            self._unsent = memoryview(data)[sent:]
-            self._loop.add_writer(self._to, self._writable)
+    def send(self, message: bytes) -> None:
+        """Send a message at the end of this turn, or as the process takes it."""
+        if len(message) <= _BLOCK:
+            self._unsent.append(memoryview(message))
+        else:
+            whole = memoryview(message)
+            self._unsent.extend(whole[at : at + _BLOCK] for at in range(0, len(whole), _BLOCK))
+        if not self._soon and not self._full:
+            self._soon = True
+            self._loop.call_soon(self._send)
 
-    def _write(self, data: memoryview) -> int:
-        try:
-            return os.write(self._to, data)
-        except BlockingIOError:
-            return 0
-        except OSError:
-            self._refused = True
-            return 0
+    def _send(self) -> None:
+        self._soon = False
+        while self._unsent and not self._closed:
+            piece = self._unsent.popleft()
+            try:
+                sent = self._to.send(piece)
+            except BlockingIOError:
+                sent = 0
+            except OSError:  # its end is told elsewhere
+                self._unsent.appendleft(piece)
+                return
+            if sent < len(piece):
+                self._unsent.appendleft(piece[sent:])
+                if not self._full:
+                    self._full = True
+                    self._loop.add_writer(self._to.fileno(), self._send)
+                return
+        self._sent_all()
 
-    def _writable(self) -> None:
-        self._unsent = self._unsent[self._write(self._unsent) :]
-        if self._refused or not self._unsent:
-            self._unsent = memoryview(b"")
-            self._loop.remove_writer(self._to)
+    def _sent_all(self) -> None:
+        if self._full:
+            self._full = False
+            self._loop.remove_writer(self._to.fileno())
 
-    @property
-    def took_nothing(self) -> bool:
-        """Whether a process that has ended left what was sent last unread, so that it can't have caused its end."""
+    def take_back(self) -> int:
+        """Take back what the process has not begun to read, and say how many bytes that is."""
+        size = sum(map(len, self._unsent))
+        self._unsent.clear()
         if self._closed:
-            return False
-        if self._refused or self._unsent:
-            return True
-        with suppress(ImportError, OSError):
-            import fcntl
-            import termios
-
-            left = array.array("i", [0])
-            fcntl.ioctl(self._to, termios.FIONREAD, left)
-            return left[0] > 0
-        return False
-
-    async def frame(self, seconds: float) -> Frame:
-        """Give the next frame.
-
-        Raises:
-            TimeoutError: it does not come within these seconds.
-            EOFError: the process has ended.
-        """
-        if (found := self._cut()) is not None:
-            return found
-        ends = time.monotonic() + seconds
-        while True:
-            if self.ended:
-                raise EOFError
-            self._listen()
-            if not await self._more(ends - time.monotonic()):
-                raise TimeoutError
-            if (found := self._cut()) is not None:
-                return found
-
-    async def _more(self, seconds: float) -> bool:
-        """Wait for bytes or the end; False when the time is up before."""
-        waiter = self._waiter = self._loop.create_future()
-        timer = self._loop.call_later(max(seconds, 0.0), _settle, waiter, False)
-        try:
-            more: bool = await waiter
-            return more
-        finally:
-            timer.cancel()
-            self._waiter = None
-
-    def interrupt(self, error: Exception) -> None:
-        """Raise an error in whoever waits for a frame."""
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_exception(error)
-
-    def _cut(self) -> Frame | None:
-        """Take the first frame out of what came, if it is there as a whole."""
-        kept = self._kept
-        if len(kept) < _HEAD:
-            return None
-        end = _HEAD + int.from_bytes(kept[1:_HEAD], "big")
-        if len(kept) < end:
-            return None
-        found = bytes(kept[:1]), bytes(kept[_HEAD:end])
-        del kept[:end]
-        return found
+            return size
+        self._sent_all()
+        with suppress(OSError):
+            while piece := self._taking.recv(_BLOCK, socket.MSG_DONTWAIT):
+                size += len(piece)
+        return size
 
     def _readable(self) -> None:
         try:
@@ -143,49 +114,66 @@ class Link:
             return
         except OSError:
             size = 0
-        self._kept += self._block[:size]
-        if not size:
-            self.ended = True
-        if not size or len(self._kept) > _MOST:
-            self._loop.remove_reader(self._from)
-            self._listening = False
-        if self._waiter is not None:
-            _settle(self._waiter, True)
+        if size:
+            self._cut(self._kept + self._block[:size] if self._kept else bytes(self._block[:size]))
+        else:
+            self.pause()
+            self._over = True
+            self._ended()
 
-    def _listen(self) -> None:
-        if not self._listening and not self._closed and not self.ended:
-            self._loop.add_reader(self._from, self._readable)
+    def _cut(self, data: bytes) -> None:
+        """Hand on all whole frames, and keep the rest."""
+        at = 0
+        while len(data) - at >= _HEAD:
+            end = at + _HEAD + int.from_bytes(data[at + 1 : at + _HEAD], "big")
+            if end > len(data):
+                break
+            self._heard(data[at : at + 1], data[at + _HEAD : end])
+            at = end
+        self._kept = data[at:]
+
+    def pause(self) -> None:
+        """Let the process wait with what it writes."""
+        if self._listening:
+            self._listening = False
+            self._loop.remove_reader(self._from)
+
+    def listen(self) -> None:
+        """Go on after ``pause``."""
+        if not (self._listening or self._over or self._closed):
             self._listening = True
+            self._loop.add_reader(self._from, self._readable)
 
     async def close(self) -> None:
         """Kill the process, and wait until it is gone."""
         if not self._closed:
-            self._closed = self.ended = True
-            self._loop.remove_reader(self._from)
-            self._loop.remove_writer(self._to)
+            self.pause()
+            self._sent_all()
+            self._closed = True
             self._process.kill()
-            os.close(self._to)
+            self._to.close()
+            self._taking.close()
             os.close(self._from)
-            self.interrupt(EOFError())
             await asyncio.to_thread(self._process.wait)
 
 
-def _spawned(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], int, int]:
-    """Give a process, our end of the pipe to it, and our end of the pipe from it."""
+def _spawned(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket, socket.socket, int]:
+    """Give a process, our end of the socket to it, its own end of that, and our end of the pipe from it."""
     ends: list[int] = []
+    sockets: list[socket.socket] = []
+    kind = socket.SOCK_SEQPACKET if Link.queues else socket.SOCK_STREAM
     try:
         ends += os.pipe()
-        ends += os.pipe()
-        process = subprocess.Popen(command, stdin=ends[0], stdout=ends[3], stderr=subprocess.DEVNULL)  # noqa: S603
+        sockets += socket.socketpair(socket.AF_UNIX, kind)
+        taking, end = sockets[1].fileno(), ends[1]
+        process = subprocess.Popen(  # noqa: S603
+            command, stdin=taking, stdout=end, stderr=subprocess.DEVNULL, env={**os.environ, **_ENVIRONMENT}
+        )
     except OSError as error:
-        for end in ends:
-            os.close(end)
+        for each in ends:
+            os.close(each)
+        for one in sockets:
+            one.close()
         raise ServiceUnavailable(f"no reader process can be started: {error.strerror}. Try again later.") from error
-    os.close(ends[0])
-    os.close(ends[3])
-    return process, ends[1], ends[2]
-
-
-def _settle(waiter: asyncio.Future[bool], value: bool) -> None:
-    if not waiter.done():
-        waiter.set_result(value)
+    os.close(end)
+    return process, sockets[0], sockets[1], ends[0]

@@ -1,4 +1,9 @@
-"""Starts, lends and kills reader processes."""
+"""Starts, feeds and kills reader processes.
+
+A reader is sent its next requests before it is done with the first, so that it need not sleep in between; how many
+depends on how quick it was so far. What it has not begun is taken back from a reader that is slow for once, and goes to
+another.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +13,33 @@ import struct
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kgrag.adapters.readers import program
-from kgrag.adapters.readers.link import Frame, Link
+from kgrag.adapters.readers.link import Link
+from kgrag.adapters.readers.run import Overloaded, Request, Run
 from kgrag.adapters.readers.snapshots import Snapshot, Snapshots
 from kgrag.errors import ServiceUnavailable
 
-__all__ = ["Frame", "Limits", "Overloaded", "ReaderPool", "Request", "Run", "TookTooLong"]
+__all__ = ["Limits", "Reader", "ReaderPool"]
 
 _STACK = 256 << 20
 _LENGTHS = struct.Struct(">IIQ")
-
-
-class Overloaded(ServiceUnavailable):
-    """Every reader was busy for as long as a request may wait for one."""
-
-
-class TookTooLong(ServiceUnavailable):
-    """A request worked longer than it may; its reader was killed."""
+_AHEAD = 16
+"""Requests that a reader has at most, the one that it works on included."""
+_QUICK = 0.003
+"""Seconds that a request works before no other is sent after it."""
+_BEHIND = 0.002
+"""Seconds of work that a reader may have before it when it is sent another request."""
+_LOOK = 0.01
+"""Seconds between two looks at what takes long; also how long a request works before those behind it are taken back."""
+_SMALL = 1 << 14
+_TRIES = 2
+_REST = 60.0
+"""Seconds without work after which a reader ends, unless it is the last."""
 
 
 @dataclass(frozen=True)
@@ -59,40 +67,85 @@ class Limits:
     body: int = 256 << 20
 
 
-@dataclass(frozen=True)
-class Request:
-    """A task of ``program``, its header (or that as JSON), its body, and how many seconds it may work."""
+class Reader:
+    """A reader process, and what it was given.
 
-    task: str
-    header: dict[str, Any] | bytes
-    body: bytes = b""
-    seconds: float = 30.0
-    of_store: bool = True
-    """Whether it reads the store: it then comes with the folder of a snapshot."""
+    Attributes:
+        link: the process.
+        runs: what it works on, and what it was sent after that.
+        since: when it began with the first of them, or had nothing to do any more.
+        pace: seconds that a request took it, on average; as it says itself where it does, for we may be late to hear.
+        ready: whether the process is started.
+        alone: whether it is to be given nothing beside the first run.
+        snapshot: what it read last; kept until it is to read another.
+    """
 
+    __slots__ = ("_own", "alone", "link", "pace", "ready", "runs", "since", "snapshot")
 
-@dataclass(eq=False)
-class _Reader:
-    link: Link
-    snapshot: Snapshot | None = field(default=None)
-    used: bool = False
-    """Whether it worked for a request before."""
+    def __init__(self, pool: ReaderPool) -> None:
+        limits = json.dumps({"memory": pool.limits.memory, "stack": _STACK})
+        command = [sys.executable, "-P", str(Path(program.__file__)), limits]
+        self.runs: deque[Run] = deque()
+        self.since = self.pace = 0.0
+        self.ready = self.alone = False
+        self.snapshot: Snapshot | None = None
+        self._own: dict[tuple[str, str], bytes] = {}
+        self.link = Link(
+            command,
+            heard=lambda letter, payload: pool.heard(self, letter, payload),
+            ended=lambda: pool.ended(self),
+        )
+
+    def hand(self, run: Run, limits: Limits) -> None:
+        """Send a request."""
+        request = run.request
+        told = request.header if isinstance(request.header, bytes) else json.dumps(request.header).encode()
+        own = self._told(request, limits)
+        message = b"".join((_LENGTHS.pack(len(told), len(own), len(request.body)), told, own, request.body))
+        run.sent = len(message)
+        self.link.send(message)
+
+    def _told(self, request: Request, limits: Limits) -> bytes:
+        """Give what the pool itself tells a reader, as JSON."""
+        folder = str(self.snapshot.folder) if request.of_store and self.snapshot is not None else ""
+        known = self._own.get((request.task, folder))
+        if known is None:
+            own = {"task": request.task, "room": limits.result, "rows": limits.rows, "folder": folder}
+            known = json.dumps(own).encode()
+            self._own = {(request.task, folder): known}
+        return known
+
+    def has_room(self, now: float) -> bool:
+        """Say whether a request that is sent now is likely to be done soon."""
+        ahead = len(self.runs)
+        quick = now - self.since < _QUICK and ahead * self.pace < _BEHIND
+        return quick and self.ready and not self.alone and ahead < _AHEAD
 
 
 class ReaderPool:
-    """Lends readers; each holds the snapshot that it read last until it is lent again."""
+    """Gives requests to readers; each keeps the snapshot that it read last until it is to read another.
+
+    Args:
+        snapshots: of the store that is read.
+        limits: what a request may use.
+    """
 
     def __init__(self, snapshots: Snapshots, limits: Limits) -> None:
         self.limits = limits
+        self.loop = asyncio.get_running_loop()
         self._snapshots = snapshots
-        self._places = limits.readers
-        self._queue: deque[asyncio.Future[bool]] = deque()
-        self._idle: list[_Reader] = []
-        self._busy: set[_Reader] = set()
-        self._ending: set[asyncio.Task[None]] = set()
-        self.waiting = 0
+        self._queue: deque[Run] = deque()
+        self._idle: list[Reader] = []
+        self._busy: dict[Reader, None] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
         self.killed = 0
         """Readers that were stopped in mid work, or found dead."""
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for a reader."""
+        return len(self._queue)
 
     @property
     def busy(self) -> int:
@@ -104,52 +157,223 @@ class ReaderPool:
         """The ids of the processes at work now."""
         return sorted(reader.link.pid for reader in self._busy)
 
-    async def run(self, request: Request) -> Run:
-        """Give a request to a reader; whoever calls closes the run.
+    def run(self, request: Request) -> Run:
+        """Give a request to a reader, now or as soon as one is free; whoever calls closes the run.
 
         Raises:
-            Overloaded: no reader was free in time.
+            Overloaded: too many requests wait already.
             ServiceUnavailable: a reader cannot be started.
-            StorageFailed: no snapshot can be written.
         """
-        if self._places:
-            self._places -= 1
+        run = Run(self, request, seconds=min(request.seconds, self.limits.seconds))
+        if self._queue or not self._placed(run):
+            if len(self._queue) >= self.limits.queue:
+                raise self._full()
+            self._queue.append(run)
+        if self._timer is None:
+            self._timer = self.loop.call_later(_LOOK, self._look)
+        return run
+
+    def _full(self) -> Overloaded:
+        return Overloaded(f"{self.limits.queue} requests wait for a reader already. Try again later.")
+
+    # --- giving -------------------------------------------------------------------------------------------------
+
+    def _placed(self, run: Run) -> bool:
+        """Give a request to the reader that suits best, if there is one."""
+        reader = self._idle.pop() if self._idle else self._with_room(run.request)
+        if reader is None:
+            if not self._may_grow(run):
+                return False
+            reader = Reader(self)
+        self._give(reader, run)
+        return True
+
+    def _may_grow(self, run: Run) -> bool:
+        """Say whether another process is worth its start: a request waits, or all there are work on something long."""
+        now = time.monotonic()
+        slow = now - run.since > _LOOK or all(now - reader.since > _LOOK for reader in self._busy)
+        return slow and all(reader.ready for reader in self._busy) and len(self._busy) < self.limits.readers
+
+    def _with_room(self, request: Request) -> Reader | None:
+        """Give the reader with the fewest requests among those that can be sent one more."""
+        if not _small(request):
+            return None
+        now = time.monotonic()
+        fit = [reader for reader in self._busy if reader.has_room(now) and self._is_present(reader)]
+        return min(fit, key=lambda reader: len(reader.runs), default=None)
+
+    def _is_present(self, reader: Reader) -> bool:
+        return reader.snapshot is not None and self._snapshots.is_present(reader.snapshot)
+
+    def _give(self, reader: Reader, run: Run) -> None:
+        if not reader.runs:
+            self._busy[reader] = None
+            reader.alone = not _small(run.request)
+            reader.since = time.monotonic()
+        reader.runs.append(run)
+        run.reader = reader
+        if run.request.of_store and not self._is_present(reader):
+            reader.alone = True  # until it has its snapshot
+            self._begin(self._renewed(reader, run))
         else:
-            await self._place()
-        reader = None
+            reader.hand(run, self.limits)
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _renewed(self, reader: Reader, run: Run) -> None:
+        """Give the present snapshot to a reader, and take back the one before; then send it its request."""
         try:
-            reader = self._lent()
-            await self._hand(reader, request)
-            return Run(self, reader, request)
-        except BaseException:
-            if reader is not None:
-                self._kill(reader)
-            self._vacate()
-            raise
+            fresh = await self._snapshots.acquire()
+        except Exception as error:  # whoever sent the request is to hear of it
+            run.stop(error)
+            return
+        if run.reader is not reader:
+            self._snapshots.release(fresh)
+            return
+        self._let_go(reader)
+        reader.snapshot, reader.alone = fresh, not _small(run.request)
+        reader.since = time.monotonic()
+        reader.hand(run, self.limits)
 
-    async def _hand(self, reader: _Reader, request: Request) -> None:
-        folder = str((await self._snapshot_for(reader)).folder) if request.of_store else ""
-        told = request.header if isinstance(request.header, bytes) else json.dumps(request.header).encode()
-        own = _own(request.task, self.limits, folder)
-        lengths = _LENGTHS.pack(len(told), len(own), len(request.body))
-        reader.link.send(b"".join((lengths, told, own, request.body)))
+    def _let_go(self, reader: Reader) -> None:
+        if reader.snapshot is not None:
+            self._snapshots.release(reader.snapshot)
+            reader.snapshot = None
 
-    async def again(self, reader: _Reader, request: Request) -> _Reader:
-        """Give a request to a new reader, since the one that was to have it was dead before it began.
+    def _feed(self) -> None:
+        """Give as many of the requests that wait to readers as there is room for."""
+        while self._queue:
+            try:
+                if not self._placed(self._queue[0]):
+                    return
+                self._queue.popleft()
+            except ServiceUnavailable as error:
+                self._queue.popleft().stop(error)
 
-        Raises:
-            ServiceUnavailable: a reader cannot be started.
-            StorageFailed: no snapshot can be written.
-        """
+    # --- hearing ------------------------------------------------------------------------------------------------
+
+    def heard(self, reader: Reader, letter: bytes, payload: bytes) -> None:
+        """Take a frame from a reader."""
+        if letter == b"R":
+            reader.ready, reader.since = True, time.monotonic()
+            self._feed()
+            return
+        if not reader.runs or not reader.runs[0].give(letter, payload):
+            return
+        now = time.monotonic()
+        reader.runs.popleft()
+        took = int.from_bytes(payload[:4], "big") / 1e6 if letter == b"W" else now - reader.since
+        reader.pace += (min(took, _LOOK) - reader.pace) / 8
+        reader.since = now
+        if not reader.runs:
+            self._rest(reader)
+        if self._queue:
+            self._feed()
+
+    def _rest(self, reader: Reader) -> None:
+        del self._busy[reader]
+        self._idle.append(reader)
+
+    def ended(self, reader: Reader) -> None:
+        """Take note of the end of a reader; what it had not begun goes to another."""
+        back = self._taken_back(reader)
+        for run in reader.runs:
+            run.reader = None
+            run.stop(_ended())
+        for run in back:
+            run.tries += 1
+            if run.tries > _TRIES:
+                run.stop(_ended())
         self._kill(reader)
-        fresh = self._started()
-        self._busy.add(fresh)
-        try:
-            await self._hand(fresh, request)
-        except BaseException:
-            self._kill(fresh)
-            raise
-        return fresh
+        self._again(run for run in back if run.tries <= _TRIES)
+
+    def _taken_back(self, reader: Reader) -> list[Run]:
+        """Take back what a reader has not begun, the oldest first."""
+        size, back = reader.link.take_back(), []
+        while reader.runs and size >= reader.runs[-1].sent:
+            run = reader.runs.pop()
+            size -= run.sent
+            run.reader, run.sent = None, 0
+            back.append(run)
+        return back[::-1]
+
+    def _again(self, runs: Iterable[Run]) -> None:
+        """Let requests wait for another reader, before all others."""
+        now = time.monotonic()
+        for run in reversed(list(runs)):
+            run.since = now
+            self._queue.appendleft(run)
+        self._feed()
+        while len(self._queue) > self.limits.queue:
+            self._queue.pop().stop(self._full())
+
+    def leave(self, run: Run) -> None:
+        """End a request; a reader in the middle of it is killed, and what it was sent after that goes to another."""
+        reader = run.reader
+        if reader is None:
+            if self._queue and run in self._queue:
+                self._queue.remove(run)
+            return
+        back = self._taken_back(reader)
+        if run.reader is None:  # it was not begun
+            back.remove(run)
+            if not reader.runs:
+                self._rest(reader)
+        else:
+            others = [each for each in reader.runs if each is not run]
+            self._kill(reader)
+            back = others + back
+        self._again(back)
+
+    def _kill(self, reader: Reader) -> None:
+        self.killed += 1
+        self._end(reader)
+
+    def _end(self, reader: Reader) -> None:
+        self._busy.pop(reader, None)
+        if reader in self._idle:
+            self._idle.remove(reader)
+        for run in reader.runs:
+            run.reader, run.sent = None, 0
+        reader.runs.clear()
+        self._begin(reader.link.close())
+        self._let_go(reader)
+
+    # --- looking ------------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """See what takes long, and which readers are not needed."""
+        now = time.monotonic()
+        for reader in list(self._busy):
+            if len(reader.runs) > 1 and now - reader.since > _LOOK:
+                self._relieve(reader)
+            for run in list(reader.runs):
+                run.look(now)
+        for run in list(self._queue):
+            run.look(now)
+            if now - run.since > self.limits.waiting:
+                self._queue.remove(run)
+                many, seconds = self.limits.readers, self.limits.waiting
+                run.stop(Overloaded(f"all {many} readers were busy for {seconds:g} seconds. Try again later."))
+        self._feed()
+        for reader in self._idle[:-1]:
+            if now - reader.since > _REST:
+                self._end(reader)
+        often = self._busy or self._queue
+        self._timer = self.loop.call_later(_LOOK, self._look) if often else None
+
+    def _relieve(self, reader: Reader) -> None:
+        """Take back what waits behind a request that takes long."""
+        back = self._taken_back(reader)
+        if not reader.runs:  # it is not slow, but was not let run by the system: others first
+            del self._busy[reader]
+            self._idle.insert(0, reader)
+        self._again(back)
+
+    # --- the rest -----------------------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def trial(self) -> AsyncIterator[Path]:
@@ -157,173 +381,31 @@ class ReaderPool:
         async with self._snapshots.copy() as folder:
             yield folder
 
-    async def _place(self) -> None:
-        """Wait for a place; whoever leaves one gives it to the first in the queue."""
-        if self.waiting >= self.limits.queue:
-            raise Overloaded(f"{self.waiting} requests wait for a reader already. Try again later.")
-        loop = asyncio.get_running_loop()
-        turn: asyncio.Future[bool] = loop.create_future()
-        timer = loop.call_later(self.limits.waiting, _give_up, turn)
-        self._queue.append(turn)
-        self.waiting += 1
-        try:
-            given = await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.result():
-                self._vacate()
-            raise
-        finally:
-            timer.cancel()
-            self.waiting -= 1
-        if not given:
-            raise Overloaded(
-                f"all {self.limits.readers} readers were busy for {self.limits.waiting:g} seconds. Try again later."
-            )
-
-    def _vacate(self) -> None:
-        while self._queue:
-            turn = self._queue.popleft()
-            if not turn.done():
-                turn.set_result(True)
-                return
-        self._places += 1
-
-    def _lent(self) -> _Reader:
-        reader = None
-        while self._idle and reader is None:
-            candidate = self._idle.pop()
-            if candidate.link.ended:
-                self._kill(candidate)
-            else:
-                reader = candidate
-        if reader is None:
-            reader = self._started()
-        self._busy.add(reader)
-        return reader
-
-    def _started(self) -> _Reader:
-        limits = json.dumps({"memory": self.limits.memory, "stack": _STACK})
-        return _Reader(Link([sys.executable, "-P", str(Path(program.__file__)), limits]))
-
-    async def _snapshot_for(self, reader: _Reader) -> Snapshot:
-        """Give the present snapshot to a reader, and take back the one before."""
-        if reader.snapshot is not None and self._snapshots.is_present(reader.snapshot):
-            return reader.snapshot
-        fresh = await self._snapshots.acquire()
-        self._let_go(reader)
-        reader.snapshot = fresh
-        return fresh
-
-    def _let_go(self, reader: _Reader) -> None:
-        if reader.snapshot is not None:
-            self._snapshots.release(reader.snapshot)
-            reader.snapshot = None
-
-    def _kill(self, reader: _Reader) -> None:
-        self.killed += 1
-        self._busy.discard(reader)
-        ending = asyncio.ensure_future(reader.link.close())
-        self._ending.add(ending)
-        ending.add_done_callback(self._ending.discard)
-        self._let_go(reader)
-
-    def give_back(self, reader: _Reader, *, usable: bool) -> None:
-        """End a loan; a reader that is in the middle of something is killed."""
-        if usable:
-            reader.used = True
-            self._busy.discard(reader)
-            self._idle.append(reader)
-        else:
-            self._kill(reader)
-        self._vacate()
-
     async def close(self) -> None:
         """Kill all readers and delete the snapshots."""
-        for reader in [*self._idle, *self._busy]:
-            self._kill(reader)
-        self._idle.clear()
-        await asyncio.gather(*self._ending)
+        await self.end()
         self._snapshots.close()
 
+    async def end(self) -> None:
+        """Kill all readers."""
+        for run in [*self._queue, *(run for reader in self._busy for run in reader.runs)]:
+            run.stop(ServiceUnavailable("the server stops. Try again later."))
+        self._queue.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+        for reader in [*self._idle, *self._busy]:
+            self._kill(reader)
+        await asyncio.gather(*self._tasks)
 
-def _give_up(turn: asyncio.Future[bool]) -> None:
-    if not turn.done():
-        turn.set_result(False)
+
+def _small(request: Request) -> bool:
+    """Say whether a request may stand before or behind others: what is sent of it must be one message."""
+    packed = isinstance(request.header, bytes) and len(request.header) + len(request.body) < _SMALL
+    return packed and request.task == "query" and Link.queues
 
 
-@lru_cache(maxsize=64)
-def _own(task: str, limits: Limits, folder: str) -> bytes:
-    """Give what the pool itself tells a reader, as JSON."""
-    return json.dumps({"task": task, "room": limits.result, "rows": limits.rows, "folder": folder}).encode()
-
-
-class Run:
-    """One request under way; only the time that the reader needs counts, not that of the client."""
-
-    def __init__(self, pool: ReaderPool, reader: _Reader, request: Request) -> None:
-        self._pool = pool
-        self._reader = reader
-        self._request = request
-        self.seconds = self._left = min(request.seconds, pool.limits.seconds)
-        self._retry = reader.used
-        self._done = False
-        self._closed = False
-        self._stopped: Exception | None = None
-        self.rows: int | None = None
-        """Rows of the result, once it is done and where they are counted."""
-
-    @property
-    def wanted(self) -> bool:
-        """Whether other requests wait for a reader."""
-        return self._pool.waiting > 0
-
-    async def frame(self) -> Frame:
-        """Give the next frame; the last one is ``Z``.
-
-        A reader that somebody killed while it had nothing to do is found out here, and another takes the request.
-
-        Raises:
-            TookTooLong: the time is used up.
-            ServiceUnavailable: the reader ended.
-        """
-        while True:
-            if self._stopped is not None:
-                raise self._stopped
-            try:
-                letter, payload = await self._read()
-                break
-            except EOFError:
-                if not (self._retry and self._reader.link.took_nothing):
-                    raise ServiceUnavailable(
-                        "the process that read for this request ended: it needed too much memory, or was stopped. "
-                        "Narrow the request, or try again."
-                    ) from None
-                self._retry = False
-                self._reader = await self._pool.again(self._reader, self._request)
-        self._done = letter == b"Z"
-        if self._done and payload:
-            self.rows = int.from_bytes(payload, "big")
-        return letter, payload
-
-    async def _read(self) -> Frame:
-        begun = time.monotonic()
-        try:
-            return await self._reader.link.frame(self._left)
-        except TimeoutError:
-            raise TookTooLong(
-                f"the request was stopped after {self.seconds:g} seconds. "
-                "Join patterns that share no variable, or narrow it."
-            ) from None
-        finally:
-            self._left -= time.monotonic() - begun
-
-    def stop(self, error: Exception) -> None:
-        """Raise an error in whoever waits for a frame, or will."""
-        self._stopped = error
-        self._reader.link.interrupt(error)
-
-    def close(self) -> None:
-        """Hand the reader back, or kill it in mid work; a second call does nothing."""
-        if not self._closed:
-            self._closed = True
-            self._pool.give_back(self._reader, usable=self._done)
+def _ended() -> ServiceUnavailable:
+    return ServiceUnavailable(
+        "the process that read for this request ended: it needed too much memory, or was stopped. "
+        "Narrow the request, or try again."
+    )

@@ -1,17 +1,21 @@
-"""What runs in a reader process: a program of its own, started by path; only ``kgv:similarity`` imports kgrag.
+"""What runs in a reader process: a program of its own, started by path; ``kgv:similarity`` and ``call`` import kgrag.
 
-Its argument is one JSON object of limits: ``memory`` and ``stack`` in bytes. Standard input carries one request after
-the other, each sent once the one before is done: the lengths of two JSON headers (4 bytes each) and of a body
-(8 bytes), the headers, the body. Standard output carries frames: a letter, the length of what follows (4 bytes), and
-that. Frames are written 64 KiB at a time, and at the end of the request: a small result is one block.
+Its argument is one JSON object of limits: ``memory`` and ``stack`` in bytes. Standard input, a socket, carries one
+request after the other: the lengths of two JSON headers (4 bytes each) and of a body (8 bytes), the headers, the body.
+What is read there is at most one request, or a part of it: the rest can be taken back. Standard output carries frames:
+a letter, the length of what follows (4 bytes), and that. Frames are written 64 KiB at a time, and at the end of the
+request.
 
 ======  ===========================================================================
 letter  what follows
 ======  ===========================================================================
+``R``   nothing: the process is ready for its first request
 ``H``   the media type of the result; once, before the first ``D``
 ``D``   bytes of the result, 64 KiB or less
 ``E``   JSON: ``kind`` (syntax, refused, unacceptable, too large, failed) and ``message``
 ``Z``   nothing, or the count of rows (8 bytes) where rows were counted: the request is done
+``W``   instead of all others, a small result: microseconds of work (4 bytes), length of the media type (1 byte),
+        media type, bytes
 ======  ===========================================================================
 
 The first thread only waits for the end of the input, and then ends the process, in mid query too. The second, with a
@@ -21,6 +25,7 @@ large stack, does the work: a result of the engine belongs to one thread.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 import os
 import select
@@ -28,6 +33,7 @@ import signal
 import struct
 import sys
 import threading
+import time
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -40,6 +46,8 @@ __all__ = ["main"]
 _BLOCK = 1 << 16
 _SHORT = 8192
 _MUCH = 1 << 24
+_PAUSE = 0.5
+"""Seconds without a request before memory is given back, which takes a while."""
 _LENGTHS = struct.Struct(">IIQ")
 _INPUT = memoryview(bytearray(_BLOCK))
 _KEPT: list[bytes] = []
@@ -105,10 +113,12 @@ class _Output:
         media: the media type.
         room: bytes that may be written.
         most: rows that may be written; 0: any number, and they are not counted.
+        begun: when the work for it began.
     """
 
-    def __init__(self, media: str, room: int, most: int = 0) -> None:
+    def __init__(self, media: str, room: int, *, most: int = 0, begun: float = 0.0) -> None:
         self._media = media
+        self._begun = begun
         self.room = room
         self._kept = bytearray()
         self._most = most
@@ -131,9 +141,16 @@ class _Output:
     def flush(self) -> None:
         """Do nothing: blocks go when they are full."""
 
-    def end(self) -> None:
+    def end(self) -> bool:
+        """Send what is left, and say whether that was all."""
+        if self._media and self.rows is None:
+            media = self._media.encode()
+            took = min(int(1e6 * (time.perf_counter() - self._begun)), 0xFFFFFFFF)
+            _frame(b"W", took.to_bytes(4, "big") + bytes((len(media),)) + media + self._kept)
+            return True
         self._send(bytes(self._kept))
         self._kept.clear()
+        return False
 
     def _send(self, block: bytes) -> None:
         if self._media:
@@ -170,9 +187,13 @@ def _confine(memory: int) -> None:
 
 def _work() -> None:
     desk = _Desk()
+    _frame(b"R", b"")
+    _flush()
     while True:
+        if desk.swollen and not _asked(_PAUSE):
+            desk.forget()
         header, body = _request()
-        desk.rows, desk.sent = None, 0
+        desk.rows, desk.sent, desk.whole = None, 0, False
         try:
             getattr(desk, header["task"])(header, body)
         except SyntaxError as error:
@@ -186,10 +207,17 @@ def _work() -> None:
             _fail("refused", error)
         except Exception as error:  # whatever it is, the server must hear of it
             _fail("failed", error)
-        _frame(b"Z", b"" if desk.rows is None else struct.pack(">Q", desk.rows.rows))
+        if not desk.whole:
+            _frame(b"Z", b"" if desk.rows is None else struct.pack(">Q", desk.rows.rows))
         _flush()
-        if desk.sent > _MUCH:
-            desk.forget()
+        desk.swollen |= desk.sent > _MUCH
+
+
+def _asked(seconds: float) -> bool:
+    """Say whether a request comes within some seconds."""
+    input_ = select.poll()
+    input_.register(0, select.POLLIN)
+    return bool(input_.poll(1000 * seconds))
 
 
 def _request() -> tuple[dict[str, Any], bytes]:
@@ -200,8 +228,8 @@ def _request() -> tuple[dict[str, Any], bytes]:
     whole = _LENGTHS.size + told + own + body
     if len(data) < whole:
         data = _all(data, whole)
-    middle = _LENGTHS.size + told
-    return {**_header(data[_LENGTHS.size : middle]), **_header(data[middle : middle + own])}, data[middle + own :]
+    end = _LENGTHS.size + told + own
+    return _header(data[_LENGTHS.size : end], told), data[end:]
 
 
 def _all(data: bytes, whole: int) -> bytes:
@@ -219,18 +247,16 @@ def _read() -> bytes:
     return bytes(_INPUT[:size])
 
 
-def _header(data: bytes) -> dict[str, Any]:
-    """Give a header, whose dictionary nobody may change; most requests have one of few."""
-    return _known(data) if len(data) < _SHORT else _parsed(data)
+def _header(data: bytes, told: int) -> dict[str, Any]:
+    """Give both headers as one, which nobody may change; most requests have one of few."""
+    return _known(data, told) if len(data) < _SHORT else _parsed(data, told)
 
 
-def _parsed(data: bytes) -> dict[str, Any]:
-    return cast("dict[str, Any]", json.loads(data))
+def _parsed(data: bytes, told: int) -> dict[str, Any]:
+    return {**json.loads(data[:told]), **json.loads(data[told:])}
 
 
-@lru_cache(maxsize=64)
-def _known(data: bytes) -> dict[str, Any]:
-    return _parsed(data)
+_known = lru_cache(maxsize=64)(_parsed)
 
 
 def _fail(kind: str, problem: object) -> None:
@@ -260,6 +286,10 @@ class _Desk:
         self.rows: _Rows | None = None
         self.sent = 0
         """Bytes of the result."""
+        self.whole = False
+        """Whether the result was sent as a whole."""
+        self.swollen = False
+        """Whether the store was read so much of that its cache is large."""
         self._folder = ""
         self._store: ox.Store | None = None
         self._spaces: tuple[int, Any] | None = None
@@ -273,13 +303,13 @@ class _Desk:
 
     def forget(self) -> None:
         """Close the store: its cache of blocks grew with what was read, and only this gives the memory back."""
-        self._store = None
+        self.swollen, self._store = False, None
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
 
     def query(self, header: dict[str, Any], body: bytes) -> None:
         """Run a query and write its result in the format that fits."""
-        dataset = header["dataset"]
+        begun, dataset = time.perf_counter(), header["dataset"]
         results = self._open(header["folder"]).query(
             body.decode(),
             base_iri=header["base"] or None,
@@ -295,22 +325,21 @@ class _Desk:
             given = "RDF" if of_triples else "a table or a truth value"
             raise _Unacceptable(f"the result is {given}, and Accept names no format for that")
         table = isinstance(results, ox.QuerySolutions)
-        output = _Output(media, header["room"], header.get("rows", 0) if table else 0)
+        output = _Output(media, header["room"], most=header.get("rows", 0) if table else 0, begun=begun)
         self.rows = output.rows
         target = cast("IO[bytes]", output)
         if isinstance(results, ox.QueryTriples):
             results.serialize(target, ox.RdfFormat.from_media_type(media))
         else:
             results.serialize(target, ox.QueryResultsFormat.from_media_type(media))
-        output.end()
+        self.whole = output.end()
         self.sent = header["room"] - output.room
 
     def _functions(self, similar: dict[str, Any] | None) -> dict[ox.NamedNode, Any]:
         """Give ``kgv:similarity`` over the vectors on disk, for a query that calls it: kgrag is imported only then."""
         if similar is None:
             return {}
-        if similar["root"] not in sys.path:
-            sys.path.append(similar["root"])
+        _let_import(similar["root"])
         import base64
 
         import numpy as np
@@ -327,20 +356,20 @@ class _Desk:
 
     def dump(self, header: dict[str, Any], _body: bytes) -> None:
         """Write one graph."""
-        output = _Output(header["rdf"], header["room"])
+        output = _Output(header["rdf"], header["room"], begun=time.perf_counter())
         graph = ox.NamedNode(header["graph"]) if header["graph"] else ox.DefaultGraph()
         media = ox.RdfFormat.from_media_type(header["rdf"])
         self._open(header["folder"]).dump(cast("IO[bytes]", output), media, from_graph=graph)
-        output.end()
+        self.whole = output.end()
         self.sent = header["room"] - output.room
 
     def parse(self, header: dict[str, Any], body: bytes) -> None:
         """Read RDF that somebody sent, and write it as N-Quads with blank nodes of fresh names."""
         media = ox.RdfFormat.from_media_type(header["media"])
         quads = ox.parse(body, media, base_iri=header["base"] or None, rename_blank_nodes=True)
-        output = _Output("application/n-quads", header["room"])
+        output = _Output("application/n-quads", header["room"], begun=time.perf_counter())
         ox.serialize(quads, cast("IO[bytes]", output), ox.RdfFormat.N_QUADS)
-        output.end()
+        self.whole = output.end()
 
     def check_update(self, header: dict[str, Any], body: bytes) -> None:
         """Let an update's text through the parser; what it would do to an empty store is of no interest."""
@@ -352,9 +381,25 @@ class _Desk:
         store = ox.Store(header["copy"])
         store.update(body.decode(), base_iri=header["base"] or None, prefixes=header["prefixes"])
 
+    def call(self, header: dict[str, Any], body: bytes) -> None:
+        """Run a function of whoever started this on the snapshot, or an empty store; write what it gives as JSON."""
+        _let_import(header["root"])
+        module, name = header["function"].split(":")
+        store = self._open(header["folder"]) if header["folder"] else ox.Store()
+        found = getattr(importlib.import_module(module), name)(header, body, store)
+        output = _Output("application/json", header["room"], begun=time.perf_counter())
+        output.write(json.dumps(found).encode())
+        self.whole = output.end()
+
     def ping(self, header: dict[str, Any], _body: bytes) -> None:
         """Open the snapshot and do nothing."""
         self._open(header["folder"])
+
+
+def _let_import(root: str) -> None:
+    """Let modules be found that stand under a folder."""
+    if root not in sys.path:
+        sys.path.append(root)
 
 
 def _graphs(dataset: dict[str, list[str]] | None, role: str) -> Any:

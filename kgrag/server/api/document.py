@@ -28,8 +28,8 @@ __all__ = ["OPERATIONS", "Operation", "openapi"]
 _SCHEMAS = "#/components/schemas/"
 _REFUSALS = {
     "400": "The body is no JSON, or a value makes no sense here (an unknown method).",
-    "401": "Keeping an answer needs a key that is known.",
-    "403": "This server takes no writes.",
+    "401": "Keeping an answer needs a key that is known, and so does asking where answers cost money.",
+    "403": "This server takes no writes; or answers cost money, and it has no keys or a page of another site asks.",
     "409": "The method has nothing to look in yet.",
     "413": "The body is too large.",
     "415": "The body is no JSON by its Content-Type.",
@@ -61,7 +61,13 @@ OPERATIONS = (
         (*_COMMON, "401", "403", "501"),
         streams=True,
     ),
-    Operation("/retrieve", "Give the evidence only, best first", RetrieveRequest, RetrievalReply, (*_COMMON, "501")),
+    Operation(
+        "/retrieve",
+        "Give the evidence only, best first",
+        RetrieveRequest,
+        RetrievalReply,
+        (*_COMMON, "401", "403", "501"),
+    ),
     Operation(
         "/check", "Say where a SPARQL query departs from the ontologies and data", CheckRequest, CheckReply, _COMMON
     ),

@@ -44,6 +44,7 @@ async def ask(request: Request) -> Response:
     media = choose(request.headers.get("accept", ""), (_JSON, _EVENTS))
     if not media:
         raise Problem(406, f"an answer is {_JSON} or {_EVENTS}. Accept one of them.")
+    site_of(request).spending.admit(request, site_of(request).keys)
     body = await read_body(request, AskRequest)
     if body.keep:
         record = record_of(request)
@@ -78,9 +79,10 @@ async def retrieve(request: Request) -> Response:
     """Give the evidence only.
 
     Raises:
-        Problem: 400, 413, 415, 422.
+        Problem: 400, 401, 403, 413, 415, 422.
         KgragError: what ``KnowledgeBase.retrieve`` raises.
     """
+    site_of(request).spending.admit(request, site_of(request).keys)
     body = await read_body(request, RetrieveRequest)
     desk = desk_of(request)
 

@@ -21,6 +21,7 @@ from kgrag.server.pages.reading import kept, rows
 from kgrag.server.pages.rendering import check_visited, guarded, headers_of, page, rendered
 from kgrag.server.problems import Problem, problem_of
 from kgrag.server.site import site_of
+from kgrag.server.spending import from_elsewhere
 
 __all__ = ["ask"]
 
@@ -38,6 +39,7 @@ _PATIENCE, _SILENCE = 1.0, 15.0
 """Seconds that a page may wait for its answer, and that a connection may be silent."""
 _REST = "<!-- the answer -->"
 """Stands in the template where the answer begins."""
+_LED_HERE = "A link on another site asks this, and an answer costs money here. Press Ask if you want to know."
 _ROW = "row"
 """A row of a query is made when it is asked for, and has no page."""
 
@@ -96,6 +98,10 @@ async def ask(request: Request) -> Response:
         desk.warm()
         return page(request, "ask.html", **values)
     check_visited(request)
+    site = site_of(request)
+    if site.spending.costs and from_elsewhere(request):
+        return page(request, "ask.html", **{**values, "problem": _LED_HERE})
+    site.spending.admit(request, site.keys)
     working = asyncio.create_task(_answered(request, desk, form))
     if (await asyncio.wait({working}, timeout=_PATIENCE))[0]:
         status, found = working.result()
