@@ -88,6 +88,8 @@ def broken(constraint: Constraint) -> list[ox.Quad]:
     if not constraint.path:
         if constraint.component == "closed":
             return [*conforming(), ox.Quad(focus, ELSE, TEXT, graph)]
+        if constraint.component == "or":  # neither of the alternatives: only the type is left
+            return [q for q in conforming() if q.subject != focus or q.predicate == RDF.type]
         quads = [q for q in conforming() if q.subject == focus and q.graph_name == graph]
         return [*conforming(), *(ox.Quad(BLANK, q.predicate, q.object, graph) for q in quads)]
     before = [

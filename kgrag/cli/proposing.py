@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,12 +43,22 @@ def proposals(
                 method.decide(name, decision)
         if picture is not None:
             picture.write_bytes(method.picture())
-        found = method.proposals()
+        found, said = method.proposals(), method.wordings()
     if format_ is JsonFormat.JSON:
         print_json([_plain(one) for one in found])
         return
+    if not found:
+        typer.echo("Nothing is proposed. `kgrag build poly_rag --complete` looks for what the ontology lacks.")
     for one in found:
-        typer.echo(f"{one.decision:8} {one.weight:.2f}  {one.label}  ({len(one.evidence)} statements)  {one.iri}")
+        typer.echo(f"{one.decision:8} {one.weight:.2f}  {one.label}  ({_stands_on(one.evidence)})  {one.iri}")
+        if said.get(one.iri):
+            typer.echo(f"              as in: {said[one.iri]}")
+
+
+def _stands_on(evidence: Sequence[str]) -> str:
+    if not evidence:
+        return "no evidence left: its documents were forgotten"
+    return "1 statement" if len(evidence) == 1 else f"{len(evidence)} statements"
 
 
 def _plain(one: Any) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 Dropped are the document's graph and every graph whose sources are all gone, also kept answers that quote it and
 inferences that rest on it; what another graph still states stays. Other graphs lose every statement about what is no
 more. A node of a summary tree that stands on something gone loses its words and keeps its place, so that the next build
-writes it anew from what is left; its graph is marked stale. Vectors follow at once, BM25 indices at their next use.
+writes it anew from what is left; its graph is marked stale. A proposal loses the evidence that is gone, and goes when
+nothing is left and no person decided it. Vectors follow at once, BM25 indices at their next use.
 
 Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/listing``.
 """
@@ -30,7 +31,7 @@ _QUOTING = {KG.AnswerGraph.value, KG.InferenceGraph.value, KG.TripleGraph.value}
 _LISTING = {kind.value for kind in (KG.CatalogueGraph, KG.CitationGraph, KG.HypernodeGraph, KG.ProvenanceGraph)}
 _TREE = KG.TreeGraph.value
 # a subject that speaks of what is gone goes with it
-_WHOLE = {KG.CitationGraph.value, KG.ProposalGraph.value, KG.ProvenanceGraph.value}
+_WHOLE = {KG.CitationGraph.value, KG.ProvenanceGraph.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +151,25 @@ def _look_around(store: TripleStore, going: _Going) -> None:
         parts[node].add(part)
     going.gone |= {node for node, held in parts.items() if held <= going.gone}
     going.silent = standing - going.gone
+    going.gone |= _bereft(store, going.gone)
     for graph, kind, subject in _rows(store, "forgetting/speaking", "things", going.gone, catalogue=True):
         if graph not in going.gone and kind != KG.CatalogueGraph.value:
             going.trimmed[graph] = kind
             citing = store.names.citation_graph(ox.NamedNode(subject)).value == graph  # a document that stays
             if kind in _WHOLE and not citing:
                 going.gone.add(subject)
+
+
+def _bereft(store: TripleStore, gone: Collection[str]) -> set[str]:
+    """Give the proposals that lose what they speak of, and the open ones that lose all that they stand on."""
+    behind: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for *said, evidence in _rows(store, "forgetting/proposals", "things", gone):
+        behind[tuple(said)] |= {evidence} - {""}
+    return {
+        proposal
+        for (proposal, subject, value, decision), held in behind.items()
+        if {subject, value} & set(gone) or (decision == "open" and held <= set(gone))
+    }
 
 
 def _trim(store: TripleStore, going: _Going) -> None:

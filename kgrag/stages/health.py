@@ -55,6 +55,9 @@ def _catalogue(store: TripleStore) -> Iterator[Finding]:
         values = {"catalogue": catalogue} if "catalogue" in queries.describe(name).parameters else {}
         for row in store.select(queries.bind(name, **values)).values()[:_SHOWN]:
             yield Finding(local_name(name), f"<{row[0]}> {words}")
+    for (label,) in store.select(queries.bind("health/unsupported", catalogue=catalogue)).values():
+        words = "is accepted, and every statement that spoke for it was forgotten."
+        yield Finding("unsupported", f"'{label}' {words} `kgrag proposals --reopen` takes it back.", fault=False)
     for (graph,) in store.select(queries.bind("health/stale", catalogue=catalogue)).values():
         yield Finding("stale", f"<{graph}> lost a source; the next build of its method mends it.", fault=False)
 

@@ -9,6 +9,7 @@ import pytest
 from kgrag import KnowledgeBase, queries
 from kgrag.errors import InvalidSettings, NotBuilt, UnknownName
 from kgrag.stages import shacl
+from kgrag.stages.text_to_sparql import mentions
 from kgrag.vocab import OWL
 from tests.methods.test_poly_rag import SCHEMA, ask, lines
 
@@ -199,6 +200,62 @@ def test_condensing_again_changes_nothing(pyramid: KnowledgeBase) -> None:
     assert pyramid.store.revision == revision
 
 
+# --- proposals whose documents are forgotten ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def of_two_files(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
+    (tmp_path / "staff.ttl").write_text(SCHEMA)
+    kb.build("poly_rag", schema=[tmp_path / "staff.ttl"], triples=lines(tmp_path / "t.jsonl", TRIPLES))
+    more = [("Di Fir", "has published in", "Cell"), ("Di Fir", "coached", "Ed Ash"), ("Ed Ash", "coached", "Flo Yew")]
+    kb.build("poly_rag", triples=lines(tmp_path / "more.jsonl", more), steps=["complete"])
+    return kb
+
+
+def labelled(kb: KnowledgeBase) -> dict[str, tuple[str, int]]:
+    return {one.label: (one.decision, len(one.evidence)) for one in kb.method("poly_rag").proposals()}  # type: ignore[attr-defined]
+
+
+def test_a_proposal_keeps_what_evidence_is_left(of_two_files: KnowledgeBase) -> None:
+    assert labelled(of_two_files)["has published in"] == ("open", 4)
+    (done,) = of_two_files.forget("more.jsonl")
+    assert not done.remains
+    assert labelled(of_two_files)["has published in"] == ("open", 3)
+    assert conforms(of_two_files)
+
+
+def test_an_open_proposal_goes_with_the_last_of_its_evidence(of_two_files: KnowledgeBase) -> None:
+    assert "coached" in labelled(of_two_files)
+    of_two_files.forget("more.jsonl")
+    assert "coached" not in labelled(of_two_files)
+    assert conforms(of_two_files)
+
+
+def test_an_accepted_proposal_outlives_its_evidence_and_the_doctor_says_so(of_two_files: KnowledgeBase) -> None:
+    method = of_two_files.method("poly_rag")
+    method.decide("coached", "accepted")  # type: ignore[attr-defined]
+    assert ask(of_two_files, "Whom has Di Fir coached?", "ontology")[0] == ["Ed Ash"]
+    of_two_files.forget("more.jsonl")
+    assert labelled(of_two_files)["coached"] == ("accepted", 0)
+    assert ask(of_two_files, "Whom has Di Fir coached?", "ontology")[0] == []
+    (finding,) = [one for one in of_two_files.doctor() if one.check == "unsupported"]
+    assert finding.message.startswith("'coached' is accepted")
+    assert not finding.fault
+    assert conforms(of_two_files)
+    method.decide("coached", "open")  # type: ignore[attr-defined]
+    assert conforms(of_two_files)
+
+
+def test_names_of_one_thing_go_with_the_document_that_gave_one_of_them(twice_named: KnowledgeBase) -> None:
+    method = twice_named.method("poly_rag")
+    method.decide(SAME, "accepted")  # type: ignore[attr-defined]
+    for document in ("t.jsonl", "i.jsonl"):
+        (done,) = twice_named.forget(document)
+        assert not done.remains
+    assert SAME not in labelled(twice_named)
+    assert conforms(twice_named)
+
+
 # --- inference -----------------------------------------------------------------------------------------------------
 
 
@@ -213,6 +270,91 @@ def test_a_question_about_a_class_is_answered_through_the_domain_of_a_property(
     assert report.counts["inferred"] > 0
     assert ask(kb, "Which person has birth place Bath?", "ontology")[0] == ["Ann Lee"]
     assert conforms(kb)
+
+
+SUBPROPERTY = (
+    SCHEMA
+    + """
+s:birthCity a owl:ObjectProperty ; rdfs:label "birth city"@en ; rdfs:subPropertyOf s:birthPlace .
+"""
+)
+
+
+def test_an_answer_that_follows_cites_the_fact_it_follows_from_and_names_the_axiom(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    (tmp_path / "staff.ttl").write_text(SUBPROPERTY)
+    instances = lines(tmp_path / "i.jsonl", [("Ann Lee", "birthCity", "Bath")])
+    kb.build("poly_rag", schema=[tmp_path / "staff.ttl"], instances=instances, steps=["infer"])
+    answer = kb.ask("What is the birth place of Ann Lee?", method="poly_rag")
+    assert list(answer.sentences) == ["Bath"]
+    assert [citation.quote for citation in answer.citations] == ["Bath"]
+    (reason,) = [line.strip() for line in answer.explain if "is inferred" in line]
+    assert reason.startswith("Bath is inferred: stated by 'birth city'; 'birth city' subPropertyOf 'birth place' in <")
+
+
+# --- names of one thing --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def twice_named(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
+    """A painter whose facts stand under two names: a birth place under one, an award under the other."""
+    (tmp_path / "staff.ttl").write_text(SCHEMA)
+    instances = [("Ann Lee (painter)", "birthPlace", "Bath"), ("Ann Lee", "award", "Turner Prize")]
+    triples = [*TRIPLES, ("Ann Lee (painter)", "employer", "Royal Society")]
+    kb.build(
+        "poly_rag",
+        schema=[tmp_path / "staff.ttl"],
+        instances=lines(tmp_path / "i.jsonl", instances),
+        triples=lines(tmp_path / "t.jsonl", triples),
+        steps=["complete"],
+    )
+    return kb
+
+
+SAME = "Ann Lee = Ann Lee (painter)"
+BY_OTHER_NAME = [
+    ("What is the birth place of Ann Lee?", "ontology", ["Bath"]),
+    ("What is the award of Ann Lee (painter)?", "ontology", ["Turner Prize"]),
+    ("Is Bath the birth place of Ann Lee?", "ontology", ["Yes"]),
+    ("Who is the employer of Ann Lee?", "graph", ["Royal Society"]),
+]
+
+
+@pytest.mark.parametrize(("question", "layer", "answers"), BY_OTHER_NAME)
+def test_a_fact_is_found_under_each_name_once_a_person_says_that_they_are_one(
+    twice_named: KnowledgeBase, question: str, layer: str, answers: list[str]
+) -> None:
+    assert ask(twice_named, question, layer)[0] == []
+    method = twice_named.method("poly_rag")
+    method.decide(SAME, "accepted")  # type: ignore[attr-defined]
+    assert ask(twice_named, question, layer)[0] == answers
+    assert conforms(twice_named)
+    method.decide(SAME, "open")  # type: ignore[attr-defined]
+    assert ask(twice_named, question, layer)[0] == []
+
+
+def test_inferences_follow_a_decision_about_names_both_ways(twice_named: KnowledgeBase) -> None:
+    twice_named.build("poly_rag", steps=["infer"])
+    names = twice_named.store.names
+    inferred = names.layer_graph("inferred")
+    copied = ox.Triple(
+        names.entity("ann lee"), ox.NamedNode("https://example.org/staff#birthPlace"), names.entity("bath")
+    )
+    method = twice_named.method("poly_rag")
+    assert copied not in set(twice_named.store.triples(inferred))
+    method.decide(SAME, "accepted")  # type: ignore[attr-defined]
+    assert copied in set(twice_named.store.triples(inferred))
+    method.decide(SAME, "rejected")  # type: ignore[attr-defined]
+    assert copied not in set(twice_named.store.triples(inferred))
+
+
+def test_a_name_leads_to_the_entity_that_bears_it_and_to_no_other(twice_named: KnowledgeBase) -> None:
+    method = twice_named.method("poly_rag")
+    method.decide(SAME, "accepted")  # type: ignore[attr-defined]
+    twice_named.build("poly_rag", steps=["infer"])
+    found = mentions("What is the award of Ann Lee?", twice_named.store)
+    assert {one.entity for one in found} == {twice_named.store.names.entity("ann lee").value}
 
 
 # --- the command line ----------------------------------------------------------------------------------------------

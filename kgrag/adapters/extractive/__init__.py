@@ -2,7 +2,8 @@
 
 It reads a prompt's variables, not its text, and gives the same JSON as a language model would: for
 ``answering/answer`` the sentences and facts of the evidence that cover the question, for ``og_rag/map`` what stands in
-the text beside words of the ontology, for ``sire_rag/*`` sentences with their subject, names, and the sentences in the
+the text beside words of the ontology, for ``poly_rag/*`` what the words between names say of an attribute, for
+``sire_rag/*`` sentences with their subject, names, and the sentences in the
 middle of a cluster. Any other task it refuses, so that the caller can say *unknown*.
 """
 
@@ -13,12 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kgrag.adapters.extractive.answers import reply as answer_from
+from kgrag.adapters.extractive.instances import instances
 from kgrag.adapters.extractive.mapping import reply as map_onto
 from kgrag.adapters.extractive.neighbourhoods import reply as around
 from kgrag.adapters.extractive.propositions import facts, rewrite
 from kgrag.adapters.extractive.sufficiency import reply as suffices
 from kgrag.adapters.extractive.summaries import reply as summarise
-from kgrag.adapters.extractive.triples import disambiguate, entities, instances, paraphrase, relations
+from kgrag.adapters.extractive.triples import disambiguate, entities, paraphrase, relations
 from kgrag.errors import UnsupportedTask
 from kgrag.model import Completion, Prompt, Usage
 
@@ -51,7 +53,7 @@ class ExtractiveModel:
     @property
     def identity(self) -> str:
         """Name and version of the rules."""
-        return "extractive-1"
+        return "extractive-2"
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
         """Give one completion a prompt, in order.

@@ -1,8 +1,9 @@
 """Triples between the names of a sentence, by the words between them: fulfils the four steps of ``poly_rag``'s cascade.
 
 Names that are joined by "and" share subject and relation; a preposition after a triple goes on with its verb; "which",
-"who" speak of the name before them. What stands between two names in more than a few words, or without a telling word,
-is no relation. ``poly_rag/instances`` takes of such triples those whose relation has the words of an attribute.
+"who" speak of the name before them. What stands between two names in more than a few words, without a telling word, or
+without anything like a verb or a preposition ("Marlow valley"), is no relation; a date or a number is the object of a
+triple and never its subject.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from typing import Any
 
 import regex
 
-from kgrag.adapters.extractive.propositions import names_at, rewrite
-from kgrag.adapters.extractive.wording import name_terms, terms
+from kgrag.adapters.extractive.mentions import mentions
+from kgrag.adapters.extractive.propositions import rewrite
+from kgrag.adapters.extractive.wording import terms
 from kgrag.stages.entity_names import entity_key
-from kgrag.stages.sentences import STOP_WORDS, split
+from kgrag.stages.sentences import STOP_WORDS
 
-__all__ = ["Between", "disambiguate", "entities", "instances", "paraphrase", "relations", "triples_in"]
+__all__ = ["Between", "disambiguate", "entities", "paraphrase", "relations", "triples_in"]
 
 _LONGEST = 6
 _JOINED = regex.compile(r"\s*(?:,|,?\s*(?:and|or|&|as well as))\s*")
@@ -28,17 +30,13 @@ _GOES_ON = regex.compile(r"(?:,\s*)?(?:and|but)\s+\p{Ll}", flags=regex.IGNORECAS
 _DETERMINER = regex.compile(r"\s+(?:the|a|an|its|his|her|their)\b.*$", flags=regex.IGNORECASE)
 _PREPOSITION = regex.compile(r"^(?:in|on|at|by|from|with|for|to|of|near|since|until|as)$", flags=regex.IGNORECASE)
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}'’ -]+")
+_JOINS = regex.compile(
+    r"\b(?:is|was|are|were|be|been|has|have|had|does|did|can|will|by|of|in|on|at|with|for|from|to|as|near|into|than|wrote|led"
+    r"|made|met|won|built|gave|took|born|sang|drew|flew|ran|saw|\p{L}+(?:ed|es|ing|[^s]s))\b",
+    flags=regex.IGNORECASE,
+)
 _COPULA = regex.compile(r"^(?:is|was|are|were|include|includes|included)$", flags=regex.IGNORECASE)
 _NOUN_OF = regex.compile(r"(?:\bthe|^)\s+((?:[\p{Ll}-]+\s+){1,4}?)(?:of|for|in)\s+(?:the\s+)?$", flags=regex.IGNORECASE)
-_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
-_FIGURE = regex.compile(
-    rf"\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTHS}),?\s+\d{{4}}|(?:{_MONTHS})\s+\d{{1,2}},?\s*\d{{4}}"
-    rf"|(?:{_MONTHS})\s+\d{{4}}|\d{{4}}-\d\d-\d\d|(?<![\p{{L}}\d])\d[\d.,]*(?<=\d)(?![\p{{L}}\d])"
-)
-_AGENT = regex.compile(r"(?:or|er|ist)$")
-_PLACES, _TIMES = frozenset({"place", "locat"}), frozenset({"date", "year", "time"})
-_GENERIC = frozenset({"place", "date", "name", "year", "has", "person"})
-_SAME_START = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +60,7 @@ def paraphrase(variables: Mapping[str, Any]) -> dict[str, Any]:
 
 def entities(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Fulfil f_ent: names, numbers and dates, each once; a comma within one ends it."""
-    found = (sentence[start:end] for sentence in variables["statements"] for start, end in _ends(sentence))
+    found = (place.text for sentence in variables["statements"] for place in mentions(sentence))
     return {"entities": list(dict.fromkeys(found))}
 
 
@@ -87,51 +85,27 @@ def disambiguate(variables: Mapping[str, Any]) -> dict[str, Any]:
     return {"triples": list(kept.values())}
 
 
-def instances(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Fulfil f_ins: triples whose relation has the words of an attribute, turned where an active verb asks for it.
-
-    >>> creator = {"label": "creator", "range": "Person"}
-    >>> said = {"concept": "Comic", "attributes": [creator], "text": "Marv Wolfman created Auron."}
-    >>> instances(said)["instances"]
-    [{'subject': 'Auron', 'attribute': 'creator', 'value': 'Marv Wolfman'}]
-    """
-    text = str(variables["text"])
-    sentences = (" ".join(text[start:end].split()) for start, end in split(text))
-    found: dict[tuple[str, str, str], None] = {}
-    for one in (triple for sentence in sentences for triple in triples_in(sentence)):
-        for attribute in variables["attributes"]:
-            if ends := _as_attribute(one, str(attribute["label"])):
-                found.setdefault((ends[0], str(attribute["label"]), ends[1]))
-    return {"instances": [{"subject": one, "attribute": label, "value": value} for one, label, value in found]}
-
-
 def triples_in(sentence: str) -> list[Between]:
     """Give the triples of a sentence, in order."""
-    places = _ends(sentence)
+    places = mentions(sentence)
+    figures = {place.text for place in places if place.kind in ("date", "number")}
     found: list[Between] = []
     waiting: list[str] = []
-    for (start, end), (following, stop) in pairwise(places):
-        one, other, gap = sentence[start:end], sentence[following:stop], sentence[end:following].strip()
-        if _JOINED.fullmatch(sentence[end:following]):
+    for first, second in pairwise(places):
+        one, other, gap = first.text, second.text, sentence[first.end : second.start].strip()
+        if _JOINED.fullmatch(sentence[first.end : second.start]):
             if found and found[-1].object == one:
                 found.append(Between(found[-1].subject, found[-1].relation, other))
             else:
                 waiting.append(one)
             continue
-        relation = _relation(gap, sentence[:start], found, one)
-        if relation is not None:
+        relation = _relation(gap, sentence[: first.start], found, one)
+        if relation is not None and relation[0] not in figures:
             subject, words = relation
             subjects = [*waiting, subject] if subject == one else [subject]
             found += [Between(each, words, other) for each in subjects]
         waiting = []
     return found
-
-
-def _ends(sentence: str) -> list[tuple[int, int]]:
-    """Give where names, numbers and dates stand, without overlap."""
-    figures = [match.span() for match in _FIGURE.finditer(sentence)]
-    names = [span for span in names_at(sentence) if all(span[1] <= start or span[0] >= end for start, end in figures)]
-    return sorted([*figures, *names])
 
 
 def _relation(gap: str, before: str, found: Sequence[Between], one: str) -> tuple[str, str] | None:
@@ -149,31 +123,5 @@ def _relation(gap: str, before: str, found: Sequence[Between], one: str) -> tupl
         if not _WORDS.fullmatch(said):
             continue
         if 0 < len(said.split()) <= _LONGEST and any(word.casefold() not in STOP_WORDS for word in said.split()):
-            return about, said
+            return (about, said) if _JOINS.search(said) else None
     return None
-
-
-def _as_attribute(one: Between, label: str) -> tuple[str, str] | None:
-    """Give subject and value when a triple states an attribute; None when its words are others."""
-    wanted, said = set(name_terms(label)), set(terms(one.relation))
-    telling = wanted - _GENERIC or wanted
-    if not telling or not all(any(_alike(term, other) for other in said) for term in telling):
-        return None
-    timed = _FIGURE.fullmatch(one.object) is not None
-    if (wanted & _TIMES and not timed) or (wanted & _PLACES and timed):
-        return None
-    active = not regex.search(r"\bby\b", one.relation) and not set(one.relation.casefold().split()) & {"is", "was"}
-    agent = any(_AGENT.search(word) for word in label.casefold().split()[-1:])
-    nominal = bool(wanted & set(terms(one.relation))) and one.relation.casefold() == label.casefold()
-    if agent and active and not nominal and not wanted <= said:
-        return one.object, one.subject
-    return one.subject, one.object
-
-
-def _alike(term: str, other: str) -> bool:
-    """Say whether two stems begin alike: "creator" and "creat"."""
-    if term == other:
-        return True
-    shared = next((place for place, pair in enumerate(zip(term, other, strict=False)) if pair[0] != pair[1]), None)
-    length = min(len(term), len(other)) if shared is None else shared
-    return length >= max(_SAME_START, min(len(term), len(other)) - 1)

@@ -1,5 +1,6 @@
 """What follows from ontologies and instances, in a graph of its own, so that SPARQL answers through hierarchies.
 
+Of things that are the same (owl:sameAs), what is stated of one name is inferred of the others as well.
 PolyRAG does without it; the layer can be dropped (`kgrag reason --drop`) and is made anew by building again. Graph
 written: one inference graph. Queries read: ``inference/*``, ``poly_rag/layers``, ``schema/ontologies``.
 """
@@ -14,6 +15,7 @@ from kgrag import queries
 from kgrag.errors import NotBuilt
 from kgrag.methods.poly_rag.drafts import METHOD
 from kgrag.ports import TripleStore, Workbench
+from kgrag.stages.aliases import shared
 from kgrag.stages.inference import inference_draft, materialise
 from kgrag.vocab import KG
 
@@ -39,7 +41,10 @@ def infer(store: TripleStore, bench: Workbench, *, profile: str = "rdfs") -> int
     layers = store.select(queries.bind("poly_rag/layers", catalogue=catalogue)).values()
     instances = [graph for graph, kind, layer, _ in layers if layer == "ontology" and kind == KG.AssertionGraph.value]
     sources = [ox.NamedNode(iri) for iri in dict.fromkeys([*schemas, *instances])]
-    found = materialise(bench, [triple for graph in sources for triple in store.triples(graph)], profile=profile)
+    stated = [triple for graph in sources for triple in store.triples(graph)]
+    alike = shared(stated)
+    followed = materialise(bench, [*stated, *alike], profile=profile)
+    found = replace(followed, triples=tuple(sorted({*followed.triples, *alike}, key=str)))
     draft = inference_draft(found, sources, profile=profile, store=store)
     mine = replace(
         draft,

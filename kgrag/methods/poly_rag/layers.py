@@ -17,9 +17,11 @@ import pyoxigraph as ox
 from kgrag import prompting, queries
 from kgrag.errors import NotBuilt, UnsupportedTask
 from kgrag.model import Answer, Hit, Span, Usage, plain
-from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorSpaces
+from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
 from kgrag.stages import documents, fusion, lexical, mapping, sync
-from kgrag.stages.text_to_sparql import Asker, mentions, story_of
+from kgrag.stages.aliases import aliases, with_aliases
+from kgrag.stages.entity_names import entity_key
+from kgrag.stages.text_to_sparql import Asker, evidence, mentions, story_of
 from kgrag.stages.text_to_sparql.templates import Answered, answered, templated
 from kgrag.vocab import digest
 
@@ -76,7 +78,7 @@ class OntologyLayer:
     def _asked(self, question: str, k: int, before: str) -> Found:
         reading, outcome = self.asker.repaired(question)
         if outcome is None:
-            return Found("ontology", why=before or reading.refusal)
+            return Found("ontology", why=before or _unread(reading.refusal))
         story = story_of(reading, outcome)
         execution = outcome.best.execution
         if execution is None or execution.problem:
@@ -93,11 +95,12 @@ class OntologyLayer:
         template = templated(question, mentions(question, store), _ontology(store))
         if template is None:
             return Found("ontology")
-        rows = answered(template, k, store=store)
+        things, others = with_aliases(template.things, store), with_aliases(template.others, store)
+        rows = answered(replace(template, things=things, others=others), k, store=store)
         read = f"read as {template.form} of {', '.join(template.properties)} for {', '.join(template.names)}"
         if rows.empty:
             return Found("ontology", why=f"{read}: no instance states it", sparql=rows.sparql)
-        return Found("ontology", rows.hits, rows.values, "", rows.sparql, story=(read, _counted(rows)))
+        return Found("ontology", rows.hits, rows.values, "", rows.sparql, story=(read, _counted(rows), *rows.inferred))
 
 
 def _ontology(store: TripleStore) -> mapping.Ontology:
@@ -107,6 +110,15 @@ def _ontology(store: TripleStore) -> mapping.Ontology:
         known = mapping.read_ontology(store)
         _READ[store] = (known, store.revision)
     return known
+
+
+def _unread(refusal: str) -> str:
+    """Say why a question has no query, in short: what the model lacks is told elsewhere, not in each answer."""
+    stored = refusal.partition(" No stored ")[2]
+    return (
+        "the model writes no SPARQL (see KGRAG_MODEL), and the question is of no fixed form such as 'What is the "
+        f"ATTRIBUTE of NAME?'{f'; no stored {stored}' if stored else ''}"
+    )
 
 
 def _counted(rows: Answered) -> str:
@@ -138,16 +150,9 @@ class GraphLayer:
         index = sync.fresh(self.space, store=self.store, spaces=self.spaces, embedder=self.embedder)
         if not len(index):
             return Found("graph", why="there is no triple")
-        near = index.search(self.embedder.embed([question], "query")[0], 3 * self.triples)
-        found = self._hits(near)[: self.triples]
-        shown = [
-            {
-                "number": number,
-                "text": hit.text,
-                **{name: hit.attributes[name] for name in ("subject", "relation", "object")},
-            }
-            for number, hit in enumerate(found, start=1)
-        ]
+        named = self._aliases(question)
+        found = self._hits(self._nearest(question, named, index))[: self.triples]
+        shown = [_shown(number, hit, named) for number, hit in enumerate(found, start=1)]
         boundary = f"=== {digest(question, *map(str, shown))[:12]} ==="
         prompt = prompting.render(_SUFFICIENT, question=question, triples=shown, boundary=boundary)
         try:
@@ -159,6 +164,23 @@ class GraphLayer:
             why = completion.problem or f"the {len(found)} nearest triples do not suffice"
             return Found("graph", why=why, usage=completion.usage)
         return self._judged(found, judged.get("answers") or (), k, completion.usage)
+
+    def _aliases(self, question: str) -> dict[str, str]:
+        """Give the other names of what a question names -> the name that stands in the question."""
+        found: dict[str, str] = {}
+        for mention in mentions(question, self.store):
+            others = [[ox.NamedNode(iri)] for iri in aliases([mention.entity], self.store)]
+            found.update(dict.fromkeys(evidence.labels(others, self.store).values(), mention.text))
+        return found
+
+    def _nearest(self, question: str, named: Mapping[str, str], index: VectorIndex) -> fusion.Ranking:
+        """Give the triples nearest to a question under any name of what it names, best first."""
+        wordings = [question, *(question.replace(asked, other) for other, asked in named.items())]
+        scores: dict[str, float] = {}
+        for vector in self.embedder.embed(wordings, "query"):
+            for iri, score in index.search(vector, 3 * self.triples):
+                scores[iri] = max(score, scores.get(iri, score))
+        return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
     def _judged(self, found: Sequence[Hit], answers: Sequence[Mapping[str, object]], k: int, usage: Usage) -> Found:
         """Keep the triples that were named, with the answers that stand in them; all when none was named."""
@@ -190,6 +212,14 @@ class GraphLayer:
                 hit = _triple_hit(iri, score, rows[iri], [spans[one] for one in behind[iri] if one in spans])
                 first.setdefault(hit.text.casefold(), hit)
         return list(first.values())
+
+
+def _shown(number: int, hit: Hit, named: Mapping[str, str]) -> dict[str, object]:
+    """Give a triple as the model sees it: what has another name in the question goes by that name."""
+    known = {entity_key(other): asked for other, asked in named.items()}
+    ends = {name: str(hit.attributes[name]) for name in ("subject", "relation", "object")}
+    ends |= {name: known.get(entity_key(ends[name]), ends[name]) for name in ("subject", "object")}
+    return {"number": number, "text": hit.text, **ends}
 
 
 def _triple_hit(iri: str, score: float, row: Sequence[str], sources: Sequence[Span]) -> Hit:

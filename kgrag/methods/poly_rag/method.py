@@ -214,9 +214,16 @@ class PolyRag:
         """Give every proposal with what was decided."""
         return proposals.listed(self.store)
 
+    def wordings(self) -> dict[str, str]:
+        """Give the IRI of each proposal -> the words of a statement that it stands on."""
+        return proposals.wordings(self.proposals(), self.store)
+
     def decide(self, name: str, decision: Decision) -> Proposal:
-        """Accept or reject a proposal by its IRI or name, or open it again. Raises UnknownName."""
-        return proposals.decide(name, decision, store=self.store)
+        """Accept or reject a proposal by its IRI or name, or open it again; inferences follow. Raises UnknownName."""
+        made = proposals.decide(name, decision, store=self.store)
+        if self.store.described(self.store.names.layer_graph("inferred")):
+            inferring.infer(self.store, self.open_scratch())
+        return made
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
         """Give the hits of the topmost layer that answers, at most k; rows, triples or passages.

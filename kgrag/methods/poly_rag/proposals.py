@@ -32,19 +32,32 @@ from kgrag.stages.mapping import Ontology
 from kgrag.stages.provenance import Deed, provenance_draft
 from kgrag.vocab import KG, OWL, PROV, RDF, RDFS, XSD, Names, local_name, words_of
 
-__all__ = ["Completion", "Decision", "Proposal", "decide", "listed", "proposed_aliases", "proposed_attributes"]
+__all__ = [
+    "Completion",
+    "Decision",
+    "Proposal",
+    "decide",
+    "listed",
+    "proposed_aliases",
+    "proposed_attributes",
+    "wordings",
+]
 
 Decision = Literal["open", "accepted", "rejected"]
 
 _GRAPHS = ("proposals", "aliases")
 _MOST_EVIDENCE = 20
 _DIMENSIONS = 20
+_EQUALS = " = "
 _BRACKET = re.compile(r"\s*\([^()]*\)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposed triple, in words and as terms; ``weight`` is the share of the candidates that it goes before."""
+    """A proposed triple, in words and as terms; ``weight`` is the share of the candidates that it goes before.
+
+    ``evidence`` are statements; a decision may outlive them, when the documents that spoke for it are forgotten.
+    """
 
     iri: str
     label: str
@@ -88,10 +101,19 @@ def _read(layer: str, store: TripleStore) -> Iterator[Proposal]:
     rows = store.select(queries.bind("poly_rag/proposals", graph=store.names.layer_graph(layer))).values()
     behind: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for *said, evidence in rows:
-        behind[tuple(said)].append(evidence)
+        behind[tuple(said)] += [evidence] if evidence else []
     for (iri, label, subject, predicate, value, weight, decision), statements in behind.items():
         known: Decision = "accepted" if decision == "accepted" else "rejected" if decision == "rejected" else "open"
         yield Proposal(iri, label, subject, predicate, value, float(weight), known, tuple(statements), layer)
+
+
+def wordings(proposals: Iterable[Proposal], store: TripleStore) -> dict[str, str]:
+    """Give the IRI of each proposal -> the words of the first statement that it stands on, "" where there is none."""
+    first = {one.iri: one.evidence[0] for one in proposals if one.evidence}
+    nodes = [ox.NamedNode(statement) for statement in dict.fromkeys(first.values())]
+    rows = store.select(queries.bind("poly_rag/statements", statements=nodes)).values()
+    texts = {row[0]: row[1] for row in rows}
+    return {iri: texts.get(statement, "") for iri, statement in first.items()}
 
 
 def proposed_attributes(
@@ -206,7 +228,7 @@ def _alias(plain: str, key: str, of_name: dict[str, list[_Stated]], names: dict[
     one, other = minted.entity(plain).value, minted.entity(key).value
     iri = minted.proposal(one, OWL.sameAs.value, other).value
     evidence = tuple(dict.fromkeys(each.statement for each in [*of_name[plain][:5], *of_name[key][:5]]))
-    label = f"{names[plain]} = {names[key]}"
+    label = f"{names[plain]}{_EQUALS}{names[key]}"
     return Proposal(iri, label, one, OWL.sameAs.value, other, 1.0, "open", evidence, "aliases")
 
 
@@ -247,6 +269,8 @@ def _decimal(value: float) -> str:
 def decide(name: str, decision: Decision, *, store: TripleStore) -> Proposal:
     """Accept or reject a proposal by its IRI or name, or open it again; what follows from it comes or goes.
 
+    One that is opened again and has no evidence left is no proposal any more, and goes.
+
     Raises:
         UnknownName: there is no such proposal.
     """
@@ -254,7 +278,8 @@ def decide(name: str, decision: Decision, *, store: TripleStore) -> Proposal:
     found = next((one for one in every if name in (one.iri, one.label)), None)
     if found is None:
         raise UnknownName(f"there is no proposal {name!r}. {closest(name, [one.label for one in every])}")
-    changed = [replace(one, decision=decision) if one.iri == found.iri else one for one in every]
+    decided = [replace(one, decision=decision) if one.iri == found.iri else one for one in every]
+    changed = [one for one in decided if one.evidence or one.decision != "open"]
     _publish([one for one in changed if one.layer == found.layer], found.layer, store)
     _apply([one for one in changed if one.decision == "accepted"], store)
     return replace(found, decision=decision)
@@ -290,7 +315,7 @@ def _instances(accepted: Sequence[Proposal], store: TripleStore) -> Iterator[Gra
     properties = {one.subject for one in accepted if one.layer == "proposals"}
     same = [one for one in accepted if one.layer == "aliases"]
     by_chunk: dict[str, list[_Stated]] = defaultdict(list)
-    standing = {each for one in same for each in one.evidence[:1]}
+    standing = {each for one in same for each in one.evidence}
     at: dict[str, str] = {}
     for one in _stated(store) if accepted else ():
         if one.predicate in properties:
@@ -301,17 +326,24 @@ def _instances(accepted: Sequence[Proposal], store: TripleStore) -> Iterator[Gra
     activity = store.names.activity(METHOD, "accepted")
     for chunk, stated in sorted(by_chunk.items()):
         origin = Origin(ox.NamedNode(chunk), activity, "accepted")
-        alike = [one for one in same if at.get(one.evidence[0]) == chunk]
+        here = (one for one in same if any(at.get(each) == chunk for each in one.evidence))
+        alike = [triple for one in here for triple in _same_thing(one)]
         yield _accepted_draft(stated, alike, origin, store.names)
 
 
-def _accepted_draft(stated: Iterable[_Stated], alike: Iterable[Proposal], origin: Origin, names: Names) -> GraphDraft:
+def _same_thing(one: Proposal) -> Iterator[ox.Triple]:
+    """Say that two entities are one thing; each with its name, by which a question finds it."""
+    ends = (ox.NamedNode(one.subject), ox.NamedNode(one.object))
+    yield ox.Triple(ends[0], OWL.sameAs, ends[1])
+    yield from (ox.Triple(end, RDF.type, OWL.Thing) for end in ends)
+    names = one.label.split(_EQUALS)
+    if len(names) == len(ends):
+        yield from (ox.Triple(end, RDFS.label, ox.Literal(name)) for end, name in zip(ends, names, strict=True))
+
+
+def _accepted_draft(stated: Iterable[_Stated], alike: Iterable[ox.Triple], origin: Origin, names: Names) -> GraphDraft:
     facts = [Fact(one.subject, one.relation, one.object) for one in stated]
-    triples = instances_of(facts, Ontology(), names).triples
-    for one in alike:
-        for end in (one.subject, one.object):
-            triples.append(ox.Triple(ox.NamedNode(end), RDF.type, OWL.Thing))
-        triples.append(ox.Triple(ox.NamedNode(one.subject), OWL.sameAs, ox.NamedNode(one.object)))
+    triples = [*instances_of(facts, Ontology(), names).triples, *alike]
     return GraphDraft(
         names.assertion_graph(METHOD, "accepted", origin.chunk.value),
         KG.AssertionGraph,

@@ -25,6 +25,7 @@ from kgrag.stages.quotes import locate
 from kgrag.stages.sentences import content_words
 from kgrag.stages.text_to_sparql.entities import Mention
 from kgrag.stages.text_to_sparql.evidence import labels
+from kgrag.stages.text_to_sparql.inferred import Support, support
 from kgrag.vocab import words_of
 
 __all__ = ["Answered", "Form", "Template", "answered", "attribute_words", "templated"]
@@ -60,13 +61,15 @@ class Template:
 class Answered:
     """What the stored query of a template gave: values as plain text, the hits that carry them, and the query.
 
-    ``empty`` says that there is no row, that the count is 0 or that the answer is no.
+    ``inferred`` says of each value that no text states what it follows from. ``empty`` says that there is no row, that
+    the count is 0 or that the answer is no.
     """
 
     values: tuple[str, ...]
     hits: tuple[Hit, ...]
     sparql: str
     total: int = 0
+    inferred: tuple[str, ...] = ()
 
     @property
     def empty(self) -> bool:
@@ -175,6 +178,7 @@ def answered(template: Template, k: int, *, store: TripleStore) -> Answered:
     for value, source in store.select(query):
         if value is not None:
             rows[value] += [plain(source)] if source is not None else []
+    behind = _supported(template, rows, store)
     named = labels([[value] for value in rows], store)
     shown = {value: named.get(plain(value), plain(value)) for value in rows}
     texts = list(dict.fromkeys(shown.values()))
@@ -183,24 +187,35 @@ def answered(template: Template, k: int, *, store: TripleStore) -> Answered:
     if template.form == "count":
         texts = [str(len(texts))] if texts else []
     hits = _hits(template, {value: shown[value] for value in list(rows)[:k]}, rows, query, store)
-    return Answered(tuple(texts), tuple(hits), query, len(rows))
+    inferred = tuple(f"{shown[value]} is inferred: {one.reason}" for value, one in behind.items())
+    return Answered(tuple(texts), tuple(hits), query, len(rows), inferred)
+
+
+def _supported(template: Template, rows: dict[Term, list[str]], store: TripleStore) -> Mapping[Term, Support]:
+    """Give what the values that no chunk states follow from, and take the chunks of that for theirs."""
+    things, properties = _nodes(template.things), _nodes(template.properties)
+    found = support([value for value, chunks in rows.items() if not chunks], things, properties, store)
+    for value, one in found.items():
+        rows[value] += one.chunks
+    return found
+
+
+def _nodes(iris: Iterable[str]) -> list[ox.NamedNode]:
+    return [ox.NamedNode(iri) for iri in iris]
 
 
 def _query(template: Template, store: TripleStore) -> str:
-    def nodes(iris: Iterable[str]) -> list[ox.NamedNode]:
-        return [ox.NamedNode(iri) for iri in iris]
-
     given = {
         "catalogue": store.names.catalogue,
-        "properties": nodes(template.properties),
-        "things": nodes(template.things),
+        "properties": _nodes(template.properties),
+        "things": _nodes(template.things),
     }
     if template.form == "subjects":
         return queries.bind(
-            "templates/subjects", **given, concepts=nodes([template.concept] if template.concept else [])
+            "templates/subjects", **given, concepts=_nodes([template.concept] if template.concept else [])
         )
     if template.form == "ask":
-        return queries.bind("templates/ask", **given, others=nodes(template.others))
+        return queries.bind("templates/ask", **given, others=_nodes(template.others))
     return queries.bind("templates/values", **given)
 
 
