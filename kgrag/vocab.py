@@ -120,8 +120,8 @@ RDFS = _Namespace(
 OWL = _Namespace(
     "http://www.w3.org/2002/07/owl#",
     "AllDisjointClasses AnnotationProperty Class DatatypeProperty NamedIndividual Nothing ObjectProperty Ontology "
-    "Thing disjointUnionOf disjointWith equivalentClass hasKey imports intersectionOf inverseOf members onDatatype "
-    "oneOf sameAs unionOf versionInfo",
+    "Thing disjointUnionOf disjointWith equivalentClass equivalentProperty hasKey imports intersectionOf inverseOf "
+    "members onDatatype oneOf sameAs unionOf versionInfo",
 )
 XSD = _Namespace("http://www.w3.org/2001/XMLSchema#", "string integer decimal double boolean date dateTime gYear")
 PROV = _Namespace(

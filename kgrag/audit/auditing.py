@@ -23,6 +23,7 @@ from kgrag.audit.steps import StepInput
 from kgrag.audit.suppressions import read_baseline, read_suppressions, suppress
 from kgrag.errors import InvalidSettings
 from kgrag.ports import Embedder, TripleStore, Workbench
+from kgrag.stages.surfaces import as_loaded
 
 __all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine"]
 
@@ -79,7 +80,7 @@ def audit(
         InvalidSettings: an option, a profile or a suppression is not sound.
         UnknownName: there is no such profile.
     """
-    triples = [triple for graph in graphs for triple in store.triples(graph)]
+    triples = [triple for graph in graphs for triple in as_loaded(store, graph)]
     names = sorted(graph.value for graph in graphs) or [store.names.knowledge_base.value]
     return audit_triples(triples, name=" ".join(names), options=options, bench=open_bench(), store=store)
 
@@ -109,7 +110,9 @@ def examine(
         raise InvalidSettings(f"the limit is {options.limit}. It counts findings a check, from 0.")
     profile = load_profile(options.profile)
     catalogue = _catalogue(profile)
-    scope = prepare(bench, list(dict.fromkeys(triples)), name=name, namespace=options.namespace or profile.namespace)
+    namespace = options.namespace or profile.namespace
+    parsed = store is None  # a graph may have been changed since by updates, which leave no trace of a surface
+    scope = prepare(bench, list(dict.fromkeys(triples)), name=name, namespace=namespace, parsed=parsed)
     outcome = run_checks(
         catalogue, profile, StepInput(scope, store, options.reasoner, options.seconds, options.embedder)
     )
@@ -126,7 +129,8 @@ def _audit(scope: Scope, chosen: tuple[Profile, Catalogue], outcome: Outcome, op
     profile, catalogue = chosen
     suppressions = read_suppressions(options.suppressions) if options.suppressions else ()
     baseline = read_baseline(options.baseline) if options.baseline else frozenset()
-    kept = suppress(outcome.findings, suppressions, baseline, today=datetime.now(tz=UTC).date())
+    of_checks = (each for each in suppressions if not each.of_question)
+    kept = suppress(outcome.findings, of_checks, baseline, today=datetime.now(tz=UTC).date())
     counts = {severity: sum(f.severity == severity for f in kept.findings) for severity in SEVERITIES}
     return Audit(
         target=scope.name,

@@ -21,8 +21,9 @@ import csv
 import multiprocessing
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -30,6 +31,7 @@ import pyoxigraph as ox
 
 from kgrag.audit.catalogue import Check
 from kgrag.audit.findings import Audit, AuditFinding, Undecided
+from kgrag.audit.suppressions import QUESTION, Suppression, suppress
 from kgrag.errors import InputError, InvalidSPARQL, KgragError
 from kgrag.model import Term, plain
 from kgrag.ports import Workbench
@@ -68,7 +70,7 @@ class CompetencyQuestion:
     @property
     def identifier(self) -> str:
         """Its name in reports."""
-        return f"CQ-{self.path.stem}"
+        return f"{QUESTION}{self.path.stem}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,18 +321,29 @@ def _key(term: Term | None, *, as_text: bool) -> str:
 # --- reporting ----------------------------------------------------------------------------------------------------
 
 
-def with_verdicts(audit: Audit, verdicts: Sequence[CompetencyVerdict], *, focus: str = "") -> Audit:
+def with_verdicts(
+    audit: Audit,
+    verdicts: Sequence[CompetencyVerdict],
+    *,
+    suppressions: Iterable[Suppression] = (),
+    baseline: frozenset[str] = frozenset(),
+) -> Audit:
     """Add competency questions to an audit: a check each, a violation for each that came out otherwise.
 
     Args:
-        audit: the audit of the same target.
+        audit: the audit of the same target, whose name the findings are about.
         verdicts: how the questions came out.
-        focus: what a finding is about; the target's name by default.
+        suppressions: which findings are accepted; of these, those about questions count.
+        baseline: fingerprints of the findings that are known.
     """
-    failed = [_finding(each, focus or audit.target) for each in verdicts if each.decided and each.found]
+    named = [_finding(each, audit.target) for each in verdicts if each.decided and each.found]
+    ours = (each for each in suppressions if each.of_question)
+    kept = suppress(named, ours, baseline, today=datetime.now(tz=UTC).date())
+    failed = kept.findings
     undecided = [Undecided(each.question.identifier, each.found, asked=True) for each in verdicts if not each.decided]
     counts = dict(audit.counts)
     counts["Violation"] += len(failed)
+    counts["suppressed"] += kept.suppressed
     counts["not_decided"] += len(undecided)
     violations = [finding for finding in audit.findings if finding.severity == "Violation"]
     others = audit.findings[len(violations) :]
@@ -339,6 +352,7 @@ def with_verdicts(audit: Audit, verdicts: Sequence[CompetencyVerdict], *, focus:
         counts=counts,
         findings=(*violations, *failed, *others),
         not_decided=(*audit.not_decided, *undecided),
+        unused_suppressions=(*audit.unused_suppressions, *kept.unused),
         totals={**audit.totals, **{finding.check: 1 for finding in failed}},
         checks={**audit.checks, **_checks(verdicts)},
         fingerprints=(*audit.fingerprints, *(finding.fingerprint for finding in failed)),

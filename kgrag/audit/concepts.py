@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kgrag import queries
-from kgrag.audit.hierarchy import components, heights, shortcuts
+from kgrag.audit.hierarchy import heights, shortcuts
+from kgrag.stages.reachability import components
 from kgrag.vocab import AUDIT, local_name
 
 if TYPE_CHECKING:

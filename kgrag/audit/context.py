@@ -20,6 +20,7 @@ from kgrag import queries
 from kgrag.model import plain
 from kgrag.ports import Workbench
 from kgrag.resources import folder
+from kgrag.stages.shacl import Written, as_written
 from kgrag.vocab import AUDIT
 
 __all__ = ["Scope", "prepare"]
@@ -37,13 +38,19 @@ _FOREIGN = (
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A target in a scratch store, ready to be checked: graphs ``target``, ``context`` and the ``union`` of both."""
+    """A target in a scratch store, ready to be checked: graphs ``target`` and ``context``; shapes see both as one.
+
+    ``blanks`` are the names of its blank nodes, ``written`` its literals that the store changes, and ``memory`` is for
+    what several checks work out of it.
+    """
 
     bench: Workbench
     namespaces: tuple[str, ...]
     ontologies: tuple[str, ...]
     name: str
     blanks: frozenset[str] = field(default=frozenset(), repr=False)
+    written: Written = field(default=Written({}), repr=False)
+    memory: dict[str, object] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def subject(self) -> str:
@@ -51,7 +58,9 @@ class Scope:
         return self.ontologies[0] if len(self.ontologies) == 1 else self.name
 
 
-def prepare(bench: Workbench, triples: Sequence[ox.Triple], *, name: str, namespace: str | None = None) -> Scope:
+def prepare(
+    bench: Workbench, triples: Sequence[ox.Triple], *, name: str, namespace: str | None = None, parsed: bool = True
+) -> Scope:
     """Put a target into a scratch store and work out its context.
 
     Args:
@@ -59,9 +68,10 @@ def prepare(bench: Workbench, triples: Sequence[ox.Triple], *, name: str, namesp
         triples: the target.
         name: what the target is called in reports.
         namespace: its own namespace, where the user says so.
+        parsed: whether its literals are as they were written, and not as a store keeps them.
     """
-    bench.fill([])
-    _put(bench, triples, (AUDIT.target, AUDIT.union))
+    written = as_written(triples, bench, whole=parsed)
+    _put(bench, triples, AUDIT.target)
     blanks, mentioned = _mentioned(triples)
     _know(bench, _reserved_among(mentioned))
     for query in ("context_terms", "context_texts", "context_ends", "context_ontologies"):
@@ -75,7 +85,7 @@ def prepare(bench: Workbench, triples: Sequence[ox.Triple], *, name: str, namesp
         _know(bench, bench.construct(queries.bind(f"audit/{query}", context=AUDIT.context)))
     ontologies = _ontologies(bench)
     _know(bench, _said_of(ontologies, namespaces))
-    return Scope(bench, tuple(namespaces), tuple(ontologies), name, blanks)
+    return Scope(bench, tuple(namespaces), tuple(ontologies), name, blanks, written)
 
 
 def _mentioned(triples: Sequence[ox.Triple]) -> tuple[frozenset[str], set[object]]:
@@ -88,14 +98,12 @@ def _mentioned(triples: Sequence[ox.Triple]) -> tuple[frozenset[str], set[object
     return frozenset(term.value for term in terms if isinstance(term, ox.BlankNode)), terms
 
 
-def _put(bench: Workbench, triples: Iterable[ox.Triple], graphs: Sequence[ox.NamedNode]) -> None:
-    held = list(triples)
-    for graph in graphs:
-        bench.add(ox.Quad(each.subject, each.predicate, each.object, graph) for each in held)
+def _put(bench: Workbench, triples: Iterable[ox.Triple], graph: ox.NamedNode) -> None:
+    bench.add(ox.Quad(each.subject, each.predicate, each.object, graph) for each in triples)
 
 
 def _know(bench: Workbench, triples: Iterable[ox.Triple]) -> None:
-    _put(bench, triples, (AUDIT.context, AUDIT.union))
+    _put(bench, triples, AUDIT.context)
 
 
 def _own(namespaces: Sequence[str]) -> str:

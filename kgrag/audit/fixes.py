@@ -42,15 +42,17 @@ class Mend:
 def mended(scope: Scope, found: Audit) -> Mend:
     """Run the updates of the checks that found something, on the scratch store that was audited.
 
+    Literals that no update touches stay as they were written.
+
     Args:
         scope: the target, as the audit left it.
         found: what the audit found, without a limit of 0.
     """
-    before = tuple(scope.bench.triples(AUDIT.target))
+    before = tuple(scope.written.restored(scope.bench.triples(AUDIT.target)))
     run = tuple(_updates(found))
     for _, update in run:
         scope.bench.change(_bound(update))
-    return Mend(before, tuple(scope.bench.triples(AUDIT.target)), run)
+    return Mend(before, tuple(scope.written.restored(scope.bench.triples(AUDIT.target))), run)
 
 
 def _updates(found: Audit) -> Iterable[tuple[str, str]]:
@@ -64,6 +66,6 @@ def _updates(found: Audit) -> Iterable[tuple[str, str]]:
 
 
 def _bound(update: str) -> str:
-    values = {"target": AUDIT.target, "context": AUDIT.context, "union": AUDIT.union}
+    values = {"target": AUDIT.target, "context": AUDIT.context}
     wanted: Sequence[str] = list(queries.describe(update).parameters)
     return queries.bind(update, **{name: values[name] for name in wanted})

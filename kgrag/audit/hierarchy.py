@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from kgrag import queries
+from kgrag.stages.reachability import components
 from kgrag.vocab import AUDIT, OWL, RDF, RDFS, local_name
 
 if TYPE_CHECKING:
     from kgrag.audit.steps import StepInput
 
 __all__ = [
-    "components",
     "cycles",
     "disjoint_superclasses",
     "disjoint_types",
@@ -141,20 +141,6 @@ def _reached(node: str, edges: _Edges) -> set[str]:
     return found
 
 
-def components(edges: _Edges) -> list[tuple[str, ...]]:
-    """Give the strongly connected components of a directed graph, each after those that it leads to.
-
-    Tarjan, *Depth-first search and linear graph algorithms*, 1972, without recursion.
-
-    >>> components({"a": ["b"], "b": ["c"], "c": ["b"]})
-    [('c', 'b'), ('a',)]
-    """
-    walk = _Tarjan(edges)
-    for root in edges:
-        walk.visit(root)
-    return walk.found
-
-
 def heights(edges: _Edges, order: Iterable[Sequence[str]]) -> dict[str, int]:
     """Give term -> the length of the longest way up from it; the terms of a cycle have one height."""
     found: dict[str, int] = {}
@@ -164,55 +150,15 @@ def heights(edges: _Edges, order: Iterable[Sequence[str]]) -> dict[str, int]:
     return found
 
 
-class _Tarjan:
-    """The state of one search."""
-
-    def __init__(self, edges: _Edges) -> None:
-        self._edges = edges
-        self._index: dict[str, int] = {}
-        self._low: dict[str, int] = {}
-        self._open: dict[str, None] = {}
-        self.found: list[tuple[str, ...]] = []
-
-    def visit(self, root: str) -> None:
-        """Search from one node, unless it has been met."""
-        if root in self._index:
-            return
-        way = [self._entered(root)]
-        while way:
-            node, rest = way[-1]
-            following = next((each for each in rest if self._is_new(node, each)), None)
-            if following is not None:
-                way.append(self._entered(following))
-                continue
-            way.pop()
-            self._left(node)
-            if way:
-                above = way[-1][0]
-                self._low[above] = min(self._low[above], self._low[node])
-
-    def _entered(self, node: str) -> tuple[str, Iterator[str]]:
-        self._index[node] = self._low[node] = len(self._index)
-        self._open[node] = None
-        return node, iter(self._edges.get(node, ()))
-
-    def _is_new(self, node: str, following: str) -> bool:
-        if following not in self._index:
-            return True
-        if following in self._open:
-            self._low[node] = min(self._low[node], self._index[following])
-        return False
-
-    def _left(self, node: str) -> None:
-        if self._low[node] == self._index[node]:
-            members: list[str] = []
-            while not members or members[-1] != node:
-                members.append(self._open.popitem()[0])
-            self.found.append(tuple(members))
-
-
 def _hierarchies(given: StepInput) -> dict[str, dict[str, list[str]]]:
     """Give property -> term -> what stands directly above it."""
+    memory = given.scope.memory
+    if "hierarchies" not in memory:
+        memory["hierarchies"] = _read_hierarchies(given)
+    return cast("dict[str, dict[str, list[str]]]", memory["hierarchies"])
+
+
+def _read_hierarchies(given: StepInput) -> dict[str, dict[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = {}
     rows = given.scope.bench.select(queries.bind("audit/hie_edges", target=AUDIT.target)).values()
     for below, path, above in rows:
@@ -269,7 +215,14 @@ class _Memberships:
 
     @classmethod
     def of(cls, given: StepInput) -> _Memberships:
-        """Read them from the target."""
+        """Read them from the target, once an audit."""
+        known = given.scope.memory.get("memberships")
+        if not isinstance(known, cls):
+            known = given.scope.memory["memberships"] = cls._read(given)
+        return known
+
+    @classmethod
+    def _read(cls, given: StepInput) -> _Memberships:
         bench = given.scope.bench
         up: dict[str, dict[str, list[str]]] = {"true": {}, "false": {}}
         down: dict[str, dict[str, list[str]]] = {"true": {}, "false": {}}

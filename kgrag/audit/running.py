@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
-
-import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.audit.catalogue import OFF, SEVERITIES, Catalogue, Check
@@ -25,15 +23,16 @@ from kgrag.audit.profiles import Profile
 from kgrag.audit.steps import NotDecided, StepInput, Unasked, run_step
 from kgrag.audit.validation import by_pyshacl
 from kgrag.errors import UnknownName
-from kgrag.model import Table, Violation
-from kgrag.ports import TripleStore, Workbench
+from kgrag.model import Violation
+from kgrag.ports import TripleStore
 from kgrag.stages import shacl
 from kgrag.stages.blank_nodes import BlankNodes
-from kgrag.vocab import AUDIT, Names, digest, local_name
+from kgrag.vocab import AUDIT, digest, local_name
 
 __all__ = ["Outcome", "compiled", "run_checks"]
 
 _SLOW = 0.1
+_DATA = (AUDIT.target, AUDIT.context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,9 @@ def run_checks(catalogue: Catalogue, profile: Profile, given: StepInput) -> Outc
         profile: which of them run, and how bad their findings are.
         given: the target and what was asked for.
     """
-    view = cast("TripleStore", _View(given.scope.bench))
-    runner = _Runner(given, compiled(catalogue.files), catalogue.owners, view)
+    view = cast("TripleStore", given.scope.bench)
+    validate = shacl.validation(view, graphs=_DATA, merged=True, written=given.scope.written)
+    runner = _Runner(given, compiled(catalogue.files), catalogue.owners, validate)
     findings: list[AuditFinding] = []
     undecided: list[Undecided] = []
     seconds: dict[str, float] = {}
@@ -116,7 +116,7 @@ class _Runner:
     given: StepInput
     shapes: shacl.Shapes
     owners: Mapping[str, str]
-    view: TripleStore
+    validate: Callable[[shacl.Shapes], list[Violation]]
     left: dict[str, list[Violation]] = field(default_factory=dict)
 
     @property
@@ -149,7 +149,7 @@ class _Runner:
         constraints = tuple(c for c in self.shapes.constraints if self.owners.get(c.shape, "") == owner)
         found: list[Violation] = []
         if constraints:
-            found = shacl.validate(self.view, shacl.Shapes(constraints), graphs=[AUDIT.union], merged=True)
+            found = self.validate(shacl.Shapes(constraints))
         for violation in [*found, *self._elsewhere().get(owner, [])]:
             finding = self._finding(violation.focus, violation.message, violation.path, violation.value)
             yield violation, replace(finding, component=violation.component)
@@ -158,7 +158,7 @@ class _Runner:
         """Give owner -> violations of the shapes that went to pyshacl; it is asked once."""
         if self.shapes.elsewhere and not self.left:
             self.left[""] = []
-            for violation in by_pyshacl(self.view, self.shapes, [AUDIT.union]):
+            for violation in by_pyshacl(cast("TripleStore", self.scope.bench), self.shapes, _DATA):
                 self.left.setdefault(self.owners.get(violation.shape, ""), []).append(violation)
         return self.left
 
@@ -168,7 +168,7 @@ class _Runner:
             wanted = queries.describe(check.query).parameters
         except UnknownName:
             raise NotDecided(f"names the stored query '{check.query}', which is not there") from None
-        values = {"target": AUDIT.target, "context": AUDIT.context, "union": AUDIT.union}
+        values = {"target": AUDIT.target, "context": AUDIT.context}
         store: Any = self.scope.bench
         if "catalogue" in wanted:
             store = self.given.store
@@ -202,29 +202,3 @@ def _message(check: Check) -> str:
 
 def _filled(message: str, row: Mapping[str, str]) -> str:
     return re.sub(r"\{[?$]?(\w+)\}", lambda found: row.get(found[1], found[0]), message)[:500]
-
-
-class _View:
-    """The scratch store as the SHACL engine sees it; what the engine asks anew for every check is remembered."""
-
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
-        self._known = {
-            queries.bind("shacl/subclasses", merged=[AUDIT.union]),
-            queries.bind("catalogue/kinds", catalogue=bench.names.catalogue),
-        }
-        self._tables: dict[str, Table] = {}
-
-    @property
-    def names(self) -> Names:
-        return self._bench.names
-
-    def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
-        return self._bench.triples(graph)
-
-    def select(self, query: str) -> Table:
-        if query not in self._known:
-            return self._bench.select(query)
-        if query not in self._tables:
-            self._tables[query] = self._bench.select(query)
-        return self._tables[query]

@@ -56,6 +56,7 @@ STEPS: dict[str, str] = {
     "disjoint-superclasses": "kgrag.audit.hierarchy:disjoint_superclasses",
     "only-without-some": "kgrag.audit.hierarchy:only_without_some",
     "disjoint-types": "kgrag.audit.hierarchy:disjoint_types",
+    "ill-typed": "kgrag.audit.literals:ill_typed",
     "synonyms": "kgrag.audit.synonyms:synonyms",
     "platform-terms": "kgrag.audit.platform:terms",
     "hyperedges": "kgrag.audit.platform:hyperedges",

@@ -26,8 +26,10 @@ from typing import Any
 from kgrag.audit.findings import Audit, AuditFinding
 from kgrag.errors import InvalidSettings
 
-__all__ = ["Suppression", "baseline_text", "read_baseline", "read_suppressions", "suppress"]
+__all__ = ["QUESTION", "Suppression", "baseline_text", "read_baseline", "read_suppressions", "suppress"]
 
+QUESTION = "CQ-"
+"""How the name of a competency question begins, where a check's is expected."""
 _KEYS = {"check", "expires", "focus", "pattern", "reason"}
 
 
@@ -40,6 +42,11 @@ class Suppression:
     focus: str = ""
     pattern: str = ""
     expires: date | None = None
+
+    @property
+    def of_question(self) -> bool:
+        """Say whether it is about a competency question, which is asked apart from the checks."""
+        return self.check.startswith(QUESTION)
 
     def covers(self, finding: AuditFinding) -> bool:
         """Say whether it is about a finding."""

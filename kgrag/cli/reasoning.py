@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from kgrag.stages.inference import Inferences
 
 __all__ = ["register"]
+
+_SECONDS = 60.0
+_SECONDS_OF_RULES = 600.0
 
 
 class ReasoningProfile(StrEnum):
@@ -51,8 +54,13 @@ def reason(
         bool, typer.Option("--explain", help="With owl-dl: say by which axioms, a smallest set for each class.")
     ] = False,
     timeout: Annotated[
-        float, typer.Option("--timeout", help="Seconds that HermiT may take, for each explanation again.", min=0.1)
-    ] = 60.0,
+        float | None,
+        typer.Option(
+            "--timeout",
+            help="Seconds that reasoning may take, and each explanation again; default: 60 for owl-dl, 600 for rules.",
+            min=0.1,
+        ),
+    ] = None,
     drop: Annotated[
         bool, typer.Option("--drop", help="Drop what was inferred: from TARGETs, else all, and write nothing.")
     ] = False,
@@ -62,17 +70,22 @@ def reason(
 
     What follows from graphs goes to a graph of its own, and from files to standard output, as N-Triples.
     """
+    from kgrag.audit.steps import NotDecided
+
     named = tuple(targets or ())
     if profile is ReasoningProfile.OWL_DL:
         if drop:
             raise InputError("--drop belongs to rdfs and owl-rl: owl-dl writes nothing.")
-        _decide(_triples(named, kb), explain=explain, seconds=timeout, form=format_)
+        _decide(_triples(named, kb), explain=explain, seconds=timeout or _SECONDS, form=format_)
     elif explain:
         raise InputError("--explain belongs to --profile owl-dl. Add it.")
     elif drop:
         _drop(named, kb, profile.value)
     else:
-        _infer(named, kb, profile.value, format_)
+        try:
+            _infer(named, kb, (profile.value, timeout or _SECONDS_OF_RULES), format_)
+        except NotDecided as reason:
+            _undecided(profile, reason, format_)
 
 
 def _files(targets: Sequence[str]) -> list[Path]:
@@ -99,16 +112,18 @@ def _triples(targets: Sequence[str], kb: Path | None) -> list[ox.Triple]:
 # --- rules --------------------------------------------------------------------------------------------------------
 
 
-def _infer(targets: Sequence[str], kb: Path | None, profile: str, form: JsonFormat) -> None:
+def _infer(targets: Sequence[str], kb: Path | None, by: tuple[str, float], form: JsonFormat) -> None:
+    """Infer by a profile within some seconds."""
     from kgrag.knowledge_base import reasonings
 
+    profile, seconds = by
     if files := _files(targets):
-        found = reasonings.infer_files(files, profile=profile)
+        found = reasonings.infer_files(files, profile=profile, seconds=seconds)
         _print_inferences(found, form)
         _contradicted(found, form)
         return
     with open_kb(kb) as opened:
-        done = reasonings.infer(opened.store, targets, profile=profile)
+        done = reasonings.infer(opened.store, targets, profile=profile, seconds=seconds)
         left = [graph for graph in reasonings.stale(opened.store) if graph != done.graph]
     if form is JsonFormat.JSON:
         told = _as_json(done.found) if done.found else {"unchanged": True}
@@ -171,11 +186,7 @@ def _decide(triples: Sequence[ox.Triple], *, explain: bool, seconds: float, form
     try:
         found = classify(triples, seconds=seconds)
     except NotDecided as reason:
-        if form is JsonFormat.JSON:
-            print_json({"profile": "owl-dl", "not_decided": str(reason)})
-        else:
-            typer.echo(f"not decided: {reason}")
-        raise typer.Exit(3) from None
+        _undecided(ReasoningProfile.OWL_DL, reason, form)
     wanted = (found.unsatisfiable if found.consistent else (OWL.Thing.value,)) if explain else ()
     reasons = {name: _explained(triples, name, seconds) for name in wanted}
     if form is JsonFormat.JSON:
@@ -184,6 +195,15 @@ def _decide(triples: Sequence[ox.Triple], *, explain: bool, seconds: float, form
         typer.echo("\n".join(_told(found, reasons)))
     if not found.consistent or found.unsatisfiable:
         raise typer.Exit(1)
+
+
+def _undecided(profile: ReasoningProfile, reason: Exception, form: JsonFormat) -> NoReturn:
+    """Say why there is no verdict, and end with exit code 3."""
+    if form is JsonFormat.JSON:
+        print_json({"profile": profile.value, "not_decided": str(reason)})
+    else:
+        typer.echo(f"not decided: {reason}")
+    raise typer.Exit(3) from None
 
 
 def _explained(triples: Sequence[ox.Triple], wanted: str, seconds: float) -> list[str]:

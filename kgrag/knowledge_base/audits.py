@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from kgrag.model import GraphDraft
 from kgrag.ports import TripleStore
 from kgrag.resources import closest
 from kgrag.stages import rdf_files
+from kgrag.stages.surfaces import as_loaded
 from kgrag.vocab import KG, Names
 
 if TYPE_CHECKING:
@@ -72,14 +73,15 @@ def audit_files(paths: Sequence[Path], options: AuditOptions) -> Audit:
     from kgrag.adapters.oxigraph import OxigraphScratch
     from kgrag.audit import audit_triples
 
-    triples = [triple for path in paths for triple in triples_of(path)]
+    read = (triple for path in paths for triple in triples_of(path))
+    triples = read if options.competency is None else list(read)  # what nobody needs afterwards is not held
     name = " ".join(str(path) for path in paths)
     found = audit_triples(triples, name=name, options=options, bench=OxigraphScratch())
     found = _with_competency(found, triples, options)
     return replace(found, files=tuple(str(path) for path in paths))
 
 
-def _with_competency(found: Audit, triples: Sequence[ox.Triple], options: AuditOptions) -> Audit:
+def _with_competency(found: Audit, triples: Iterable[ox.Triple], options: AuditOptions) -> Audit:
     """Add to an audit how the competency questions that it names come out over the same triples.
 
     Raises:
@@ -89,9 +91,13 @@ def _with_competency(found: Audit, triples: Sequence[ox.Triple], options: AuditO
         return found
     from kgrag.adapters.oxigraph import OxigraphScratch
     from kgrag.audit.competency import ask_questions, read_questions, with_verdicts
+    from kgrag.audit.suppressions import read_baseline, read_suppressions
 
     questions = read_questions(options.competency)
-    return with_verdicts(found, ask_questions(questions, triples, open_bench=OxigraphScratch, seconds=options.seconds))
+    verdicts = ask_questions(questions, list(triples), open_bench=OxigraphScratch, seconds=options.seconds)
+    accepted = read_suppressions(options.suppressions) if options.suppressions else ()
+    known = read_baseline(options.baseline) if options.baseline else frozenset()
+    return with_verdicts(found, verdicts, suppressions=accepted, baseline=known)
 
 
 def triples_of(path: Path) -> list[ox.Triple]:
@@ -187,7 +193,7 @@ def _prefixes(path: Path) -> dict[str, str]:
 def mend_graph(store: TripleStore, name: str, options: AuditOptions) -> Mend:
     """Say what the safe mends would change in a graph of a store; nothing is written."""
     graph = _graph(store, name)
-    return _mended(store.triples(graph), name, options, store)
+    return _mended(as_loaded(store, graph), name, options, store)
 
 
 def _mended(triples: Any, name: str, options: AuditOptions, store: TripleStore | None) -> Mend:

@@ -252,19 +252,21 @@ class KnowledgeBase(Wiring):
         """
         return audits.audit(self.store, target, options)
 
-    def reason(self, *graphs: str, profile: str = "rdfs") -> Materialised:
+    def reason(self, *graphs: str, profile: str = "rdfs", seconds: float | None = None) -> Materialised:
         """Write what follows from graphs (all ontologies and data, when none is named) to a graph of its own.
 
         Args:
             graphs: IRIs of named graphs.
             profile: "rdfs" or "owl-rl"; the second also tells contradictions.
+            seconds: the time that the rules may take, in a process of their own; None = no limit, and no such process.
 
         Raises:
             InputError: there is no such graph or profile, or nothing to reason over.
+            kgrag.audit.reasoning.NotDecided: the time was over; nothing was written.
         """
         from kgrag.knowledge_base import reasonings
 
-        return reasonings.infer(self.store, graphs, profile=profile)
+        return reasonings.infer(self.store, graphs, profile=profile, seconds=seconds)
 
     def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
         """Run a SPARQL query of the user's: rows, a truth value, or triples.

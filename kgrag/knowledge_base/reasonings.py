@@ -38,26 +38,26 @@ class Materialised:
     sources: tuple[str, ...] = ()
 
 
-def infer(store: TripleStore, targets: Sequence[str], *, profile: str) -> Materialised:
+def infer(store: TripleStore, targets: Sequence[str], *, profile: str, seconds: float | None = None) -> Materialised:
     """Materialise what follows from graphs into a graph of its own; again only when a source changed.
 
     Args:
         store: where the graphs are, and where the new one goes.
         targets: IRIs of graphs; none = all ontologies and all data.
         profile: "rdfs" or "owl-rl".
+        seconds: the time that the rules may take, by the clock; None = no limit.
 
     Raises:
         InputError: there is no such graph, or nothing to reason over, or no such profile.
+        NotDecided: the time was over; nothing was written.
     """
-    from kgrag.adapters.oxigraph import OxigraphScratch
-
     graphs = sources(store, targets)
     names = tuple(graph.value for graph in graphs)
     graph = inference_graph(graphs, profile, store.names)
     stands = store.described(graph) and graph not in stale_inferences(store)
     if stands and profile == "rdfs":
         return Materialised(graph.value, None, names)
-    found = materialise(OxigraphScratch(), triples_of(store, graphs), profile=profile)
+    found = _followed(triples_of(store, graphs), profile, seconds)
     if stands:  # what contradicts itself has to be told again
         return Materialised(graph.value, found, names)
     if not found.triples:
@@ -68,16 +68,24 @@ def infer(store: TripleStore, targets: Sequence[str], *, profile: str) -> Materi
     return Materialised(graph.value, found, names)
 
 
-def infer_files(paths: Sequence[Path], *, profile: str) -> Inferences:
+def infer_files(paths: Sequence[Path], *, profile: str, seconds: float | None = None) -> Inferences:
     """Give what follows from the union of some RDF files; nothing is written.
 
     Raises:
         InvalidRDF: a file does not parse.
+        NotDecided: the time was over.
     """
+    return _followed([triple for path in paths for triple in audits.triples_of(path)], profile, seconds)
+
+
+def _followed(triples: Sequence[ox.Triple], profile: str, seconds: float | None) -> Inferences:
     from kgrag.adapters.oxigraph import OxigraphScratch
 
-    triples = [triple for path in paths for triple in audits.triples_of(path)]
-    return materialise(OxigraphScratch(), triples, profile=profile)
+    if seconds is None:
+        return materialise(OxigraphScratch(), triples, profile=profile)
+    from kgrag.audit.reasoning import infer_within
+
+    return infer_within(seconds, triples, profile=profile, open_bench=OxigraphScratch)
 
 
 def sources(store: TripleStore, targets: Sequence[str]) -> list[ox.NamedNode]:

@@ -1,16 +1,12 @@
 # OWL 2 RL: what follows from equality
 #
-# Source  OWL 2 Profiles, section 4.3, table 4: eq-sym, eq-trans, eq-rep-s, eq-rep-p, eq-rep-o. eq-ref is left out, since it
-#         holds of everything. Run until nothing is added.
+# Source  OWL 2 Profiles, section 4.3, table 4: eq-rep-s, eq-rep-p, eq-rep-o. eq-ref is left out, since it holds of
+#         everything. Run until nothing is added; eq-sym and eq-trans are worked out by the caller.
 #
 # param closure: IRI    the graph that is read, and that takes what follows
 # writes  the closure
 
 PREFIX owl: <http://www.w3.org/2002/07/owl#>
-
-# eq-sym, eq-trans
-INSERT { GRAPH {{ closure }} { ?one owl:sameAs ?other } }
-WHERE { GRAPH {{ closure }} { ?one (owl:sameAs|^owl:sameAs)+ ?other . FILTER(?one != ?other) } } ;
 
 # eq-rep-s
 INSERT { GRAPH {{ closure }} { ?other ?property ?value } }

@@ -2,7 +2,7 @@
 #
 # Source  OWL 2 Profiles, section 4.3, table 9. Left out are scm-op, scm-dp and the reflexive conclusions of scm-cls, which
 #         hold of every class and property; where a rule needs them, a step of length zero stands for them.
-#         Run until nothing is added.
+#         Run until nothing is added; scm-sco, scm-spo, scm-eqc and scm-eqp are worked out by the caller.
 #
 # param closure: IRI    the graph that is read, and that takes what follows
 # param members: IRI    the members of lists, see lists.ru
@@ -23,14 +23,6 @@ WHERE { GRAPH {{ closure }} { ?class owl:intersectionOf ?list } GRAPH {{ members
 # scm-uni
 INSERT { GRAPH {{ closure }} { ?member rdfs:subClassOf ?class } }
 WHERE { GRAPH {{ closure }} { ?class owl:unionOf ?list } GRAPH {{ members }} { ?list rdfs:member ?member } } ;
-
-# scm-eqc1
-INSERT { GRAPH {{ closure }} { ?one rdfs:subClassOf ?other . ?other rdfs:subClassOf ?one } }
-WHERE { GRAPH {{ closure }} { ?one owl:equivalentClass ?other . FILTER(?one != ?other) } } ;
-
-# scm-eqp1
-INSERT { GRAPH {{ closure }} { ?one rdfs:subPropertyOf ?other . ?other rdfs:subPropertyOf ?one } }
-WHERE { GRAPH {{ closure }} { ?one owl:equivalentProperty ?other . FILTER(?one != ?other) } } ;
 
 # scm-hv
 INSERT { GRAPH {{ closure }} { ?one rdfs:subClassOf ?other } }
@@ -76,22 +68,6 @@ WHERE {
     FILTER(?one != ?other)
   }
 } ;
-
-# scm-sco
-INSERT { GRAPH {{ closure }} { ?lower rdfs:subClassOf ?upper } }
-WHERE { GRAPH {{ closure }} { ?lower rdfs:subClassOf+ ?upper . FILTER(?lower != ?upper) } } ;
-
-# scm-spo
-INSERT { GRAPH {{ closure }} { ?lower rdfs:subPropertyOf ?upper } }
-WHERE { GRAPH {{ closure }} { ?lower rdfs:subPropertyOf+ ?upper . FILTER(?lower != ?upper) } } ;
-
-# scm-eqc2
-INSERT { GRAPH {{ closure }} { ?one owl:equivalentClass ?other } }
-WHERE { GRAPH {{ closure }} { ?one rdfs:subClassOf ?other . ?other rdfs:subClassOf ?one . FILTER(?one != ?other) } } ;
-
-# scm-eqp2
-INSERT { GRAPH {{ closure }} { ?one owl:equivalentProperty ?other } }
-WHERE { GRAPH {{ closure }} { ?one rdfs:subPropertyOf ?other . ?other rdfs:subPropertyOf ?one . FILTER(?one != ?other) } } ;
 
 # scm-dom1, scm-dom2
 INSERT { GRAPH {{ closure }} { ?property rdfs:domain ?class } }

@@ -9,6 +9,7 @@ import pytest
 from kgrag.audit import Audit
 from kgrag.audit.competency import CompetencyVerdict, ask_questions, read_questions
 from kgrag.audit.reports import FORMS
+from kgrag.audit.suppressions import baseline_text
 from kgrag.errors import InputError, InvalidSPARQL
 from kgrag.knowledge_base import audits
 from tests.conftest import ROOT
@@ -191,6 +192,38 @@ def test_a_failed_question_is_a_violation_in_every_report(bench: Bench, audited:
 def test_a_question_that_passes_is_a_test_case_in_junit(bench: Bench, audited: Callable[..., Audit]) -> None:
     found = audited(DATA, competency=bench.question("rows 2", LABELS))
     assert '<testcase name="CQ-q What is grown?" classname="audit.cq" />' in FORMS["junit"](found)
+
+
+SUPPRESSED = '[[suppress]]\ncheck = "CQ-q"\npattern = "*"\nreason = "Comes with version 2."\n'
+
+
+def test_a_suppression_accepts_a_question_that_fails(bench: Bench, audited: Callable[..., Audit], write) -> None:
+    accepted = write(SUPPRESSED, "accepted.toml")
+    found = audited(DATA, competency=bench.question("rows 5", LABELS), suppressions=accepted)
+    assert [each.check for each in found.findings if each.check.startswith("CQ-")] == []
+    assert (found.counts["suppressed"], found.unused_suppressions) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("expect", "expires", "told"),
+    [("rows 2", "", "matches nothing"), ("rows 5", "expires = 2020-01-01\n", "expired on 2020-01-01")],
+)
+def test_a_suppression_of_a_question_is_told_once_when_it_does_nothing(
+    bench: Bench, audited: Callable[..., Audit], write, expect: str, expires: str, told: str
+) -> None:
+    accepted = write(SUPPRESSED + expires, "accepted.toml")
+    found = audited(DATA, competency=bench.question(expect, LABELS), suppressions=accepted)
+    (line,) = found.unused_suppressions
+    assert told in line
+    assert found.counts["suppressed"] == 0
+
+
+def test_a_question_that_is_in_the_baseline_counts_no_more(bench: Bench, audited: Callable[..., Audit], write) -> None:
+    question = bench.question("rows 5", LABELS)
+    before = audited(DATA, competency=question)
+    known = write(baseline_text(before), "known.json")
+    after = audited(DATA, competency=question, baseline=known)
+    assert (after.findings, after.counts["suppressed"]) == ((), len(before.fingerprints))
 
 
 @pytest.mark.parametrize("name", ["crops", "news"])

@@ -10,6 +10,7 @@ from kgrag.audit.gate import gate
 from kgrag.errors import InputError, InvalidRDF, ShapeViolation
 from kgrag.knowledge_base import audits
 from kgrag.model import GraphDraft
+from kgrag.stages.surfaces import as_loaded
 from kgrag.vocab import KG, PROV
 from tests.audit.conftest import FLAWED, HEAD, ONTOLOGY
 
@@ -54,6 +55,27 @@ def test_a_mend_is_written_beside_and_leaves_nothing_more_to_mend(write, tmp_pat
     audits.mend_file(write(SPACED), AuditOptions(), target=target)
     assert '"barley"@en' in target.read_text()
     assert not audits.mend_file(target, AuditOptions()).changes
+
+
+NUMBERED = SPACED + 'ex:A ex:size "007"^^<http://www.w3.org/2001/XMLSchema#byte> , 1.50 .\n'
+
+
+def test_a_mend_leaves_numbers_as_they_were_written(write, tmp_path) -> None:
+    target = tmp_path / "mended.nt"
+    mend = audits.mend_file(write(NUMBERED), AuditOptions(), target=target)
+    assert '"007"^^<http://www.w3.org/2001/XMLSchema#byte>' in target.read_text()
+    assert '"1.50"^^<http://www.w3.org/2001/XMLSchema#decimal>' in target.read_text()
+    assert "size" not in mend.diff("o.ttl")
+
+
+def test_a_mend_of_a_graph_leaves_the_surface_of_its_numbers(kb: KnowledgeBase, write) -> None:
+    kb.load(write(NUMBERED))
+    graph = ox.NamedNode("https://example.org/o")
+    before = set(as_loaded(kb.store, graph))
+    audits.apply_to_graph(kb.store, graph.value, audits.mend_graph(kb.store, graph.value, AuditOptions()))
+    after = set(as_loaded(kb.store, graph))
+    assert {t for t in before if "size" in t.predicate.value} == {t for t in after if "size" in t.predicate.value}
+    assert before != after
 
 
 def test_what_is_sound_has_nothing_to_mend(write, tmp_path) -> None:

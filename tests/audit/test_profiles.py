@@ -54,6 +54,32 @@ def test_a_shape_beyond_the_engine_is_decided_by_pyshacl_and_named(write, audite
     assert found.engine.endswith("by pyshacl: https://w3id.org/kgrag/audit#Odd")
 
 
+BYTES = """
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+aud:Byte a sh:NodeShape ; sh:targetSubjectsOf ex:size ; sh:property [ sh:path ex:size ; sh:datatype xsd:byte ] .
+"""
+SIZES = (
+    FLAWED
+    + """
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+ex:Rye ex:size "5"^^xsd:byte , 6 , "300"^^xsd:byte , "c"^^xsd:byte .
+"""
+)
+
+
+def test_a_datatype_is_judged_as_it_stands_in_the_file(write, audited) -> None:
+    write(CHECK[: CHECK.index("aud:OWN-01 a")] + BYTES, "own.ttl")
+    found = audited(SIZES, profile=str(write('shapes = ["own.ttl"]\nfamilies = []\n', "p.toml")))
+    assert [f.value for f in found.findings] == ["300", "6", "c"]
+
+
+def test_a_datatype_is_judged_as_it_was_loaded_and_an_integer_of_the_range_passes(write, kb) -> None:
+    write(CHECK[: CHECK.index("aud:OWN-01 a")] + BYTES.replace("xsd:byte", "xsd:integer"), "own.ttl")
+    kb.load(write(SIZES))
+    found = kb.audit(profile=str(write('shapes = ["own.ttl"]\nfamilies = []\n', "p.toml")))
+    assert [f.value for f in found.findings] == ["300", "5", "c"]
+
+
 FAULTS = {
     "no TOML": ("a b", "p.toml: "),
     "an unknown key": ('extend = "x"', "'extend' is no key"),

@@ -19,10 +19,12 @@ WRONG = (
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]):
-    """Run one command in a folder that holds o.ttl (sound), bad.ttl (inconsistent) and q.rq (a question)."""
+    """Run one command in a folder that holds o.ttl (sound), bad.ttl (inconsistent), circle.ttl and q.rq (a question)."""
     monkeypatch.chdir(tmp_path)
     Path("o.ttl").write_text(PLAIN + "ex:one a ex:Rye .\n", encoding="utf-8")
     Path("bad.ttl").write_text(WRONG, encoding="utf-8")
+    circle = (f"ex:c{n} owl:equivalentClass ex:c{(n + 1) % 400} ." for n in range(400))
+    Path("circle.ttl").write_text(ONTOLOGY + "\n".join(circle), encoding="utf-8")
     Path("q.rq").write_text("# question: Is rye a crop?\n# expect: false\nASK { ?a ?b ?c }\n", encoding="utf-8")
 
     def go(*arguments: str) -> tuple[int, str, str]:
@@ -46,6 +48,7 @@ CODES = {
     "dropping a verdict": (("--profile", "owl-dl", "--drop"), 2),
     "dropping files": (("o.ttl", "--drop"), 2),
     "no time": (("o.ttl", "--profile", "owl-dl", "--timeout", "0.1"), 3),
+    "no time for rules": (("circle.ttl", "--profile", "owl-rl", "--timeout", "0.2"), 3),
 }
 
 

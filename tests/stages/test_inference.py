@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from kgrag import KnowledgeBase
 from kgrag.adapters.oxigraph import OxigraphScratch, OxigraphStore
+from kgrag.audit.reasoning import NotDecided, infer_within
 from kgrag.errors import InputError
 from kgrag.knowledge_base import reasonings
 from kgrag.model import GraphDraft
-from kgrag.stages.inference import Inferences, materialise
+from kgrag.stages.inference import PROFILES, Inferences, materialise
 from kgrag.vocab import KG, OWL, RDF, RDFS
 from tests.conftest import ROOT
 
@@ -353,6 +354,27 @@ def test_contradictions_are_told_each_time(store: OxigraphStore) -> None:
         found = reasonings.infer(store, [], profile="owl-rl").found
         assert found is not None
         assert [each.rule for each in found.contradictions] == ["cax-dw"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_follows_within_a_time_limit_is_what_follows_without_one(store: OxigraphStore, profile: str) -> None:
+    put(store, "ex:C owl:disjointWith ex:D ; rdfs:subClassOf ex:E . ex:a a ex:C , ex:D .")
+    triples = list(store.triples(SOURCE))
+    within = infer_within(60, triples, profile=profile, open_bench=OxigraphScratch)
+    assert within == materialise(OxigraphScratch(), triples, profile=profile)
+
+
+def test_rules_that_take_too_long_are_not_decided_and_nothing_is_written(store: OxigraphStore) -> None:
+    revision = store.revision
+    with pytest.raises(NotDecided, match=r"owl-rl were not through after 0\.001 s.*--timeout"):
+        reasonings.infer(store, [], profile="owl-rl", seconds=0.001)
+    assert store.revision == revision
+
+
+def test_what_the_rules_refuse_is_refused_within_a_time_limit_too() -> None:
+    chain = "".join(f"ex:c{n} rdfs:subClassOf ex:c{n + 1} . " for n in range(3_200))
+    with pytest.raises(InputError, match="more than 5,000,000 triples follow by subClassOf alone"):
+        infer_within(60, read(chain), profile="rdfs", open_bench=OxigraphScratch)
 
 
 def test_inferences_are_no_source_of_inferences(store: OxigraphStore) -> None:

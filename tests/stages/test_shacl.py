@@ -5,7 +5,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgrag.adapters.oxigraph import OxigraphStore
+from kgrag.adapters.oxigraph import OxigraphScratch, OxigraphStore
 from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft, Violation
 from kgrag.stages import shacl
@@ -147,6 +147,70 @@ def test_a_derived_integer_is_known_by_its_range_since_the_store_keeps_it_as_an_
     store = store_of(f"ex:g {{ ex:a ex:p {value}^^xsd:byte . }}")
     byte = shapes("ex:S sh:targetSubjectsOf ex:p ; sh:property [ sh:path ex:p ; sh:datatype xsd:byte ] .")
     assert (found(store, byte) == []) is conforms
+
+
+def violated(shapes: shacl.Shapes, turtle: str) -> list[tuple[str, str]]:
+    """Give (focus, value) of the violations in a graph of which the engine knows how it was written."""
+    triples = [quad.triple for quad in ox.parse((PREFIXES + turtle).encode(), format=ox.RdfFormat.TURTLE)]
+    store = QuadStore(ox.Quad(t.subject, t.predicate, t.object, UNION[0]) for t in triples)
+    written = shacl.as_written(triples, OxigraphScratch())
+    found = shacl.validate(store, shapes, graphs=UNION[:1], merged=True, written=written)
+    return [(v.focus.removeprefix(EX), v.value) for v in found]
+
+
+WRITTEN = """
+ex:a ex:p "5"^^xsd:byte , "05"^^xsd:integer , "300"^^xsd:byte . ex:b ex:p 5 . ex:c ex:p "7"^^xsd:short , "x"^^xsd:byte .
+ex:d ex:q "5"^^xsd:byte .
+"""
+
+
+@pytest.mark.parametrize(
+    ("datatype", "departing"),
+    [
+        ("byte", [("a", "05"), ("a", "300"), ("b", "5"), ("c", "7"), ("c", "x")]),
+        ("integer", [("a", "300"), ("a", "5"), ("c", "7"), ("c", "x")]),
+        ("short", [("a", "05"), ("a", "300"), ("a", "5"), ("b", "5"), ("c", "x")]),
+    ],
+)
+def test_a_datatype_is_the_one_that_was_written_where_that_is_known(shapes, datatype: str, departing) -> None:
+    shape = shapes(f"ex:S sh:targetSubjectsOf ex:p ; sh:property [ sh:path ex:p ; sh:datatype xsd:{datatype} ] .")
+    assert sorted(violated(shape, WRITTEN)) == departing
+
+
+def test_along_a_path_of_two_steps_a_derived_integer_is_known_by_its_range(shapes) -> None:
+    shape = shapes("ex:S sh:targetSubjectsOf ex:r ; sh:property [ sh:path ( ex:r ex:p ) ; sh:datatype xsd:byte ] .")
+    assert sorted(violated(shape, WRITTEN + "ex:e ex:r ex:a , ex:b .")) == [("e", "300")]
+
+
+LONG = "1" + 25 * "0"
+
+
+@pytest.mark.parametrize(
+    ("value", "datatype", "conforms"),
+    [
+        (LONG, "integer", True),
+        (LONG, "positiveInteger", True),
+        (LONG, "negativeInteger", False),
+        (LONG, "long", False),
+        (f"-{LONG}", "nonNegativeInteger", False),
+        (f"-{LONG}", "negativeInteger", True),
+        (f"{LONG}.5", "decimal", True),
+        (f"{LONG}.5", "integer", False),
+        (f"{LONG}x", "decimal", False),
+        ("18446744073709551615", "unsignedLong", True),
+        ("+018446744073709551615", "unsignedLong", True),
+        ("18446744073709551616", "unsignedLong", False),
+        ("9223372036854775808", "unsignedLong", True),
+        ("5", "unsignedLong", True),
+        ("-5", "unsignedLong", False),
+        ("1e400", "double", True),
+        ("1e", "float", False),
+    ],
+)
+def test_a_number_that_is_too_long_for_the_store_is_judged_by_its_digits(shapes, value, datatype, conforms) -> None:
+    store = store_of(f'ex:g {{ ex:a ex:p "{value}"^^xsd:{datatype} . }}')
+    shape = shapes(f"ex:S sh:targetSubjectsOf ex:p ; sh:property [ sh:path ex:p ; sh:datatype xsd:{datatype} ] .")
+    assert (found(store, shape) == []) is conforms
 
 
 def test_a_pattern_that_the_store_cannot_read_shows(shapes) -> None:

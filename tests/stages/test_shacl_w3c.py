@@ -9,6 +9,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgrag import audit
+from kgrag.adapters.oxigraph import OxigraphScratch
 from kgrag.errors import InvalidRDF
 from kgrag.model import Violation
 from kgrag.stages import shacl
@@ -20,8 +21,6 @@ TYPE = ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 GRAPH = ox.NamedNode("urn:data")
 
 CORE = {"complex": 2, "misc": 5, "node": 32, "path": 13, "property": 38, "targets": 7, "validation-reports": 1}
-# The store keeps "55"^^xsd:byte as "55"^^xsd:integer, so that the engine takes the latter for a byte; the suite does not.
-UNLIKE = "datatype-ill-formed.ttl"
 # Decided by pyshacl: custom components, and SELECTs that need one run for each focus node.
 LEFT = {
     "component": {f"{name}-001.ttl" for name in ("nodeValidator", "optional", "propertyValidator-select", "validator")},
@@ -97,6 +96,12 @@ def cases(folder: Path) -> Iterator[tuple[Path, ox.Dataset]]:
             yield path, graph
 
 
+def written(path: Path) -> shacl.Written:
+    """Give what the store changes of a file's literals, as it stands in the file."""
+    triples = [quad.triple for quad in ox.parse(path=path, base_iri=path.as_uri())]
+    return shacl.as_written(triples, OxigraphScratch())
+
+
 def store_of(path: Path) -> QuadStore:
     return QuadStore(ox.Quad(q.subject, q.predicate, q.object, GRAPH) for q in parse(path))
 
@@ -106,11 +111,12 @@ def test_the_engine_decides_core_as_the_suite_says(part: str, suite: Path, tmp_p
     number, wrong = 0, {}
     for path, graph in cases(suite / "core" / part):
         data, shapes = files(path, graph, tmp_path)
-        found = counted(shacl.validate(store_of(data), shacl.load_shapes([shapes]), graphs=[GRAPH], merged=True))
+        compiled = shacl.load_shapes([shapes])
+        found = counted(shacl.validate(store_of(data), compiled, graphs=[GRAPH], merged=True, written=written(data)))
         number += 1
         if found != expected(graph):
             wrong[path.name] = (found - expected(graph), expected(graph) - found)
-    assert set(wrong) == ({UNLIKE} if part == "property" else set()), wrong
+    assert wrong == {}
     assert number == CORE[part]
 
 

@@ -1,5 +1,6 @@
 """What an OWL 2 DL reasoner decides of an ontology: consistency, unsatisfiable classes, equivalences, and why.
 
+And what follows by rules, within a time limit (``infer_within``).
 The steps of the checks LOG-01, LOG-02 and LOG-07 stand here; they share one run of the reasoner.
 """
 
@@ -14,6 +15,7 @@ import pyoxigraph as ox
 from kgrag.audit.reasoning.axioms import Axiom, words
 from kgrag.audit.reasoning.explaining import explain
 from kgrag.audit.reasoning.hermit import Classification, classify
+from kgrag.audit.reasoning.rules import infer_within
 from kgrag.audit.steps import NotDecided
 from kgrag.vocab import AUDIT, OWL, local_name
 
@@ -28,6 +30,7 @@ __all__ = [
     "consistency",
     "equivalent",
     "explain",
+    "infer_within",
     "unsatisfiable",
     "words",
 ]

@@ -44,17 +44,19 @@ def as_explanation(check: Check) -> str:
 def _lines(audit: Audit) -> Iterator[str]:
     short = shortened(audit)
     yield f"{audit.target}  (profile {audit.profile})"
+    yield from (f"a name like :this stands in {namespace}" for namespace in audit.namespaces)
     for (severity, check), findings in groupby(audit.findings, key=lambda f: (f.severity, f.check)):
         yield ""
         yield f"{severity:<9} {check}  {title(audit, check)}  ({audit.totals[check]})"
         shown = 0
         for finding in findings:
             shown += 1
-            yield f"    {short(finding.focus)}: {short(finding.message)}"
+            about = "" if finding.focus in finding.message else f"{short(finding.focus)}: "
+            yield f"    {about}{short(finding.message)}"
         if audit.totals[check] > shown:
             yield f"    ... and {audit.totals[check] - shown} more"
+    yield from [""] if audit.not_decided else []
     for each in audit.not_decided:
-        yield ""
         yield f"not decided  {each.check}  {title(audit, each.check)}: {each.reason}"
     for text in audit.unused_suppressions:
         yield f"suppression  {text}"

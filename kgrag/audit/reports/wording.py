@@ -44,8 +44,12 @@ def shortened(audit: Audit) -> Callable[[str], str]:
 
 def headline(audit: Audit) -> str:
     """Give the counts in one line."""
-    names = {"Violation": "violations", "Warning": "warnings", "Info": "notes"}
-    told = [f"{audit.counts[severity]} {name}" for severity, name in names.items()]
+    names = {"Violation": "violation", "Warning": "warning", "Info": "info"}
+    told = [
+        f"{count} {name}{'s' if count != 1 and severity != 'Info' else ''}"
+        for severity, name in names.items()
+        for count in [audit.counts[severity]]
+    ]
     told += [f"{audit.counts['suppressed']} suppressed"] if audit.counts["suppressed"] else []
     told += [f"{audit.counts['not_decided']} not decided"] if audit.counts["not_decided"] else []
     return ", ".join(told)

@@ -13,24 +13,29 @@ name, or with ``elsewhere=True`` names them for another engine. Recursive shapes
 Extension: ``kg:targetGraphKind kg:DocumentGraph`` confines a shape to graphs that the catalogue lists as of this kind;
 without another target, every subject in such a graph is a focus node.
 
-Departures: the store keeps ``"5"^^xsd:byte`` as an xsd:integer, so derived integers are known by their range. A target
+Departures: the store keeps ``"5"^^xsd:byte`` as an xsd:integer, so derived integers are known by their range, unless
+``validate`` is told what was written (``as_written``); other components see values as the store keeps them. A target
 node that no triple mentions has no values by a path that may take zero steps. Instances of a class without a name are
 no instances of the classes above it.
 """
 
 from kgrag.stages.shacl.compiled import Branch, Constraint, Shapes, Target
-from kgrag.stages.shacl.engine import graph_shapes, graph_validator, validate
+from kgrag.stages.shacl.engine import graph_shapes, graph_validator, validate, validation
 from kgrag.stages.shacl.graph import path_text
 from kgrag.stages.shacl.shapes import load_shapes
+from kgrag.stages.shacl.written import Written, as_written
 
 __all__ = [
     "Branch",
     "Constraint",
     "Shapes",
     "Target",
+    "Written",
+    "as_written",
     "graph_shapes",
     "graph_validator",
     "load_shapes",
     "path_text",
     "validate",
+    "validation",
 ]

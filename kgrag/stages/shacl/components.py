@@ -17,7 +17,7 @@ from kgrag.stages.shacl.compiled import Constraint, Target
 from kgrag.stages.shacl.graph import SH, Node, ShapesGraph
 from kgrag.vocab import XSD
 
-__all__ = ["COMPONENTS", "typed", "values"]
+__all__ = ["COMPONENTS", "is_of", "typed", "values"]
 
 COMPONENTS = (
     "class",
@@ -53,15 +53,15 @@ _CASTABLE = frozenset(
         XSD.prefix + "date",
         XSD.prefix + "dateTime",
         XSD.prefix + "dayTimeDuration",
-        XSD.prefix + "decimal",
-        XSD.prefix + "double",
         XSD.prefix + "duration",
-        XSD.prefix + "float",
-        XSD.prefix + "integer",
         XSD.prefix + "time",
         XSD.prefix + "yearMonthDuration",
     }
 )
+_DIGITS = "^[+-]?[0-9]+$"
+# What is well-formed of a number that the store cannot hold by its value; a double it always can.
+_LEXICAL = {"decimal": r"^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)$", "integer": _DIGITS, "double": "a^", "float": "a^"}
+_LARGEST = 2**63 - 1
 # What the store keeps as xsd:integer, with the least and the largest value.
 _INTEGERS: dict[str, tuple[int | None, int | None]] = {
     **{name: (-(2**bits), 2**bits - 1) for name, bits in (("byte", 7), ("short", 15), ("int", 31), ("long", 63))},
@@ -108,11 +108,31 @@ def _more(graph: ShapesGraph, node: Node, term: Term, component: str) -> dict[st
     if component == "pattern":
         return {"flags": ox.Literal(plain(graph.single(node, SH + "flags")))}
     if component == "datatype":
-        least, most = _INTEGERS.get(plain(term).removeprefix(XSD.prefix), (None, None))
-        stored = XSD.integer if (least, most) != (None, None) else term
-        bounds = {"least": [] if least is None else [least], "most": [] if most is None else [most]}
-        return {"stored": stored, "cast": [stored] if plain(stored) in _CASTABLE else []} | bounds
+        return _of_datatype(term)
     return {}
+
+
+def _of_datatype(term: Term) -> dict[str, Any]:
+    name = plain(term).removeprefix(XSD.prefix)
+    least, most = _INTEGERS.get(name, (None, None))
+    form = _LEXICAL.get(name) or (_DIGITS if name in _INTEGERS else None)
+    long = most is not None and most > _LARGEST
+    return {
+        "stored": XSD.integer if name in _INTEGERS else term,
+        "cast": [term] if plain(term) in _CASTABLE else [],
+        "lexical": [] if form is None else [ox.Literal(form)],
+        "least": [] if least is None else [least],
+        "most": [] if most is None or long else [most],
+        "longest": [ox.Literal(str(most))] if long else [],
+    }
+
+
+def is_of(literal: ox.Literal, datatype: ox.NamedNode) -> bool:
+    """Say whether a literal is of a datatype and within its range; that it is well-formed the store has found."""
+    least, most = _INTEGERS.get(datatype.value.removeprefix(XSD.prefix), (None, None))
+    if literal.datatype != datatype:
+        return False
+    return (least is None or int(literal.value) >= least) and (most is None or int(literal.value) <= most)
 
 
 def _allowed(graph: ShapesGraph, node: Node) -> list[Any]:

@@ -1,16 +1,14 @@
 """Runs compiled shapes on the named graphs of a store.
 
-Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/focus_among``, ``shacl/focus_count``, ``shacl/uses``,
-``shacl/values``, ``shacl/subclasses``, ``catalogue/kinds``.
+Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
 
 import pyoxigraph as ox
 
@@ -19,25 +17,28 @@ from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft, Table, Term, Violation, plain
 from kgrag.ports import TripleStore, Validator
 from kgrag.resources import folder
+from kgrag.stages.shacl.asking import Asker, Row, Where, named, rows
 from kgrag.stages.shacl.compiled import NESTED, Branch, Constraint, Shapes, Target
-from kgrag.stages.shacl.graph import path_text
+from kgrag.stages.shacl.components import is_of
+from kgrag.stages.shacl.graph import PropertyPath, ends, is_step, path_text
 from kgrag.stages.shacl.selects import asks_in_graphs, over_union
 from kgrag.stages.shacl.shapes import load_shapes
+from kgrag.stages.shacl.written import Written
 from kgrag.vocab import local_name
 
-__all__ = ["graph_shapes", "graph_validator", "validate"]
+__all__ = ["graph_shapes", "graph_validator", "validate", "validation"]
 
-_Row = dict[str, Term | None]
-_Where = tuple[Term | None, Term | None]
-
-_FEW = 2_000
 _BY_VALUE = frozenset(
     {
-        *("class", "datatype", "disjoint", "in", "lessThan", "lessThanOrEquals", "maxCount", "nodeKind", "pattern"),
-        *("maxExclusive", "maxInclusive", "maxLength", "minExclusive", "minInclusive", "minLength", "uniqueLang"),
+        *("class", "datatype", "in", "languageIn", "maxExclusive", "maxInclusive", "maxLength"),
+        *("minExclusive", "minInclusive", "minLength", "nodeKind", "pattern"),
     }
 )
-"""Components from which only a node that has values can depart, and each by its own values alone."""
+"""Components that look at each value alone."""
+_BY_NODE = frozenset({"disjoint", "lessThan", "lessThanOrEquals", "maxCount", "uniqueLang"})
+"""Components that look at each node with values alone; a node without values conforms, unless ``wanted`` is 0."""
+_OF_SEVERAL = frozenset({"maxCount", "uniqueLang"})
+"""Components from which only a node that has two values can depart."""
 _NESTED_MESSAGES = {
     "and": "{path} has {value}, which departs from one of the shapes that it must conform to",
     "node": "{path} has {value}, which departs from the shape wanted",
@@ -57,7 +58,12 @@ def graph_shapes() -> Shapes:
 
 
 def validate(
-    store: TripleStore, shapes: Shapes, *, graphs: Sequence[ox.NamedNode] | None = None, merged: bool = False
+    store: TripleStore,
+    shapes: Shapes,
+    *,
+    graphs: Sequence[ox.NamedNode] | None = None,
+    merged: bool = False,
+    written: Written | None = None,
 ) -> list[Violation]:
     """Give every way in which the named graphs of a store depart from shapes; [] when they conform.
 
@@ -67,6 +73,8 @@ def validate(
         graphs: check these graphs only; None = all that have focus nodes.
         merged: take the union of ``graphs`` for the data graph, as for an ontology and its imports. A violation then
             has "" as its graph. Otherwise focus node and values are taken from one and the same graph.
+        written: the literals that the store changed, as they were written; None = not known, and an xsd:integer is
+            then taken for one of a derived type within whose range it is.
 
     Returns:
         Violations in the order of the shapes' names, then by graph, focus node and value.
@@ -76,17 +84,36 @@ def validate(
             no ``?graph`` on single graphs.
         ValueError: ``merged`` without ``graphs``.
     """
+    return validation(store, graphs=graphs, merged=merged, written=written)(shapes)
+
+
+def validation(
+    store: TripleStore,
+    *,
+    graphs: Sequence[ox.NamedNode] | None = None,
+    merged: bool = False,
+    written: Written | None = None,
+) -> Callable[[Shapes], list[Violation]]:
+    """Give what validates some named graphs against shapes, and remembers for the next shapes what it has counted.
+
+    Arguments and errors are those of ``validate``. The graphs must not change meanwhile.
+    """
     if merged and graphs is None:
         raise ValueError("merged=True takes the union of some graphs, and none were given. Pass graphs=[...].")
-    if graphs is not None and not graphs:
-        return []
-    _refuse_mismatch(shapes, merged=merged)
     given = tuple(graphs or ())
     union, confined = (given, ()) if merged else ((), given)
-    run = _Run(store, confined, union, _subclasses(store, shapes, union))
-    kinds = {kind for kind, _ in store.select(queries.bind("catalogue/kinds", catalogue=store.names.catalogue))}
-    asked = (c for c in shapes.constraints if not c.target.kinds or not kinds.isdisjoint(c.target.kinds))
-    return [violation for constraint in asked for violation in run.check(constraint)]
+    asker = Asker(store, confined, union)
+
+    def check(shapes: Shapes) -> list[Violation]:
+        if graphs is not None and not graphs:
+            return []
+        _refuse_mismatch(shapes, merged=merged)
+        kinds = asker.kinds() if any(c.target.kinds for c in shapes.constraints) else frozenset()
+        asked = (c for c in shapes.constraints if not c.target.kinds or not kinds.isdisjoint(c.target.kinds))
+        run = _Run(asker, written)
+        return [violation for constraint in asked for violation in run.check(constraint)]
+
+    return check
 
 
 def graph_validator() -> Validator:
@@ -117,205 +144,266 @@ def _refuse_mismatch(shapes: Shapes, *, merged: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One validation.
+    """One validation; ``departing`` is what is known of inner shapes so far."""
 
-    ``graphs`` are those it is confined to (() = all), ``merged`` those whose union it is about (() = no union);
-    ``subclasses`` gives a class with itself and its subclasses, ``departing`` what is known of inner shapes so far,
-    ``counts`` how many focus nodes targets have, and values paths.
-    """
+    asker: Asker
+    written: Written | None = None
+    departing: dict[int, set[Where]] = field(default_factory=dict)
 
-    store: TripleStore
-    graphs: tuple[ox.NamedNode, ...]
-    merged: tuple[ox.NamedNode, ...]
-    subclasses: Mapping[ox.NamedNode, Sequence[ox.NamedNode]]
-    departing: dict[int, set[_Where]] = field(default_factory=dict)
-    counts: dict[object, int] = field(default_factory=dict)
+    @property
+    def merged(self) -> tuple[ox.NamedNode, ...]:
+        return self.asker.merged
 
     def check(self, constraint: Constraint) -> Iterator[Violation]:
         """Yield the violations of one constraint."""
         message = constraint.message or _default_message(constraint)
-        rows = list(self._rows(constraint))
-        times = self._times(constraint) if rows and constraint.steps else {}
-        for row in rows:
+        found = list(self._rows(constraint))
+        times = self._times(constraint) if found and constraint.steps else {}
+        for row in found:
             violation = _violation(constraint, row, message)
             yield from [violation] * times.get((row["graph"], row["focus"]), 1)
 
-    def _times(self, constraint: Constraint) -> dict[_Where, int]:
+    def _times(self, constraint: Constraint) -> dict[Where, int]:
         """Give (graph, node) -> in how many ways outer shapes lead to it: SHACL reports a violation once for each."""
-        times: dict[_Where, int] = {}
+        times: dict[Where, int] = {}
         for number, path in enumerate(constraint.steps):
-            counts: dict[_Where, int] = {}
-            for graph, focus, value in self._ask(
+            counts: dict[Where, int] = {}
+            for graph, focus, value in self.asker.ask(
                 "shacl/values", replace(constraint, steps=constraint.steps[:number], path=path)
             ):
                 counts[graph, value] = counts.get((graph, value), 0) + times.get((graph, focus), 1)
             times = counts
         return times
 
-    def _rows(self, constraint: Constraint) -> Iterator[_Row]:
-        """Yield ?graph, ?focus and what else is known of each violation."""
+    def _rows(self, constraint: Constraint, *, inner: bool = False) -> Iterator[Row]:
+        """Yield ?graph, ?focus and what else is known of each violation.
+
+        Of a shape within a shape (``inner``), nodes that are no focus nodes may be told too: nobody asks about them.
+        """
         if constraint.component == "sparql":
             return self._selected(constraint)
         if constraint.component.startswith("qualified"):
             return self._miscounted(constraint)
         if constraint.component in NESTED:
             return self._unfit(constraint)
-        suspects = self._suspects(constraint)
-        if suspects is None:
-            return _rows(self._ask(constraint.query, constraint))
-        return self._of_focus_nodes(constraint, suspects)
+        if constraint.component == "datatype" and self.written is not None:
+            return self._not_written(constraint, self.written, inner=inner)
+        return self._plain(constraint, inner=inner)
 
-    def _suspects(self, constraint: Constraint) -> list[_Row] | None:
-        """Give what departs among all nodes with values, focus nodes or not; None where that is no shorter way.
+    def _plain(self, constraint: Constraint, *, inner: bool) -> Iterator[Row]:
+        found = self._shorter(constraint, inner=inner) if self.merged and constraint.target else None
+        return rows(self.asker.ask(constraint.query, constraint)) if found is None else iter(found)
 
-        A value's nodes are looked up among the focus nodes only if the value departs: a quarter of the time, when most
-        of the nodes that have such values are focus nodes.
+    def _not_written(self, constraint: Constraint, written: Written, *, inner: bool) -> Iterator[Row]:
+        """Yield the values that were written as literals of another datatype, or beyond its range.
+
+        But along one property, what was written cannot be told, and the values count as the store keeps them.
         """
-        if not self.merged or constraint.steps or constraint.component not in _BY_VALUE or not constraint.target:
+        wanted = constraint.values["wanted"]
+        single = len(constraint.path) == 1
+        name = constraint.path[-1] if single else None
+        changed = written.predicates.intersection(constraint.path) if constraint.path else written.predicates
+        if written.whole and (single or not changed):
+            constraint = replace(constraint, values={**constraint.values, "stored": wanted})
+        departing = self._plain(constraint, inner=inner)
+        if not changed or not single:
+            yield from departing
+            return
+        wrong = {(row["graph"], row["focus"], row["value"]) for row in departing}
+        for graph, focus, value in self.asker.ask("shacl/values", constraint):
+            if known := written.literals.get((focus, name, value)):
+                for literal in known:
+                    if not is_of(literal, wanted):
+                        yield {"graph": graph, "focus": focus, "value": literal}
+            elif (graph, focus, value) in wrong:
+                yield {"graph": graph, "focus": focus, "value": value}
+
+    def _shorter(self, constraint: Constraint, *, inner: bool) -> list[Row] | None:
+        """Give what departs, found among all nodes that have values; None where that is no shorter way."""
+        if constraint.steps and not inner:
             return None
-        if len(constraint.path) != 1 or self._uses(constraint) > _FEW + 4 * self._focus_count(constraint):
+        free = replace(constraint, target=Target(), steps=()) if inner else constraint
+        if constraint.component in _BY_VALUE and (found := self._by_value(constraint, free)) is not None:
+            return found
+        by_node = constraint.component in _BY_NODE and constraint.values.get("wanted") != 0
+        if by_node and self.asker.all_at_once(constraint.path, constraint.target):
+            if constraint.component in _OF_SEVERAL and self.asker.single_valued(constraint.path):
+                return []
+            return list(rows(self.asker.ask(free.query, free, first=True)))
+        if inner and constraint.steps and self.asker.all_at_once(constraint.via, constraint.target):
+            return list(rows(self.asker.ask(free.query, replace(free, steps=constraint.steps))))
+        return None
+
+    def _by_value(self, constraint: Constraint, free: Constraint) -> list[Row] | None:
+        """Give what departs by a component that looks at each value alone; ``free`` says of which target nodes, if any.
+
+        Where a path has several steps, the values of the last are looked at, and then who has them.
+        """
+        path = constraint.path or constraint.via or _only_objects_of(constraint.target)
+        if not path or not (steps := ends(path)):
             return None
-        found = list(_rows(self._ask(constraint.query, replace(constraint, target=Target()))))
-        named = all(isinstance(row["focus"], ox.NamedNode | ox.Literal) for row in found)
-        return found if named and len(found) <= _FEW else None
+        if not all(self.asker.all_at_once(step, constraint.target) for step in steps if step):
+            return None
+        if is_step(constraint.path):
+            return list(rows(self.asker.ask(free.query, free, first=True)))
+        values = {value: None for step in steps for value in self._departing_values(constraint, step)}
+        if not constraint.path:
+            return [{"graph": None, "focus": value, "value": value} for value in sorted(values, key=str)]
+        few = named(values)
+        if values and not few:
+            return None
+        return list(rows(self.asker.ask("shacl/values", free, only=few, first=True))) if few else []
 
-    def _of_focus_nodes(self, constraint: Constraint, suspects: Sequence[_Row]) -> Iterator[_Row]:
-        only = sorted({term for row in suspects if (term := row["focus"]) is not None}, key=str)
-        here = {node for _, node in self._ask("shacl/focus_among", constraint, only=only)} if only else set()
-        return (row for row in suspects if row["focus"] in here)
+    def _departing_values(self, constraint: Constraint, step: PropertyPath) -> list[Term | None]:
+        """Give the values of a step, of whatever node, that depart; without a step, the focus nodes that do."""
+        alone = replace(constraint, target=Target(), steps=(), path=step) if step else replace(constraint, path=())
+        return [row["value"] for row in rows(self.asker.ask(alone.query, alone))]
 
-    def _focus_count(self, constraint: Constraint) -> int:
-        key = constraint.target
-        if key not in self.counts:
-            self.counts[key] = _number(self._ask("shacl/focus_count", constraint))
-        return self.counts[key]
-
-    def _uses(self, constraint: Constraint) -> int:
-        """Count the values of a constraint's path, up to what would be too many for any target."""
-        key = (constraint.path, self._focus_count(constraint))
-        if key not in self.counts:
-            limit = _FEW + 4 * self._focus_count(constraint) + 1
-            asked = queries.bind("shacl/uses", path=constraint.path, merged=self.merged, limit=limit)
-            self.counts[key] = _number(self.store.select(asked))
-        return self.counts[key]
-
-    def _ask(self, query: str, constraint: Constraint, *, only: Sequence[Term] = ()) -> Table:
-        given = self._focus(constraint) | dict(constraint.values) | {"path": constraint.path, "only": only}
-        if constraint.component == "class":
-            given["wanted"] = self.subclasses[given["wanted"]]
-        takes = queries.describe(query).parameters
-        return self.store.select(queries.bind(query, **{name: given[name] for name in takes}))
-
-    def _focus(self, constraint: Constraint) -> dict[str, Any]:
-        target = constraint.target
-        return {
-            "classes": [sub for wanted in target.classes for sub in self.subclasses[wanted]],
-            "subjects_of": target.subjects_of,
-            "objects_of": target.objects_of,
-            "nodes": target.nodes,
-            "kinds": target.kinds,
-            "via": constraint.via,
-            "graphs": self.graphs,
-            "merged": self.merged,
-            "catalogue": self.store.names.catalogue,
-        }
-
-    def _selected(self, constraint: Constraint) -> Iterator[_Row]:
+    def _selected(self, constraint: Constraint) -> Iterator[Row]:
         """Run a SPARQL constraint once and keep the rows whose ``$this`` is a focus node there."""
         select = over_union(constraint.select, self.merged) if self.merged else constraint.select
-        rows = list(_rows(self.store.select(select)))
-        if not rows:
+        found = list(rows(self.asker.store.select(select)))
+        if not found:
             return
-        focus = set(self._ask("shacl/focus", constraint))
-        for row in rows:
+        focus = set(self.asker.ask("shacl/focus", constraint))
+        for row in found:
             graph = None if self.merged else row.get("graph")
             if (graph, row.get("this")) in focus:
                 value = {} if constraint.path or row.get("value") else {"value": row["this"]}
                 yield row | value | {"graph": graph, "focus": row["this"]}
 
-    def _unfit(self, constraint: Constraint) -> Iterator[_Row]:
+    def _unfit(self, constraint: Constraint) -> Iterator[Row]:
         """Yield the values that conform to too few or too many of the inner shapes."""
+        if constraint.component == "or":
+            return self._fitting_none(constraint)
+        if constraint.component == "not" and self.merged and (other := _complement(constraint.branches[0])):
+            return self._having(constraint, {(row["graph"], row["focus"]) for row in self._rows(other, inner=True)})
+        return self._unfitting(constraint)
+
+    def _unfitting(self, constraint: Constraint) -> Iterator[Row]:
         departing = [self._departing(branch) for branch in constraint.branches]
         number = len(departing)
-        every, some, one = {number}, set(range(1, number + 1)), {1}
-        fits = {"and": every, "node": every, "property": every, "not": {0}, "or": some, "xone": one}
-        wanted = fits[constraint.component]
+        wanted = {"not": {0}, "xone": {1}}.get(constraint.component, {number})
         only: set[Term | None] | None = None
         if number in wanted and not (only := _unfit_nodes(departing, wanted)):
             return
-        for row in _rows(self._values(constraint, only)):
+        for row in rows(self._values(constraint, only)):
             where = (row["graph"], row["value"])
             if number - sum(where in nodes for nodes in departing) not in wanted:
                 yield row
 
+    def _fitting_none(self, constraint: Constraint) -> Iterator[Row]:
+        """Yield the values that depart from every inner shape; each is asked about what departed so far."""
+        left: set[Where] | None = None
+        for branch in constraint.branches:
+            if left is None:
+                left = self._departing(branch)
+            elif left:
+                left = left & self._departing_among(branch, left)
+        return self._having(constraint, left)
+
+    def _having(self, constraint: Constraint, nodes: set[Where] | None) -> Iterator[Row]:
+        """Yield the values of a constraint that are among some nodes; None = all values."""
+        if nodes:
+            found = rows(self._values(constraint, {node for _, node in nodes}))
+            yield from (row for row in found if (row["graph"], row["value"]) in nodes)
+        elif nodes is None:
+            yield from rows(self._values(constraint, None))
+
     def _values(self, constraint: Constraint, only: set[Term | None] | None) -> Table:
         """Ask for the values of a constraint's focus nodes: of few nodes, if it can be said which."""
-        few = [term for term in only or () if isinstance(term, ox.NamedNode | ox.Literal)]
-        if only is None or len(few) < len(only) or len(few) > _FEW:
-            few = []
-        return self._ask("shacl/values", constraint, only=sorted(few, key=str))
+        return self.asker.ask("shacl/values", constraint, only=named(only or ()))
 
-    def _miscounted(self, constraint: Constraint) -> Iterator[_Row]:
+    def _miscounted(self, constraint: Constraint) -> Iterator[Row]:
         """Yield the focus nodes with too few or too many values that conform to a shape and to none of its siblings."""
+        if constraint.component == "qualifiedMaxCount":
+            limited = replace(constraint, component="maxCount", branches=())
+            over = {(row["graph"], row["focus"]) for row in self._rows(limited)}
+            if not over:
+                return
+            constraint = self._narrowed(constraint, over)
         wanted, *siblings = (self._departing(branch) for branch in constraint.branches)
-        if not siblings and len(wanted) <= _FEW and all(isinstance(n, ox.NamedNode | ox.Literal) for _, n in wanted):
+        if not siblings and (not wanted or named({node for _, node in wanted})):
             yield from self._miscounted_but_for(constraint, wanted)
             return
-        counts: dict[_Where, int] = {}
-        for graph, focus, value in self._ask("shacl/values", constraint):
+        counts: dict[Where, int] = {}
+        for graph, focus, value in self.asker.ask("shacl/values", constraint):
             where = (graph, value)
             fits = where not in wanted and all(where in nodes for nodes in siblings)
             counts[graph, focus] = counts.get((graph, focus), 0) + fits
         limit = constraint.values["wanted"]
-        for graph, focus in self._ask("shacl/focus", constraint):
+        for graph, focus in self.asker.ask("shacl/focus", constraint):
             found = counts.get((graph, focus), 0)
             if found > limit if constraint.component == "qualifiedMaxCount" else found < limit:
                 yield {"graph": graph, "focus": focus}
 
-    def _miscounted_but_for(self, constraint: Constraint, departing: set[_Where]) -> Iterator[_Row]:
+    def _miscounted_but_for(self, constraint: Constraint, departing: set[Where]) -> Iterator[Row]:
         """Yield what ``_miscounted`` does, when few nodes depart from the shape wanted, and there are no siblings.
 
         The store counts all values; a focus node with *n* values that depart is compared with a limit that is *n*
         higher.
         """
-        spared: dict[_Where, int] = {}
-        only = sorted({node for _, node in departing if node is not None}, key=str)
-        for graph, focus, value in self._ask("shacl/values", constraint, only=only) if only else ():
+        spared: dict[Where, int] = {}
+        only = {node for _, node in departing}
+        for graph, focus, value in self.asker.ask("shacl/values", constraint, only=only) if only else ():
             spared[graph, focus] = spared.get((graph, focus), 0) + ((graph, value) in departing)
-        found: dict[_Where, None] = {}
+        found: dict[Where, None] = {}
         for more in sorted({0, *spared.values()}):
             limit = {"wanted": constraint.values["wanted"] + more}
             component = "minCount" if constraint.component == "qualifiedMinCount" else "maxCount"
             counted = replace(constraint, component=component, values=limit)
-            for graph, focus in self._ask(counted.query, counted):
-                if spared.get((graph, focus), 0) == more:
-                    found[graph, focus] = None
+            held = {where for where, number in spared.items() if number == more}
+            for row in self._rows(self._narrowed(counted, held) if more else counted):
+                if spared.get((row["graph"], row["focus"]), 0) == more:
+                    found[row["graph"], row["focus"]] = None
         yield from ({"graph": graph, "focus": focus} for graph, focus in sorted(found, key=str))
 
-    def _departing(self, branch: Branch) -> set[_Where]:
+    def _departing(self, branch: Branch) -> set[Where]:
         """Give (graph, node) of the nodes that depart from an inner shape; whatever the severity."""
         if id(branch) not in self.departing:
-            found = {(row["graph"], row["focus"]) for constraint in branch for row in self._rows(constraint)}
-            self.departing[id(branch)] = found
+            self.departing[id(branch)] = self._departing_from(branch)
         return self.departing[id(branch)]
 
+    def _departing_among(self, branch: Branch, nodes: set[Where]) -> set[Where]:
+        """Give what ``_departing`` does; of some focus nodes only, if a query can name them."""
+        narrowed = tuple(self._narrowed(constraint, nodes) for constraint in branch)
+        return self._departing(branch) if narrowed == branch else self._departing_from(narrowed)
 
-def _unfit_nodes(departing: Sequence[set[_Where]], wanted: set[int]) -> set[Term | None]:
+    def _departing_from(self, branch: Branch) -> set[Where]:
+        return {(row["graph"], row["focus"]) for each in branch for row in self._rows(each, inner=True)}
+
+    def _narrowed(self, constraint: Constraint, nodes: set[Where]) -> Constraint:
+        """Give a constraint for some of its focus nodes only, if a query can name them; else as it was."""
+        few = named({node for _, node in nodes}) if self.merged else []
+        return replace(constraint, target=Target(nodes=tuple(few)), steps=()) if few else constraint
+
+
+def _only_objects_of(target: Target) -> PropertyPath:
+    """Give the one property whose objects are a target; () for another target."""
+    return target.objects_of if target == Target(objects_of=target.objects_of[:1]) else ()
+
+
+def _complement(branch: Branch) -> Constraint | None:
+    """Give the constraint from which departs what conforms to a shape, if that is a count, or one look at a node."""
+    if len(branch) != 1:
+        return None
+    (held,) = branch
+    if held.component in _BY_VALUE and held.component != "datatype" and not held.path:
+        return replace(held, values={**held.values, "fitting": 1})
+    if held.component == "maxCount":
+        return replace(held, component="minCount", values={"wanted": held.values["wanted"] + 1})
+    if held.component == "minCount" and held.values["wanted"]:
+        return replace(held, component="maxCount", values={"wanted": held.values["wanted"] - 1})
+    return None
+
+
+def _unfit_nodes(departing: Sequence[set[Where]], wanted: set[int]) -> set[Term | None]:
     """Give the nodes that depart from so many inner shapes that those they conform to are not ``wanted``."""
-    counts: dict[_Where, int] = {}
+    counts: dict[Where, int] = {}
     for nodes in departing:
         for node in nodes:
             counts[node] = counts.get(node, 0) + 1
     return {node for (_, node), count in counts.items() if len(departing) - count not in wanted}
-
-
-def _rows(table: Table) -> Iterator[_Row]:
-    return (dict(zip(table.variables, row, strict=True)) for row in table)
-
-
-def _number(table: Table) -> int:
-    ((count,),) = table.values()
-    return int(count)
 
 
 def _violation(constraint: Constraint, row: Mapping[str, Term | None], message: str) -> Violation:
@@ -350,28 +438,3 @@ def _word(wanted: Term | int | str) -> str:
     if isinstance(wanted, int | str):
         return str(wanted)
     return local_name(wanted.value) if isinstance(wanted, ox.NamedNode) else plain(wanted)
-
-
-def _subclasses(
-    store: TripleStore, shapes: Shapes, merged: Sequence[ox.NamedNode]
-) -> dict[ox.NamedNode, list[ox.NamedNode]]:
-    """Give each class that shapes name with itself and all its subclasses, stated in whatever graph of those asked."""
-    each = shapes.each()
-    named = {wanted for constraint in each for wanted in constraint.target.classes}
-    named |= {constraint.values["wanted"] for constraint in each if constraint.component == "class"}
-    if not named:
-        return {}
-    below: dict[Term | None, list[Any]] = {}
-    for sub, wanted in store.select(queries.bind("shacl/subclasses", merged=merged)):
-        below.setdefault(wanted, []).append(sub)
-    return {wanted: _closure(wanted, below) for wanted in named}
-
-
-def _closure(top: ox.NamedNode, below: Mapping[Term | None, Sequence[Any]]) -> list[ox.NamedNode]:
-    found = {top}
-    waiting = [top]
-    while waiting:
-        new = set(below.get(waiting.pop(), ())) - found
-        found |= new
-        waiting += new
-    return sorted((each for each in found if isinstance(each, ox.NamedNode)), key=str)

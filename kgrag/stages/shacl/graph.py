@@ -14,7 +14,19 @@ from kgrag.errors import InvalidRDF
 from kgrag.model import Term, plain
 from kgrag.vocab import RDF
 
-__all__ = ["SH", "Beyond", "Node", "PropertyPath", "ShapesGraph", "joined", "parse", "path_text", "sparql_path"]
+__all__ = [
+    "SH",
+    "Beyond",
+    "Node",
+    "PropertyPath",
+    "ShapesGraph",
+    "ends",
+    "is_step",
+    "joined",
+    "parse",
+    "path_text",
+    "sparql_path",
+]
 
 SH = "http://www.w3.org/ns/shacl#"
 
@@ -46,6 +58,56 @@ def joined(first: PropertyPath, second: PropertyPath) -> PropertyPath:
     if not first or not second:
         return first or second
     return (*_grouped(first), ox.Literal("/"), *_grouped(second))
+
+
+def ends(path: PropertyPath) -> tuple[PropertyPath, ...] | None:
+    """Give the steps by one of which a path comes to its values; () stands for no step, None for what is not known.
+
+    >>> ends((ox.NamedNode("urn:p"), ox.Literal("/"), ox.NamedNode("urn:q"), ox.Literal("*")))
+    ((<NamedNode value=urn:p>,), (<NamedNode value=urn:q>,))
+    """
+    if not path or is_step(path):
+        return (path,)
+    found: dict[PropertyPath, None] = {}
+    for part in _split(path, "|"):
+        for step in _last_steps(part):
+            if step is None:
+                return None
+            found[step] = None
+    return tuple(found)
+
+
+def is_step(path: PropertyPath) -> bool:
+    """Say whether a path is one property or the inverse of one."""
+    return len(path) == 1 or (len(path) == 2 and path[0] == ox.Literal("^"))
+
+
+def _last_steps(chain: PropertyPath) -> list[PropertyPath | None]:
+    """Give the steps that a chain may end with; where its last part may be left out, also those of the part before."""
+    found: list[PropertyPath | None] = []
+    for part in reversed(_split(chain, "/")):
+        optional = part[-1] in (ox.Literal("*"), ox.Literal("?"))
+        inner = part[:-1] if optional or part[-1] == ox.Literal("+") else part
+        if inner[0] == ox.Literal("("):
+            inner = inner[1:-1]
+        known = ends(inner) if inner[0] != ox.Literal("^") or is_step(inner) else None
+        found += [None] if known is None else [step for step in known if step]
+        if not (optional or (known and () in known)):
+            return found
+    return [*found, ()]
+
+
+def _split(path: PropertyPath, sign: str) -> list[PropertyPath]:
+    """Cut a path where a sign stands outside of all brackets."""
+    depth, begin = 0, 0
+    parts = []
+    for place, token in enumerate(path):
+        text = "" if isinstance(token, ox.NamedNode) else token.value
+        depth += (text == "(") - (text == ")")
+        if depth == 0 and text == sign:
+            parts.append(path[begin:place])
+            begin = place + 1
+    return [*parts, path[begin:]]
 
 
 def path_text(path: PropertyPath) -> str:
