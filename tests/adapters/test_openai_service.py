@@ -468,7 +468,8 @@ def test_an_interrupted_caller_leaves_pending_prompts_unasked():
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 from kgrag.adapters.openai_service import OpenAIModel
 from kgrag.model import Prompt
 

@@ -64,7 +64,7 @@ def ends(path: PropertyPath) -> tuple[PropertyPath, ...] | None:
     """Give the steps by one of which a path comes to its values; () stands for no step, None for what is not known.
 
     >>> ends((ox.NamedNode("urn:p"), ox.Literal("/"), ox.NamedNode("urn:q"), ox.Literal("*")))
-    ((<NamedNode value=urn:p>,), (<NamedNode value=urn:q>,))
+    ((<NamedNode value=urn:q>,), (<NamedNode value=urn:p>,))
     """
     if not path or is_step(path):
         return (path,)
