@@ -80,8 +80,8 @@ AUDIT = _Namespace(
     "AnnotationPropertyTerm ClassTerm ConceptTerm DatatypePropertyTerm DatatypeTerm IndividualTerm ObjectPropertyTerm "
     "PropertyTerm SchemeTerm TermKind "
     "definition domain kind label localName namespace normalLabel range reserves synonym "
-    # the graphs of the scratch store: what is audited, what is said of it, both
-    "target context union",
+    # the graphs of the scratch store: what is audited, and what is said of it
+    "target context",
 )
 CHECK = _Namespace(
     "https://w3id.org/kgrag/check#",
