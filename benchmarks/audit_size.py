@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 __all__ = ["main"]
 
@@ -62,10 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print("          " + ", ".join(f"{each['check']} {each['seconds']:.1f}" for each in row["slow"][:12]))
 
 
-def _run(path: Path) -> dict:
+def _run(path: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.audit_size", "--run", str(path)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    row: dict = json.loads(done.stdout.splitlines()[-1])
+    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return row
 
 

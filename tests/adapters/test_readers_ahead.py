@@ -235,3 +235,16 @@ def test_readers_that_are_not_needed_any_more_end_but_for_one(tmp_path: Path, mo
         long[0].close()
 
     _with(tmp_path, Limits(readers=3), work)
+
+
+def test_readers_end_though_nothing_is_asked_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        monkeypatch.setattr("kgrag.adapters.readers.pool._REST", 0.05)
+        some = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"VALUES ?{name} {{ {NUMBERS} }}" for name in "abc") + " }"
+        while len(pool._idle) < 2:
+            await asyncio.gather(*(_all(pool.run(_asked(some))) for _ in range(2)))
+        while len(pool._idle) > 1:
+            await asyncio.sleep(0.01)
+        assert await _number(_one(pool, 7)) == 7
+
+    _with(tmp_path, Limits(readers=2), work)

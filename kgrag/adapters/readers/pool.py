@@ -169,8 +169,7 @@ class ReaderPool:
             if len(self._queue) >= self.limits.queue:
                 raise self._full()
             self._queue.append(run)
-        if self._timer is None:
-            self._timer = self.loop.call_later(_LOOK, self._look)
+        self._watch(_LOOK)
         return run
 
     def _full(self) -> Overloaded:
@@ -362,8 +361,19 @@ class ReaderPool:
         for reader in self._idle[:-1]:
             if now - reader.since > _REST:
                 self._end(reader)
-        often = self._busy or self._queue
-        self._timer = self.loop.call_later(_LOOK, self._look) if often else None
+        self._timer = None
+        if self._busy or self._queue:
+            self._watch(_LOOK)
+        elif len(self._idle) > 1:
+            self._watch(_REST)
+
+    def _watch(self, seconds: float) -> None:
+        """Look again after so long, or earlier where that is meant to be already."""
+        if self._timer is not None:
+            if self._timer.when() <= self.loop.time() + seconds:
+                return
+            self._timer.cancel()
+        self._timer = self.loop.call_later(seconds, self._look)
 
     def _relieve(self, reader: Reader) -> None:
         """Take back what waits behind a request that takes long."""
