@@ -15,7 +15,7 @@ from kgrag.errors import EmbeddingMismatch, StorageFailed, UnknownName, VectorsC
 
 __all__ = ["FolderSpaces"]
 
-_ATTEMPTS = 3  # a writing process may swap the files while they are opened
+_ATTEMPTS = 100  # as long as another process swaps the files while they are opened
 
 _log = logging.getLogger(__name__)
 
@@ -87,9 +87,13 @@ class FolderSpaces:
         if folder is None:
             return HnswIndex(self._empty)
         trouble: Exception | None = None
+        tried: list[Manifest] = []
         for _ in range(_ATTEMPTS):
             try:
                 manifest = files.read_manifest(folder) or self._empty
+                if manifest in tried[-1:]:
+                    break  # nobody wrote meanwhile, so that it is damaged
+                tried.append(manifest)
                 self._same_embedder(name, manifest)
                 return HnswIndex(manifest, folder=folder, read_only=self._read_only)
             except (VectorsCorrupt, OSError, ValueError) as error:
