@@ -78,7 +78,7 @@ class OntologyLayer:
     def _asked(self, question: str, k: int, before: str) -> Found:
         reading, outcome = self.asker.repaired(question)
         if outcome is None:
-            return Found("ontology", why=before or _unread(reading.refusal))
+            return Found("ontology", why=before or _unread(reading.unmatched))
         story = story_of(reading, outcome)
         execution = outcome.best.execution
         if execution is None or execution.problem:
@@ -112,12 +112,11 @@ def _ontology(store: TripleStore) -> mapping.Ontology:
     return known
 
 
-def _unread(refusal: str) -> str:
+def _unread(unmatched: str) -> str:
     """Say why a question has no query, in short: what the model lacks is told elsewhere, not in each answer."""
-    stored = refusal.partition(" No stored ")[2]
     return (
         "the model writes no SPARQL (see KGRAG_MODEL), and the question is of no fixed form such as 'What is the "
-        f"ATTRIBUTE of NAME?'{f'; no stored {stored}' if stored else ''}"
+        f"ATTRIBUTE of NAME?'; {unmatched[:1].lower()}{unmatched[1:]}"
     )
 
 

@@ -45,13 +45,15 @@ _LOADED: WeakKeyDictionary[TripleStore, tuple[OntologyIndex, DataView, int]] = W
 class Reading:
     """How a question was read: the first query and where it is from, or why there is none.
 
-    ``stored`` is the competency question that answers it, when no model could.
+    ``stored`` is the competency question that answers it, when no model could; ``unmatched`` is the part of the refusal
+    that says why there is none.
     """
 
     sparql: str = ""
     origin: Literal["model", "stored"] = "model"
     stored: Match | None = None
     refusal: str = ""
+    unmatched: str = ""
     usage: Usage = field(default_factory=Usage)
 
 
@@ -224,7 +226,8 @@ class Asker:
         found_match = matching(question, found, stored, embedder=self.embedder, near=self.near)
         if found_match is None:
             why = f"The nearest one is: {stored[0].question}" if stored else "There is none."
-            return Reading(refusal=f"{refusal} No stored competency question is near enough. {why}")
+            unmatched = f"No stored competency question is near enough. {why}"
+            return Reading(refusal=f"{refusal} {unmatched}", unmatched=unmatched)
         return Reading(found_match.sparql, "stored", found_match)
 
     # what is loaded
