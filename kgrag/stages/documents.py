@@ -2,7 +2,7 @@
 
 Graphs written: one document graph a document, named by its title and text, so that the same document read twice is
 published once. Queries read: ``documents/spans``, ``documents/texts``, ``documents/text``, ``documents/titles``,
-``documents/listing``, ``documents/locations``.
+``documents/listing``, ``documents/locations``, ``documents/places``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kgrag.ports import TripleStore
 from kgrag.stages.chunking import count_tokens
 from kgrag.vocab import DCTERMS, KG, RDF, Names, number
 
-__all__ = ["Listed", "document_draft", "document_iri", "document_text", "listing", "spans", "texts", "titles"]
+__all__ = ["Listed", "document_draft", "document_iri", "document_text", "listing", "places", "spans", "texts", "titles"]
 
 _BATCH = 1000
 
@@ -152,6 +152,14 @@ def listing(store: TripleStore) -> list[Listed]:
         Listed(plain(document), plain(title), tuple(places.get(plain(graph), ())), int(plain(chunks)))
         for document, graph, title, chunks in store.select(queries.bind("documents/listing"))
     ]
+
+
+def places(store: TripleStore) -> dict[str, list[str]]:
+    """Returns where each ingested document (its IRI) was read from, sorted; mapped records are left out."""
+    found: dict[str, list[str]] = {}
+    for document, location in store.select(queries.bind("documents/places", catalogue=store.names.catalogue)).values():
+        found.setdefault(document, []).append(location)
+    return found
 
 
 def _batches(iris: Sequence[str]) -> Iterator[list[ox.NamedNode]]:

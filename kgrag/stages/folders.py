@@ -3,7 +3,9 @@
 A document is named by its content, so a changed file is a new document and one that no file holds any more. A document
 that stands elsewhere too only loses a place. What cannot be read now is left as it is.
 
-Queries read: ``documents/misplaced``, ``documents/listing``, ``documents/locations``.
+Only documents that ``ingest`` wrote are compared: what was mapped from a file of the folder stays.
+
+Queries read: ``documents/misplaced``, ``documents/places``.
 """
 
 from __future__ import annotations
@@ -69,17 +71,17 @@ def follow(
     report = ingestion.ingest(noted(), store=store, chunk_tokens=chunk_tokens, progress=progress)
     forgotten: list[Forgotten] = []
     misplaced = 0
-    for listed in documents.listing(store):
+    for document, places in documents.places(store).items():
         lost = [
             place
-            for place in listed.locations
-            if _inside(place, reading.folder) and (listed.iri, place) not in seen and not _unread(place, reading.broken)
+            for place in places
+            if _inside(place, reading.folder) and (document, place) not in seen and not _unread(place, reading.broken)
         ]
-        if lost and len(lost) == len(listed.locations):
-            forgotten.append(forgetting.forget(listed.iri, store=store, spaces=spaces))
+        if lost and len(lost) == len(places):
+            forgotten.append(forgetting.forget(document, store=store, spaces=spaces))
         elif lost:
             misplaced += 1
-            store.update(_misplaced(store, listed.iri, lost))
+            store.update(_misplaced(store, document, lost))
     return Followed(report, tuple(forgotten), misplaced)
 
 

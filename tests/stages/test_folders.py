@@ -67,6 +67,13 @@ def test_what_came_from_elsewhere_stays(kb: KnowledgeBase, folder: Path, tmp_pat
     assert "tanks.txt" in titles(kb)
 
 
+def test_what_was_mapped_from_a_file_of_the_folder_stays(kb: KnowledgeBase, folder: Path) -> None:
+    (folder / "parts.jsonld").write_text('{"@graph": [{"@type": "Part", "name": "Seal 7", "size": "9 mm"}]}')
+    kb.build("og_rag", mapped=folder)
+    assert kb.sync(folder).forgotten == ()
+    assert "parts.jsonld" in titles(kb)
+
+
 def test_an_empty_folder_deletes_nothing(kb: KnowledgeBase, folder: Path) -> None:
     kb.sync(folder)
     for file in folder.iterdir():
