@@ -68,8 +68,8 @@ class Document:
     """A text that was read.
 
     ``text`` is what is stored and what every offset refers to (line ends are line feeds). ``location`` says where it
-    came from (path, or ``path#id`` for a record of a file). ``cites`` are identifiers or titles as
-    the source gives them.
+    came from: for a file the real path of its folder and its name there, with ``#id`` behind for a record of it.
+    ``cites`` are identifiers or titles as the source gives them.
     """
 
     text: str

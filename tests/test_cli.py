@@ -57,6 +57,21 @@ def test_ingest_then_ask_gives_a_cited_answer(run) -> None:
     assert "10 March" in answer["citations"][0]["quote"]
 
 
+def test_sync_names_the_documents_whose_files_it_cannot_know(run, tmp_path: Path) -> None:
+    from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.model import Document
+    from kgrag.stages import ingestion
+
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "rye.txt").write_text("Rye is sown in autumn.")
+    with KnowledgeBase(tmp_path / "kgrag.kb") as kb:
+        ingestion.ingest([Document("Oats are sown in spring.", location="docs/oats.txt")], store=kb.store)
+    code, out, err = run("sync", "docs")
+    assert (code, "0 forgotten" in out) == (0, True), err
+    assert "left: docs/oats.txt (recorded without its folder" in err
+    assert run("forget", "docs/oats.txt")[0] == 0
+
+
 def test_the_option_kb_may_stand_before_or_behind_the_command(run, tmp_path: Path) -> None:
     assert run("--kb", "a.kb", "init")[0] == 0
     assert run("init", "--kb", "b.kb")[0] == 0

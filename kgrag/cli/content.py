@@ -117,6 +117,9 @@ def sync(
     )
     _some(report.broken, "broken")
     _some([one.title or one.document for one in done.forgotten], "forgotten")
+    _some(
+        (f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in done.undecided), "left"
+    )
     if report.broken or any(one.remains for one in done.forgotten):
         raise typer.Exit(2 if report.broken else 1)
 

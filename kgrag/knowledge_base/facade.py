@@ -94,13 +94,13 @@ class KnowledgeBase(Wiring):
         from kgrag.stages.reading import read_paths
 
         skipped: list[str] = []
-        broken: list[str] = []
+        broken: dict[Path, str] = {}
         source = read_paths([Path(path) for path in paths], skipped=skipped, broken=broken)
         report = ingestion.ingest(source, store=self.store, chunk_tokens=chunk_tokens, progress=progress)
         self.store.flush()
         if embed and report.documents + report.unchanged:
             self.build("passages", progress=progress)
-        return replace(report, skipped=tuple(skipped), broken=tuple(broken))
+        return replace(report, skipped=tuple(skipped), broken=tuple(broken.values()))
 
     def sync(self, folder: str | Path, *, chunk_tokens: int = 180, progress: Progress | None = None) -> Followed:
         """Bring the knowledge base in step with a folder: new and changed documents in, deleted ones out, in one pass.
@@ -114,14 +114,15 @@ class KnowledgeBase(Wiring):
         from kgrag.stages.reading import read_paths
 
         skipped: list[str] = []
-        broken: list[str] = []
-        reading = folders.Reading(Path(folder), read_paths([Path(folder)], skipped=skipped, broken=broken), broken)
+        broken: dict[Path, str] = {}
+        source = read_paths([Path(folder)], skipped=skipped, broken=broken)
+        reading = folders.Reading(Path(folder), source, broken.keys())
         done = folders.follow(
             reading, store=self.store, spaces=self.spaces, chunk_tokens=chunk_tokens, progress=progress
         )
         self.store.flush()
         self.build("passages", progress=progress)
-        return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=tuple(broken)))
+        return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=tuple(broken.values())))
 
     def forget(self, name: str) -> list[Forgotten]:
         """Delete the documents with this IRI, location or title, and what was derived from them alone; says what went.

@@ -1,16 +1,21 @@
 """A folder and the knowledge base in step, in one pass: new, changed and deleted documents (ARCHITECTURE, "Change").
 
 A document is named by its content, so a changed file is a new document and one that no file holds any more. A document
-that stands elsewhere too only loses a place. What cannot be read now is left as it is.
+that stands elsewhere too only loses a place. What cannot be read now is left as it is. Only documents that ``ingest``
+wrote are compared: what was mapped from a file of the folder stays.
 
-Only documents that ``ingest`` wrote are compared: what was mapped from a file of the folder stays.
+Earlier versions recorded paths as they were typed. An absolute one still names its file, through links and ``..``. A
+relative one does not, because nobody knows which folder it started from. It gives way when the same document is
+recorded at a place of this folder whose path ends like it; otherwise it stays, and no document is forgotten for it.
 
 Queries read: ``documents/misplaced``, ``documents/places``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,26 +27,31 @@ from kgrag.ports import TripleStore, VectorSpaces
 from kgrag.stages import documents, forgetting, ingestion
 from kgrag.stages.forgetting import Forgotten
 from kgrag.stages.ingestion import IngestReport, Progress
+from kgrag.stages.reading import sources
 
 __all__ = ["Followed", "Reading", "follow"]
 
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What a pass did: what was ingested, what was forgotten, and how many documents only lost a place."""
+    """What a pass did: what was ingested, what was forgotten, and how many documents only lost a place.
+
+    ``undecided`` are the relative locations of documents that have no others: whether their files exist is not known.
+    """
 
     ingested: IngestReport
     forgotten: tuple[Forgotten, ...] = ()
     misplaced: int = 0
+    undecided: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A folder as it is read: its documents, and messages about files that could not be read, filled on the way."""
+    """A folder as it is read: its documents, and the files that could not be read, filled on the way."""
 
     folder: Path
     documents: Iterable[Document]
-    broken: Sequence[str] = ()
+    broken: Collection[Path] = ()
 
 
 def follow(
@@ -69,29 +79,51 @@ def follow(
             yield document
 
     report = ingestion.ingest(noted(), store=store, chunk_tokens=chunk_tokens, progress=progress)
+    real = functools.cache(os.path.realpath)
+    folder = sources.cleaned(real(str(reading.folder))).rstrip(os.sep) + os.sep
+    unread = {sources.place(file) for file in reading.broken}
     forgotten: list[Forgotten] = []
+    undecided: list[str] = []
     misplaced = 0
-    for document, places in documents.places(store).items():
-        lost = [
-            place
-            for place in places
-            if _inside(place, reading.folder) and (document, place) not in seen and not _unread(place, reading.broken)
-        ]
-        if lost and len(lost) == len(places):
+    for document, locations in documents.places(store).items():
+        here = _here(locations, folder, real)
+        lost = {place for place in here.values() if (document, place) not in seen and not _is_of(place, unread)}
+        going = [location for location in locations if _goes(location, here, lost)]
+        if going and len(going) == len(locations):
             forgotten.append(forgetting.forget(document, store=store, spaces=spaces))
-        elif lost:
+        elif going:
             misplaced += 1
-            store.update(_misplaced(store, document, lost))
-    return Followed(report, tuple(forgotten), misplaced)
+            store.update(_misplaced(store, document, going))
+        elif not here and not any(map(os.path.isabs, locations)):
+            undecided.extend(locations)
+    return Followed(report, tuple(forgotten), misplaced, tuple(undecided))
 
 
-def _inside(place: str, folder: Path) -> bool:
-    return Path(place).is_relative_to(folder)
+def _here(locations: Sequence[str], folder: str, real: Callable[[str], str]) -> dict[str, str]:
+    """Returns those absolute locations that are in a folder (its path ends in a separator), each with its place.
+
+    Nothing behind a ``#`` is resolved: it may be the name of a record, where ``..`` is data and leads nowhere.
+    """
+    found = {}
+    for location in filter(os.path.isabs, locations):
+        parent = location.partition("#")[0].rpartition(os.sep)[0]
+        place = real(parent or os.sep).rstrip(os.sep) + location[len(parent) :]
+        if f"{place}{os.sep}".startswith(folder):
+            found[location] = place
+    return found
 
 
-def _unread(place: str, broken: Sequence[str]) -> bool:
-    file = place.partition("#")[0]
-    return any(message.startswith(file) for message in broken)
+def _is_of(location: str, files: Collection[str]) -> bool:
+    return any(location == file or location.startswith(f"{file}#") for file in files)
+
+
+def _goes(location: str, here: Mapping[str, str], lost: Collection[str]) -> bool:
+    """Whether a document loses a location: its file is gone, or it is another spelling of a place that is recorded."""
+    if location in here:
+        place = here[location]
+        return place in lost or (place != location and place in here)
+    ending = os.sep + location.rpartition(f"..{os.sep}")[2]
+    return any(place.endswith(ending) for place in here.values()) and not Path(location).is_absolute()
 
 
 def _misplaced(store: TripleStore, document: str, places: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
@@ -22,6 +23,7 @@ from kgrag import queries
 from kgrag.errors import EmbeddingMismatch, UnknownName
 from kgrag.ports import TripleStore, VectorSpaces
 from kgrag.stages import documents, sync
+from kgrag.stages.reading.sources import place
 from kgrag.vocab import KG
 
 __all__ = ["Forgotten", "forget", "named"]
@@ -63,15 +65,16 @@ class _Going:
 
 
 def named(store: TripleStore, name: str) -> list[str]:
-    """Give the documents that have this IRI, else this location, else this title.
+    """Returns the documents that have this IRI, else this location (a file's path in any spelling), else this title.
 
     Raises:
         UnknownName: none has.
     """
     listed = documents.listing(store)
+    spellings = {name, place(Path(name))}
     for found in (
         [one.iri for one in listed if one.iri == name],
-        [one.iri for one in listed if name in one.locations],
+        [one.iri for one in listed if not spellings.isdisjoint(one.locations)],
         [one.iri for one in listed if one.title == name],
     ):
         if found:

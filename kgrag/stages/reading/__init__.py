@@ -27,7 +27,7 @@ from pathlib import Path
 from kgrag.errors import UnreadableDocument
 from kgrag.model import Document
 from kgrag.stages.reading import html, markdown, pdf, plain, records, tables, word
-from kgrag.stages.reading.sources import Source, cleaned, steady
+from kgrag.stages.reading.sources import Source, cleaned, place, steady
 
 __all__ = ["SUFFIXES", "find_files", "read_path", "read_paths"]
 
@@ -67,7 +67,7 @@ def read_path(path: Path) -> Iterator[Document]:
 
 
 def read_paths(
-    paths: Iterable[Path], *, skipped: list[str] | None = None, broken: list[str] | None = None
+    paths: Iterable[Path], *, skipped: list[str] | None = None, broken: dict[Path, str] | None = None
 ) -> Iterator[Document]:
     """Yield the documents of files and folders, a file at a time.
 
@@ -76,7 +76,7 @@ def read_paths(
     Args:
         paths: files and folders; a file that is named twice is read once.
         skipped: takes a line "path: reason" for every file of a folder whose suffix is unknown; None logs a warning.
-        broken: takes the message for every file of a folder that cannot be read, instead of an error.
+        broken: takes every file of a folder that cannot be read, with the message, instead of an error.
 
     Raises:
         UnreadableDocument: a path is not there; a named file has an unknown suffix; a folder holds nothing that can be
@@ -88,7 +88,7 @@ def read_paths(
         except UnreadableDocument as error:
             if named or broken is None:
                 raise
-            broken.append(str(error))
+            broken[path] = str(error)
 
 
 def find_files(paths: Iterable[Path], *, skipped: list[str] | None = None) -> dict[Path, bool]:
@@ -102,7 +102,7 @@ def find_files(paths: Iterable[Path], *, skipped: list[str] | None = None) -> di
         if path.is_dir():
             for file in _readable(path, skipped):
                 found.setdefault(file, False)
-        elif _source(path) is None:
+        elif _suffix(path) not in _READERS:
             raise _unknown(path)
         else:
             found[path] = True
@@ -113,7 +113,7 @@ def _readable(folder: Path, skipped: list[str] | None) -> list[Path]:
     """Give the files of a folder that can be read; the others are noted, or logged where there is no list."""
     files, others = [], []
     for file in _walk(folder):
-        if _source(file) is not None and file.is_file():
+        if _suffix(file) in _READERS and file.is_file():
             files.append(file)
         else:
             others.append(cleaned(f"{file}: {_why_not(file)}"))
@@ -137,23 +137,22 @@ def _walk(folder: Path) -> Iterator[Path]:
         yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
 
 
-def _source(path: Path) -> Source | None:
-    """Give the file with its format, None for an unknown suffix."""
+def _suffix(path: Path) -> str:
+    """Returns the suffix of a file's content, in lower case; "" for what is never read zipped."""
     suffix = path.suffix.lower()
-    if suffix == ".gz":
-        suffix = Path(path.stem).suffix.lower()
-        if suffix in _NEVER_ZIPPED:
-            return None
-    return Source(path, suffix, _READERS[suffix][1]) if suffix in _READERS else None
+    if suffix != ".gz":
+        return suffix
+    suffix = Path(path.stem).suffix.lower()
+    return "" if suffix in _NEVER_ZIPPED else suffix
 
 
 def _read(path: Path) -> Iterator[Document]:
-    source = _source(path)
-    if source is None or not path.is_file():
+    suffix = _suffix(path)
+    if suffix not in _READERS or not path.is_file():
         raise _unknown(path)
-    reader, _ = _READERS[source.suffix]
+    reader, media_type = _READERS[suffix]
     with steady(path):
-        yield from reader(source)
+        yield from reader(Source(path, suffix, media_type, place(path)))
 
 
 def _unknown(path: Path) -> UnreadableDocument:

@@ -35,9 +35,7 @@ def read(source: Source) -> Iterator[Document]:
             f"has {len(pages)} pages and text on none (a scan?). Run text recognition (OCR) on it first."
         )
     if empty := [number for number, page in enumerate(pages, start=1) if not page]:
-        _LOG.warning(
-            "%s: no text on %d of %d pages, the first is %d.", source.location, len(empty), len(pages), empty[0]
-        )
+        _LOG.warning("%s: no text on %d of %d pages, the first is %d.", source.name, len(empty), len(pages), empty[0])
     text = _BETWEEN.join(page for page in pages if page)
     yield source.document(text, title=_title(reader), sections=_sections(pages), cites=references.entries(text))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from kgrag.errors import UnreadableDocument
 from kgrag.model import Document, Section
 from kgrag.stages.reading import encodings
 
-__all__ = ["LARGEST", "Source", "cleaned", "steady"]
+__all__ = ["LARGEST", "Source", "cleaned", "place", "steady"]
 
 LARGEST = 1 << 30
 """The most bytes, after decompression, that one file or one line of a file may have."""
@@ -27,15 +28,16 @@ _BROKEN = re.compile("[\x00\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file: ``suffix`` is that of its content (``.txt`` for ``a.txt.gz``)."""
+    """A file: ``suffix`` is that of its content (``.txt`` for ``a.txt.gz``), ``location`` its place."""
 
     path: Path
     suffix: str
     media_type: str
+    location: str
 
     @property
-    def location(self) -> str:
-        """The path as it was given."""
+    def name(self) -> str:
+        """The path as it was given, for messages."""
         return cleaned(str(self.path))
 
     @property
@@ -51,7 +53,7 @@ class Source:
 
     def unreadable(self, found: str) -> UnreadableDocument:
         """Give the error that says what was found in this file."""
-        return UnreadableDocument(f"{self.location}: {found}")
+        return UnreadableDocument(f"{self.name}: {found}")
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
@@ -91,7 +93,7 @@ class Source:
         Raises:
             UnreadableDocument: as ``content``, or the bytes are no text.
         """
-        return cleaned(encodings.decode(self.content(), self.location, declared=declared))
+        return cleaned(encodings.decode(self.content(), self.name, declared=declared))
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield number (from 1) and text of every line that is not blank, one at a time.
@@ -103,7 +105,7 @@ class Source:
             sample = stream.read(_SAMPLE)
         if not sample:
             raise self._empty()
-        encoding = encodings.encoding_of(sample, self.location)
+        encoding = encodings.encoding_of(sample, self.name)
         number = 0
         with self.opened() as stream, io.TextIOWrapper(stream, encoding=encoding) as reader:
             try:
@@ -133,6 +135,15 @@ class Source:
             cites=cites,
             sections=sections,
         )
+
+
+def place(path: Path) -> str:
+    """Returns what a file is known by, however its path is written: the real path of its folder, and its name there.
+
+    The name itself is not followed where it is a link, so that a folder holds the places of its own entries and loses
+    one when the link is deleted.
+    """
+    return cleaned(str(Path(os.path.realpath(path.parent), path.name)))
 
 
 def cleaned(text: str) -> str:

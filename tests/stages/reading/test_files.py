@@ -84,14 +84,14 @@ def test_a_broken_file_stops_the_reading_unless_a_list_takes_it(make: Make, tmp_
     make("b.txt", "x")
     with pytest.raises(UnreadableDocument, match="is no PDF"):
         list(read_path(tmp_path))
-    broken: list[str] = []
+    broken: dict[Path, str] = {}
     assert names(list(read_paths([tmp_path], broken=broken))) == ["b.txt"]
-    assert "is no PDF" in broken[0]
+    assert "is no PDF" in broken[tmp_path / "a.pdf"]
 
 
 def test_a_broken_file_that_was_named_stops_the_reading(make: Make) -> None:
     with pytest.raises(UnreadableDocument, match="is no PDF"):
-        list(read_paths([make("a.pdf", "broken")], broken=[]))
+        list(read_paths([make("a.pdf", "broken")], broken={}))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
