@@ -1,4 +1,4 @@
-"""Finds the folders that ontologists edit (``ontologies/``, ``shapes/``, ``queries/``), in a checkout and in a wheel.
+"""What comes with the package: its version, and the folders that ontologists edit, in a checkout and in a wheel.
 
 >>> (folder("queries") / "catalogue").is_dir()
 True
@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 from kgrag.errors import UnknownName
 
-__all__ = ["closest", "declarations", "find", "folder", "listing"]
+__all__ = ["closest", "declarations", "find", "folder", "listing", "version"]
 
 _PACKAGE = Path(__file__).parent
 
@@ -73,3 +74,11 @@ def declarations(header: str, word: str) -> dict[str, str]:
     """
     found = re.findall(rf"^{word}\s+(\w+):\s*(\w+(?: list)?)", header, flags=re.MULTILINE)
     return dict(found)
+
+
+def version() -> str:
+    """Returns the version of kgrag that is installed; "0" in a checkout that is not."""
+    try:
+        return metadata.version("kgrag")
+    except metadata.PackageNotFoundError:
+        return "0"

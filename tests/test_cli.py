@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,10 @@ def _described(name: str, command: Any) -> Iterator[str]:
 
 def test_help_is_what_was_reviewed(golden) -> None:
     golden("help.txt", "\n".join(_described("kgrag", typer.main.get_command(cli.app))) + "\n")
+
+
+def test_the_version_is_printed(run) -> None:
+    assert run("--version") == (0, f"kgrag {metadata.version('kgrag')}\n", "")
 
 
 def test_ingest_then_ask_gives_a_cited_answer(run) -> None:

@@ -48,7 +48,20 @@ class Format(StrEnum):
 _IN_FRONT: ContextVar[Path | None] = ContextVar("kb", default=None)
 
 
-def remember(kb: KbOption = None) -> None:
+def _print_version(wanted: bool) -> None:
+    from kgrag.resources import version
+
+    if wanted:
+        typer.echo(f"kgrag {version()}")
+        raise typer.Exit
+
+
+def remember(
+    kb: KbOption = None,
+    version: Annotated[  # noqa: ARG001 - its callback prints it
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
     """Take ``--kb`` also in front of the command."""
     _IN_FRONT.set(kb)
 

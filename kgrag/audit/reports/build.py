@@ -6,7 +6,6 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,6 +14,7 @@ from kgrag.audit.catalogue import Check
 from kgrag.audit.findings import Audit, AuditFinding
 from kgrag.audit.reports.lines import line_finder
 from kgrag.audit.reports.wording import printable, title
+from kgrag.resources import version
 from kgrag.vocab import AUDIT
 
 __all__ = ["as_junit", "as_sarif"]
@@ -32,7 +32,7 @@ def as_sarif(audit: Audit) -> str:
     index = {name: number for number, name in enumerate(names)}
     driver = {
         "name": "kgrag",
-        "version": _version(),
+        "version": version(),
         "informationUri": AUDIT.prefix.rstrip("#"),
         "rules": [_rule(name, audit.checks.get(name)) for name in names],
     }
@@ -44,13 +44,6 @@ def as_sarif(audit: Audit) -> str:
         "results": [_result(finding, index, find(finding.focus)) for finding in audit.findings],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=2)
-
-
-def _version() -> str:
-    try:
-        return version("kgrag")
-    except PackageNotFoundError:  # run from a checkout
-        return "0"
 
 
 def _rule(name: str, check: Check | None) -> dict[str, Any]:
