@@ -26,7 +26,7 @@ from typing import Any
 
 from benchmarks import data_folder
 from kgrag.audit import Audit, AuditOptions, load_checks
-from kgrag.knowledge_base.audits import audit_files, triples_of
+from kgrag.knowledge_base.audit_runs import audit_files, triples_of
 from kgrag.model import plain
 
 __all__ = ["main"]

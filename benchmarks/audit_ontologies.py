@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks import data_folder
 from kgrag.audit import Audit, AuditOptions
-from kgrag.knowledge_base.audits import audit_files
+from kgrag.knowledge_base.audit_runs import audit_files
 
 __all__ = ["main"]
 

@@ -71,9 +71,9 @@ def _run(path: Path) -> dict[str, Any]:
 
 
 def _measured(path: Path) -> dict[str, object]:
-    from kgrag.adapters.oxigraph import OxigraphScratch
     from kgrag.audit import audit_triples
-    from kgrag.knowledge_base.audits import triples_of
+    from kgrag.knowledge_base.audit_runs import triples_of
+    from kgrag.store.scratch import OxigraphScratch
 
     begun = time.process_time()
     triples = triples_of(path)

@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.cg_rag_scisumm import Split, prepared, split
 from benchmarks.cg_rag_world import Asked, World
 from kgrag.methods.cg_rag import lesegr
-from kgrag.methods.cg_rag.mirror import Reach
+from kgrag.methods.cg_rag.graph_mirror import Reach
 from kgrag.methods.cg_rag.training import Recipe, Seen
 
 __all__ = ["main", "measure"]

@@ -23,10 +23,10 @@ from benchmarks import data_folder
 from benchmarks.cg_rag_world import Asked, World, rank_documents
 from kgrag import KnowledgeBase, Settings
 from kgrag.evaluation.datasets import read_dataset
-from kgrag.evaluation.statistics import bootstrap
+from kgrag.evaluation.intervals import bootstrap
 from kgrag.methods.cg_rag import lesegr
 from kgrag.methods.cg_rag.training import Recipe
-from kgrag.stages import ingestion
+from kgrag.text import ingestion
 
 __all__ = ["main"]
 

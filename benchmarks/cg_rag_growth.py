@@ -23,10 +23,10 @@ from typing import Any, Literal
 import numpy as np
 
 from kgrag import KnowledgeBase, Settings
-from kgrag.evaluation.statistics import percentile
+from kgrag.evaluation.intervals import percentile
 from kgrag.model import Document
 from kgrag.ports import Vectors
-from kgrag.stages import ingestion
+from kgrag.text import ingestion
 
 __all__ = ["main"]
 

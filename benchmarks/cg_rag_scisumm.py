@@ -32,12 +32,12 @@ import numpy as np
 from benchmarks import data_folder
 from benchmarks.cg_rag_world import Asked, Ranked, World, rank_documents
 from kgrag import KnowledgeBase, Settings
+from kgrag.answering.labelled_questions import wording
 from kgrag.evaluation.datasets import Dataset, read_dataset, read_questions
 from kgrag.evaluation.experiments import prepare
 from kgrag.methods.cg_rag import lesegr
-from kgrag.methods.cg_rag.mirror import Mirror
+from kgrag.methods.cg_rag.graph_mirror import Mirror
 from kgrag.methods.cg_rag.training import Recipe
-from kgrag.stages.labels import wording
 
 __all__ = ["Split", "filled", "main", "measure", "prepared", "split"]
 

@@ -16,13 +16,14 @@ import numpy.typing as npt
 
 from kgrag import KnowledgeBase, queries
 from kgrag.evaluation.datasets import Dataset, Question
-from kgrag.methods.cg_rag import lesegr, mirroring
-from kgrag.methods.cg_rag.building import chunks_of
+from kgrag.index import bm25, vector_spaces
+from kgrag.index.bm25 import LexicalIndex
+from kgrag.methods.cg_rag import graph_mirror, lesegr
+from kgrag.methods.cg_rag.citation_graph import chunks_of
 from kgrag.methods.cg_rag.edges import Edge, Kind, nearest_chunks
-from kgrag.methods.cg_rag.mirror import Mirror, Reach
+from kgrag.methods.cg_rag.graph_mirror import Mirror, Reach
 from kgrag.methods.cg_rag.training import Example, Seen
-from kgrag.stages import documents, lexical, sync
-from kgrag.stages.lexical import LexicalIndex
+from kgrag.text import documents
 
 __all__ = ["Asked", "Ranked", "World", "rank_documents"]
 
@@ -77,16 +78,16 @@ class World:
     def of(cls, kb: KnowledgeBase) -> World:
         """Read a knowledge base in which ``cg_rag`` is built."""
         store = kb.store
-        mirror = mirroring.fresh(store, None, save=False)
+        mirror = graph_mirror.fresh(store, None, save=False)
         iris = mirror.iris.at(np.arange(len(mirror)))
-        index = sync.fresh("chunk", store=store, spaces=kb.spaces, embedder=kb.embedder)
+        index = vector_spaces.fresh("chunk", store=store, spaces=kb.spaces, embedder=kb.embedder)
         rows = store.select(queries.bind("cg_rag/identifiers", catalogue=store.names.catalogue)).values()
         order = {document: number for number, document in enumerate(chunks_of(store))}
         spans = documents.spans(store, iris)
         return cls(
             mirror=mirror,
             dense=index.vectors(iris),
-            words=lexical.fresh(store, None, save=False),
+            words=bm25.fresh(store, None, save=False),
             numbers={identifier: order[document] for document, identifier in rows if document in order},
             starts=np.array([spans[iri].start for iri in iris]),
             ends=np.array([spans[iri].end for iri in iris]),

@@ -27,9 +27,10 @@ from typing import Any
 import pyoxigraph as ox
 
 from benchmarks import data_folder
-from kgrag.adapters.oxigraph import OxigraphScratch, OxigraphStore
-from kgrag.stages.rdf_files import read_rdf
-from kgrag.stages.sparql_check import DataView, OntologyIndex, Options, build_index, check
+from kgrag.querying.ontology_check import DataView, OntologyIndex, Options, build_index, check
+from kgrag.store.oxigraph import OxigraphStore
+from kgrag.store.rdf_files import read_rdf
+from kgrag.store.scratch import OxigraphScratch
 from kgrag.vocab import OWL, RDF, RDFS, XSD, Names
 
 PRINTED = Path(__file__).parent / "obqc_printed"

@@ -29,14 +29,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kgrag.adapters.hnsw import FolderSpaces
-from kgrag.adapters.oxigraph import OxigraphStore
-from kgrag.methods.og_rag import OgRag, drafts
+from kgrag.index.vector_folder import FolderSpaces
+from kgrag.mapping.factual_blocks import Edge, line
+from kgrag.methods.og_rag import OgRag, hypergraph_drafts
 from kgrag.model import Chunk, Document, GraphDraft
 from kgrag.ports import Vectors
-from kgrag.stages import documents
-from kgrag.stages.hypergraph import Edge, line
+from kgrag.store.oxigraph import OxigraphStore
 from kgrag.testing import ScriptedModel
+from kgrag.text import documents
 from kgrag.vocab import Names
 
 __all__ = ["main"]
@@ -124,10 +124,13 @@ def drafted(graph: Hypergraph, names: Names) -> Iterator[list[GraphDraft]]:
         batch.append(documents.document_draft(document, pieces, names=names, record=True))
         for fact, piece in zip(facts, pieces, strict=True):
             source = names.chunk(iri, piece.start, piece.end)
-            batch.append(drafts.hyperedge_draft(fact, sources=[source], activity=activity, names=names))
+            batch.append(hypergraph_drafts.hyperedge_draft(fact, sources=[source], activity=activity, names=names))
         edges += facts
         if len(batch) >= _BATCH or number + 1 == len(graph.records):
-            yield [*batch, drafts.hypernodes_draft(list(drafts.hypernode_triples(edges, {}, names)), names)]
+            yield [
+                *batch,
+                hypergraph_drafts.hypernodes_draft(list(hypergraph_drafts.hypernode_triples(edges, {}, names)), names),
+            ]
             batch, edges = [], []
 
 

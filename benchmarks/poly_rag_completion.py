@@ -27,10 +27,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import data_folder
-from kgrag.adapters.embedders import SentenceTransformerEmbedder
-from kgrag.evaluation.statistics import bootstrap
+from kgrag.evaluation.intervals import bootstrap
+from kgrag.llm.embedders import SentenceTransformerEmbedder
+from kgrag.methods.poly_rag.completion import fitted, medoids, priorities, reduced
 from kgrag.ports import Embedder, Vectors
-from kgrag.stages.completion import fitted, medoids, priorities, reduced
 from kgrag.vocab import words_of
 
 __all__ = ["Case", "main", "proposed"]

@@ -30,10 +30,10 @@ from typing import Any
 import Stemmer
 
 from benchmarks import data_folder
-from kgrag import KnowledgeBase
-from kgrag.methods.poly_rag.loading import load_schema
-from kgrag.stages import cascade, mapping
-from kgrag.stages.cascade import Paragraph
+from kgrag import KnowledgeBase, mapping
+from kgrag.methods.poly_rag import triple_extraction
+from kgrag.methods.poly_rag.layer_files import load_schema
+from kgrag.methods.poly_rag.triple_extraction import Paragraph
 
 __all__ = ["Triple", "main", "measured", "plain", "valued"]
 
@@ -124,8 +124,8 @@ def _ontology(folder: Path, sample: int, split: str) -> dict[str, float]:
         load_schema([folder / "ontology.ttl"], store=kb.store)
         known = _restricted(mapping.read_ontology(kb.store), ontology)
         paragraphs = [Paragraph(row["id"], "", row["sent"]) for row in tested]
-        found = cascade.evidence(paragraphs, known, embedder=kb.embedder)
-        taken = cascade.instances_of(paragraphs, found, known, model=kb.model)
+        found = triple_extraction.evidence(paragraphs, known, embedder=kb.embedder)
+        taken = triple_extraction.instances_of(paragraphs, found, known, model=kb.model)
         asked = sum(len(each) for each in found)
     scores = [measured(one.triples, _golds(row), row["sent"], ontology) for row, one in zip(tested, taken, strict=True)]
     means = {name: sum(row[place] for row in scores) / len(scores) for place, name in enumerate(METRICS)}

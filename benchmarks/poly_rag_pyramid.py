@@ -35,7 +35,7 @@ from benchmarks import data_folder
 from benchmarks.poly_rag_reader import serving
 from benchmarks.poly_rag_scores import LAYERS, NONE, Asked, Told, f1_of, questions_of, scored, told
 from kgrag import KnowledgeBase
-from kgrag.adapters.cached_model import CachedModel
+from kgrag.llm.completion_cache import CachedModel
 from kgrag.ports import LanguageModel
 from kgrag.settings import EXTRACTIVE, read_settings
 
@@ -64,7 +64,7 @@ def _build(kb: KnowledgeBase, folder: Path, name: str) -> None:
 @contextmanager
 def _model(given: argparse.Namespace, questions: Sequence[Asked]) -> Iterator[LanguageModel | None]:
     """Give the model that is asked; None for that of the settings."""
-    from kgrag.adapters.openai_service import OpenAIModel
+    from kgrag.llm.openai_chat import OpenAIModel
 
     with ExitStack() as stack:
         settings, model = read_settings(), None

@@ -25,9 +25,8 @@ from typing import Any
 
 from benchmarks import data_folder
 from benchmarks.poly_rag_scores import Asked, answer_key, questions_of
-from kgrag.adapters.extractive.mentions import mentions
-from kgrag.stages.entity_names import entity_key
-from kgrag.stages.text_to_sparql.templates import attribute_words
+from kgrag.llm.extractive.sentence_facts import mentions
+from kgrag.text.sentences import attribute_words, entity_key
 
 __all__ = ["Reader", "main", "serving"]
 

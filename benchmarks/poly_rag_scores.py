@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.poly_rag_extraction import valued
-from kgrag.adapters.extractive.attributes import read_attribute
-from kgrag.adapters.extractive.instances import instances
-from kgrag.adapters.extractive.mentions import mentions
-from kgrag.adapters.extractive.propositions import facts
+from kgrag.llm.extractive.attributes import read_attribute
+from kgrag.llm.extractive.instances import instances
+from kgrag.llm.extractive.sentence_facts import facts, mentions
 from kgrag.model import Answer, Hit
-from kgrag.stages.entity_names import entity_key
+from kgrag.text.sentences import entity_key
 from kgrag.vocab import words_of
 
 __all__ = [

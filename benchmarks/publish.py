@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgrag.adapters.oxigraph import OxigraphStore
 from kgrag.model import GraphDraft, Violation
 from kgrag.ports import TripleStore, Validator
+from kgrag.store.oxigraph import OxigraphStore
 from kgrag.vocab import KG, Names, number
 
 __all__ = ["main"]

@@ -20,9 +20,10 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from benchmarks.shacl_speed import _world
-from kgrag.adapters.oxigraph import OxigraphScratch
-from kgrag.audit.reasoning import NotDecided, classify
-from kgrag.stages.inference import PROFILES, materialise
+from kgrag.errors import NotDecided
+from kgrag.reasoning.hermit import classify
+from kgrag.reasoning.inference import PROFILES, materialise
+from kgrag.store.scratch import OxigraphScratch
 
 __all__ = ["main"]
 

@@ -98,8 +98,8 @@ def _memory() -> float:
 def _engine(path: Path) -> Iterator[set[str]]:
     import pyoxigraph as ox
 
-    from kgrag.adapters.oxigraph import OxigraphStore
-    from kgrag.stages import shacl
+    from kgrag import shacl
+    from kgrag.store.oxigraph import OxigraphStore
 
     graph = ox.NamedNode(_GRAPH)
     first = OxigraphStore.open(None)

@@ -33,13 +33,13 @@ import numpy as np
 from benchmarks import data_folder
 from benchmarks.sire_rag_raptor import raptor_clusters
 from kgrag import prompting
-from kgrag.adapters.embedders import CachedEmbedder, SentenceTransformerEmbedder
-from kgrag.adapters.extractive import ExtractiveModel
 from kgrag.evaluation import metrics, read_dataset
-from kgrag.evaluation.statistics import bootstrap
-from kgrag.stages import trees
-from kgrag.stages.clustering import clusters
-from kgrag.stages.trees import Forester, Leaf, grow
+from kgrag.evaluation.intervals import bootstrap
+from kgrag.llm.embedders import CachedEmbedder, SentenceTransformerEmbedder
+from kgrag.llm.extractive import ExtractiveModel
+from kgrag.methods.sire_rag import summary_trees
+from kgrag.methods.sire_rag.clustering import clusters
+from kgrag.methods.sire_rag.summary_trees import Forester, Leaf, grow
 from kgrag.vocab import digest
 
 __all__ = ["PROCEDURES", "main"]
@@ -109,7 +109,7 @@ def _grow_one(name: str, size: str, file: str) -> None:
     rows, tokens = _copies(stored["rows"], stored["tokens"], int(size))
     vectors = {str(number): row for number, row in enumerate(rows)}
     lengths = {str(number): int(length) for number, length in enumerate(tokens)}
-    trees.clusters, trees.count_tokens = PROCEDURES[name], lengths.__getitem__  # type: ignore[attr-defined,assignment]
+    summary_trees.clusters, summary_trees.count_tokens = PROCEDURES[name], lengths.__getitem__  # type: ignore[attr-defined,assignment]
 
     def summarise(groups: Sequence[Sequence[str]]) -> list[str]:
         names = []
@@ -153,7 +153,7 @@ def _recall(name: str, procedures: Sequence[str], embedder: CachedEmbedder) -> s
     lines = [f"\n{name}, {len(dataset.scored)} questions, the similarity tree by cosine\n"]
     lines += ["| procedure | summaries | recall@5 | recall@20 | all@20 |", "|---|--:|--:|--:|--:|"]
     for procedure in procedures:
-        trees.clusters = PROCEDURES[procedure]  # type: ignore[attr-defined]
+        summary_trees.clusters = PROCEDURES[procedure]  # type: ignore[attr-defined]
         grown = grow(leaves, _forester(embedder))
         scores = _scores(leaves, grown, dataset.scored, embedder)
         cells = (f"{one.mean:.3f} [{one.low:.2f}, {one.high:.2f}]" for one in map(bootstrap, scores))

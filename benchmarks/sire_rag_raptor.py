@@ -1,6 +1,6 @@
 """The clustering of RAPTOR as its authors wrote it down: UMAP, then Gaussian mixtures of 1 to 50 components by BIC.
 
-For comparison with ``kgrag.stages.clustering`` only; it needs ``umap-learn``, which brings a compiler (numba). Follows
+For comparison with ``kgrag.methods.sire_rag.clustering`` only; it needs ``umap-learn``, which brings a compiler (numba). Follows
 RAPTOR, section 3 and the released code: cosine UMAP to 10 dimensions with ⌊√(n − 1)⌋ neighbours over all texts, then
 with 10 neighbours within each global cluster; a text belongs to every component with a share above 0.1; a cluster over
 3,500 tokens is clustered again. A cluster that does not shrink is halved, where the released code recurses for ever.
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from kgrag.stages.clustering import Clustering
+from kgrag.methods.sire_rag.clustering import Clustering
 
 __all__ = ["raptor_clusters"]
 
@@ -25,7 +25,7 @@ _Rows = npt.NDArray[np.floating]
 def raptor_clusters(
     vectors: npt.ArrayLike, tokens: Sequence[int], settings: Clustering | None = None
 ) -> list[list[int]]:
-    """Give clusters as sorted lists of row numbers, like ``kgrag.stages.clustering.clusters``."""
+    """Give clusters as sorted lists of row numbers, like ``kgrag.methods.sire_rag.clustering.clusters``."""
     rows = np.asarray(vectors, dtype=np.float32)
     how = settings or Clustering()
     lengths = np.asarray(tokens)

@@ -29,8 +29,8 @@ from benchmarks import data_folder
 from kgrag import KnowledgeBase, Settings
 from kgrag.evaluation import Dataset, read_dataset
 from kgrag.model import Document
-from kgrag.stages import ingestion
 from kgrag.testing import HashEmbedder
+from kgrag.text import ingestion
 
 __all__ = ["main"]
 

@@ -24,11 +24,11 @@ from typing import Any
 
 from benchmarks import data_folder
 from kgrag import KnowledgeBase, Settings
-from kgrag.adapters.embedders import CachedEmbedder, SentenceTransformerEmbedder
 from kgrag.evaluation import Experiment, Question, evaluate, read_dataset
 from kgrag.evaluation.budgets import Budgets, Recorded, with_budgets
-from kgrag.evaluation.reports import Row
-from kgrag.stages import ingestion
+from kgrag.evaluation.experiment_report import Row
+from kgrag.llm.embedders import CachedEmbedder, SentenceTransformerEmbedder
+from kgrag.text import ingestion
 
 __all__ = ["METHODS", "SETS", "main", "measured"]
 

@@ -21,7 +21,8 @@ from pathlib import Path
 
 from benchmarks import data_folder
 from kgrag.errors import InvalidSPARQL
-from kgrag.stages.sparql_reader import DEFAULT_PREFIXES, read
+from kgrag.sparql.query_reader import read
+from kgrag.sparql.term_reader import DEFAULT_PREFIXES
 
 __all__ = ["main"]
 

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kgrag.adapters.hnsw import FolderSpaces, HnswIndex
+from kgrag.index.hnsw import HnswIndex
+from kgrag.index.vector_folder import FolderSpaces
 from kgrag.ports import Vectors
 
 __all__ = ["main"]

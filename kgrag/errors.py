@@ -36,6 +36,7 @@ __all__ = [
     "KgragError",
     "MappingError",
     "NotBuilt",
+    "NotDecided",
     "QueryParameterError",
     "SchemaMismatch",
     "ServiceError",
@@ -123,6 +124,10 @@ class VectorsCorrupt(StateError):
 
 class StorageFailed(StateError):
     """The disk refused a write (full, read-only)."""
+
+
+class NotDecided(Exception):
+    """A check or a reasoner came to no verdict; the text says why. Never read as passed."""
 
 
 class ShapeViolation(KgragError):

@@ -18,9 +18,9 @@ from typing import Literal
 import numpy as np
 
 from kgrag.errors import CompletionMissing, UnsupportedTask
+from kgrag.llm import structured_output
 from kgrag.model import Completion, Document, Prompt, Usage
 from kgrag.ports import Vectors
-from kgrag.stages import structured
 
 __all__ = ["HashEmbedder", "Reply", "ScriptedModel", "toy_documents"]
 
@@ -90,7 +90,7 @@ class ScriptedModel:
         return texts[turn]
 
     def _completion(self, prompt: Prompt, text: str) -> Completion:
-        data, wrong = (None, "") if prompt.schema is None else structured.reply(text, prompt.schema)
+        data, wrong = (None, "") if prompt.schema is None else structured_output.reply(text, prompt.schema)
         usage = Usage(1, len(prompt.text.split()), len(text.split()))
         return Completion(text=text, data=data, model=self.identity, usage=usage, problem=wrong)
 

@@ -8,8 +8,8 @@ def main() -> None:
     """Do one piece of long work, in small batches so that there are many moments to be killed in."""
     from kgrag import KnowledgeBase
     from kgrag.settings import Settings
-    from kgrag.stages import ingestion
     from kgrag.testing import HashEmbedder
+    from kgrag.text import ingestion
 
     task, path, source = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
     ingestion._BATCH_DOCUMENTS = 25

@@ -65,7 +65,7 @@ def test_ingest_then_ask_gives_a_cited_answer(run) -> None:
 def test_sync_names_the_documents_whose_files_it_cannot_know(run, tmp_path: Path) -> None:
     from kgrag.knowledge_base import KnowledgeBase
     from kgrag.model import Document
-    from kgrag.stages import ingestion
+    from kgrag.text import ingestion
 
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "rye.txt").write_text("Rye is sown in autumn.")

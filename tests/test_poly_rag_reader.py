@@ -8,9 +8,9 @@ from benchmarks.poly_rag_pyramid import CHOICES, measured
 from benchmarks.poly_rag_reader import Reader, serving
 from benchmarks.poly_rag_scores import Asked, answers_in, f1_of, scored
 from kgrag import KnowledgeBase
-from kgrag.adapters.cached_model import CachedModel
-from kgrag.adapters.openai_service import OpenAIModel
 from kgrag.errors import ServiceError
+from kgrag.llm.completion_cache import CachedModel
+from kgrag.llm.openai_chat import OpenAIModel
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 from tests.methods.test_poly_rag import INSTANCES, SCHEMA, TEXT, TRIPLES, lines

@@ -9,11 +9,10 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgrag import queries
+from kgrag import queries, shacl
 from kgrag.model import Violation
 from kgrag.resources import folder
-from kgrag.stages import shacl
-from kgrag.stages.shacl import Constraint
+from kgrag.shacl import Constraint
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, Names, number
 from tests.quad_store import QuadStore
 

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgrag.audit.catalogue import SEVERITIES, Catalogue, load_catalogue, shipped
-from kgrag.audit.context import Scope, prepare
+from kgrag.audit.audit_context import Scope, prepare
+from kgrag.audit.check_runner import Outcome, run_checks
+from kgrag.audit.checks import SEVERITIES, Catalogue, load_catalogue, shipped
 from kgrag.audit.findings import Audit, AuditFinding
-from kgrag.audit.metrics import measure
+from kgrag.audit.ontology_metrics import measure
 from kgrag.audit.profiles import Profile, load_profile
-from kgrag.audit.running import Outcome, run_checks
 from kgrag.audit.steps import StepInput
 from kgrag.audit.suppressions import read_baseline, read_suppressions, suppress
 from kgrag.errors import InvalidSettings
 from kgrag.ports import Embedder, TripleStore, Workbench
-from kgrag.stages.surfaces import as_loaded
+from kgrag.store.lexical_forms import as_loaded
 
 __all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine"]
 
@@ -73,7 +73,7 @@ def audit(
         store: where the graphs are; the checks of whole knowledge bases look at all of it.
         graphs: their union is the target; none = the knowledge base as a whole.
         options: profile, suppressions and the like.
-        open_bench: gives a scratch store, e.g. ``kgrag.adapters.oxigraph.OxigraphScratch``.
+        open_bench: gives a scratch store, e.g. ``kgrag.store.OxigraphScratch``.
 
     Raises:
         InvalidRDF: a file of checks or shapes does not parse, or holds what is no check.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kgrag.audit.catalogue import SEVERITIES, Check
+from kgrag.audit.checks import SEVERITIES, Check
 
 __all__ = ["Audit", "AuditFinding", "Undecided"]
 

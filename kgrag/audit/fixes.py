@@ -13,7 +13,7 @@ from difflib import unified_diff
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.audit.context import Scope
+from kgrag.audit.audit_context import Scope
 from kgrag.audit.findings import Audit
 from kgrag.vocab import AUDIT
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kgrag.audit.catalogue import OFF, SEVERITIES, Check
+from kgrag.audit.checks import OFF, SEVERITIES, Check
 from kgrag.errors import InvalidSettings, UnknownName
 from kgrag.resources import closest, find, listing
 

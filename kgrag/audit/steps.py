@@ -15,18 +15,15 @@ from typing import cast
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.audit.context import Scope
+from kgrag.audit.audit_context import Scope
+from kgrag.errors import NotDecided
 from kgrag.model import plain
 from kgrag.ports import Embedder, TripleStore
 from kgrag.vocab import AUDIT, OWL
 
-__all__ = ["STEPS", "NotDecided", "Step", "StepInput", "Unasked", "run_step"]
+__all__ = ["STEPS", "Step", "StepInput", "Unasked", "run_step"]
 
 Row = Mapping[str, str]
-
-
-class NotDecided(Exception):
-    """A step gave no verdict; the text says why."""
 
 
 class Unasked(NotDecided):
@@ -48,27 +45,27 @@ Step = Callable[[StepInput], Iterable[Row]]
 
 _REASONER = "needs a reasoner; ask for it with --reasoner"
 STEPS: dict[str, str] = {
-    "concept-cycles": "kgrag.audit.concepts:cycles",
-    "redundant-concepts": "kgrag.audit.concepts:redundant",
-    "related-concepts": "kgrag.audit.concepts:related",
-    "cycles": "kgrag.audit.hierarchy:cycles",
-    "redundant": "kgrag.audit.hierarchy:redundant",
-    "disjoint-superclasses": "kgrag.audit.hierarchy:disjoint_superclasses",
-    "only-without-some": "kgrag.audit.hierarchy:only_without_some",
-    "disjoint-types": "kgrag.audit.hierarchy:disjoint_types",
-    "ill-typed": "kgrag.audit.literals:ill_typed",
-    "synonyms": "kgrag.audit.synonyms:synonyms",
-    "platform-terms": "kgrag.audit.platform:terms",
-    "hyperedges": "kgrag.audit.platform:hyperedges",
-    "factual-blocks": "kgrag.audit.platform:blocks",
-    "layers": "kgrag.audit.platform:layers",
-    "chunks": "kgrag.audit.platform:chunks",
-    "activities": "kgrag.audit.platform:activities",
-    "platform-literals": "kgrag.audit.platform:literals",
-    "registry": "kgrag.audit.platform:registry",
-    "consistency": "kgrag.audit.reasoning:consistency",
-    "unsatisfiable": "kgrag.audit.reasoning:unsatisfiable",
-    "equivalent": "kgrag.audit.reasoning:equivalent",
+    "concept-cycles": "kgrag.audit.concept_steps:cycles",
+    "redundant-concepts": "kgrag.audit.concept_steps:redundant",
+    "related-concepts": "kgrag.audit.concept_steps:related",
+    "cycles": "kgrag.audit.hierarchy_steps:cycles",
+    "redundant": "kgrag.audit.hierarchy_steps:redundant",
+    "disjoint-superclasses": "kgrag.audit.hierarchy_steps:disjoint_superclasses",
+    "only-without-some": "kgrag.audit.hierarchy_steps:only_without_some",
+    "disjoint-types": "kgrag.audit.hierarchy_steps:disjoint_types",
+    "ill-typed": "kgrag.audit.term_steps:ill_typed",
+    "synonyms": "kgrag.audit.term_steps:synonyms",
+    "platform-terms": "kgrag.audit.platform_steps:terms",
+    "hyperedges": "kgrag.audit.platform_steps:hyperedges",
+    "factual-blocks": "kgrag.audit.platform_steps:blocks",
+    "layers": "kgrag.audit.platform_steps:layers",
+    "chunks": "kgrag.audit.platform_steps:chunks",
+    "activities": "kgrag.audit.platform_steps:activities",
+    "platform-literals": "kgrag.audit.platform_steps:literals",
+    "registry": "kgrag.audit.platform_steps:registry",
+    "consistency": "kgrag.audit.reasoner_steps:consistency",
+    "unsatisfiable": "kgrag.audit.reasoner_steps:unsatisfiable",
+    "equivalent": "kgrag.audit.reasoner_steps:equivalent",
     "imports": "kgrag.audit.steps:imports",
     "web": "kgrag.audit.steps:web",
 }

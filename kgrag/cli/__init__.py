@@ -10,17 +10,17 @@ import sys
 import typer
 
 from kgrag.cli import (
-    asking,
-    auditing,
-    care,
-    checking,
-    content,
-    experiments,
-    proposing,
-    reasoning,
-    serving,
-    training,
-    trees,
+    ask_commands,
+    audit_command,
+    check_command,
+    content_commands,
+    eval_command,
+    maintenance_commands,
+    proposals_command,
+    reason_command,
+    serve_command,
+    train_command,
+    tree_command,
 )
 from kgrag.cli.options import remember
 from kgrag.errors import KgragError, ServiceError, ShapeViolation
@@ -36,7 +36,19 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.callback()(remember)
-for part in (content, asking, checking, auditing, reasoning, care, serving, experiments, training, trees, proposing):
+for part in (
+    content_commands,
+    ask_commands,
+    check_command,
+    audit_command,
+    reason_command,
+    maintenance_commands,
+    serve_command,
+    eval_command,
+    train_command,
+    tree_command,
+    proposals_command,
+):
     part.register(app)
 
 

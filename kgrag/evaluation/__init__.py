@@ -7,7 +7,7 @@ builds the methods and measures them; ``Experiment`` prints, saves and compares.
 from __future__ import annotations
 
 from kgrag.evaluation.datasets import Dataset, Question, read_dataset
+from kgrag.evaluation.experiment_report import Experiment
 from kgrag.evaluation.experiments import evaluate, prepare, run
-from kgrag.evaluation.reports import Experiment
 
 __all__ = ["Dataset", "Experiment", "Question", "evaluate", "prepare", "read_dataset", "run"]

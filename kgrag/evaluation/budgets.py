@@ -23,12 +23,12 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.evaluation import metrics
 from kgrag.evaluation.datasets import Question
+from kgrag.evaluation.experiment_report import Experiment, Row
 from kgrag.evaluation.experiments import Retriever
-from kgrag.evaluation.reports import Experiment, Row
-from kgrag.evaluation.scores import phrases
+from kgrag.evaluation.retrieval_scores import phrases
 from kgrag.model import Hit, plain
 from kgrag.ports import TripleStore
-from kgrag.stages.chunking import count_tokens
+from kgrag.text.chunking import count_tokens
 
 __all__ = ["Budgets", "Recorded", "entry_text", "fitting", "score_within", "with_budgets"]
 

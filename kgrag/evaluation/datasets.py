@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from kgrag.errors import InputError, UnknownName
+from kgrag.mapping import read_mapped
 from kgrag.model import Document, Section
-from kgrag.stages.mapping import read_mapped
 
 __all__ = ["Dataset", "Fact", "Pair", "Question", "read_dataset", "read_questions"]
 

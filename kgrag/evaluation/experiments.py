@@ -16,11 +16,11 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import InputError
 from kgrag.evaluation.datasets import Dataset, Question
-from kgrag.evaluation.reports import Experiment, Row
-from kgrag.evaluation.scores import Retrieved, score
+from kgrag.evaluation.experiment_report import Experiment, Row
+from kgrag.evaluation.retrieval_scores import Retrieved, score
 from kgrag.model import Answer, Hit, Usage, plain
 from kgrag.ports import Embedder, TripleStore
-from kgrag.stages import ingestion
+from kgrag.text import ingestion
 
 __all__ = ["Answerer", "Bench", "Retriever", "evaluate", "prepare", "run"]
 

@@ -15,24 +15,26 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
+from kgrag.answering import cited_answers, kept_answers
 from kgrag.errors import InputError, InvalidSettings, StateError, UnknownName
-from kgrag.knowledge_base import audits, trainings
+from kgrag.knowledge_base import audit_runs, training_runs
 from kgrag.knowledge_base.wiring import Wiring
 from kgrag.model import Answer, BuildReport, Hit, Publication, Table
+from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.resources import closest
-from kgrag.stages import answering, ingestion, keeping, rdf_files, statistics
-from kgrag.stages.ingestion import IngestReport, Progress
-from kgrag.stages.sparql_search import functions, names_search, refuse_in_update
+from kgrag.store import rdf_files, statistics
+from kgrag.text import ingestion
+from kgrag.text.ingestion import IngestReport, Progress
 
 if TYPE_CHECKING:
     import rdflib
 
     from kgrag.audit import Audit
-    from kgrag.knowledge_base.reasonings import Materialised
-    from kgrag.stages.folders import Followed
-    from kgrag.stages.forgetting import Forgotten
-    from kgrag.stages.health import Finding
-    from kgrag.stages.sparql_check import Check
+    from kgrag.knowledge_base.doctor import Finding
+    from kgrag.knowledge_base.folder_sync import Followed
+    from kgrag.knowledge_base.forgetting import Forgotten
+    from kgrag.knowledge_base.reasoning_runs import Materialised
+    from kgrag.querying.ontology_check import Check
 
 __all__ = ["KnowledgeBase"]
 
@@ -74,7 +76,7 @@ class KnowledgeBase(Wiring):
             for draft in rdf_files.read_rdf(Path(path), rdf_format=rdf_format, graph=target, names=self.store.names)
         ]
         if profile is not None:
-            audits.gate(self.store, drafts, profile)
+            audit_runs.gate(self.store, drafts, profile)
         publication = self.store.publish(drafts)
         self.store.flush()
         return publication
@@ -91,7 +93,7 @@ class KnowledgeBase(Wiring):
         """
         from dataclasses import replace
 
-        from kgrag.stages.reading import read_paths
+        from kgrag.text.readers import read_paths
 
         skipped: list[str] = []
         broken: dict[Path, str] = {}
@@ -110,14 +112,14 @@ class KnowledgeBase(Wiring):
         """
         from dataclasses import replace
 
-        from kgrag.stages import folders
-        from kgrag.stages.reading import read_paths
+        from kgrag.knowledge_base import folder_sync
+        from kgrag.text.readers import read_paths
 
         skipped: list[str] = []
         broken: dict[Path, str] = {}
         source = read_paths([Path(folder)], skipped=skipped, broken=broken)
-        reading = folders.Reading(Path(folder), source, broken.keys())
-        done = folders.follow(
+        reading = folder_sync.Reading(Path(folder), source, broken.keys())
+        done = folder_sync.follow(
             reading, store=self.store, spaces=self.spaces, chunk_tokens=chunk_tokens, progress=progress
         )
         self.store.flush()
@@ -130,7 +132,7 @@ class KnowledgeBase(Wiring):
         Raises:
             UnknownName: there is no such document.
         """
-        from kgrag.stages import forgetting
+        from kgrag.knowledge_base import forgetting
 
         found = forgetting.named(self.store, name)
         done = [forgetting.forget(document, store=self.store, spaces=self.spaces) for document in found]
@@ -169,7 +171,7 @@ class KnowledgeBase(Wiring):
             UnknownName: there is no such method.
             InvalidSettings: it can't be trained, has no such option, or would learn from a question held out.
         """
-        report = trainings.train(self.method(method), method, questions, held_out, options)
+        report = training_runs.train(self.method(method), method, questions, held_out, options)
         self.store.flush()
         return report
 
@@ -229,11 +231,11 @@ class KnowledgeBase(Wiring):
 
     def answer_from(self, question: str, hits: Sequence[Hit], *, method: str) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``."""
-        return answering.answer(question, hits, model=self.model, store=self.store, method=method)
+        return cited_answers.answer(question, hits, model=self.model, store=self.store, method=method)
 
     def keep(self, answer: Answer) -> None:
         """Publish an answer as a graph of its own; keeping it again changes nothing."""
-        self.store.publish([keeping.answer_draft(answer, names=self.store.names)])
+        self.store.publish([kept_answers.answer_draft(answer, names=self.store.names)])
 
     def check(self, sparql: str) -> Check:
         """Say where a SPARQL query departs from the loaded ontologies and data; nothing is run.
@@ -251,7 +253,7 @@ class KnowledgeBase(Wiring):
         Raises:
             InputError: there is no such file or graph, or no ontology at all.
         """
-        return audits.audit(self.store, target, options)
+        return audit_runs.audit(self.store, target, options)
 
     def reason(self, *graphs: str, profile: str = "rdfs", seconds: float | None = None) -> Materialised:
         """Write what follows from graphs (all ontologies and data, when none is named) to a graph of its own.
@@ -263,11 +265,11 @@ class KnowledgeBase(Wiring):
 
         Raises:
             InputError: there is no such graph or profile, or nothing to reason over.
-            kgrag.audit.reasoning.NotDecided: the time was over; nothing was written.
+            kgrag.errors.NotDecided: the time was over; nothing was written.
         """
-        from kgrag.knowledge_base import reasonings
+        from kgrag.knowledge_base import reasoning_runs
 
-        return reasonings.infer(self.store, graphs, profile=profile, seconds=seconds)
+        return reasoning_runs.infer(self.store, graphs, profile=profile, seconds=seconds)
 
     def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
         """Run a SPARQL query of the user's: rows, a truth value, or triples.
@@ -332,19 +334,19 @@ class KnowledgeBase(Wiring):
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Check store, catalogue, shapes and vectors against each other; mend what can be mended."""
-        from kgrag.stages import health
+        from kgrag.knowledge_base import doctor
 
-        return health.examine(self.store, spaces=self.spaces, embedder=self.embedder, repair=repair)
+        return doctor.examine(self.store, spaces=self.spaces, embedder=self.embedder, repair=repair)
 
     def export(self, target: str | Path) -> int:
         """Write every quad as N-Quads (``.gz`` when named so) beside a manifest; gives the count of quads."""
-        from kgrag.stages import transfer
+        from kgrag.store import transfer
 
         return transfer.export(self.store, Path(target))
 
     def import_(self, source: str | Path) -> int:
         """Read an export into this knowledge base, which must be empty; gives the count of quads."""
-        from kgrag.stages import transfer
+        from kgrag.store import transfer
 
         if self.store.revision > 0:
             raise StateError("this knowledge base is not empty, and an import would mix two. Import into a new --kb.")

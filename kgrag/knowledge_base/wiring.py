@@ -17,11 +17,11 @@ from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, MINILM, Settings, read_settings
 
 if TYPE_CHECKING:
-    from kgrag.adapters.embedders import CachedEmbedder
-    from kgrag.adapters.oxigraph import OxigraphStore
-    from kgrag.adapters.query_process import QueryProcess
+    from kgrag.llm.embedders import CachedEmbedder
     from kgrag.ports import Scratch
-    from kgrag.stages.sparql_search import Search
+    from kgrag.querying.query_process import QueryProcess
+    from kgrag.querying.searches import Search
+    from kgrag.store.oxigraph import OxigraphStore
 
 __all__ = ["Wiring"]
 
@@ -49,8 +49,8 @@ class Wiring:
         self._store = self._open_store()
 
     def _open_store(self) -> OxigraphStore:
-        from kgrag.adapters.oxigraph import OxigraphStore
-        from kgrag.stages.shacl import graph_validator
+        from kgrag.shacl import graph_validator
+        from kgrag.store.oxigraph import OxigraphStore
 
         base = self.settings.base_iri if "base_iri" in self.settings.model_fields_set else None
         return OxigraphStore.open(
@@ -70,7 +70,7 @@ class Wiring:
     @cached_property
     def embedder(self) -> CachedEmbedder:
         """The embedder of the settings, behind a cache by content."""
-        from kgrag.adapters.embedders import CachedEmbedder
+        from kgrag.llm.embedders import CachedEmbedder
 
         return CachedEmbedder(
             self._given_embedder or self._configured_embedder(), self._folder(_CACHE, "embeddings.sqlite")
@@ -79,10 +79,10 @@ class Wiring:
     def _configured_embedder(self) -> Embedder:
         settings = self.settings
         if settings.embedder == MINILM:
-            from kgrag.adapters.embedders import SentenceTransformerEmbedder
+            from kgrag.llm.embedders import SentenceTransformerEmbedder
 
             return SentenceTransformerEmbedder()
-        from kgrag.adapters.openai_service import OpenAIEmbedder
+        from kgrag.llm.openai_embeddings import OpenAIEmbedder
 
         key = settings.api_key.get_secret_value()
         return OpenAIEmbedder(settings.embedder, base_url=settings.base_url, api_key=key)
@@ -95,7 +95,7 @@ class Wiring:
     @cached_property
     def spaces(self) -> VectorSpaces:
         """The vector spaces, keyed by IRI."""
-        from kgrag.adapters.hnsw import FolderSpaces
+        from kgrag.index.vector_folder import FolderSpaces
 
         return FolderSpaces(
             self.vectors,
@@ -107,11 +107,11 @@ class Wiring:
     @cached_property
     def model(self) -> LanguageModel:
         """The language model of the settings; a paid one behind a cache of completions."""
-        from kgrag.adapters.cached_model import CachedModel
+        from kgrag.llm.completion_cache import CachedModel
 
         settings = self.settings
         if self._given_model is None and settings.model == EXTRACTIVE:
-            from kgrag.adapters.extractive import ExtractiveModel
+            from kgrag.llm.extractive import ExtractiveModel
 
             return ExtractiveModel()
         inner = self._given_model or self._configured_model()
@@ -120,7 +120,7 @@ class Wiring:
     @cached_property
     def search(self) -> Search:
         """Runs the searches by meaning and by words that a SPARQL query asks for."""
-        from kgrag.stages.sparql_search import Search
+        from kgrag.querying.searches import Search
 
         lexical = self._folder(_LEXICAL)
         return Search(self.store, self.spaces, self.embedder, lexical, read_only=self.read_only)
@@ -128,12 +128,12 @@ class Wiring:
     @cached_property
     def runner(self) -> QueryProcess:
         """Runs queries that a model wrote: over the facts alone, in a process that can be killed."""
-        from kgrag.adapters.query_process import QueryProcess
+        from kgrag.querying.query_process import QueryProcess
 
         return QueryProcess(self.store, None if self.read_only else self._folder(_CACHE, "facts"))
 
     def _configured_model(self) -> LanguageModel:
-        from kgrag.adapters.openai_service import OpenAIModel
+        from kgrag.llm.openai_chat import OpenAIModel
 
         settings = self.settings
         return OpenAIModel(
@@ -198,7 +198,7 @@ class Wiring:
 
 
 def _open_scratch() -> Scratch:
-    from kgrag.adapters.oxigraph import OxigraphScratch
+    from kgrag.store.scratch import OxigraphScratch
 
     return OxigraphScratch()
 

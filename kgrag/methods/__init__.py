@@ -10,9 +10,9 @@ __all__ = ["METHODS"]
 
 METHODS: dict[str, str] = {
     "cg_rag": "kgrag.methods.cg_rag:CgRag",
-    "obqc": "kgrag.methods.obqc:Obqc",
+    "obqc": "kgrag.methods.obqc.method:Obqc",
     "og_rag": "kgrag.methods.og_rag:OgRag",
-    "passages": "kgrag.methods.passages:Passages",
+    "passages": "kgrag.methods.passages.method:Passages",
     "poly_rag": "kgrag.methods.poly_rag:PolyRag",
     "sire_rag": "kgrag.methods.sire_rag:SireRag",
 }

@@ -1,6 +1,6 @@
 """The server: SPARQL 1.1 Protocol, Graph Store Protocol, service description, VoID; a JSON API; web pages.
 
-One process owns the store and writes; queries run in reader processes that can be killed (``kgrag.adapters.readers``).
+One process owns the store and writes; queries run in reader processes that can be killed (``kgrag.server.readers``).
 Needs the extra ``server``: ``pip install '.[server]'``.
 
 ===============  =====================================================================
@@ -41,6 +41,6 @@ module           what it does
 from __future__ import annotations
 
 from kgrag.server.app import create_app
-from kgrag.server.serving import Access, Address, Logging, serve, serve_scratch
+from kgrag.server.startup import Access, Address, Logging, serve, serve_scratch
 
 __all__ = ["Access", "Address", "Logging", "create_app", "serve", "serve_scratch"]

@@ -15,21 +15,22 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
-from kgrag.adapters.readers import Limits, ReaderPool, Snapshots
 from kgrag.audit.profiles import load_profile
 from kgrag.errors import KgragError
 from kgrag.knowledge_base import KnowledgeBase
-from kgrag.server import api, description, graphs, health, pages, sparql
-from kgrag.server.datasets import Dataset
-from kgrag.server.desk import Desk
-from kgrag.server.front import Front
-from kgrag.server.gating import Gate
-from kgrag.server.guard import Guard
-from kgrag.server.metrics import Metrics
+from kgrag.server import api, graph_store, health_endpoints, pages, service_description, sparql_endpoints
+from kgrag.server.access_keys import Guard
+from kgrag.server.fast_path import Front
 from kgrag.server.problems import Problem, told
+from kgrag.server.readers.reader_pool import Limits, ReaderPool
+from kgrag.server.readers.snapshot_pool import Snapshots
+from kgrag.server.request_log import Watch
+from kgrag.server.request_metrics import Metrics
+from kgrag.server.served_data import Dataset
 from kgrag.server.site import Logs, Rules, Site
-from kgrag.server.watch import Watch
-from kgrag.server.writing import refused
+from kgrag.server.worker_threads import Desk
+from kgrag.server.write_gate import Gate
+from kgrag.server.write_turn import refused
 
 __all__ = ["create_app"]
 
@@ -38,9 +39,9 @@ _GRAPHS = ("/graphs", "/graphs/{graph:path}")
 
 _METHODS = frozenset({"GET", "POST"})
 _ROUTES = [
-    Route("/sparql", sparql.query, methods=sorted(_METHODS)),
-    Route("/update", sparql.update, methods=["POST"]),
-    Route("/void", description.void, methods=["GET"]),
+    Route("/sparql", sparql_endpoints.query, methods=sorted(_METHODS)),
+    Route("/update", sparql_endpoints.update, methods=["POST"]),
+    Route("/void", service_description.void, methods=["GET"]),
 ]
 _MIDDLEWARE = [
     Middleware(
@@ -101,13 +102,13 @@ def create_app(
 
     routes = [
         *_ROUTES,
-        *(Route(path, graphs.graph, methods=["GET", "HEAD", "PUT", "POST", "DELETE"]) for path in _GRAPHS),
-        *health.ROUTES,
+        *(Route(path, graph_store.graph, methods=["GET", "HEAD", "PUT", "POST", "DELETE"]) for path in _GRAPHS),
+        *health_endpoints.ROUTES,
         *(() if desk is None else (*api.ROUTES, *pages.ROUTES)),
     ]
     firsts = {route.path.split("/")[1] for route in routes if isinstance(route, Route)}
     watch = Middleware(Watch, metrics=metrics, log=logs.requests, paths=firsts, refused=refused)
-    front = Middleware(Front, path="/sparql", methods=_METHODS, endpoint=sparql.query, keys=keys)
+    front = Middleware(Front, path="/sparql", methods=_METHODS, endpoint=sparql_endpoints.query, keys=keys)
     app = Starlette(
         routes=routes,
         middleware=[watch, front, *_MIDDLEWARE, *([Middleware(Guard, keys=keys)] if keys.private else [])],

@@ -15,8 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from kgrag.adapters.readers import TookTooLong
 from kgrag.errors import InputError, KgragError, NotBuilt, ServiceUnavailable, ShapeViolation, UnsupportedTask
+from kgrag.server.readers.reader_request import TookTooLong
 
 __all__ = ["Problem", "problem_json", "problem_of", "told"]
 

@@ -8,15 +8,15 @@ from functools import lru_cache
 
 from starlette.requests import Request as HttpRequest
 
-from kgrag.adapters.readers import ReaderPool
-from kgrag.server.datasets import Dataset
-from kgrag.server.gating import Gate
-from kgrag.server.keys import Keys
-from kgrag.server.metrics import Metrics
+from kgrag.server.access_keys import Keys
+from kgrag.server.graph_etags import Tags
+from kgrag.server.readers.reader_pool import ReaderPool
+from kgrag.server.request_log import RequestLog
+from kgrag.server.request_metrics import Metrics
+from kgrag.server.served_data import Dataset
 from kgrag.server.spending import Spending
-from kgrag.server.tags import Tags
-from kgrag.server.watch import RequestLog
-from kgrag.server.writelog import WriteLog
+from kgrag.server.write_gate import Gate
+from kgrag.server.write_log import WriteLog
 
 __all__ = ["Logs", "Rules", "Site", "address", "site_of"]
 

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
-from kgrag.server.keys import Keys
+from kgrag.server.access_keys import Keys
 from kgrag.server.problems import Problem
-from kgrag.server.watch import record_of
+from kgrag.server.request_log import record_of
 from kgrag.settings import EXTRACTIVE, MINILM, Settings
 
 __all__ = ["Spending", "from_elsewhere", "is_loopback", "spending_of"]

@@ -20,12 +20,13 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from kgrag.adapters.oxigraph.boundary import engine
-from kgrag.adapters.readers import ReaderPool, Request, Run
 from kgrag.errors import InputError, InvalidSPARQL, KgragError
-from kgrag.server.media import content_type
+from kgrag.server.media_types import content_type
 from kgrag.server.problems import Problem
-from kgrag.server.watch import Record, record_of
+from kgrag.server.readers.reader_pool import ReaderPool
+from kgrag.server.readers.reader_request import Request, Run
+from kgrag.server.request_log import Record, record_of
+from kgrag.store.engine import engine
 
 __all__ = ["collected", "streamed"]
 

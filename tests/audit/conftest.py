@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kgrag.audit import Audit, AuditOptions
-from kgrag.knowledge_base.audits import audit_files
+from kgrag.knowledge_base.audit_runs import audit_files
 
 HEAD = """
 @prefix aud: <https://w3id.org/kgrag/audit#> .

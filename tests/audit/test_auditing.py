@@ -9,7 +9,7 @@ import pytest
 from kgrag import KnowledgeBase
 from kgrag.audit import AuditOptions
 from kgrag.errors import InputError, InvalidRDF, InvalidSettings
-from kgrag.knowledge_base.audits import audit_files
+from kgrag.knowledge_base.audit_runs import audit_files
 from tests.audit.conftest import CHECK, FLAWED, HEAD, ONTOLOGY
 
 DATA = (

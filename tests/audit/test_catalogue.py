@@ -3,8 +3,8 @@
 import pytest
 
 from kgrag import queries
-from kgrag.audit.catalogue import check_named, load_catalogue, load_checks, shipped
-from kgrag.audit.running import compiled
+from kgrag.audit.check_runner import compiled
+from kgrag.audit.checks import check_named, load_catalogue, load_checks, shipped
 from kgrag.audit.steps import STEPS
 from kgrag.errors import InvalidRDF, UnknownName
 from tests.audit.conftest import CHECK

@@ -5,19 +5,20 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgrag.adapters.oxigraph import OxigraphScratch, OxigraphStore
 from kgrag.audit import Check, load_checks
+from kgrag.audit.audit_context import prepare
 from kgrag.audit.auditing import shipped
-from kgrag.audit.catalogue import Catalogue
-from kgrag.audit.context import prepare
+from kgrag.audit.check_runner import run_checks
+from kgrag.audit.checks import Catalogue
 from kgrag.audit.findings import AuditFinding
 from kgrag.audit.profiles import Profile
-from kgrag.audit.running import run_checks
 from kgrag.audit.steps import STEPS, StepInput
-from kgrag.stages.rdf_files import read_rdf
+from kgrag.store.oxigraph import OxigraphStore
+from kgrag.store.rdf_files import read_rdf
+from kgrag.store.scratch import OxigraphScratch
 from kgrag.vocab import Names
 
-ALONE = ("kgrag.audit.concepts:", "kgrag.audit.hierarchy:", "kgrag.audit.platform:")
+ALONE = ("kgrag.audit.concept_steps:", "kgrag.audit.hierarchy_steps:", "kgrag.audit.platform_steps:")
 CHECKS = [check for check in load_checks() if not check.step or STEPS.get(check.step, "").startswith(ALONE)]
 BAD = "https://example.org/o#bad"
 

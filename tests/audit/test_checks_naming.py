@@ -8,15 +8,15 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgrag.adapters.oxigraph import OxigraphScratch
 from kgrag.audit import Audit, AuditOptions, Check, audit_triples, load_checks
+from kgrag.audit.audit_context import prepare
 from kgrag.audit.auditing import shipped
-from kgrag.audit.context import prepare
+from kgrag.audit.check_runner import compiled
 from kgrag.audit.fixes import mended
-from kgrag.audit.hierarchy import heights, shortcuts
-from kgrag.audit.running import compiled
-from kgrag.knowledge_base.audits import audit_files
+from kgrag.audit.hierarchy_steps import heights, shortcuts
+from kgrag.knowledge_base.audit_runs import audit_files
 from kgrag.resources import folder
+from kgrag.store.scratch import OxigraphScratch
 
 Audited = Callable[..., Audit]
 

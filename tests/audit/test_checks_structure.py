@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgrag import queries
-from kgrag.adapters.oxigraph import OxigraphScratch
-from kgrag.audit import hierarchy, load_checks, platform
-from kgrag.audit.catalogue import Check
-from kgrag.audit.context import prepare
+from kgrag import queries, shacl
+from kgrag.audit import hierarchy_steps, load_checks, platform_steps
+from kgrag.audit.audit_context import prepare
+from kgrag.audit.checks import Check
 from kgrag.audit.steps import STEPS, NotDecided, StepInput, Unasked
-from kgrag.audit.synonyms import synonyms
-from kgrag.stages import shacl
+from kgrag.audit.term_steps import synonyms
+from kgrag.store.scratch import OxigraphScratch
 from kgrag.testing import HashEmbedder
 from kgrag.vocab import AUDIT, OWL, RDF, RDFS, local_name
 
@@ -64,19 +63,19 @@ def test_every_step_that_is_named_has_a_place() -> None:
 
 def test_a_chain_of_ten_thousand_superclasses_has_no_cycle_and_nothing_redundant() -> None:
     chain = asked(classes((f"C{number:05}", f"C{number + 1:05}") for number in range(CHAIN)))
-    assert [*hierarchy.cycles(chain), *hierarchy.redundant(chain)] == []
+    assert [*hierarchy_steps.cycles(chain), *hierarchy_steps.redundant(chain)] == []
 
 
 def test_a_chain_of_ten_thousand_superclasses_that_is_closed_is_one_cycle() -> None:
     ring = ((f"C{number:05}", f"C{(number + 1) % CHAIN:05}") for number in range(CHAIN))
-    found = list(hierarchy.cycles(asked(classes(ring))))
+    found = list(hierarchy_steps.cycles(asked(classes(ring))))
     assert [row["focus"] for row in found] == ["https://example.org/o#C00000"]
     assert "and 9994 more" in found[0]["message"]
 
 
 def test_every_second_step_up_a_long_chain_is_redundant() -> None:
     ladder = [(f"C{number:05}", f"C{number + step:05}") for number in range(2_000) for step in (1, 2)]
-    assert len(list(hierarchy.redundant(asked(classes(ladder))))) == 1_999
+    assert len(list(hierarchy_steps.redundant(asked(classes(ladder))))) == 1_999
 
 
 EDGES = st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=14)
@@ -88,7 +87,7 @@ def test_components_are_the_nodes_that_reach_one_another(pairs: list[tuple[str, 
     edges: dict[str, list[str]] = {}
     for below, above in pairs:
         edges.setdefault(below, []).append(above)
-    found = hierarchy.components(edges)
+    found = hierarchy_steps.components(edges)
     nodes = {node for pair in pairs for node in pair}
     expected = {frozenset(n for n in nodes if m in _above(n, edges) and n in _above(m, edges)) for m in nodes}
     assert {frozenset(members) for members in found} == expected
@@ -110,7 +109,8 @@ def _above(node: str, edges: dict[str, list[str]]) -> set[str]:
 def test_what_is_redundant_can_be_deleted_without_changing_what_follows(pairs: list[tuple[str, str]]) -> None:
     acyclic = {(below, above) for below, above in pairs if below < above}
     gone = {
-        (local_name(row["focus"]), local_name(row["value"])) for row in hierarchy.redundant(asked(classes(acyclic)))
+        (local_name(row["focus"]), local_name(row["value"]))
+        for row in hierarchy_steps.redundant(asked(classes(acyclic)))
     }
     assert _closed(acyclic - gone) == _closed(acyclic)
     assert all(_closed(acyclic - gone - {pair}) != _closed(acyclic) for pair in acyclic - gone)
@@ -129,8 +129,8 @@ def test_classes_below_an_unsatisfiable_class_are_not_named_beside_it() -> None:
       :A a owl:Class ; owl:disjointWith :B . :B a owl:Class . :x a owl:Class ; rdfs:subClassOf :A , :B .
       :y a owl:Class ; rdfs:subClassOf :x . :i a :y ."""
     found = asked(turtle(text))
-    assert [local_name(row["focus"]) for row in hierarchy.disjoint_superclasses(found)] == ["x"]
-    assert list(hierarchy.disjoint_types(found)) == []
+    assert [local_name(row["focus"]) for row in hierarchy_steps.disjoint_superclasses(found)] == ["x"]
+    assert list(hierarchy_steps.disjoint_types(found)) == []
 
 
 # --- fixes ------------------------------------------------------------------------------------------------------
@@ -152,9 +152,9 @@ def _is_plain(triple: ox.Triple) -> bool:
 
 def _mended(check: Check, text: str) -> tuple[set[str], int]:
     from kgrag.audit.auditing import shipped
-    from kgrag.audit.catalogue import Catalogue
+    from kgrag.audit.check_runner import run_checks
+    from kgrag.audit.checks import Catalogue
     from kgrag.audit.profiles import Profile
-    from kgrag.audit.running import run_checks
 
     bench = OxigraphScratch()
     prepare(bench, turtle(text), name="example")
@@ -173,13 +173,13 @@ def _mended(check: Check, text: str) -> tuple[set[str], int]:
 def test_every_shape_of_the_platform_graphs_belongs_to_exactly_one_check() -> None:
     names = {constraint.shape for constraint in shacl.graph_shapes().constraints}
     held = [
-        {constraint.shape for constraint in platform._shapes(check.identifier).constraints}
+        {constraint.shape for constraint in platform_steps._shapes(check.identifier).constraints}
         for check in OURS
         if check.family == "kg"
     ]
     assert set().union(*held) == names
     assert sum(len(each) for each in held) == len(names)
-    assert platform._OWNERS.keys() <= {local_name(name) for name in names}
+    assert platform_steps._OWNERS.keys() <= {local_name(name) for name in names}
 
 
 @pytest.mark.parametrize("check", [check for check in OURS if check.family == "kg"], ids=lambda check: check.identifier)
@@ -187,7 +187,7 @@ def test_a_platform_check_without_a_knowledge_base_is_not_decided(check: Check) 
     if not check.step:
         assert "catalogue" in queries.describe(check.query).parameters
         return
-    step = getattr(platform, STEPS[check.step].partition(":")[2])
+    step = getattr(platform_steps, STEPS[check.step].partition(":")[2])
     with pytest.raises(Unasked, match="name one with --kb"):
         list(step(asked([])))
 
@@ -219,7 +219,7 @@ def test_synonyms_without_an_embedder_are_not_decided() -> None:
 
 
 def test_too_many_classes_to_compare_are_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgrag.audit.synonyms.MOST", 1)
+    monkeypatch.setattr("kgrag.audit.term_steps.MOST", 1)
     with pytest.raises(NotDecided, match="at most 1 are compared"):
         list(synonyms(asked(labelled(["a", "b"]), embedder=HashEmbedder())))
 

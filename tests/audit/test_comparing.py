@@ -5,7 +5,7 @@ import json
 import pyoxigraph as ox
 import pytest
 
-from kgrag.audit.comparing import compare_audits, compare_versions
+from kgrag.audit.comparison import compare_audits, compare_versions
 from kgrag.errors import InputError
 from tests.audit.conftest import FLAWED, HEAD, ONTOLOGY
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from kgrag.audit import Audit
-from kgrag.audit.competency import CompetencyVerdict, ask_questions, read_questions
+from kgrag.audit.competency_tests import CompetencyVerdict, ask_questions, read_questions
 from kgrag.audit.reports import FORMS
 from kgrag.audit.suppressions import baseline_text
 from kgrag.errors import InputError, InvalidSPARQL
-from kgrag.knowledge_base import audits
+from kgrag.knowledge_base import audit_runs
 from tests.conftest import ROOT
 
 DATA = """
@@ -40,10 +40,10 @@ class Bench:
         return path
 
     def verdict(self, expect: str, sparql: str, *more: str, seconds: float = 60.0) -> CompetencyVerdict:
-        from kgrag.adapters.oxigraph import OxigraphScratch
+        from kgrag.store.scratch import OxigraphScratch
 
         questions = read_questions(self.question(expect, sparql, *more))
-        triples = audits.triples_of(self.folder / "o.ttl")
+        triples = audit_runs.triples_of(self.folder / "o.ttl")
         (verdict,) = ask_questions(questions, triples, open_bench=OxigraphScratch, seconds=seconds)
         return verdict
 
@@ -231,6 +231,6 @@ def test_the_example_ontologies_answer_their_competency_questions(name: str) -> 
     from kgrag.audit import AuditOptions
 
     options = AuditOptions(competency=ROOT / "ontologies" / "competency" / name)
-    found = audits.audit_files([ROOT / "ontologies" / f"{name}.ttl"], options)
+    found = audit_runs.audit_files([ROOT / "ontologies" / f"{name}.ttl"], options)
     assert [each.message for each in found.findings if each.check.startswith("CQ-")] == []
     assert sum(check.startswith("CQ-") for check in found.checks) >= 1

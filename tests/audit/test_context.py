@@ -3,8 +3,8 @@
 import pyoxigraph as ox
 import pytest
 
-from kgrag.adapters.oxigraph import OxigraphScratch
-from kgrag.audit.context import Scope, prepare
+from kgrag.audit.audit_context import Scope, prepare
+from kgrag.store.scratch import OxigraphScratch
 from kgrag.vocab import AUDIT, RDF
 from tests.audit.conftest import HEAD, ONTOLOGY
 

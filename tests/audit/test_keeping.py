@@ -4,13 +4,13 @@ import pyoxigraph as ox
 import pytest
 
 from kgrag import KnowledgeBase
-from kgrag.adapters.oxigraph import OxigraphScratch
 from kgrag.audit import AuditOptions, load_checks
-from kgrag.audit.gate import gate
+from kgrag.audit.audit_gate import gate
 from kgrag.errors import InputError, InvalidRDF, ShapeViolation
-from kgrag.knowledge_base import audits
+from kgrag.knowledge_base import audit_runs
 from kgrag.model import GraphDraft
-from kgrag.stages.surfaces import as_loaded
+from kgrag.store.lexical_forms import as_loaded
+from kgrag.store.scratch import OxigraphScratch
 from kgrag.vocab import KG, PROV
 from tests.audit.conftest import FLAWED, HEAD, ONTOLOGY
 
@@ -21,7 +21,7 @@ BEGAN = "2026-11-21T10:00:00Z"
 def test_a_kept_audit_is_a_graph_that_conforms_to_its_shape(kb: KnowledgeBase, write) -> None:
     kb.load(write(FLAWED))
     found = kb.audit(metrics=True)
-    iri = audits.keep(kb.store, found, began=BEGAN)
+    iri = audit_runs.keep(kb.store, found, began=BEGAN)
     results = kb.query(f"SELECT ?r WHERE {{ GRAPH <{iri}> {{ ?r a <http://www.w3.org/ns/shacl#ValidationResult> }} }}")
     assert len(results) == len(found.findings)  # type: ignore[arg-type]
     assert kb.doctor() == []
@@ -29,7 +29,7 @@ def test_a_kept_audit_is_a_graph_that_conforms_to_its_shape(kb: KnowledgeBase, w
 
 def test_a_kept_audit_says_what_was_audited_when(kb: KnowledgeBase, write) -> None:
     kb.load(write(FLAWED))
-    graph = ox.NamedNode(audits.keep(kb.store, kb.audit(), began=BEGAN))
+    graph = ox.NamedNode(audit_runs.keep(kb.store, kb.audit(), began=BEGAN))
     held = list(kb.store.triples(kb.store.names.catalogue))
     (activity,) = [t.object for t in held if t.subject == graph and t.predicate == PROV.wasGeneratedBy]
     said = {t.predicate: t.object for t in kb.store.triples(kb.store.names.provenance) if t.subject == activity}
@@ -39,12 +39,12 @@ def test_a_kept_audit_says_what_was_audited_when(kb: KnowledgeBase, write) -> No
 
 def test_the_same_findings_kept_twice_are_one_graph(kb: KnowledgeBase, write) -> None:
     kb.load(write(FLAWED))
-    assert audits.keep(kb.store, kb.audit(), began=BEGAN) == audits.keep(kb.store, kb.audit(), began=BEGAN)
+    assert audit_runs.keep(kb.store, kb.audit(), began=BEGAN) == audit_runs.keep(kb.store, kb.audit(), began=BEGAN)
 
 
 def test_a_mend_is_shown_as_a_difference_and_nothing_is_written(write) -> None:
     path = write(SPACED)
-    mend = audits.mend_file(path, AuditOptions())
+    mend = audit_runs.mend_file(path, AuditOptions())
     lines = mend.diff("o.ttl").splitlines()
     assert [line[0] for line in lines if "barley" in line] == ["-", "+"]
     assert path.read_text() == SPACED
@@ -52,9 +52,9 @@ def test_a_mend_is_shown_as_a_difference_and_nothing_is_written(write) -> None:
 
 def test_a_mend_is_written_beside_and_leaves_nothing_more_to_mend(write, tmp_path) -> None:
     target = tmp_path / "mended.ttl"
-    audits.mend_file(write(SPACED), AuditOptions(), target=target)
+    audit_runs.mend_file(write(SPACED), AuditOptions(), target=target)
     assert '"barley"@en' in target.read_text()
-    assert not audits.mend_file(target, AuditOptions()).changes
+    assert not audit_runs.mend_file(target, AuditOptions()).changes
 
 
 NUMBERED = SPACED + 'ex:A ex:size "007"^^<http://www.w3.org/2001/XMLSchema#byte> , 1.50 .\n'
@@ -62,7 +62,7 @@ NUMBERED = SPACED + 'ex:A ex:size "007"^^<http://www.w3.org/2001/XMLSchema#byte>
 
 def test_a_mend_leaves_numbers_as_they_were_written(write, tmp_path) -> None:
     target = tmp_path / "mended.nt"
-    mend = audits.mend_file(write(NUMBERED), AuditOptions(), target=target)
+    mend = audit_runs.mend_file(write(NUMBERED), AuditOptions(), target=target)
     assert '"007"^^<http://www.w3.org/2001/XMLSchema#byte>' in target.read_text()
     assert '"1.50"^^<http://www.w3.org/2001/XMLSchema#decimal>' in target.read_text()
     assert "size" not in mend.diff("o.ttl")
@@ -72,7 +72,7 @@ def test_a_mend_of_a_graph_leaves_the_surface_of_its_numbers(kb: KnowledgeBase, 
     kb.load(write(NUMBERED))
     graph = ox.NamedNode("https://example.org/o")
     before = set(as_loaded(kb.store, graph))
-    audits.apply_to_graph(kb.store, graph.value, audits.mend_graph(kb.store, graph.value, AuditOptions()))
+    audit_runs.apply_to_graph(kb.store, graph.value, audit_runs.mend_graph(kb.store, graph.value, AuditOptions()))
     after = set(as_loaded(kb.store, graph))
     assert {t for t in before if "size" in t.predicate.value} == {t for t in after if "size" in t.predicate.value}
     assert before != after
@@ -80,20 +80,22 @@ def test_a_mend_of_a_graph_leaves_the_surface_of_its_numbers(kb: KnowledgeBase, 
 
 def test_what_is_sound_has_nothing_to_mend(write, tmp_path) -> None:
     target = tmp_path / "mended.ttl"
-    mend = audits.mend_file(write(ONTOLOGY), AuditOptions(), target=target)
+    mend = audit_runs.mend_file(write(ONTOLOGY), AuditOptions(), target=target)
     assert (mend.diff("o.ttl"), target.exists()) == ("", False)
 
 
 def test_a_file_of_several_graphs_is_not_mended(write) -> None:
     with pytest.raises(InputError, match="holds 2 graphs"):
-        audits.mend_file(write("<urn:a> { <urn:s> <urn:p> 1 } <urn:b> { <urn:s> <urn:p> 2 }", "o.trig"), AuditOptions())
+        audit_runs.mend_file(
+            write("<urn:a> { <urn:s> <urn:p> 1 } <urn:b> { <urn:s> <urn:p> 2 }", "o.trig"), AuditOptions()
+        )
 
 
 def test_a_mend_of_a_graph_is_written_with_its_activity(kb: KnowledgeBase, write) -> None:
     kb.load(write(SPACED))
     name = "https://example.org/o"
-    mend = audits.mend_graph(kb.store, name, AuditOptions())
-    audits.apply_to_graph(kb.store, name, mend)
+    mend = audit_runs.mend_graph(kb.store, name, AuditOptions())
+    audit_runs.apply_to_graph(kb.store, name, mend)
     assert ox.Literal("barley", language="en") in {triple.object for triple in kb.graph(name)}
     labels = [t.object.value for t in kb.store.triples(kb.store.names.provenance) if "label" in t.predicate.value]
     assert any("mended https://example.org/o: ANN-07 by audit/fix_ann_07" in label for label in labels)
@@ -107,10 +109,10 @@ def test_a_fix_mends_a_violating_example_of_its_check_and_makes_none_worse(check
     fewer = 0
     for text in check.violating:
         path = write(text, "o.trig")
-        before = audits.audit_files([path], options).totals[check.identifier]
-        mend = audits.mend_file(path, options)
+        before = audit_runs.audit_files([path], options).totals[check.identifier]
+        mend = audit_runs.mend_file(path, options)
         mended = write(ox.serialize(mend.after, format=ox.RdfFormat.N_TRIPLES) or b"", "after.nt")
-        after = audits.audit_files([mended], options).totals.get(check.identifier, 0)
+        after = audit_runs.audit_files([mended], options).totals.get(check.identifier, 0)
         assert after <= before
         fewer += after < before
     assert fewer
@@ -130,6 +132,6 @@ def test_the_gate_leaves_data_alone(write) -> None:
 
 def test_files_are_refused_by_a_gate_without_a_knowledge_base(write) -> None:
     with pytest.raises(ShapeViolation):
-        audits.gate_files([write(FLAWED)], "publish")
+        audit_runs.gate_files([write(FLAWED)], "publish")
     with pytest.raises(InvalidRDF):
-        audits.gate_files([write(HEAD + "x")], "publish")
+        audit_runs.gate_files([write(HEAD + "x")], "publish")

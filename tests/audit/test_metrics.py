@@ -2,7 +2,7 @@
 
 import pytest
 
-from kgrag.audit.metrics import _Hierarchy
+from kgrag.audit.ontology_metrics import _Hierarchy
 from kgrag.audit.reports import as_dqv, as_text
 from tests.audit.conftest import ONTOLOGY
 

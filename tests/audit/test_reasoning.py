@@ -11,8 +11,11 @@ import pyoxigraph as ox
 import pytest
 
 from kgrag.audit import Audit, Check, load_checks
-from kgrag.audit.reasoning import NotDecided, classify, explain, hermit, words
-from kgrag.audit.reasoning.axioms import read_axioms
+from kgrag.errors import NotDecided
+from kgrag.reasoning import hermit
+from kgrag.reasoning.axioms import read_axioms, words
+from kgrag.reasoning.explanations import explain
+from kgrag.reasoning.hermit import classify
 from kgrag.vocab import OWL, local_name
 from tests.audit.conftest import ONTOLOGY
 

@@ -3,7 +3,7 @@
 import pyoxigraph as ox
 
 from kgrag.audit import AuditOptions
-from kgrag.knowledge_base.audits import audit_files
+from kgrag.knowledge_base.audit_runs import audit_files
 from kgrag.resources import folder
 from kgrag.vocab import AUDIT, RDFS
 

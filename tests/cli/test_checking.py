@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from kgrag.cli import app
 from kgrag.errors import InputError, InvalidRDF
-from tests.stages.sparql_check.checks import BEFORE, DATA, INSURANCE, PREFIXES
+from tests.querying.ontology_check.checks import BEFORE, DATA, INSURANCE, PREFIXES
 
 WRONG = BEFORE + "\nSELECT ?i {\n  ?a :soldByAgent ?p .\n  ?a a :Agent ; :agentId ?i }"
 RIGHT = BEFORE + "SELECT ?n { ?p a :Policy ; :policyNumber ?n }"

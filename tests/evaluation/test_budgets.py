@@ -7,7 +7,7 @@ from kgrag.evaluation import evaluate
 from kgrag.evaluation.budgets import Budgets, Recorded, fitting, score_within, with_budgets
 from kgrag.evaluation.datasets import Question
 from kgrag.model import Document, Hit
-from kgrag.stages import ingestion
+from kgrag.text import ingestion
 
 HITS = [
     Hit("urn:a", "aggregate", "Ann sang. Bob left.", 0.9),

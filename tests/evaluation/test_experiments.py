@@ -8,9 +8,9 @@ import pytest
 from kgrag import KnowledgeBase
 from kgrag.errors import UnknownName
 from kgrag.evaluation import Question, evaluate, read_dataset, run
-from kgrag.evaluation.reports import Experiment, Row
+from kgrag.evaluation.experiment_report import Experiment, Row
 from kgrag.model import Answer, Document, Usage
-from kgrag.stages import ingestion
+from kgrag.text import ingestion
 
 DOCUMENTS = [
     Document("Rye is sown in autumn. " * 30 + "It wants loam.", title="Rye", identifier="d1"),

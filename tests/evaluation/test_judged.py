@@ -6,13 +6,13 @@ import math
 import pytest
 from typer.testing import CliRunner
 
-from kgrag.adapters.extractive import ExtractiveModel
 from kgrag.cli import app
 from kgrag.errors import InputError, UnsupportedTask
 from kgrag.evaluation import Question
-from kgrag.evaluation.judged import able, statement_f1, with_judgements
-from kgrag.evaluation.reports import Experiment, Row
+from kgrag.evaluation.experiment_report import Experiment, Row
+from kgrag.evaluation.model_judge import able, statement_f1, with_judgements
 from kgrag.knowledge_base import KnowledgeBase
+from kgrag.llm.extractive import ExtractiveModel
 from kgrag.model import Answer, Hit
 from kgrag.testing import HashEmbedder, ScriptedModel
 from tests.fake_openai import FakeOpenAI
@@ -226,6 +226,6 @@ def test_scores_are_finite_numbers():
     ],
 )
 def test_the_prompts_are_what_they_were(golden, name, variables):
-    from kgrag.evaluation.judged import _prompt
+    from kgrag.evaluation.model_judge import _prompt
 
     golden(f"evaluation_{name}.txt", _prompt(name, **variables).text + "\n")

@@ -7,7 +7,7 @@ import pytest
 
 from kgrag import KnowledgeBase
 from kgrag.errors import InputError, UnknownName
-from kgrag.evaluation.obqc import Benchmark, Ready, Report, Run, measure, read_benchmark, read_queries
+from kgrag.evaluation.sparql_accuracy import Benchmark, Ready, Report, Run, measure, read_benchmark, read_queries
 from kgrag.testing import ScriptedModel
 from tests.methods.test_obqc import DATA, HEAD, ONTOLOGY, RIGHT, TURNED, WRONG
 

@@ -1,7 +1,7 @@
 import pytest
 
 from kgrag.evaluation.datasets import Question
-from kgrag.evaluation.scores import Retrieved, pairs_held, score
+from kgrag.evaluation.retrieval_scores import Retrieved, pairs_held, score
 from kgrag.model import Answer, Hit
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgrag.evaluation.statistics import bootstrap, paired_difference, percentile
+from kgrag.evaluation.intervals import bootstrap, paired_difference, percentile
 
 values = st.lists(st.floats(0, 1), min_size=1, max_size=40)
 

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgrag import KnowledgeBase, queries
+from kgrag import KnowledgeBase, queries, shacl
 from kgrag.errors import InvalidSettings, NotBuilt, UnknownName
 from kgrag.methods.cg_rag import lesegr, neighbourhoods
 from kgrag.methods.cg_rag.edges import Kind, Paper, adjacent, cross_references, nearest_chunks
-from kgrag.methods.cg_rag.mirror import Mirror, Reach, Subgraph
-from kgrag.stages import shacl
+from kgrag.methods.cg_rag.graph_mirror import Mirror, Reach, Subgraph
 
 TOPICS = ("barley", "lentil", "mulch", "irrigation", "weed", "beetle")
 

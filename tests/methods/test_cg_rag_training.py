@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from kgrag import KnowledgeBase, queries
+from kgrag.answering.labelled_questions import Labelled
 from kgrag.errors import InputError, InvalidSettings, NotBuilt
 from kgrag.evaluation import read_dataset
 from kgrag.evaluation.experiments import run
 from kgrag.methods.cg_rag import encoder, training
-from kgrag.methods.cg_rag.mirror import Subgraph
+from kgrag.methods.cg_rag.graph_mirror import Subgraph
 from kgrag.methods.cg_rag.training import Example, Recipe, Seen
 from kgrag.settings import Settings
-from kgrag.stages.labels import Labelled
 from kgrag.testing import HashEmbedder
 
 CROPS = [f"{first}{second}" for first in ("bar", "len", "oat", "rye", "pea") for second in ("ley", "til", "mix", "zon")]

@@ -2,10 +2,9 @@
 
 import pytest
 
-from kgrag import KnowledgeBase
+from kgrag import KnowledgeBase, shacl
 from kgrag.errors import NotBuilt
 from kgrag.methods import METHODS
-from kgrag.stages import shacl
 from tests.conftest import DEMO
 
 pytestmark = pytest.mark.parametrize("name", sorted(METHODS))
@@ -41,7 +40,7 @@ def test_hits_are_ranked_bounded_distinct_and_cite_source_chunks(demo_kb: Knowle
 
 
 def test_every_source_span_is_a_stored_text(demo_kb: KnowledgeBase, name: str) -> None:
-    from kgrag.stages import documents
+    from kgrag.text import documents
 
     for hit in demo_kb.retrieve(QUESTION, method=name, k=5):
         for span in hit.sources:

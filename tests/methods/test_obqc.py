@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kgrag import KnowledgeBase
-from kgrag.adapters.openai_service import OpenAIModel
 from kgrag.errors import InputError, InvalidSettings, NotBuilt
+from kgrag.llm.openai_chat import OpenAIModel
 from kgrag.model import Answer
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder, ScriptedModel
@@ -301,7 +301,7 @@ def test_a_kept_answer_conforms_to_its_shape(made: Make) -> None:
 
 
 def test_an_answer_from_extracted_facts_cites_the_text(demo_kb: KnowledgeBase) -> None:
-    from kgrag.stages import documents
+    from kgrag.text import documents
 
     answer = demo_kb.ask("What is the seeding rate of lentil LT 7 in the River Zone?", method="obqc")
     assert answer.text == "50 kg per hectare [1]"

@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgrag.adapters.hnsw import FolderSpaces
-from kgrag.adapters.oxigraph import OxigraphStore
+from kgrag import shacl
 from kgrag.errors import InvalidSettings, MappingError, NotBuilt, ServiceUnavailable, StateError
-from kgrag.methods.og_rag import OgRag, adjacency, drafts
-from kgrag.methods.og_rag.adjacency import Adjacency
-from kgrag.methods.og_rag.covering import Cover, covering
+from kgrag.index.bm25 import LexicalIndex
+from kgrag.index.vector_folder import FolderSpaces
+from kgrag.methods.og_rag import OgRag, hypergraph_arrays, hypergraph_drafts
+from kgrag.methods.og_rag.hyperedge_cover import Cover, covering, greedy_cover
+from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
 from kgrag.methods.og_rag.relevance import Relevance
 from kgrag.model import Document
-from kgrag.stages import documents, ingestion, shacl
-from kgrag.stages.cover import greedy_cover
-from kgrag.stages.lexical import LexicalIndex
-from kgrag.stages.rdf_files import read_rdf
+from kgrag.store.oxigraph import OxigraphStore
+from kgrag.store.rdf_files import read_rdf
 from kgrag.testing import HashEmbedder, ScriptedModel
+from kgrag.text import documents, ingestion
 from kgrag.vocab import KG
 
 ONTOLOGY = """
@@ -123,7 +123,7 @@ def test_what_is_written_conforms_to_the_shapes(make, folder):
 
 
 def test_a_killed_build_goes_on_with_the_records_that_are_missing(make, folder, monkeypatch):
-    monkeypatch.setattr("kgrag.methods.og_rag.mapped._BATCH", 1)
+    monkeypatch.setattr("kgrag.methods.og_rag.mapped_data._BATCH", 1)
     method = make(texts={}, ontology="")
     publish = method.store.publish
     calls = []
@@ -184,7 +184,7 @@ def test_a_key_is_embedded_in_words_and_names_its_property(make, folder):
     triples = method.store.triples(method.store.names.hypernodes)
     said = {triple.predicate: triple.object for triple in triples if triple.subject == key}
     assert said[KG.onProperty].value == "https://example.org/farm#name"
-    assert drafts.key_text("Crop has_zones  name") == "Crop has zones name"
+    assert hypergraph_drafts.key_text("Crop has_zones  name") == "Crop has zones name"
 
 
 def test_table_6_is_counted_by_stored_queries(make, data):
@@ -255,7 +255,7 @@ def test_a_window_that_yields_nothing_is_reported(make):
 
 
 def test_a_build_that_breaks_off_pays_for_no_completion_twice(make, monkeypatch):
-    monkeypatch.setattr("kgrag.methods.og_rag.extraction._PUBLISH", 1)
+    monkeypatch.setattr("kgrag.methods.og_rag.text_mapping._PUBLISH", 1)
     texts = {f"Rye {number}": TEXTS["Rye"] for number in range(5)}
 
     class Failing(ScriptedModel):
@@ -448,7 +448,7 @@ def test_retrieval_is_the_plain_definition_on_any_small_hypergraph(scoring, edge
 @given(st.sets(st.frozensets(PAIRS, min_size=1, max_size=6), max_size=12))
 def test_the_arrays_say_what_the_graphs_say(edges):
     store, made = stored(edges)
-    graph = adjacency.fresh(store, None)
+    graph = hypergraph_arrays.fresh(store, None)
     nodes = {store.names.hypernode(*pair).value: pair for edge in edges for pair in edge}
     assert graph.nodes.at(range(len(graph.nodes))) == sorted(nodes)
     assert graph.edges.at(range(len(graph.edges))) == sorted(made, key=lambda edge: (-len(made[edge]), edge))
@@ -486,9 +486,9 @@ def built(make, folder, tmp_path):
 
 def test_a_build_leaves_the_arrays_on_disk_and_they_are_read_again(built):
     method, path = built
-    made = adjacency.fresh(method.store, path.parent)
+    made = hypergraph_arrays.fresh(method.store, path.parent)
     assert same(Adjacency.load(path), made)
-    assert adjacency.fresh(method.store, path.parent) is made
+    assert hypergraph_arrays.fresh(method.store, path.parent) is made
 
 
 @pytest.mark.parametrize(
@@ -499,15 +499,15 @@ def test_damaged_arrays_are_made_again(built, damage):
     whole = Adjacency.load(path)
     path.write_bytes(damage(path.read_bytes()))
     assert Adjacency.load(path) is None
-    adjacency._OPEN.clear()
-    assert same(adjacency.fresh(method.store, path.parent), whole)
+    hypergraph_arrays._OPEN.clear()
+    assert same(hypergraph_arrays.fresh(method.store, path.parent), whole)
     assert same(Adjacency.load(path), whole)
 
 
 def test_read_only_use_leaves_the_disk_as_it_is(built):
     method, path = built
     path.unlink()
-    adjacency._OPEN.clear()
+    hypergraph_arrays._OPEN.clear()
     assert replace(method, read_only=True).retrieve("Rye", 1)
     assert not path.exists()
 
@@ -525,9 +525,9 @@ def test_a_fact_that_is_added_is_found_and_one_that_is_removed_is_not(built, fol
 
 def test_a_change_of_other_graphs_reads_nothing_again(built):
     method, path = built
-    before = adjacency.fresh(method.store, path.parent)
+    before = hypergraph_arrays.fresh(method.store, path.parent)
     ingestion.ingest([Document("Oats feed horses.", "Oats")], store=method.store, chunk_tokens=8)
-    after = adjacency.fresh(method.store, path.parent)
+    after = hypergraph_arrays.fresh(method.store, path.parent)
     assert after.revision == method.store.revision > before.revision
     assert after.holding is before.holding
 
@@ -547,11 +547,16 @@ def stored(edges):
     made = {}
     batch = []
     for pairs in edges:
-        draft = drafts.hyperedge_draft(pairs, sources=[source], activity=activity, names=store.names)
+        draft = hypergraph_drafts.hyperedge_draft(pairs, sources=[source], activity=activity, names=store.names)
         made[draft.iri.value] = {store.names.hypernode(*pair).value for pair in pairs}
         batch.append(draft)
     store.publish(
-        [*batch, drafts.hypernodes_draft(list(drafts.hypernode_triples(edges, {}, store.names)), store.names)]
+        [
+            *batch,
+            hypergraph_drafts.hypernodes_draft(
+                list(hypergraph_drafts.hypernode_triples(edges, {}, store.names)), store.names
+            ),
+        ]
     )
     return store, made
 
@@ -575,7 +580,7 @@ def iris(store, wanted):
 def test_covering_through_the_store_is_plain_greedy(edges, wanted, limit):
     store, made = stored(keyed(edges))
     nodes = iris(store, wanted)
-    found = covering(adjacency.fresh(store, None), {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit))
+    found = covering(hypergraph_arrays.fresh(store, None), {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit))
     assert [edge for edge, _ in found] == plain_greedy(made, nodes, limit)
 
 
@@ -586,7 +591,9 @@ def test_a_hub_in_every_hyperedge_changes_nothing(edges, wanted, limit):
     store, made = stored(keyed(whole))
     nodes = iris(store, wanted | {"hub"})
     found = covering(
-        adjacency.fresh(store, None), {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit, hub=len(whole) - 1)
+        hypergraph_arrays.fresh(store, None),
+        {node: Relevance(1.0, 1.0) for node in nodes},
+        Cover(limit, hub=len(whole) - 1),
     )
     expected = plain_greedy(made, nodes, limit)
     if any(set(edge) & wanted for edge in edges):
@@ -600,7 +607,9 @@ def test_a_hub_in_every_hyperedge_changes_nothing(edges, wanted, limit):
 def test_with_hubs_every_step_covers_something_and_no_rare_node_is_given_up_for_a_hub(edges, wanted, limit, hub):
     store, made = stored(keyed(edges))
     nodes = iris(store, wanted)
-    found = covering(adjacency.fresh(store, None), {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit, hub=hub))
+    found = covering(
+        hypergraph_arrays.fresh(store, None), {node: Relevance(1.0, 1.0) for node in nodes}, Cover(limit, hub=hub)
+    )
     covered = set().union(*(made[edge] for edge, _ in found)) & nodes
     there = nodes & set().union(*made.values())
     rare = {node for node in there if sum(node in held for held in made.values()) <= hub}
@@ -613,6 +622,8 @@ def test_with_hubs_every_step_covers_something_and_no_rare_node_is_given_up_for_
 def test_hubs_alone_still_find_hyperedges():
     store, _ = stored(keyed([{"hub", name} for name in "abcdef"]))
     found = covering(
-        adjacency.fresh(store, None), {node: Relevance(1.0, 1.0) for node in iris(store, {"hub"})}, Cover(5, hub=2)
+        hypergraph_arrays.fresh(store, None),
+        {node: Relevance(1.0, 1.0) for node in iris(store, {"hub"})},
+        Cover(5, hub=2),
     )
     assert len(found) == 1

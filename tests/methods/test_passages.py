@@ -4,8 +4,8 @@ from kgrag import KnowledgeBase
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.model import Document
 from kgrag.settings import Settings
-from kgrag.stages import ingestion
 from kgrag.testing import HashEmbedder, toy_documents
+from kgrag.text import ingestion
 
 
 @pytest.fixture

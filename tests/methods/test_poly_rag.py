@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kgrag import KnowledgeBase
+from kgrag import KnowledgeBase, shacl
 from kgrag.errors import InputError, InvalidSettings, NotBuilt
 from kgrag.ports import VectorIndex
 from kgrag.settings import Settings
-from kgrag.stages import shacl
 from kgrag.testing import HashEmbedder, ScriptedModel
 
 SCHEMA = """

@@ -6,10 +6,9 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgrag import KnowledgeBase, queries
+from kgrag import KnowledgeBase, queries, shacl
 from kgrag.errors import InvalidSettings, NotBuilt, UnknownName
-from kgrag.stages import shacl
-from kgrag.stages.text_to_sparql import mentions
+from kgrag.querying.text_to_sparql import mentions
 from kgrag.vocab import OWL
 from tests.methods.test_poly_rag import SCHEMA, ask, lines
 

@@ -8,15 +8,15 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from kgrag import KnowledgeBase, prompting, queries
+from kgrag import KnowledgeBase, prompting, queries, shacl
 from kgrag.errors import InputError, InvalidSettings, NotBuilt, ServiceError, UnknownName
 from kgrag.methods.sire_rag.aggregates import Proposition, aggregates
-from kgrag.methods.sire_rag.drafts import entity_key, similarity_draft
+from kgrag.methods.sire_rag.summary_trees import Summary
+from kgrag.methods.sire_rag.tree_drafts import entity_key, similarity_draft
 from kgrag.model import Document
 from kgrag.settings import Settings
-from kgrag.stages import ingestion, shacl
-from kgrag.stages.trees import Summary
 from kgrag.testing import HashEmbedder, ScriptedModel
+from kgrag.text import ingestion
 from kgrag.vocab import KG, RDF, Names
 
 NAMES = Names()
@@ -151,7 +151,7 @@ def test_a_new_document_is_extracted_alone_and_joins_the_trees(kb: KnowledgeBase
 
 
 def test_a_build_that_failed_half_way_goes_on_without_asking_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgrag.methods.sire_rag.extraction._AT_ONCE", 4)
+    monkeypatch.setattr("kgrag.methods.sire_rag.propositions._AT_ONCE", 4)
     asked = []
 
     def said(prompt):

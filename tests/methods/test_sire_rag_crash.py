@@ -12,8 +12,8 @@ from pathlib import Path
 from kgrag import KnowledgeBase
 from kgrag.model import Document
 from kgrag.settings import Settings
-from kgrag.stages import ingestion
 from kgrag.testing import HashEmbedder
+from kgrag.text import ingestion
 
 ROOT = Path(__file__).parents[2]
 MOMENTS = int(os.environ.get("KGRAG_CRASH_MOMENTS", "2"))

@@ -13,9 +13,9 @@ import uvicorn
 from kgrag import KnowledgeBase
 from kgrag.ports import Embedder
 from kgrag.resources import folder
+from kgrag.server.access_keys import Keys
 from kgrag.server.app import create_app
-from kgrag.server.datasets import Catalogued
-from kgrag.server.keys import Keys
+from kgrag.server.served_data import Catalogued
 from kgrag.server.site import Rules
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder

@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 
 from kgrag import KnowledgeBase
+from kgrag.answering.json_forms import answer_json, hit_json
 from kgrag.errors import ServiceUnavailable
 from kgrag.model import Prompt
+from kgrag.querying import ontology_check
 from kgrag.settings import Settings
-from kgrag.stages import sparql_check
-from kgrag.stages.json_forms import answer_json, hit_json
 from kgrag.testing import HashEmbedder, ScriptedModel
 from tests.server.inside import DEMO, KEY, Inside, served
 
@@ -64,7 +64,7 @@ def test_retrieve_gives_the_hits_of_the_method(demo: Inside) -> None:
 def test_check_gives_the_findings_and_the_mended_query(demo: Inside) -> None:
     found = demo.kb.check(BACKWARDS)
     reply = demo.post("/check", query=BACKWARDS, repair=True).json()
-    assert reply == {**found.to_json(), "repaired": sparql_check.mended(found, demo.kb.check).query}
+    assert reply == {**found.to_json(), "repaired": ontology_check.mended(found, demo.kb.check).query}
 
 
 def test_check_gives_no_mended_query_unasked(demo: Inside) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kgrag import KnowledgeBase
 from kgrag.errors import ServiceUnavailable
-from kgrag.server.desk import Desk
+from kgrag.server.worker_threads import Desk
 
 
 def test_more_than_may_wait_is_refused_and_the_rest_is_done(kb: KnowledgeBase) -> None:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgrag.stages.sparql_gate import check_query, harmless
-from kgrag.stages.sparql_silent import without_silent_calls
+from kgrag.server.update_rewriting import without_silent_calls
+from kgrag.sparql.gate import check_query, harmless
 from tests.server.conftest import Server
 
 ONE = "SELECT (1 AS ?one) {}"

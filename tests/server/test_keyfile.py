@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from kgrag.errors import InvalidSettings
-from kgrag.server import keys as module
-from kgrag.server.keyfile import read_keys
-from kgrag.server.keys import Key, Keys, Rights, digest_of
+from kgrag.server import access_keys as module
+from kgrag.server.access_keys import Key, Keys, Rights, digest_of
+from kgrag.server.key_file import read_keys
 from kgrag.server.problems import Problem
 
 LONG = "a-key-of-many-characters"

@@ -1,6 +1,6 @@
 import pytest
 
-from kgrag.server.keys import Keys
+from kgrag.server.access_keys import Keys
 from kgrag.server.problems import Problem
 
 

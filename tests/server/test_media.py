@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgrag.server.media import RDF, RESULTS, choose, main_type
+from kgrag.server.media_types import RDF, RESULTS, choose, main_type
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgrag import KnowledgeBase, queries
-from kgrag.server.pages.marks import Mark, pieces
+from kgrag.server.pages.marked_text import Mark, pieces
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 from kgrag.vocab import KG

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from kgrag import KnowledgeBase
-from kgrag.server.keys import Key, Keys, Rights, digest_of
+from kgrag.server.access_keys import Key, Keys, Rights, digest_of
 from kgrag.server.site import Rules
 from kgrag.server.spending import Spending, spending_of
 from kgrag.settings import Settings

@@ -1,7 +1,7 @@
 import pytest
 
 from kgrag.server.problems import Problem
-from kgrag.server.targets import written
+from kgrag.server.update_targets import written
 
 EX = {"ex": "urn:ex:"}
 

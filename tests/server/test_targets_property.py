@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgrag.server.problems import Problem
-from kgrag.server.targets import written
+from kgrag.server.update_targets import written
 
 OWN, SECRET = ox.NamedNode("urn:own"), ox.NamedNode("urn:secret")
 TRIPLE = (ox.NamedNode("urn:s"), ox.NamedNode("urn:p:p"), ox.Literal(1))

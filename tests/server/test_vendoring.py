@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgrag.errors import InputError
-from kgrag.server.pages.rendering import STATIC
+from kgrag.server.pages.page_rendering import STATIC
 from kgrag.server.pages.vendoring import FILES, LICENCE_FILES, unpack
 
 

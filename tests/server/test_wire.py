@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kgrag.server.wire import Gathering
+from kgrag.server.single_write import Gathering
 
 
 class _Recorded(asyncio.Transport):

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from kgrag.errors import InvalidSettings, StorageFailed
-from kgrag.server.writelog import Entry, WriteLog
+from kgrag.server.write_log import Entry, WriteLog
 
 
 def _entry(number: int) -> Entry:

@@ -14,10 +14,10 @@ dqv          whoever compares ontologies: metrics in the Data Quality Vocabulary
 ===========  =================================================================================
 """
 
-from kgrag.audit.reports.build import as_junit, as_sarif
-from kgrag.audit.reports.graph import as_dqv, as_shacl
-from kgrag.audit.reports.pages import as_html, as_markdown
-from kgrag.audit.reports.plain import as_explanation, as_json, as_text
+from kgrag.audit.reports.ci_reports import as_junit, as_sarif
+from kgrag.audit.reports.page_reports import as_html, as_markdown
+from kgrag.audit.reports.rdf_reports import as_dqv, as_shacl
+from kgrag.audit.reports.text_reports import as_explanation, as_json, as_text
 
 __all__ = [
     "FORMS",

@@ -31,9 +31,9 @@ from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, TransformerConv
 from torch_geometric.utils import degree, softmax
 
-from kgrag.methods.cg_rag.mirror import RELATIONS
+from kgrag.index.vector_spaces import Progress
+from kgrag.methods.cg_rag.graph_mirror import RELATIONS
 from kgrag.methods.cg_rag.training import Example, Recipe, Seen
-from kgrag.stages.sync import Progress
 
 __all__ = ["Architecture", "Batch", "Encoder", "Fitted", "dumped", "fit", "restored", "scores"]
 

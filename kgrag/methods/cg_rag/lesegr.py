@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from kgrag.methods.cg_rag.mirror import Numbers, Places, Subgraph
+from kgrag.methods.cg_rag.graph_mirror import Numbers, Places, Subgraph
 from kgrag.ports import Vectors
 
 __all__ = ["LEAST", "Aggregation", "gates", "scores", "seeds"]

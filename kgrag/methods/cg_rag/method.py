@@ -10,14 +10,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from kgrag import queries
+from kgrag.answering import cited_answers
+from kgrag.answering.labelled_questions import Labelled
 from kgrag.errors import InvalidSettings, NotBuilt
-from kgrag.methods.cg_rag import building, drafts, lesegr, mirroring, neighbourhoods, training
-from kgrag.methods.cg_rag.mirror import Mirror, Places, Reach
+from kgrag.index import bm25, vector_spaces
+from kgrag.index.bm25 import LexicalIndex
+from kgrag.methods.cg_rag import citation_graph, citations, graph_mirror, lesegr, neighbourhoods, training
+from kgrag.methods.cg_rag.graph_mirror import Mirror, Places, Reach
 from kgrag.model import Answer, BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
-from kgrag.stages import answering, citations, lexical, sync
-from kgrag.stages.labels import Labelled
-from kgrag.stages.lexical import LexicalIndex
 
 __all__ = ["CgRag"]
 
@@ -53,7 +54,7 @@ class CgRag:
         InvalidSettings: a value is outside its range.
     """
 
-    name: ClassVar[str] = drafts.METHOD
+    name: ClassVar[str] = citation_graph.METHOD
 
     store: TripleStore
     spaces: VectorSpaces
@@ -83,20 +84,20 @@ class CgRag:
         if not 0 <= self.hops <= 2:
             raise InvalidSettings(f"cg_rag: hops is {self.hops}. Use 0, 1 or 2.")
 
-    def build(self, *, progress: sync.Progress = None) -> BuildReport:
+    def build(self, *, progress: vector_spaces.Progress = None) -> BuildReport:
         """Resolve citations, draw the edges that changed, embed the chunks; again changes nothing.
 
         Raises:
             NotBuilt: the store holds no chunk.
             EmbeddingMismatch: the vectors on disk were made by another embedder.
         """
-        chunks = building.chunks_of(self.store)
+        chunks = citation_graph.chunks_of(self.store)
         if not chunks:
             raise NotBuilt("method 'cg_rag' has no passage to link. Run `kgrag ingest PATH` first.")
         dense, words = self._dense(progress), self._words(progress)
         found = citations.read_citations(self.store)
-        signals = building.Signals(dense, words, self.embedder.identity, self.top)
-        drawn = building.draw(self.store, chunks, found, signals, progress=progress)
+        signals = citation_graph.Signals(dense, words, self.embedder.identity, self.top)
+        drawn = citation_graph.draw(self.store, chunks, found, signals, progress=progress)
         mirror = self._mirror()
         edges = len(mirror.neighbours) // 2
         counts = {"documents": len(chunks), "chunks": len(mirror), "edges": edges, **found.counts}
@@ -117,7 +118,9 @@ class CgRag:
 
     def retrieve_without(self, question: str, k: int, excluded: Collection[str]) -> list[Hit]:
         """Retrieve as if documents, by the identifiers of their source, were not in the collection. Raises as above."""
-        return neighbourhoods.hits(self.store, self.ranking(question, k, without=building.named(self.store, excluded)))
+        return neighbourhoods.hits(
+            self.store, self.ranking(question, k, without=citation_graph.named(self.store, excluded))
+        )
 
     def ranking(self, question: str, k: int, *, without: Sequence[str] = ()) -> list[tuple[str, float]]:
         """Give at most k (chunk, score) pairs, best first, as if the documents ``without`` were not in the collection.
@@ -142,7 +145,7 @@ class CgRag:
             hits = neighbourhoods.with_context(
                 question, hits, store=self.store, model=self.model, limit=self.neighbours
             )
-        return answering.answer(question, hits, model=self.model, store=self.store, method=self.name)
+        return cited_answers.answer(question, hits, model=self.model, store=self.store, method=self.name)
 
     def train(
         self,
@@ -150,7 +153,7 @@ class CgRag:
         *,
         held_out: Sequence[Labelled] = (),
         recipe: training.Recipe = training.Recipe(),  # noqa: B008 - frozen
-        progress: sync.Progress = None,
+        progress: vector_spaces.Progress = None,
     ) -> BuildReport:
         """Train the graph encoder on questions whose documents are known, and keep it when it is better than none.
 
@@ -207,7 +210,7 @@ class CgRag:
         relevance = words.relevance(question)
         if len(words) != len(mirror):  # a graph that is behind the store
             relevance = relevance[np.maximum(words.iris.places(mirror.iris.at(np.arange(len(mirror)))), 0)]
-        hidden = mirroring.numbers_of(mirror, without)
+        hidden = graph_mirror.numbers_of(mirror, without)
         if len(hidden):
             relevance = np.where(np.isin(mirror.documents, hidden), 0, relevance).astype(np.float32)
         gates = lesegr.gates(relevance)
@@ -222,12 +225,12 @@ class CgRag:
 
     def _built(self) -> Mirror:
         mirror = self._mirror()
-        if not len(mirror.neighbours) and not mirroring.drawn(self.store):
+        if not len(mirror.neighbours) and not graph_mirror.drawn(self.store):
             raise NotBuilt("method 'cg_rag' has no citation graph yet. Run `kgrag build cg_rag` first.")
         return mirror
 
     def _mirror(self) -> Mirror:
-        return mirroring.fresh(self.store, self.lexical, save=not self.read_only)
+        return graph_mirror.fresh(self.store, self.lexical, save=not self.read_only)
 
     def _encoder(self) -> training.Held | None:
         if self.encoder == "untrained":
@@ -240,11 +243,13 @@ class CgRag:
             )
         return held
 
-    def _dense(self, progress: sync.Progress) -> VectorIndex:
-        return sync.fresh(_SPACE, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress)
+    def _dense(self, progress: vector_spaces.Progress) -> VectorIndex:
+        return vector_spaces.fresh(
+            _SPACE, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
+        )
 
-    def _words(self, progress: sync.Progress) -> LexicalIndex:
-        return lexical.fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
+    def _words(self, progress: vector_spaces.Progress) -> LexicalIndex:
+        return bm25.fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
 
 
 def _best(relevance: np.ndarray[Any, Any], count: int) -> Places:

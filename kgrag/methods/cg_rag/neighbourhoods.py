@@ -18,7 +18,7 @@ import pyoxigraph as ox
 
 from kgrag import prompting, queries
 from kgrag.errors import UnknownName, UnsupportedTask
-from kgrag.methods.cg_rag.drafts import KINDS
+from kgrag.methods.cg_rag.citation_graph import KINDS
 from kgrag.methods.cg_rag.edges import Kind
 from kgrag.model import Hit, Span, plain
 from kgrag.ports import LanguageModel, TripleStore

@@ -26,13 +26,13 @@ import numpy.typing as npt
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.answering.labelled_questions import Labelled, common, wording
 from kgrag.errors import InvalidSettings, StorageFailed
-from kgrag.methods.cg_rag.mirror import Numbers, Subgraph
+from kgrag.index.vector_spaces import Progress
+from kgrag.methods.cg_rag.graph_mirror import Numbers, Subgraph
 from kgrag.model import BuildReport
 from kgrag.ports import TripleStore, Vectors
-from kgrag.stages.labels import Labelled, common, wording
-from kgrag.stages.provenance import Deed, provenance_draft
-from kgrag.stages.sync import Progress
+from kgrag.store.provenance import Deed, provenance_draft
 from kgrag.vocab import KG, PROV, XSD, digest
 
 if TYPE_CHECKING:
@@ -179,20 +179,20 @@ def _examples(
     method: CgRag, questions: Sequence[Labelled], progress: Progress
 ) -> tuple[list[Example], list[str], list[str]]:
     """Give what can be learned from, the document that each is grouped by, and the texts."""
-    from kgrag.methods.cg_rag import mirroring
+    from kgrag.methods.cg_rag import graph_mirror
 
     known: dict[str, list[str]] = defaultdict(list)
     rows = method.store.select(queries.bind("cg_rag/identifiers", catalogue=method.store.names.catalogue))
     for document, identifier in rows.values():
         known[identifier].append(document)
-    mirror = mirroring.fresh(method.store, method.lexical, save=not method.read_only)
+    mirror = graph_mirror.fresh(method.store, method.lexical, save=not method.read_only)
     examples, groups, texts = [], [], []
     method.embedder.embed([each.text for each in questions], "query")
     for number, each in enumerate(questions, start=1):
         right = sorted({document for name in each.documents for document in known.get(name, (name,))})
         without = sorted({document for name in each.excluded for document in known.get(name, (name,))})
         seen = method.view(each.text, without)
-        numbers = mirroring.numbers_of(mirror, right)
+        numbers = graph_mirror.numbers_of(mirror, right)
         documents = mirror.documents[seen.nodes]
         here = np.isin(documents, numbers)
         if here.any():

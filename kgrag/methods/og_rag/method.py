@@ -12,16 +12,17 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import InvalidSettings, NotBuilt
-from kgrag.methods.og_rag import adjacency, drafts, rules
-from kgrag.methods.og_rag.covering import Cover, covering
-from kgrag.methods.og_rag.extraction import build_from_text
-from kgrag.methods.og_rag.mapped import build_mapped
+from kgrag.index import bm25, vector_spaces
+from kgrag.index.bm25 import LexicalIndex
+from kgrag.mapping.factual_blocks import Pair, line
+from kgrag.methods.og_rag import hypergraph_arrays, hypergraph_drafts, user_rules
+from kgrag.methods.og_rag.hyperedge_cover import Cover, covering
+from kgrag.methods.og_rag.mapped_data import build_mapped
 from kgrag.methods.og_rag.relevance import Asked, Relevance, by_fusion, by_paper
+from kgrag.methods.og_rag.text_mapping import build_from_text
 from kgrag.model import BuildReport, Hit, Span
 from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
-from kgrag.stages import documents, lexical, sync
-from kgrag.stages.hypergraph import Pair, line
-from kgrag.stages.lexical import LexicalIndex
+from kgrag.text import documents
 
 __all__ = ["OgRag"]
 
@@ -57,7 +58,7 @@ class OgRag:
         answer on both published data sets.
     """
 
-    name: ClassVar[str] = drafts.METHOD
+    name: ClassVar[str] = hypergraph_drafts.METHOD
 
     store: TripleStore
     spaces: VectorSpaces
@@ -88,7 +89,7 @@ class OgRag:
         mapped: Path | None = None,
         as_published: bool = False,
         dry_run: bool = False,
-        progress: sync.Progress = None,
+        progress: vector_spaces.Progress = None,
     ) -> BuildReport:
         """Write the hypergraph and embed its keys and values; building again passes over what is there.
 
@@ -118,7 +119,7 @@ class OgRag:
         else:
             report = build_mapped(Path(mapped), store=self.store, as_published=as_published, progress=progress)
         if not dry_run:
-            rules.publish(self.rules, self.store)
+            user_rules.publish(self.rules, self.store)
             for space in (_KEYS, _VALUES):
                 self._space(space, progress)
                 self._words(space, progress)
@@ -138,7 +139,7 @@ class OgRag:
         cover = Cover(min(k, self.edges), self.cover, inverse_degree=self.inverse_degree)
         relevant = self._relevant(question)
         chosen = covering(self._graph(None), relevant, cover)
-        return [*self._hits(chosen), *rules.hits(self.rules, self.store)]
+        return [*self._hits(chosen), *user_rules.hits(self.rules, self.store)]
 
     def statistics(self) -> dict[str, Any]:
         """Give the sizes of the hypergraph, as in Table 6, counted by stored queries."""
@@ -163,14 +164,16 @@ class OgRag:
         asked = replace(asked, key_words=self._words(_KEYS, None), value_words=self._words(_VALUES, None))
         return by_fusion(asked, self.nodes, depth=self.depth)
 
-    def _graph(self, progress: sync.Progress) -> adjacency.Adjacency:
-        return adjacency.fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
+    def _graph(self, progress: vector_spaces.Progress) -> hypergraph_arrays.Adjacency:
+        return hypergraph_arrays.fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
 
-    def _space(self, name: str, progress: sync.Progress) -> VectorIndex:
-        return sync.fresh(name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress)
+    def _space(self, name: str, progress: vector_spaces.Progress) -> VectorIndex:
+        return vector_spaces.fresh(
+            name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
+        )
 
-    def _words(self, name: str, progress: sync.Progress) -> LexicalIndex:
-        return lexical.fresh(self.store, self.lexical, space=name, save=not self.read_only, progress=progress)
+    def _words(self, name: str, progress: vector_spaces.Progress) -> LexicalIndex:
+        return bm25.fresh(self.store, self.lexical, space=name, save=not self.read_only, progress=progress)
 
     def _hits(self, chosen: Sequence[tuple[str, float]]) -> list[Hit]:
         facts, sources = self._facts(chosen), self._sources(chosen)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kgrag.methods.og_rag.adjacency import Adjacency, Places
+from kgrag.index.array_files import Iris
+from kgrag.index.bm25 import LexicalIndex
+from kgrag.methods.og_rag.hypergraph_arrays import Adjacency, Places
 from kgrag.ports import VectorIndex, Vectors
-from kgrag.stages.lexical import LexicalIndex
-from kgrag.stages.sidecar import Iris
 
 __all__ = ["Asked", "Relevance", "by_fusion", "by_paper"]
 

@@ -14,15 +14,17 @@ from weakref import WeakKeyDictionary
 
 import pyoxigraph as ox
 
-from kgrag import prompting, queries
+from kgrag import mapping, prompting, queries
+from kgrag.answering import fusion
 from kgrag.errors import NotBuilt, UnsupportedTask
+from kgrag.index import bm25, vector_spaces
+from kgrag.methods.poly_rag.aliases import aliases, with_aliases
+from kgrag.methods.poly_rag.question_templates import Answered, answered, templated
 from kgrag.model import Answer, Hit, Span, Usage, plain
 from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
-from kgrag.stages import documents, fusion, lexical, mapping, sync
-from kgrag.stages.aliases import aliases, with_aliases
-from kgrag.stages.entity_names import entity_key
-from kgrag.stages.text_to_sparql import Asker, evidence, mentions, story_of
-from kgrag.stages.text_to_sparql.templates import Answered, answered, templated
+from kgrag.querying.text_to_sparql import Asker, mentions, row_evidence, story_of
+from kgrag.text import documents
+from kgrag.text.sentences import entity_key
 from kgrag.vocab import digest
 
 __all__ = ["Found", "GraphLayer", "Layer", "OntologyLayer", "TextLayer"]
@@ -146,7 +148,7 @@ class GraphLayer:
         Raises:
             ServiceError: the model could not be reached or refused.
         """
-        index = sync.fresh(self.space, store=self.store, spaces=self.spaces, embedder=self.embedder)
+        index = vector_spaces.fresh(self.space, store=self.store, spaces=self.spaces, embedder=self.embedder)
         if not len(index):
             return Found("graph", why="there is no triple")
         named = self._aliases(question)
@@ -169,7 +171,7 @@ class GraphLayer:
         found: dict[str, str] = {}
         for mention in mentions(question, self.store):
             others = [[ox.NamedNode(iri)] for iri in aliases([mention.entity], self.store)]
-            found.update(dict.fromkeys(evidence.labels(others, self.store).values(), mention.text))
+            found.update(dict.fromkeys(row_evidence.labels(others, self.store).values(), mention.text))
         return found
 
     def _nearest(self, question: str, named: Mapping[str, str], index: VectorIndex) -> fusion.Ranking:
@@ -240,12 +242,12 @@ class TextLayer:
 
     def search(self, question: str, k: int) -> Found:
         """Give the k best chunks, best first; ties by IRI."""
-        index = sync.fresh("chunk", store=self.store, spaces=self.spaces, embedder=self.embedder)
+        index = vector_spaces.fresh("chunk", store=self.store, spaces=self.spaces, embedder=self.embedder)
         records = self._records()
         depth = max(k, _DEPTH) + len(records)
         ranking = index.search(self.embedder.embed([question], "query")[0], depth)
         if self.signal == "fusion":
-            words = lexical.fresh(self.store, self.folder, save=not self.read_only)
+            words = bm25.fresh(self.store, self.folder, save=not self.read_only)
             ranking = fusion.score_fusion([ranking, words.search(question, depth)], weights=[0.5, 0.5])
         best = [(iri, score) for iri, score in ranking if iri not in records][:k]
         hits = self._hits(best)

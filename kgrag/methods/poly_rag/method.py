@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from kgrag import queries
+from kgrag import mapping, queries
+from kgrag.answering import cited_answers
 from kgrag.errors import InvalidSettings, NotBuilt
-from kgrag.methods.poly_rag import condensing, drafts, extraction, inferring, loading, proposals
+from kgrag.index import bm25, vector_spaces
+from kgrag.methods.poly_rag import condensation, inferred_facts, layer_drafts, layer_files, proposals, triple_extraction
 from kgrag.methods.poly_rag.layers import Found, GraphLayer, Layer, OntologyLayer, TextLayer
 from kgrag.methods.poly_rag.proposals import Completion, Decision, Proposal
 from kgrag.model import Answer, BuildReport, Citation, Hit, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces, Workbench
-from kgrag.stages import answering, lexical, mapping, sync
-from kgrag.stages.text_to_sparql import CYCLES, Asker, Runner, evidence, marked
+from kgrag.querying.text_to_sparql import CYCLES, Asker, Runner, marked, row_evidence
 from kgrag.vocab import KG
 
 __all__ = ["PolyRag"]
@@ -57,7 +58,7 @@ class PolyRag:
         A triple that was judged to answer is passed on, the others of the ten are not.
     """
 
-    name: ClassVar[str] = drafts.METHOD
+    name: ClassVar[str] = layer_drafts.METHOD
 
     store: TripleStore
     spaces: VectorSpaces
@@ -98,7 +99,7 @@ class PolyRag:
         triples: Path | None = None,
         steps: Sequence[Step] = (),
         dry_run: bool = False,
-        progress: sync.Progress = None,
+        progress: vector_spaces.Progress = None,
     ) -> BuildReport:
         """Fill the layers, from files where given and by the model otherwise, and embed them; again changes nothing.
 
@@ -124,24 +125,24 @@ class PolyRag:
             return BuildReport(self.name, self._estimated(instances, triples))
         counts: dict[str, int] = {}
         if schema:
-            counts |= loading.load_schema([Path(path) for path in schema], store=self.store)
+            counts |= layer_files.load_schema([Path(path) for path in schema], store=self.store)
         if instances is not None:
-            counts |= loading.load_instances(Path(instances), store=self.store)
+            counts |= layer_files.load_instances(Path(instances), store=self.store)
         if triples is not None:
-            counts |= loading.load_triples(Path(triples), store=self.store)
+            counts |= layer_files.load_triples(Path(triples), store=self.store)
         self._refuse_unbuilt()
         usage, notes = self._extracted(counts, progress)
         counts |= self._further(steps, progress)
         for name, label in (("schema-term", "terms"), ("triple", "statements"), ("chunk", "chunks")):
             counts[label] = len(self._space(name, progress))
-        lexical.fresh(self.store, self.lexical, save=not self.read_only)
+        bm25.fresh(self.store, self.lexical, save=not self.read_only)
         return BuildReport(self.name, counts, usage, tuple(notes))
 
     def _estimated(self, instances: Path | None, triples: Path | None) -> dict[str, int]:
         self._refuse_unbuilt()
         given = {layer for layer, path in (("ontology", instances), ("graph", triples)) if path is not None}
-        return extraction.estimate(
-            extraction.paragraphs(self.store),
+        return triple_extraction.estimate(
+            triple_extraction.paragraphs(self.store),
             store=self.store,
             model=self.model,
             embedder=self.embedder,
@@ -150,18 +151,20 @@ class PolyRag:
 
     def _loaded(self) -> set[str]:
         """Give the layers that came from files."""
-        layers = extraction.layer_graphs(self.store).items()
+        layers = triple_extraction.layer_graphs(self.store).items()
         return {layer for layer, graphs in layers if any(by.startswith("loaded=") for by in graphs.values())}
 
-    def _extracted(self, counts: dict[str, int], progress: sync.Progress) -> tuple[Usage, list[str]]:
+    def _extracted(self, counts: dict[str, int], progress: vector_spaces.Progress) -> tuple[Usage, list[str]]:
         """Ask the model for the layers that no file gave."""
-        wanted = extraction.paragraphs(self.store)
+        wanted = triple_extraction.paragraphs(self.store)
         loaded = self._loaded()
-        done: dict[str, extraction.Extraction] = {}
+        done: dict[str, triple_extraction.Extraction] = {}
         if "graph" not in loaded:
-            done["triples"] = extraction.extract_triples(wanted, store=self.store, model=self.model, progress=progress)
+            done["triples"] = triple_extraction.extract_triples(
+                wanted, store=self.store, model=self.model, progress=progress
+            )
         if "ontology" not in loaded and mapping.read_ontology(self.store):
-            done["instances"] = extraction.extract_instances(
+            done["instances"] = triple_extraction.extract_instances(
                 wanted, store=self.store, model=self.model, embedder=self.embedder, progress=progress
             )
         for label, one in done.items():
@@ -169,16 +172,16 @@ class PolyRag:
         usage = sum((one.usage for one in done.values()), Usage())
         return usage, [note for one in done.values() for note in one.notes]
 
-    def _further(self, steps: Sequence[Step], progress: sync.Progress) -> dict[str, int]:
+    def _further(self, steps: Sequence[Step], progress: vector_spaces.Progress) -> dict[str, int]:
         if unknown := set(steps) - {"infer", "complete", "accept", "condense"}:
             raise InvalidSettings(f"poly_rag: step {min(unknown)!r} is unknown. Use infer, complete, accept, condense.")
         counts: dict[str, int] = {}
         if "complete" in steps or "accept" in steps:
             counts |= self._completed(accept="accept" in steps)
         if "infer" in steps:
-            counts["inferred"] = inferring.infer(self.store, self.open_scratch())
+            counts["inferred"] = inferred_facts.infer(self.store, self.open_scratch())
         if "condense" in steps or self._condensed():
-            counts |= condensing.condense(self.store, self._space("triple", progress), self.embedder)
+            counts |= condensation.condense(self.store, self._space("triple", progress), self.embedder)
             self._space("condensed-triple", progress)
         return counts
 
@@ -205,7 +208,7 @@ class PolyRag:
             NotBuilt: there is no ontology with attributes, or no triple.
             InvalidSettings: matplotlib is not there.
         """
-        from kgrag.stages.completion_picture import picture
+        from kgrag.methods.poly_rag.completion import picture
 
         made = self.propose()
         return picture(made.space, made.medoids, made.labels)
@@ -222,7 +225,7 @@ class PolyRag:
         """Accept or reject a proposal by its IRI or name, or open it again; inferences follow. Raises UnknownName."""
         made = proposals.decide(name, decision, store=self.store)
         if self.store.described(self.store.names.layer_graph("inferred")):
-            inferring.infer(self.store, self.open_scratch())
+            inferred_facts.infer(self.store, self.open_scratch())
         return made
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
@@ -252,7 +255,7 @@ class PolyRag:
         elif last.answers:
             told = self._told(question, last)
         else:
-            told = answering.answer(question, last.hits, model=self.model, store=self.store, method=self.name)
+            told = cited_answers.answer(question, last.hits, model=self.model, store=self.store, method=self.name)
             told = replace(told, usage=told.usage + last.usage)
         return replace(told, usage=told.usage + usage, explain=(*explain, *told.explain), sparql=last.sparql)
 
@@ -344,8 +347,10 @@ class PolyRag:
                 "`kgrag build poly_rag --instances FILE --triples FILE` first."
             )
 
-    def _space(self, name: str, progress: sync.Progress) -> VectorIndex:
-        return sync.fresh(name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress)
+    def _space(self, name: str, progress: vector_spaces.Progress) -> VectorIndex:
+        return vector_spaces.fresh(
+            name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
+        )
 
 
 def _explained(asked: Sequence[Found]) -> Iterator[str]:
@@ -361,7 +366,7 @@ def _cited(found: Found, hits: Sequence[Hit], store: TripleStore) -> list[Citati
     """Give the first place of each shown answer."""
     order = {text: place for place, text in enumerate(found.answers[:_SHOWN])}
     first: dict[int, Citation] = {}
-    for citation in evidence.citations([replace(hit, attributes={"value": _value(hit)}) for hit in hits], store):
+    for citation in row_evidence.citations([replace(hit, attributes={"value": _value(hit)}) for hit in hits], store):
         place = order.get(_value(hits[citation.sentence]))
         if place is not None:
             first.setdefault(place, replace(citation, sentence=place))

@@ -18,18 +18,18 @@ from typing import Literal
 import numpy as np
 import pyoxigraph as ox
 
-from kgrag import queries
+from kgrag import mapping, queries
 from kgrag.errors import NotBuilt, UnknownName
-from kgrag.methods.poly_rag.drafts import METHOD, Origin, instances_of
-from kgrag.methods.poly_rag.facts import Fact
+from kgrag.mapping import Ontology
+from kgrag.methods.poly_rag import completion
+from kgrag.methods.poly_rag.completion import Medoid, Space
+from kgrag.methods.poly_rag.graph_facts import Fact
+from kgrag.methods.poly_rag.layer_drafts import METHOD, Origin, instances_of
 from kgrag.model import GraphDraft
 from kgrag.ports import Embedder, TripleStore
 from kgrag.resources import closest
-from kgrag.stages import completion, mapping
-from kgrag.stages.completion import Medoid, Space
-from kgrag.stages.entity_names import entity_key
-from kgrag.stages.mapping import Ontology
-from kgrag.stages.provenance import Deed, provenance_draft
+from kgrag.store.provenance import Deed, provenance_draft
+from kgrag.text.sentences import entity_key
 from kgrag.vocab import KG, OWL, PROV, RDF, RDFS, XSD, Names, local_name, words_of
 
 __all__ = [

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from kgrag import queries
 from kgrag.ports import TripleStore
-from kgrag.stages.chunking import count_tokens
+from kgrag.text.chunking import count_tokens
 from kgrag.vocab import Names
 
 __all__ = ["Aggregate", "Proposition", "aggregates", "read_propositions"]

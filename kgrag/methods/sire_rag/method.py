@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from kgrag import queries
+from kgrag.answering import fusion
+from kgrag.drawing.tree_picture import View
 from kgrag.errors import InvalidSettings, NotBuilt
-from kgrag.methods.sire_rag import drafts, evidence, extraction, traversal
-from kgrag.methods.sire_rag.extraction import Passage
-from kgrag.methods.sire_rag.growth import RELATEDNESS, SIMILARITY, Growth, Manner
+from kgrag.index import vector_spaces
+from kgrag.methods.sire_rag import pool_evidence, propositions, traversal, tree_drafts
+from kgrag.methods.sire_rag.clustering import Clustering
 from kgrag.methods.sire_rag.pool import ABLATIONS, SIGNALS, TREES, Ablation, Pool, Signal, Tree, parts_of
+from kgrag.methods.sire_rag.propositions import Passage
+from kgrag.methods.sire_rag.summary_trees import Leaf
+from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, Growth, Manner
 from kgrag.model import BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, TripleStore, Vectors, VectorSpaces
-from kgrag.stages import fusion, sync
-from kgrag.stages.clustering import Clustering
-from kgrag.stages.tree_picture import View
-from kgrag.stages.trees import Leaf
 
 __all__ = ["SireRag"]
 
@@ -54,7 +55,7 @@ class SireRag:
         same number of entries and of tokens (``python -m benchmarks.sire_rag_table``).
     """
 
-    name: ClassVar[str] = drafts.METHOD
+    name: ClassVar[str] = tree_drafts.METHOD
 
     store: TripleStore
     spaces: VectorSpaces
@@ -83,7 +84,7 @@ class SireRag:
             raise InvalidSettings(f"sire_rag: use weight and novelty from 0 to 1, and {', '.join(counts)} from 1.")
 
     def build(
-        self, *, extraction: Path | None = None, regrow: bool = False, progress: sync.Progress = None
+        self, *, extraction: Path | None = None, regrow: bool = False, progress: vector_spaces.Progress = None
     ) -> BuildReport:
         """Take propositions from every chunk, let both trees follow, embed their nodes; again changes nothing.
 
@@ -107,12 +108,14 @@ class SireRag:
         counts |= {"trees_grown": grown.trees, "summaries_new": grown.written, "summaries_kept": grown.kept}
         return BuildReport(self.name, counts, taken.usage + grown.usage, tuple(taken.notes + grown.notes))
 
-    def _taken(self, passages: Sequence[Passage], path: Path | None, progress: sync.Progress) -> extraction.Outcome:
+    def _taken(
+        self, passages: Sequence[Passage], path: Path | None, progress: vector_spaces.Progress
+    ) -> propositions.Outcome:
         if path is not None:
-            return extraction.load(Path(path), passages, store=self.store)
-        return extraction.extract(passages, store=self.store, model=self.model, progress=progress)
+            return propositions.load(Path(path), passages, store=self.store)
+        return propositions.extract(passages, store=self.store, model=self.model, progress=progress)
 
-    def _grown(self, leaves: Sequence[Leaf], whole: bool, progress: sync.Progress) -> Growth:
+    def _grown(self, leaves: Sequence[Leaf], whole: bool, progress: vector_spaces.Progress) -> Growth:
         clustering = Clustering(tokens=self.cluster_tokens)
         manner = Manner(clustering, self.levels, self.aggregate_tokens, whole=whole)
         growth = Growth(self.store, self.model, self.embedder, manner, progress)
@@ -135,7 +138,7 @@ class SireRag:
         self._refuse_unbuilt()
         vector = self.embedder.embed([question], "query")[0]
         ranking = self._pool.telling(self._ranking(question, vector, k), k, novelty=self.novelty)
-        return evidence.hits(ranking, evidence.Descent(self._pool, vector, self.spans))
+        return pool_evidence.hits(ranking, pool_evidence.Descent(self._pool, vector, self.spans))
 
     def traverse(self, question: str = "", *, node: str = "", width: int = 3) -> View:
         """Walk down a tree for people who look: from the top, or from a node, towards a question where there is one.
@@ -183,4 +186,4 @@ class SireRag:
 
 
 def _passages(store: TripleStore) -> list[Passage]:
-    return extraction.passages(store)
+    return propositions.passages(store)

@@ -4,7 +4,7 @@ Each kind of entry is a vector space and a BM25 index of its own, and a search o
 cosine or by BM25 score. So one tree alone, both, and the ablations of Table 5 are choices of parts, and chunks are
 indexed once for every method.
 
-Queries read: ``sire_rag/stated``, and those of ``kgrag.stages.sync``.
+Queries read: ``sire_rag/stated``, and those of ``kgrag.index.vector_spaces``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from typing import Literal
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.answering import fusion
+from kgrag.index import bm25, vector_spaces
 from kgrag.ports import Embedder, TripleStore, VectorIndex, Vectors, VectorSpaces
-from kgrag.stages import fusion, lexical, sync
 
 __all__ = ["ABLATIONS", "SIGNALS", "TREES", "Ablation", "Pool", "Signal", "Tree", "parts_of"]
 
@@ -64,13 +65,15 @@ class Pool:
     folder: Path | None = None
     read_only: bool = False
 
-    def indices(self, progress: sync.Progress = None) -> list[VectorIndex]:
+    def indices(self, progress: vector_spaces.Progress = None) -> list[VectorIndex]:
         """Give the vector spaces of the parts as the store stands now."""
         return [self.index(part, progress) for part in self.parts]
 
-    def index(self, part: str, progress: sync.Progress = None) -> VectorIndex:
+    def index(self, part: str, progress: vector_spaces.Progress = None) -> VectorIndex:
         """Give the vector space of a part as the store stands now."""
-        return sync.fresh(part, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress)
+        return vector_spaces.fresh(
+            part, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
+        )
 
     def dense(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
         """Give the k entries nearest to a vector, shape (d,), best first, ties by IRI."""
@@ -78,7 +81,7 @@ class Pool:
 
     def matching(self, question: str, k: int) -> list[tuple[str, float]]:
         """Give the k entries that match the words of a question best (BM25), ties by IRI."""
-        words = [lexical.fresh(self.store, self.folder, space=part, save=not self.read_only) for part in self.parts]
+        words = [bm25.fresh(self.store, self.folder, space=part, save=not self.read_only) for part in self.parts]
         return _best((pair for index in words for pair in index.search(question, k)), k)
 
     def fused(self, question: str, vector: Vectors, k: int, *, weight: float) -> list[tuple[str, float]]:

@@ -14,11 +14,11 @@ import numpy as np
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.drawing.tree_picture import Shown, View
 from kgrag.errors import UnknownName
-from kgrag.methods.sire_rag.evidence import Descent, part_of
 from kgrag.methods.sire_rag.pool import Pool
+from kgrag.methods.sire_rag.pool_evidence import Descent, part_of
 from kgrag.ports import Vectors
-from kgrag.stages.tree_picture import Shown, View
 from kgrag.vocab import KG
 
 __all__ = ["traverse"]

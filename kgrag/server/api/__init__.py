@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from kgrag.server.api import endpoints
-from kgrag.server.api.document import openapi
+from kgrag.server.api import json_endpoints
+from kgrag.server.api.openapi import openapi
 
 __all__ = ["ROUTES"]
 
 ROUTES = (
-    Route("/ask", endpoints.ask, methods=["POST"]),
-    Route("/retrieve", endpoints.retrieve, methods=["POST"]),
-    Route("/check", endpoints.check, methods=["POST"]),
-    Route("/audit", endpoints.audit, methods=["POST"]),
+    Route("/ask", json_endpoints.ask, methods=["POST"]),
+    Route("/retrieve", json_endpoints.retrieve, methods=["POST"]),
+    Route("/check", json_endpoints.check, methods=["POST"]),
+    Route("/audit", json_endpoints.audit, methods=["POST"]),
     Route("/openapi.json", openapi, methods=["GET"]),
 )

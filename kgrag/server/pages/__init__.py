@@ -21,18 +21,18 @@ from __future__ import annotations
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from kgrag.server.pages import asking, catalogue, editor, report, resource
-from kgrag.server.pages.rendering import STATIC
-from kgrag.server.pages.resource import elsewhere
+from kgrag.server.pages import ask_page, catalogue_page, editor_page, report_page, resource_page
+from kgrag.server.pages.page_rendering import STATIC
+from kgrag.server.pages.resource_page import elsewhere
 
 __all__ = ["ROUTES", "elsewhere"]
 
 ROUTES = (
-    Route("/", asking.ask, methods=["GET"]),
-    Route("/catalogue", catalogue.catalogue, methods=["GET"]),
-    Route("/resource", resource.resource, methods=["GET"]),
-    Route("/report", report.report, methods=["GET"]),
-    Route("/editor", editor.editor, methods=["GET"]),
-    Route("/editor/terms", editor.terms, methods=["GET"]),
+    Route("/", ask_page.ask, methods=["GET"]),
+    Route("/catalogue", catalogue_page.catalogue, methods=["GET"]),
+    Route("/resource", resource_page.resource, methods=["GET"]),
+    Route("/report", report_page.report, methods=["GET"]),
+    Route("/editor", editor_page.editor, methods=["GET"]),
+    Route("/editor/terms", editor_page.terms, methods=["GET"]),
     Mount("/static", StaticFiles(directory=STATIC)),
 )

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from kgrag.errors import InputError, ServiceUnavailable
-from kgrag.server.pages.rendering import STATIC
+from kgrag.server.pages.page_rendering import STATIC
 
 __all__ = ["fetch", "unpack"]
 

@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from kgrag import KnowledgeBase
-from kgrag.adapters.embedders import SentenceTransformerEmbedder
+from kgrag.llm.embedders import SentenceTransformerEmbedder
 from tests.server.browser.conftest import chromium
 from tests.server.inside import demonstration, served
 

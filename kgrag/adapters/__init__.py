@@ -1,1 +1,0 @@
-"""The ports made real; the only modules that import a client library."""

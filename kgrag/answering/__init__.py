@@ -1,0 +1,1 @@
+"""From evidence to an answer: fused rankings, sentences with verified citations, their JSON and RDF forms."""

@@ -1,0 +1,305 @@
+"""Answers from evidence: asks the model for sentences with quotes, and keeps what is found in the stored text.
+
+The last step of every method (OG-RAG, section 4.2: context and question go to a language model). A quote is looked up
+in the chunks behind the evidence; one that is not there is dropped, and a sentence without a quote is dropped with it,
+so every sentence that is left can be held against the stored text. Whether the quote carries the sentence is the
+model's judgement. Prompt read: ``answering/answer``. Queries read: ``documents/spans``, ``documents/texts``. Nothing is
+written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kgrag import prompting
+from kgrag.errors import UnsupportedTask
+from kgrag.llm import structured_output
+from kgrag.model import Answer, Citation, Completion, Hit, Prompt, Span, Usage
+from kgrag.ports import LanguageModel, TripleStore
+from kgrag.text import documents
+from kgrag.text.quotes import cuts, locate
+from kgrag.vocab import digest
+
+__all__ = ["PROMPT", "UNKNOWN", "answer"]
+
+PROMPT = "answering/answer"
+UNKNOWN = "The evidence found does not carry an answer."
+
+_LONGEST_TEXT = 8000
+_DERIVED = frozenset({"aggregate", "hyperedge", "summary"})
+_LONGEST_SOURCE = 2400
+_SHOWN = 300
+_MARKERS = re.compile(r"(?:\s*\[\d+\])+\s*(?=[.!?]?$)")
+_TRUE = frozenset({"true", "yes", "1"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A stored chunk: its text, and where it stands."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """A hit with its number in the prompt and the stored chunks behind it."""
+
+    number: int
+    hit: Hit
+    sources: tuple[_Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Quote:
+    """What a reply says it copied, and from which piece of evidence (0: it did not say)."""
+
+    text: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """One sentence of a reply with its quotes."""
+
+    text: str
+    quotes: tuple[_Quote, ...]
+
+
+def answer(question: str, hits: Sequence[Hit], *, model: LanguageModel, store: TripleStore, method: str) -> Answer:
+    """Give an answer whose every sentence cites text that stands in the store, or *unknown*.
+
+    Args:
+        question: what was asked.
+        hits: the evidence, best first; without any the model is not asked.
+        model: writes the sentences; what it says is checked and never followed.
+        store: holds the chunks that the hits come from.
+        method: name of the method that found the hits.
+
+    Returns:
+        ``text`` has the sentences with markers ``[1]`` that number ``citations``; ``dropped`` counts quotes that stand
+        in no source (``quotes``) and sentences left without one (``sentences``); ``explain`` says why it is unknown.
+
+    Raises:
+        ServiceError: the model could not be reached or refused. A task that it cannot do gives *unknown*.
+    """
+    if not hits:
+        return _unknown(question, hits, method, reason="Nothing was found, so there is no evidence to answer from.")
+    evidence = _evidence(hits, store)
+    try:
+        completion = model.complete([_prompt(question, evidence)])[0]
+    except UnsupportedTask as error:
+        return _unknown(question, hits, method, reason=str(error))
+    claims, reason = _claims(completion)
+    kept, dropped = _checked(claims, evidence)
+    if not kept:
+        reason = reason or _why_nothing(claims)
+        return _unknown(question, hits, method, reason=reason, usage=completion.usage, dropped=dropped)
+    citations = tuple(citation for _, found in kept for citation in found)
+    return Answer(
+        question=question,
+        text=_marked(kept),
+        method=method,
+        sentences=tuple(text for text, _ in kept),
+        citations=citations,
+        hits=tuple(hits),
+        usage=completion.usage,
+        dropped=dropped,
+    )
+
+
+def _unknown(
+    question: str,
+    hits: Sequence[Hit],
+    method: str,
+    *,
+    reason: str,
+    usage: Usage = Usage(),  # noqa: B008 - frozen
+    dropped: Mapping[str, int] | None = None,
+) -> Answer:
+    return Answer(
+        question=question,
+        text=UNKNOWN,
+        method=method,
+        unknown=True,
+        hits=tuple(hits),
+        usage=usage,
+        dropped=dropped or {"quotes": 0, "sentences": 0},
+        explain=(reason,),
+    )
+
+
+def _why_nothing(claims: Sequence[_Claim]) -> str:
+    if not claims:
+        return "The model found no answer in the evidence."
+    return f"None of the {len(claims)} sentences of the reply quotes text that stands in the evidence."
+
+
+def _evidence(hits: Sequence[Hit], store: TripleStore) -> list[_Evidence]:
+    """Number the hits and fetch the chunks behind them; a hit without sources is taken for a chunk itself."""
+    chunks = [[span.chunk for span in hit.sources] or [hit.iri] for hit in hits]
+    wanted = list(dict.fromkeys(chunk for behind in chunks for chunk in behind))
+    texts, spans = documents.texts(store, wanted), documents.spans(store, wanted)
+    stored = {chunk: _Source(texts[chunk], spans[chunk]) for chunk in wanted if chunk in texts and chunk in spans}
+    return [
+        _Evidence(number, hit, tuple(stored[chunk] for chunk in dict.fromkeys(behind) if chunk in stored))
+        for number, (hit, behind) in enumerate(zip(hits, chunks, strict=True), start=1)
+    ]
+
+
+def _prompt(question: str, evidence: Sequence[_Evidence]) -> Prompt:
+    pieces = [
+        {
+            "number": piece.number,
+            "kind": piece.hit.kind,
+            "heading": _heading(piece.hit),
+            "text": piece.hit.text[:_LONGEST_TEXT],
+            "source": _source_text(piece),
+        }
+        for piece in evidence
+    ]
+    boundary = f"=== {digest(question, *(str(piece) for piece in pieces))[:12]} ==="
+    return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
+
+
+def _heading(hit: Hit) -> str:
+    parts = (str(hit.attributes.get(name) or "") for name in ("title", "heading"))
+    return " ".join(" / ".join(part for part in parts if part).split())[:_SHOWN]
+
+
+def _source_text(piece: _Evidence) -> str:
+    """Give the text behind a fact, an aggregate or a summary, as far as it says more than that itself; bounded.
+
+    An extraction may read many chunks at once: those that hold most of the hyperedge's values come first.
+    """
+    if piece.hit.kind not in _DERIVED:
+        return ""
+    parts = [part.partition(": ")[2] or part for part in piece.hit.text.split("; ")]
+    telling = [source for source in piece.sources if locate(piece.hit.text, source.text) is None]
+    ranked = sorted(telling, key=lambda source: -sum(part in source.text for part in parts))
+    kept, room = [], _LONGEST_SOURCE
+    for source in ranked:
+        if room > 0:
+            kept.append(source.text[:room])
+            room -= len(source.text)
+    return "\n…\n".join(kept)
+
+
+def _claims(completion: Completion) -> tuple[list[_Claim], str]:
+    """Read the sentences of a reply, also of one off its schema; the reason is "" when there is nothing to say."""
+    data, wrong = completion.data, completion.problem
+    if data is None:
+        try:
+            data = structured_output.parse_json(completion.text)
+        except ValueError as error:
+            return [], f"The model's reply could not be used: {wrong or error}"
+    claims = list(_read(data))
+    if not claims and not _says_unknown(data):
+        said = wrong or f"no sentences in {completion.text[:_SHOWN]!r}"
+        return [], f"The model's reply could not be used: {said}"
+    return claims, ""
+
+
+def _says_unknown(data: Any) -> bool:
+    if not isinstance(data, Mapping):
+        return False
+    return data.get("sentences") == [] or str(data.get("unknown")).strip().casefold() in _TRUE
+
+
+def _read(data: Any) -> Iterator[_Claim]:
+    """Yield the sentences of a reply of about the right shape; none when it says unknown."""
+    if isinstance(data, Mapping):
+        if str(data.get("unknown")).strip().casefold() in _TRUE:
+            return
+        data = data.get("sentences", [data] if "text" in data else [])
+    for item in data if isinstance(data, list) else []:
+        if isinstance(item, Mapping) and (text := _clean(item.get("text"))):
+            yield _Claim(text, tuple(_read_quotes(item.get("citations"))))
+        elif isinstance(item, str) and (text := _clean(item)):
+            yield _Claim(text, ())
+
+
+def _clean(text: Any) -> str:
+    """Give a sentence on one line, without markers of the model's own and without halves of characters."""
+    if not isinstance(text, str):
+        return ""
+    whole = text.encode("utf-8", "replace").decode("utf-8")
+    return _MARKERS.sub("", " ".join(whole.split()))
+
+
+def _read_quotes(data: Any) -> Iterator[_Quote]:
+    for item in data if isinstance(data, list) else [data]:
+        if isinstance(item, str):
+            yield _Quote(item)
+        elif isinstance(item, Mapping) and isinstance(item.get("quote"), str):
+            digits = re.search(r"\d{1,6}", str(item.get("evidence")))
+            yield _Quote(item["quote"], int(digits[0]) if digits else 0)
+
+
+def _checked(
+    claims: Sequence[_Claim], evidence: Sequence[_Evidence]
+) -> tuple[list[tuple[str, tuple[Citation, ...]]], dict[str, int]]:
+    """Keep the sentences of which a quote was found, with their citations; count what was dropped."""
+    kept: list[tuple[str, tuple[Citation, ...]]] = []
+    dropped = Counter(quotes=0, sentences=0)
+    for claim in claims:
+        found = [_found(quote, evidence, sentence=len(kept)) for quote in claim.quotes]
+        dropped["quotes"] += found.count(None)
+        citations = tuple(dict.fromkeys(citation for citation in found if citation))
+        if citations:
+            kept.append((claim.text, citations))
+        else:
+            dropped["sentences"] += 1
+    return kept, dict(dropped)
+
+
+def _found(quote: _Quote, evidence: Sequence[_Evidence], *, sentence: int) -> Citation | None:
+    """Look a quote up in the evidence that it names, then in the rest."""
+    for piece in sorted(evidence, key=lambda piece: piece.number != quote.number):
+        for wording in _wordings(quote.text, piece.hit):
+            for source in piece.sources:
+                if place := _place(wording, source.text):
+                    return _citation(source, *place, sentence=sentence)
+    return None
+
+
+def _wordings(quote: str, hit: Hit) -> list[str]:
+    """Give what to look for: the quote, and for a fact ``key: value`` that was read out of prose, its value alone."""
+    key, colon, value = quote.partition(": ")
+    if colon and hit.kind == "hyperedge" and key.strip() and locate(quote, hit.text):
+        return [quote, value]
+    return [quote]
+
+
+def _place(wording: str, text: str) -> tuple[int, int] | None:
+    """Find a wording, and refuse a place inside a number: "5 kg" does not stand in "55 kg"."""
+    place = locate(wording, text)
+    return None if place is None or cuts(text, *place, numbers=True) else place
+
+
+def _citation(source: _Source, start: int, end: int, *, sentence: int) -> Citation:
+    span = source.span
+    return Citation(
+        quote=source.text[start:end],
+        document=span.document,
+        chunk=span.chunk,
+        start=span.start + start,
+        end=span.start + end,
+        sentence=sentence,
+    )
+
+
+def _marked(kept: Sequence[tuple[str, Sequence[Citation]]]) -> str:
+    """Write sentences with ``[1]`` markers that count the citations from 1."""
+    parts = []
+    number = 0
+    for text, citations in kept:
+        parts.append(text)
+        for _ in citations:
+            number += 1
+            parts.append(f"[{number}]")
+    return " ".join(parts)

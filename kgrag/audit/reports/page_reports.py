@@ -1,0 +1,144 @@
+"""Reports to be read as a page: Markdown for a merge request, and one HTML file for an auditor.
+
+The HTML asks for nothing from outside (its own content policy forbids it), reads without scripts, prints, and follows
+the reader's choice of light or dark. With scripts it filters by severity, check and text, and groups by check or term.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from typing import Any
+
+import jinja2
+
+from kgrag.audit.checks import SEVERITIES
+from kgrag.audit.findings import Audit, AuditFinding
+from kgrag.audit.reports.text_reports import headline, printable, shortened, title
+
+__all__ = ["as_html", "as_markdown"]
+
+_MARKS = re.compile(r"[\\`*_\[\]<>|#~&]")
+_WIDTH = 420
+
+
+def as_markdown(audit: Audit) -> str:
+    """Give an audit as Markdown: counts, then a table a check."""
+    return "\n".join(_markdown(audit)) + "\n"
+
+
+def _markdown(audit: Audit) -> Iterator[str]:
+    short = shortened(audit)
+    yield f"# Audit of {_cell(audit.target)}"
+    yield ""
+    yield f"Profile `{audit.profile}`: {headline(audit)}."
+    for (severity, check), found in groupby(audit.findings, key=lambda f: (f.severity, f.check)):
+        yield from ("", f"## {severity}: {check} {title(audit, check)} ({audit.totals[check]})", "")
+        if check in audit.checks:
+            yield from (f"{_cell(audit.checks[check].rationale)} *Mend:* {_cell(audit.checks[check].mend)}", "")
+        yield from ("| term | finding |", "| --- | --- |")
+        shown = [f"| {_cell(short(each.focus))} | {_cell(short(each.message))} |" for each in found]
+        yield from shown
+        if audit.totals[check] > len(shown):
+            yield f"| | ... and {audit.totals[check] - len(shown)} more |"
+    if audit.not_decided:
+        yield from ("", "## Not decided", "")
+        yield from (f"- {each.check} {title(audit, each.check)}: {_cell(each.reason)}" for each in audit.not_decided)
+    if audit.unused_suppressions:
+        yield from ("", "## Suppressions to look at", "")
+        yield from (f"- {_cell(text)}" for text in audit.unused_suppressions)
+
+
+def _cell(text: str) -> str:
+    """Write text so that Markdown shows it as it is."""
+    flat = " ".join(printable(text).split())
+    return _MARKS.sub(lambda mark: f"&#{ord(mark[0])};" if mark[0] in "<>&|" else f"\\{mark[0]}", flat)
+
+
+def as_html(audit: Audit) -> str:
+    """Give an audit as one HTML file."""
+    style, script = (_part(name) for name in ("report.css", "report.js"))
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
+    short = shortened(audit)
+    page = _template().render(
+        audit=audit,
+        style=style,
+        script=script,
+        policy=policy,
+        short=short,
+        severities=SEVERITIES,
+        groups=_groups(audit),
+        terms=_terms(audit),
+        families=_families(audit),
+        headline=headline(audit),
+        title=lambda check: title(audit, check),
+    )
+    return printable(page)
+
+
+def _groups(audit: Audit) -> list[dict[str, Any]]:
+    """Give the findings by check, worst first, each with its number in the report."""
+    numbered = list(enumerate(audit.findings, start=1))
+    return [
+        {"severity": severity, "check": check, "found": list(found), "total": audit.totals[check]}
+        for (severity, check), found in groupby(numbered, key=lambda pair: (pair[1].severity, pair[1].check))
+    ]
+
+
+def _terms(audit: Audit) -> list[tuple[str, list[tuple[int, AuditFinding]]]]:
+    """Give the findings by term, those with most first."""
+    by_term: dict[str, list[tuple[int, AuditFinding]]] = defaultdict(list)
+    for number, finding in enumerate(audit.findings, start=1):
+        by_term[finding.focus].append((number, finding))
+    return sorted(by_term.items(), key=lambda each: (-len(each[1]), each[0]))
+
+
+def _families(audit: Audit) -> list[dict[str, Any]]:
+    """Give a bar for each family: its counts by severity, where the parts begin and how wide they are."""
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(SEVERITIES, 0))
+    severity = {finding.check: finding.severity for finding in audit.findings}
+    for check, total in audit.totals.items():
+        family = audit.checks[check].family if check in audit.checks else "own"
+        if check in severity:
+            counts[family][severity[check]] += total
+    most = max((sum(each.values()) for each in counts.values()), default=0)
+    bars = {name: _bar(each, most) for name, each in sorted(counts.items())}
+    return [
+        {"name": name, "total": sum(counts[name].values()), "parts": bar, "wide": bar[-1]["x"] + bar[-1]["width"]}
+        for name, bar in bars.items()
+        if bar
+    ]
+
+
+def _bar(counts: dict[str, int], most: int) -> list[dict[str, Any]]:
+    parts, begin = [], 0.0
+    for severity, count in counts.items():
+        wide = _WIDTH * count / most
+        if count:
+            parts.append(
+                {"severity": severity, "count": count, "x": round(begin, 1), "width": round(max(wide, 1.0), 1)}
+            )
+        begin += wide
+    return parts
+
+
+def _part(name: str) -> str:
+    return (files("kgrag.audit.reports") / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_part("report.html.j2"))

@@ -1,0 +1,151 @@
+"""Commands that ask: ask, retrieve, query, update, queries."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgrag.answering.json_forms import answer_json, retrieval_json
+from kgrag.cli.options import Format, JsonFormat, KbOption, MethodOption, TopOption, open_kb
+from kgrag.cli.printing import answer_text, note, print_json
+from kgrag.cli.query_results import read_sparql, read_text
+from kgrag.cli.remote_commands import Remote, ServerOption, query_through, through, update_through
+from kgrag.errors import InputError
+
+if TYPE_CHECKING:
+    from kgrag.knowledge_base import KnowledgeBase
+
+__all__ = ["register", "titles"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (ask, retrieve, query, update, queries):
+        app.command()(command)
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="A question in words.")],
+    kb: KbOption = None,
+    method: MethodOption = "passages",
+    k: TopOption = 5,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the evidence, and what was dropped.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the answer in the store, as a graph of its own.")] = False,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """Answer with citations that stand in stored chunks, or say that the evidence does not carry an answer."""
+    with open_kb(kb, access="write" if keep else "either") as opened:
+        answer = opened.ask(question, method=method, k=k, keep=keep)
+        if format_ is JsonFormat.JSON:
+            print_json(answer_json(answer, explain=explain))
+        else:
+            typer.echo(answer_text(answer, titles(opened, answer.citations), explain=explain))
+
+
+def titles(opened: KnowledgeBase, citations: Any) -> dict[str, str]:
+    """Give the title of every cited document."""
+    from kgrag.text import documents
+
+    return documents.titles(opened.store, sorted({citation.document for citation in citations}))
+
+
+def retrieve(
+    question: Annotated[str | None, typer.Argument(help="A question in words.", show_default=False)] = None,
+    kb: KbOption = None,
+    method: MethodOption = "passages",
+    k: TopOption = 5,
+    questions: Annotated[
+        Path | None, typer.Option("--questions", help="JSON Lines with id and question; one JSON line each is printed.")
+    ] = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """Give the evidence only, best first."""
+    if (question is None) == (questions is None):
+        raise InputError("give either a QUESTION or --questions FILE.jsonl.")
+    with open_kb(kb, access="either") as opened:
+        if questions is not None:
+            _retrieve_many(opened, questions, method, k)
+            return
+        hits, latency = opened.retrieve_timed(str(question), method=method, k=k)
+    if format_ is JsonFormat.JSON:
+        print_json(retrieval_json(str(question), hits, method=method, k=k, latency=latency))
+        return
+    for hit in hits:
+        typer.echo(f"{hit.score:.4f}  {hit.iri}\n        {' '.join(hit.text.split())}")
+
+
+def _retrieve_many(opened: KnowledgeBase, path: Path, method: str, k: int) -> None:
+    rows = _read_questions(path)
+    opened.embedder.embed([row["question"] for row in rows], "query")
+    for row in rows:
+        hits, latency = opened.retrieve_timed(row["question"], method=method, k=k)
+        document = retrieval_json(row["question"], hits, method=method, k=k, latency=latency, identifier=row.get("id"))
+        typer.echo(json.dumps(document, ensure_ascii=False))
+
+
+def _read_questions(path: Path) -> list[dict[str, Any]]:
+    rows = []
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f'{path}, line {number}: no JSON ({error}). Expected {{"id": …, "question": …}}.'
+            ) from None
+        if not isinstance(row, dict) or not isinstance(row.get("question"), str):
+            raise InputError(f'{path}, line {number}: no field \'question\'. Expected {{"id": …, "question": …}}.')
+        rows.append(row)
+    return rows
+
+
+def query(
+    file: Annotated[str, typer.Argument(help="A SPARQL file, - for standard input, or the query itself.")],
+    kb: KbOption = None,
+    format_: Annotated[Format, typer.Option("--format", help="How results are printed.")] = Format.TABLE,
+    server: ServerOption = None,
+) -> None:
+    """Run a SPARQL query; a pattern outside GRAPH matches the union of all named graphs unless FROM is given."""
+    from kgrag.cli.query_results import write_results
+
+    if server is not None:
+        query_through(Remote(server), read_sparql(file), format_)
+        return
+    with open_kb(kb, access="read") as opened:
+        write_results(opened.raw_query(read_sparql(file)), format_)
+
+
+def update(
+    file: Annotated[str, typer.Argument(help="A SPARQL Update file, - for standard input, or the update itself.")],
+    kb: KbOption = None,
+    server: ServerOption = None,
+) -> None:
+    """Run a SPARQL Update atomically, by the server where one holds the knowledge base."""
+    sparql = read_sparql(file)
+    through(server, lambda: _update(kb, sparql), lambda remote: update_through(remote, sparql))
+
+
+def _update(kb: Path | None, sparql: str) -> None:
+    with open_kb(kb) as opened:
+        before = len(opened.store)
+        revision = opened.update(sparql)
+        typer.echo(f"revision {revision}: {before:,} quads before, {len(opened.store):,} after")
+
+
+def queries(
+    name: Annotated[str | None, typer.Argument(help="Show this one.", show_default=False)] = None,
+) -> None:
+    """List the stored queries, or show one."""
+    from kgrag import queries as stored
+
+    if name is not None:
+        typer.echo(stored.describe(name).text.rstrip())
+        return
+    for each in stored.names():
+        described = stored.describe(each)
+        typer.echo(f"{each:40} {'writes' if described.writes else 'reads '} {described.title}")
+    note("`kgrag queries NAME` shows one.")

@@ -1,0 +1,281 @@
+"""The command ``audit``: how good is an ontology, or a knowledge base?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kgrag.cli.options import KbOption, open_kb
+from kgrag.cli.printing import note, print_json
+from kgrag.errors import InputError
+
+if TYPE_CHECKING:
+    from kgrag.audit import Audit, AuditOptions
+
+__all__ = ["register"]
+
+
+class ReportForm(StrEnum):
+    """How an audit is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    HTML = "html"
+    SARIF = "sarif"
+    JUNIT = "junit"
+    MARKDOWN = "markdown"
+    SHACL = "shacl"
+    DQV = "dqv"
+
+
+class FailOn(StrEnum):
+    """From which severity on a finding makes the command fail."""
+
+    VIOLATION = "Violation"
+    WARNING = "Warning"
+    INFO = "Info"
+    NEVER = "never"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(audit)
+
+
+def audit(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TARGET]...", help="RDF files, or IRIs of graphs of --kb; default: its ontologies."),
+    ] = None,
+    kb: KbOption = None,
+    profile: Annotated[
+        str,
+        typer.Option("--profile", help="default, publish, fair, light, obo, skos, owl-dl, kg, or a TOML file."),
+    ] = "default",
+    format_: Annotated[ReportForm, typer.Option("--format", help="Form of the report.")] = ReportForm.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the report to a file.", show_default=False)
+    ] = None,
+    fail_on: Annotated[FailOn, typer.Option("--fail-on", help="Exit code 1 from this severity on.")] = FailOn.VIOLATION,
+    limit: Annotated[
+        int | None, typer.Option("--limit", help="Findings shown per check; counts stay exact.", min=0)
+    ] = None,
+    namespace: Annotated[
+        str | None, typer.Option("--namespace", help="The ontology's own namespace; default: worked out.")
+    ] = None,
+    suppress: Annotated[
+        Path | None, typer.Option("--suppress", help="TOML file of accepted findings, each with its reason.")
+    ] = None,
+    baseline: Annotated[
+        Path | None, typer.Option("--baseline", help="Count only what is new since this file was written.")
+    ] = None,
+    write_baseline: Annotated[
+        Path | None, typer.Option("--write-baseline", help="Write such a file of what is found now.")
+    ] = None,
+    diff: Annotated[
+        Path | None,
+        typer.Option("--diff", help="Against an audit in JSON: findings new and gone. Against RDF: axioms."),
+    ] = None,
+    reasoner: Annotated[bool, typer.Option("--reasoner", help="Let a reasoner decide what only it can.")] = False,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Time that the reasoner, or a competency question, may take.", min=0.1)
+    ] = 60.0,
+    competency: Annotated[
+        Path | None, typer.Option("--competency", help="File or folder of competency questions (*.rq) to ask as well.")
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Show what the safe mends would change, and write nothing.")
+    ] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="With --fix: write it, to the graph or to a file beside (NAME.mended.ttl).")
+    ] = False,
+    in_place: Annotated[bool, typer.Option("--in-place", help="With --apply: write over the file itself.")] = False,
+    metrics: Annotated[bool, typer.Option("--metrics", help="Give the metrics of OntoMetrics and OQuaRE too.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the audit in --kb as a graph with provenance.")] = False,
+    list_checks: Annotated[bool, typer.Option("--list-checks", help="List the checks of the profile.")] = False,
+    explain: Annotated[
+        str | None, typer.Option("--explain", help="Say what a check looks for, why, and how to mend it.")
+    ] = None,
+) -> None:
+    """Say how good an ontology is; exit code 1 from --fail-on, 3 when something asked for got no verdict."""
+    from kgrag.audit import AuditOptions
+
+    if list_checks or explain:
+        _describe(profile, explain)
+        return
+    wants_metrics = metrics or format_ in (ReportForm.HTML, ReportForm.DQV)
+    options = AuditOptions(profile, namespace, limit, suppress, baseline, reasoner, seconds, wants_metrics)
+    options = replace(options, competency=competency)
+    task = _Task(tuple(targets or ()), kb, options)
+    if fix:
+        _mend(task, apply=apply, in_place=in_place)
+        return
+    if apply or in_place:
+        raise InputError("--apply and --in-place belong to --fix. Add it.")
+    if diff is not None and diff.suffix.lower() != ".json":
+        _compare_versions(task, diff, format_)
+        return
+    found = task.audit(keep=keep)
+    if write_baseline is not None:
+        _write_baseline(found, write_baseline)
+    if diff is not None:
+        _compare_audits(found, diff, format_)
+    else:
+        _print(found, format_, output)
+    _leave(found, fail_on)
+
+
+def _leave(found: Audit, fail_on: FailOn) -> None:
+    if found.at_or_above(fail_on.value):
+        raise typer.Exit(1)
+    if found.undecided_though_asked:
+        raise typer.Exit(3)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What is to be audited, and how."""
+
+    targets: tuple[str, ...]
+    kb: Path | None
+    options: AuditOptions
+
+    @property
+    def files(self) -> list[Path]:
+        """The targets that are files.
+
+        Raises:
+            InputError: some are files, and some are graphs.
+        """
+        files = [Path(each) for each in self.targets if not _is_iri(each)]
+        if files and len(files) < len(self.targets):
+            raise InputError("the targets name files and graphs. Audit files, or graphs of a knowledge base.")
+        return files
+
+    def audit(self, *, keep: bool) -> Audit:
+        """Audit files in memory, else graphs of the knowledge base."""
+        from kgrag.knowledge_base import audit_runs
+
+        files, began = self.files, audit_runs.now()
+        if files and not keep:
+            return audit_runs.audit_files(files, self.options)
+        with open_kb(self.kb, access="write" if keep else "read") as opened:
+            found = (
+                audit_runs.audit_files(files, self.options)
+                if files
+                else audit_runs.audit_graphs(opened.store, self.targets, self.options)
+            )
+            if keep:
+                note(f"kept as {audit_runs.keep(opened.store, found, began=began)}")
+        return found
+
+    def only_target(self) -> str:
+        """Give the single target that mending and comparing take.
+
+        Raises:
+            InputError: there is none, or more.
+        """
+        if len(self.targets) != 1:
+            raise InputError(f"{len(self.targets)} targets were named, and one was expected: a file, or a graph's IRI.")
+        return self.targets[0]
+
+
+def _is_iri(name: str) -> bool:
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name) is not None and not Path(name).exists()
+
+
+def _print(found: Audit, form: ReportForm, output: Path | None) -> None:
+    from kgrag.audit.reports import FORMS
+
+    text = FORMS[form.value](found)
+    if output is None:
+        typer.echo(text.removesuffix("\n"))
+    else:
+        _write(output, text)
+        note(f"{output}: {found.counts['Violation']} violations, {found.counts['Warning']} warnings")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}. Name a file that can be written.") from None
+
+
+def _write_baseline(found: Audit, path: Path) -> None:
+    from kgrag.audit.suppressions import baseline_text
+
+    _write(path, baseline_text(found))
+    note(f"{path}: {len(found.fingerprints)} findings")
+
+
+def _describe(profile: str, explain: str | None) -> None:
+    from kgrag.audit import check_named, load_checks, load_profile
+    from kgrag.audit.reports import as_explanation
+
+    chosen = load_profile(profile)
+    if explain:
+        typer.echo(as_explanation(check_named(explain)))
+        return
+    for check in load_checks():
+        typer.echo(f"{check.identifier:<8} {chosen.severity(check):<10} {check.label}")
+
+
+def _mend(task: _Task, *, apply: bool, in_place: bool) -> None:
+    from kgrag.knowledge_base import audit_runs
+
+    name, options = task.only_target(), replace(task.options, limit=None)
+    if task.files:
+        path = Path(name)
+        target = path if in_place else path.with_name(f"{path.stem}.mended{path.suffix}")
+        if apply and not in_place and target.exists():
+            raise InputError(f"{target} exists already. Remove it, or write over the input with --in-place.")
+        mend = audit_runs.mend_file(path, options, target=target if apply else None)
+        written = str(target)
+    else:
+        with open_kb(task.kb, access="write" if apply else "read") as opened:
+            mend = audit_runs.mend_graph(opened.store, name, options)
+            if apply and mend.changes:
+                audit_runs.apply_to_graph(opened.store, name, mend)
+        written = name
+    typer.echo(mend.diff(name) or f"{name}: nothing to mend.", nl=not mend.changes)
+    for check, update in mend.run:
+        note(f"{check}: queries/{update}")
+    if apply and mend.changes:
+        note(f"written to {written}")
+
+
+def _compare_audits(found: Audit, old: Path, form: ReportForm) -> None:
+    from kgrag.audit.comparison import compare_audits
+
+    _show(compare_audits(found, old), form)
+
+
+def _compare_versions(task: _Task, old: Path, form: ReportForm) -> None:
+    from kgrag.audit.comparison import compare_versions
+    from kgrag.knowledge_base import audit_runs
+
+    name = task.only_target()
+    if task.files:
+        new = audit_runs.triples_of(Path(name))
+    else:
+        with open_kb(task.kb, access="read") as opened:
+            new = opened.graph(name)
+    difference = compare_versions(audit_runs.triples_of(old), new)
+    _show(difference, form)
+    if difference.changes:
+        raise typer.Exit(1)
+
+
+def _show(difference: Any, form: ReportForm) -> None:
+    if form is ReportForm.JSON:
+        print_json(difference.to_json())
+    elif form is ReportForm.TEXT:
+        typer.echo(difference.text())
+    else:
+        raise InputError(f"a difference is printed as text or json, not as {form.value}.")

@@ -1,0 +1,238 @@
+"""Commands that fill a knowledge base: init, load, ingest, build, import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kgrag.cli.options import JsonFormat, KbOption, open_kb
+from kgrag.cli.printing import note, print_json, progress_bar
+from kgrag.cli.remote_commands import ServerOption, load_through, through
+
+__all__ = ["register"]
+
+_SHOWN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (init, load, ingest, sync, forget, build):
+        app.command()(command)
+    app.command("import")(import_)
+
+
+def init(
+    kb: KbOption = None,
+    base_iri: Annotated[
+        str | None, typer.Option("--base-iri", help="Base of every minted IRI; cannot be changed later.")
+    ] = None,
+) -> None:
+    """Create an empty knowledge base (other commands create it when absent)."""
+    with open_kb(kb, base_iri=base_iri) as opened:
+        typer.echo(f"{opened.path}: base IRI {opened.store.names.base}, revision {opened.store.revision}")
+
+
+def load(
+    files: Annotated[list[Path], typer.Argument(help="Ontologies or any RDF.")],
+    kb: KbOption = None,
+    graph: Annotated[str | None, typer.Option("--graph", help="IRI of the graph; default: the ontology's own.")] = None,
+    rdf_format: Annotated[
+        str | None,
+        typer.Option("--rdf-format", help="turtle, rdfxml, ntriples, nquads, trig, jsonld, n3; default: by suffix."),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="Refuse ontologies with violations by this audit profile.")
+    ] = None,
+    server: ServerOption = None,
+) -> None:
+    """Load ontologies and any RDF into graphs of their own; loading again replaces them."""
+    through(
+        server,
+        lambda: _load(kb, files, graph=graph, rdf_format=rdf_format, profile=profile),
+        lambda remote: load_through(remote, _passed(files, rdf_format, profile), graph=graph, rdf_format=rdf_format),
+    )
+
+
+def _passed(files: list[Path], rdf_format: str | None, profile: str | None) -> list[Path]:
+    """Give the files, once their ontologies have no violation by an audit profile."""
+    from kgrag.knowledge_base import audit_runs
+
+    if profile is not None:
+        audit_runs.gate_files(files, profile, rdf_format=rdf_format)
+    return files
+
+
+def _load(
+    kb: Path | None, files: list[Path], *, graph: str | None, rdf_format: str | None, profile: str | None
+) -> None:
+    with open_kb(kb) as opened:
+        publication = opened.load(*files, graph=graph, rdf_format=rdf_format, profile=profile)
+        for iri in publication.published:
+            typer.echo(f"loaded {iri}")
+        for iri in publication.unchanged:
+            typer.echo(f"unchanged {iri}")
+
+
+def ingest(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files or folders: txt, md, html, pdf, docx, csv, json, jsonl (.gz too).")
+    ],
+    kb: KbOption = None,
+    chunk_tokens: Annotated[
+        int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
+    ] = 180,
+    embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Embed the chunks now, or at first use.")] = True,
+) -> None:
+    """Read documents, cut them into chunks with exact offsets, publish and embed them."""
+    with open_kb(kb) as opened, progress_bar() as progress:
+        report = opened.ingest(*paths, chunk_tokens=chunk_tokens, progress=progress, embed=embed)
+    typer.echo(
+        f"{report.documents} documents, {report.chunks} chunks; {report.unchanged} unchanged, "
+        f"{report.duplicates} duplicates, {report.replaced} chunked again, {len(report.skipped)} skipped, "
+        f"{len(report.broken)} broken"
+    )
+    _some(report.skipped, "skipped")
+    _some(report.broken, "broken")
+    _some([f"{v.focus}: {v.message}" for v in report.violations], "in quarantine")
+    if report.broken or report.violations:
+        raise typer.Exit(2)
+
+
+def sync(
+    folder: Annotated[Path, typer.Argument(help="Folder whose documents are to be those of the knowledge base.")],
+    kb: KbOption = None,
+    chunk_tokens: Annotated[
+        int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
+    ] = 180,
+) -> None:
+    """Bring the knowledge base in step with a folder: add what is new, change what changed, forget what is gone."""
+    with open_kb(kb) as opened, progress_bar() as progress:
+        done = opened.sync(folder, chunk_tokens=chunk_tokens, progress=progress)
+    report = done.ingested
+    typer.echo(
+        f"{report.documents} documents added, {report.unchanged} unchanged, {len(done.forgotten)} forgotten, "
+        f"{done.misplaced} only moved, {len(report.broken)} broken"
+    )
+    _some(report.broken, "broken")
+    _some([one.title or one.document for one in done.forgotten], "forgotten")
+    _some(
+        (f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in done.undecided), "left"
+    )
+    if report.broken or any(one.remains for one in done.forgotten):
+        raise typer.Exit(2 if report.broken else 1)
+
+
+def forget(
+    document: Annotated[str, typer.Argument(help="IRI, location or title of a document.")],
+    kb: KbOption = None,
+) -> None:
+    """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
+    with open_kb(kb) as opened:
+        done = opened.forget(document)
+    for one in done:
+        typer.echo(
+            f"forgot {one.title or one.document}: {len(one.dropped)} graphs dropped, {len(one.trimmed)} trimmed, "
+            f"{len(one.remains)} traces found"
+        )
+        if one.waiting:
+            note(f"{len(one.waiting)} nodes of trees lost their words: run `kgrag build sire_rag`")
+    if any(one.remains for one in done):
+        raise typer.Exit(1)
+
+
+def build(
+    method: Annotated[str, typer.Argument(help="passages, og_rag …; hyper-parameters as in og_rag:nodes=5.")],
+    kb: KbOption = None,
+    mapped: Annotated[
+        Path | None, typer.Option("--mapped", help="og_rag: folder or file of mapped JSON-LD; no model is asked.")
+    ] = None,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="og_rag: flatten as the paper's authors did, for reproduction.")
+    ] = False,
+    competency: Annotated[
+        Path | None,
+        typer.Option("--competency", help="obqc: JSON Lines of question and sparql that answer without a model."),
+    ] = None,
+    extraction: Annotated[
+        Path | None,
+        typer.Option("--extraction", help="sire_rag: JSON Lines of idx, title, entities, and triples or propositions."),
+    ] = None,
+    schema: Annotated[
+        list[Path] | None, typer.Option("--schema", help="poly_rag: ontology file or folder of them; may be repeated.")
+    ] = None,
+    instances: Annotated[
+        Path | None, typer.Option("--instances", help="poly_rag: JSON Lines of sub, rel, obj for the ontology layer.")
+    ] = None,
+    triples: Annotated[
+        Path | None, typer.Option("--triples", help="poly_rag: JSON Lines of sub, rel, obj for the graph layer.")
+    ] = None,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="poly_rag: propose attributes that the ontology lacks.")
+    ] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="poly_rag: with --complete, accept what is proposed.")
+    ] = False,
+    infer: Annotated[
+        bool, typer.Option("--infer", help="poly_rag: add what follows from ontologies and instances.")
+    ] = False,
+    condense: Annotated[
+        bool, typer.Option("--condense", help="poly_rag: merge triples that say the same; each stays reachable.")
+    ] = False,
+    regrow: Annotated[
+        bool, typer.Option("--regrow", help="sire_rag: grow both trees whole, not only where leaves changed.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and write nothing.")] = False,
+    price: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--price", help="With --dry-run: price of a million input and output tokens.", show_default=False),
+    ] = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="How the report is printed.")] = JsonFormat.TEXT,
+) -> None:
+    """Build a method's graphs and vectors; building again goes on where it stopped and changes nothing else."""
+    steps = {"complete": complete, "accept": accept, "infer": infer, "condense": condense}
+    options: dict[str, Any] = {
+        "mapped": mapped,
+        "as_published": as_published or None,
+        "competency": competency,
+        "extraction": extraction,
+        "schema": schema or None,
+        "instances": instances,
+        "triples": triples,
+        "steps": [name for name, wanted in steps.items() if wanted] or None,
+        "regrow": regrow or None,
+        "dry_run": dry_run or None,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    with open_kb(kb) as opened, progress_bar() as progress:
+        report = opened.build(method, progress=progress, **given)
+    counts: dict[str, Any] = dict(report.counts)
+    if price is not None and dry_run:
+        counts["price"] = round(
+            (counts.get("input_tokens", 0) * price[0] + counts.get("output_tokens", 0) * price[1]) / 1e6, 4
+        )
+    if format_ is JsonFormat.JSON:
+        usage = {"completions": report.usage.completions, "input_tokens": report.usage.input_tokens}
+        print_json({"method": report.method, "counts": counts, "usage": usage, "notes": list(report.notes)})
+        return
+    typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    _some(report.notes, "note")
+
+
+def import_(
+    source: Annotated[Path, typer.Argument(help="What `kgrag export` wrote.")],
+    kb: KbOption = None,
+) -> None:
+    """Read an export into a knowledge base that is still empty."""
+    with open_kb(kb) as opened:
+        quads = opened.import_(source)
+        typer.echo(f"{quads:,} quads into {opened.path}")
+
+
+def _some(lines: Any, label: str) -> None:
+    lines = list(lines)
+    for line in lines[:_SHOWN]:
+        note(f"{label}: {line}")
+    if len(lines) > _SHOWN:
+        note(f"{label}: {len(lines) - _SHOWN} more")

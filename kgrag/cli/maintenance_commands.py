@@ -1,0 +1,93 @@
+"""Commands that look after a knowledge base: stats, doctor, export, backup, demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kgrag.cli.options import JsonFormat, KbOption, open_kb
+from kgrag.cli.printing import note, print_json
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (stats, doctor, export, backup, demo):
+        app.command()(command)
+
+
+def stats(
+    method: Annotated[str | None, typer.Argument(help="A method's own figures.", show_default=False)] = None,
+    kb: KbOption = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """Count what is there."""
+    with open_kb(kb, access="read") as opened:
+        figures = opened.stats(method)
+    if format_ is JsonFormat.JSON:
+        print_json(figures)
+        return
+    for name, value in _flat(figures):
+        typer.echo(f"{name:32} {value:>14,}" if isinstance(value, int) else f"{name:32} {value:>14}")
+
+
+def _flat(figures: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    rows: list[tuple[str, Any]] = []
+    for name, value in figures.items():
+        rows += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(prefix + name, value)]
+    return rows
+
+
+def doctor(
+    kb: KbOption = None,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """Check store, catalogue, shapes and vectors against each other; exit code 1 when something does not hold."""
+    with open_kb(kb, access="write" if repair else "either") as opened:
+        findings = opened.doctor(repair=repair)
+    open_ones = [finding for finding in findings if finding.fault and not finding.mended]
+    if format_ is JsonFormat.JSON:
+        rows = [{"check": f.check, "message": f.message, "fault": f.fault, "mended": f.mended} for f in findings]
+        print_json({"healthy": not open_ones, "findings": rows})
+    else:
+        for finding in findings:
+            word = "mended" if finding.mended else "fault" if finding.fault else "note"
+            typer.echo(f"{word:7}{finding.check}: {finding.message}")
+        typer.echo("healthy" if not open_ones else f"{len(open_ones)} faults")
+    if open_ones:
+        raise typer.Exit(1)
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="N-Quads file to write; .nq.gz is compressed.")],
+    kb: KbOption = None,
+) -> None:
+    """Write the whole knowledge base as N-Quads, with a manifest beside it."""
+    with open_kb(kb, access="read") as opened:
+        typer.echo(f"{opened.export(file):,} quads to {file}")
+
+
+def backup(
+    folder: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
+    kb: KbOption = None,
+) -> None:
+    """Write a hard-linked copy that opens as a knowledge base."""
+    with open_kb(kb, access="either") as opened:
+        opened.backup(folder)
+        typer.echo(f"{folder}: open it with --kb {folder}")
+
+
+def demo(
+    keep: Annotated[
+        Path | None, typer.Option("--keep", help="Keep the knowledge base in this folder.", show_default=False)
+    ] = None,
+) -> None:
+    """Build a small knowledge base from packaged texts and mapped data, and ask it, without key or network."""
+    from kgrag.cli.demo_command import run
+
+    run(keep)
+    note("Next: kgrag ingest YOUR_FOLDER && kgrag ask 'YOUR QUESTION'  (kgrag --help lists every command)")

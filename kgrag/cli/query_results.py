@@ -1,0 +1,108 @@
+"""Query results to stdout, in the format asked for.
+
+Texts that a user gives as a file, on standard input, or as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pyoxigraph as ox
+import typer
+
+from kgrag.cli.options import Format
+from kgrag.errors import InputError
+from kgrag.model import plain
+
+__all__ = [
+    "read_sparql",
+    "read_text",
+    "write_results",
+]
+
+_RESULTS = {
+    Format.JSON: ox.QueryResultsFormat.JSON,
+    Format.CSV: ox.QueryResultsFormat.CSV,
+    Format.TSV: ox.QueryResultsFormat.TSV,
+    Format.XML: ox.QueryResultsFormat.XML,
+}
+_GRAPHS = {
+    Format.TABLE: ox.RdfFormat.TURTLE,
+    Format.TURTLE: ox.RdfFormat.TURTLE,
+    Format.NTRIPLES: ox.RdfFormat.N_TRIPLES,
+    Format.JSON: ox.RdfFormat.JSON_LD,
+    Format.XML: ox.RdfFormat.RDF_XML,
+}
+
+
+def write_results(results: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples, format_: Format) -> None:
+    """Print rows, a truth value or triples.
+
+    Raises:
+        InputError: the format does not fit the kind of query.
+    """
+    if isinstance(results, ox.QueryTriples):
+        if format_ not in _GRAPHS:
+            raise InputError(f"--format {format_}: a CONSTRUCT gives triples. Use one of {', '.join(_GRAPHS)}.")
+        results.serialize(sys.stdout.buffer, format=_GRAPHS[format_])
+        return
+    if format_ is Format.TABLE:
+        _table(results)
+    elif format_ in _RESULTS:
+        results.serialize(sys.stdout.buffer, format=_RESULTS[format_])
+        sys.stdout.buffer.write(b"\n")
+    else:
+        raise InputError(f"--format {format_}: a SELECT or ASK gives no triples. Use table, {', '.join(_RESULTS)}.")
+
+
+def _table(results: ox.QuerySolutions | ox.QueryBoolean) -> None:
+    if isinstance(results, ox.QueryBoolean):
+        typer.echo("true" if results else "false")
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*(variable.value for variable in results.variables))
+    count = 0
+    for row in results:
+        table.add_row(*(Text(plain(term)) for term in row))
+        count += 1
+    wide = None if sys.stdout.isatty() else 200
+    Console(width=wide).print(table)
+    typer.echo(f"{count} rows", err=True)
+
+
+_SPARQL = re.compile(
+    r"\s*(select|ask|construct|describe|prefix|base|insert|delete|clear|drop|create|copy|move|add)\s", re.IGNORECASE
+)
+
+
+def read_sparql(argument: str) -> str:
+    """Give SPARQL from standard input (``-``), from a file, or the argument itself where it reads like SPARQL.
+
+    Raises:
+        InputError: there is no such file, or it is not UTF-8.
+    """
+    if argument == "-":
+        return sys.stdin.read()
+    if any(character in argument for character in "{}\n") or _SPARQL.match(argument):
+        return argument
+    return read_text(Path(argument))
+
+
+def read_text(path: Path) -> str:
+    """Give the text of a file.
+
+    Raises:
+        InputError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        message = f"{path}: {error.strerror or error}. Name a readable file, - for standard input, or write it out."
+        raise InputError(message) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}. Save it as UTF-8.") from None

@@ -1,0 +1,185 @@
+"""Commands that work through a running ``kgrag serve``, over HTTP.
+
+Its key comes from the environment variable ``KGRAG_SERVER_KEY`` only. It is sent to the server that was named, or that
+holds the knowledge base, and to nobody that this one redirects to.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import shutil
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+from urllib.parse import quote, urlsplit
+
+import typer
+
+from kgrag.cli.options import Format
+from kgrag.cli.printing import note
+from kgrag.errors import InputError, InvalidSettings, ServiceRefused, ServiceUnavailable, StoreLocked
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
+__all__ = ["Remote", "ServerOption", "load_through", "query_through", "through", "update_through"]
+
+ServerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        help="URL of a `kgrag serve` to work through; key: KGRAG_SERVER_KEY.",
+        show_default=False,
+    ),
+]
+
+_TABLE = "application/sparql-results+json"
+_ACCEPTED = {
+    Format.TABLE: f"{_TABLE}, text/turtle;q=0.9",
+    Format.JSON: f"{_TABLE}, application/ld+json;q=0.9",
+    Format.XML: "application/sparql-results+xml, application/rdf+xml;q=0.9",
+    Format.CSV: "text/csv",
+    Format.TSV: "text/tab-separated-values",
+    Format.TURTLE: "text/turtle",
+    Format.NTRIPLES: "application/n-triples",
+}
+_SECONDS = 600
+
+
+class Remote:
+    """A server.
+
+    Raises:
+        InvalidSettings: the URL is none of HTTP.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r".*?(:\d*)?", parts.netloc):
+            raise InvalidSettings(f"--server {url!r} is no address of HTTP. Give e.g. http://127.0.0.1:8000.")
+        self.url = url.rstrip("/").removesuffix("/sparql")
+        self._key = os.environ.get("KGRAG_SERVER_KEY", "").strip()
+        loopback = parts.hostname == "localhost" or parts.hostname.startswith("127.") or parts.hostname == "::1"
+        handlers = [_Straight(), *([urllib.request.ProxyHandler({})] if loopback else [])]
+        self._opener = urllib.request.build_opener(*handlers)
+
+    @contextmanager
+    def call(self, method: str, path: str, *, body: bytes | None = None, **headers: str) -> Iterator[HTTPResponse]:
+        """Send a request; headers are given with ``_`` for ``-``.
+
+        Raises:
+            InputError: the server refuses what was sent.
+            ServiceRefused: it wants another key, or forbids this.
+            ServiceUnavailable: it cannot be reached, is overloaded, or broke off.
+        """
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self._key:
+            named["Authorization"] = f"Bearer {self._key}"
+        request = urllib.request.Request(f"{self.url}{path}", body, named, method=method)  # noqa: S310 - HTTP, see above
+        try:
+            with self._opener.open(request, timeout=_SECONDS) as answer:
+                yield answer
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _refusal(self.url, error) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", None) or error
+            raise ServiceUnavailable(f"{self.url} broke off or cannot be reached: {reason}. Is it running?") from None
+
+    def state(self) -> dict[str, Any]:
+        """Give ``revision`` and ``base`` of its knowledge base."""
+        with self.call("GET", "/health") as answer:
+            return cast("dict[str, Any]", json.load(answer))
+
+
+class _Straight(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection: the key would go along."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow nothing."""
+        return
+
+
+def _refusal(url: str, error: urllib.error.HTTPError) -> Exception:
+    try:
+        detail = str(json.loads(error.read(100_000))["detail"])
+    except (ValueError, KeyError, TypeError, OSError):
+        detail = f"HTTP status {error.code}."
+    if error.code in (401, 403):
+        return ServiceRefused(f"{url} refuses: {detail} The key is taken from KGRAG_SERVER_KEY.")
+    if 400 <= error.code < 500:
+        return InputError(f"{url} refuses: {detail}")
+    return ServiceUnavailable(f"{url}: {detail}")
+
+
+def through(server: str | None, local: Callable[[], None], remote: Callable[[Remote], None]) -> None:
+    """Work through the server that is named, or else locally, or else through the server that holds the lock.
+
+    Raises:
+        StoreLocked: another process holds the knowledge base, and it is no server.
+    """
+    if server is not None:
+        remote(Remote(server))
+        return
+    try:
+        local()
+    except StoreLocked as error:
+        if not error.url:
+            raise
+        note(f"through {error.url}, which serves this knowledge base")
+        remote(Remote(error.url))
+
+
+def query_through(remote: Remote, sparql: str, format_: Format) -> None:
+    """Print what a server answers to a query."""
+    headers = {"Accept": _ACCEPTED[format_], "Content_Type": "application/sparql-query"}
+    with remote.call("POST", "/sparql", body=sparql.encode(), **headers) as answer:
+        if format_ is Format.TABLE and answer.headers.get_content_type() == _TABLE:
+            _print_table(answer.read())
+        else:
+            shutil.copyfileobj(answer, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+
+
+def _print_table(data: bytes) -> None:
+    import pyoxigraph as ox
+
+    from kgrag.cli.query_results import write_results
+
+    write_results(ox.parse_query_results(data, ox.QueryResultsFormat.JSON), Format.TABLE)
+
+
+def update_through(remote: Remote, sparql: str) -> None:
+    """Run an update by a server."""
+    with remote.call("POST", "/update", body=sparql.encode(), Content_Type="application/sparql-update"):
+        pass
+    typer.echo(f"done by {remote.url}, revision {remote.state()['revision']}")
+
+
+def load_through(remote: Remote, files: Sequence[Path], *, graph: str | None, rdf_format: str | None) -> None:
+    """Put the graphs of RDF files to a server, one after the other."""
+    import pyoxigraph as ox
+
+    from kgrag.store.rdf_files import read_rdf
+    from kgrag.vocab import Names
+
+    names, target = Names(remote.state()["base"]), None
+    try:
+        target = None if graph is None else ox.NamedNode(graph)
+    except ValueError as error:
+        raise InputError(
+            f"--graph {graph!r} is no absolute IRI: {error}. Give e.g. https://example.org/graph."
+        ) from None
+    drafts = [draft for file in files for draft in read_rdf(file, rdf_format=rdf_format, graph=target, names=names)]
+    for draft in drafts:
+        body = ox.serialize(draft.triples, format=ox.RdfFormat.N_TRIPLES)
+        path = f"/graphs?graph={quote(draft.iri.value, safe='')}"
+        with remote.call("PUT", path, body=body, Content_Type="application/n-triples"):
+            typer.echo(f"loaded {draft.iri.value}")

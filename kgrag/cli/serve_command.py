@@ -1,0 +1,94 @@
+"""The command that serves a knowledge base over HTTP: serve."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import threading
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kgrag.cli.options import KbOption, open_kb
+from kgrag.cli.printing import note
+from kgrag.errors import InvalidSettings
+
+__all__ = ["register"]
+
+
+class LogForm(StrEnum):
+    """How requests are told on standard error."""
+
+    TEXT = "text"
+    JSON = "json"
+    NONE = "none"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    app.command()(serve)
+
+
+def serve(
+    kb: KbOption = None,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="0 takes a free one.", min=0, max=65535)] = 8000,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse writes, whatever key is sent.")] = False,
+    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that a query may work.", min=0.1)] = 30.0,
+    readers: Annotated[int, typer.Option("--readers", help="Queries at work at once.", min=1, max=64)] = 4,
+    queue: Annotated[int, typer.Option("--queue", help="Queries that may wait for a reader.", min=1)] = 256,
+    rows: Annotated[int, typer.Option("--rows", help="Rows of a result at most; 0: any number.", min=0)] = 0,
+    keys: Annotated[
+        Path | None, typer.Option("--keys", help="TOML file of keys with rights and graphs.", show_default=False)
+    ] = None,
+    private: Annotated[bool, typer.Option("--private", help="Reading needs a key too.")] = False,
+    gate: Annotated[
+        str | None,
+        typer.Option("--gate", help="Refuse writes that bring an ontology new violations by this audit profile."),
+    ] = None,
+    open_ask: Annotated[
+        bool, typer.Option("--open-ask", help="Everybody may ask, also where the model costs money.")
+    ] = False,
+    log: Annotated[LogForm, typer.Option("--log", help="A line for each request: text, json, none.")] = LogForm.TEXT,
+    log_queries: Annotated[bool, typer.Option("--log-queries", help="With --log json: the text of queries.")] = False,
+    write_log: Annotated[
+        Path | None,
+        typer.Option("--write-log", help="File for a line a write [KB/writes.jsonl].", show_default=False),
+    ] = None,
+    scratch: Annotated[
+        bool, typer.Option("--scratch", help="Serve an empty plain dataset instead, for conformance tests.")
+    ] = False,
+) -> None:
+    """Serve SPARQL queries, updates and graphs over HTTP; writes need a key of KGRAG_API_KEYS."""
+    if any(
+        importlib.util.find_spec(name) is None
+        for name in ("starlette", "uvicorn", "python_multipart", "prometheus_client")
+    ):
+        raise InvalidSettings("the server is not installed. Install it: pip install '.[server]'")
+    from kgrag import server
+    from kgrag.server.readers.reader_pool import Limits
+    from kgrag.server.spending import spending_of
+
+    limits = Limits(readers=readers, seconds=timeout, queue=queue, rows=rows)
+    logging = server.Logging(log.value, log_queries, write_log)
+    address = server.Address(host, port, lambda url: typer.echo(f"serving {url}/sparql"))
+    if scratch:
+        server.serve_scratch(address, logging=logging, limits=limits)
+        return
+    with open_kb(kb) as opened:
+        if not open_ask and spending_of(opened.settings, host).costs:
+            note("answers cost money: asking needs a key, or a browser on this machine if --host is loopback")
+        access = server.Access(read_only, private, keys, gate, open_ask)
+        server.serve(opened, address, access=access, logging=logging, limits=limits)
+    _end()
+
+
+def _end() -> None:
+    """End the process, also while a thread still works on a question whose client is gone; all is closed by now."""
+    if threading.active_count() > 1:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)

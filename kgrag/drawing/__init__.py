@@ -1,0 +1,1 @@
+"""Pictures: values in, SVG or HTML out."""

@@ -1,0 +1,237 @@
+"""Scores that a language model gives, by the definitions of RAGAS 0.1, which OG-RAG (section 5) reports.
+
+Es, James, Espinosa-Anke and Schockaert, "RAGAS: Automated evaluation of retrieval augmented generation", 2024, and the
+documentation of ragas 0.1 (October 2024). The right answer is the first one that a question has.
+
+==================================  =============================================================================
+``judged context recall@k``         share of the sentences of the right answer that the first k hits carry (C-Rec)
+``judged context entity recall@k``  share of the entities of the right answer that the first k hits name (C-ERec)
+``answer similarity``               cosine of the answer with the right one; by the embedder, not the model (A-Sim)
+``judged answer correctness``       3/4 F1 of statements + 1/4 answer similarity, the published weights (A-Corr)
+``judged answer relevance``         mean cosine of the question with three that the answer would answer, 0 for a
+                                    noncommittal answer (A-Rel)
+==================================  =============================================================================
+
+The last three need measured answers. Each reply that is not what was asked for leaves its question out of the metric
+and is counted; it never counts as 0. The model must write: ``ExtractiveModel`` refuses, and nothing is made up for it.
+
+Prompts read: ``evaluation/*``.
+
+Deviations:
+    Statements are judged by number, so that none is lost or counted twice. Entities are compared in lower case without
+    punctuation and articles (ragas: letter by letter). The three questions come from one completion (ragas: three). An
+    answer that is *unknown* states nothing and is noncommittal, without the model being asked. Without a hit the
+    context carries and names nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from kgrag import prompting
+from kgrag.errors import InputError
+from kgrag.evaluation.datasets import Question
+from kgrag.evaluation.experiment_report import Experiment, Judging, Row
+from kgrag.evaluation.metrics import normalised
+from kgrag.model import Prompt, Usage
+from kgrag.ports import Embedder, LanguageModel
+from kgrag.vocab import digest
+
+__all__ = ["able", "statement_f1", "with_judgements"]
+
+_WEIGHT_OF_STATEMENTS = 0.75
+
+Key = TypeVar("Key", bound=Hashable)
+Scores = dict[int, dict[str, float]]
+
+
+def able(model: LanguageModel, questions: Sequence[Question]) -> None:
+    """Let the model judge a first time, so that one that cannot is refused before anything is measured.
+
+    What is asked here is asked again when judging, and a model behind a cache is then not asked twice.
+
+    Raises:
+        InputError: no question has a right answer.
+        UnsupportedTask: the model only copies from text.
+        ServiceError: the model does not answer.
+    """
+    answer = next((question.answers[0] for question in questions if question.answers), None)
+    if answer is None:
+        raise InputError("no question has a right answer, and a judge compares with one. Leave --judge out.")
+    model.complete([_prompt("entities", text=answer)])
+
+
+def with_judgements(experiment: Experiment, *, model: LanguageModel, embedder: Embedder) -> Experiment:
+    """Give the same experiment with the judged scores, for every row whose question has a right answer.
+
+    Args:
+        experiment: what was measured; rows hold the hits that count, and the answer where answers were measured.
+        model: judges.
+        embedder: gives the cosines.
+
+    Raises:
+        UnsupportedTask: the model only copies from text.
+        ServiceError: the model or the embedder does not answer.
+    """
+    asking = _Asking(model)
+    rows = {place: row for place, row in enumerate(experiment.rows) if row.question.answers}
+    answered = {place: row for place, row in rows.items() if row.answer is not None}
+    judging = (
+        _context_recall(asking, rows, experiment.k),
+        _entity_recall(asking, rows, experiment.k),
+        _correctness(asking, answered, embedder),
+        _relevance(asking, answered, embedder),
+    )
+    scored = [
+        replace(row, scores={**row.scores, **{name: value for part in judging for name, value in part[place].items()}})
+        for place, row in enumerate(experiment.rows)
+    ]
+    told = Judging(model.identity, asking.usage, asking.unreadable)
+    return replace(experiment, rows=tuple(scored), judging=told)
+
+
+@dataclass(slots=True)
+class _Asking:
+    """The model, what it cost so far, and how many of its replies were not what was asked for."""
+
+    model: LanguageModel
+    usage: Usage = field(default_factory=Usage)
+    unreadable: int = 0
+
+    def ask(self, prompts: Mapping[Key, Prompt]) -> dict[Key, Any]:
+        """Give the reply to each prompt, the same prompt asked once; unreadable ones are left out and counted."""
+        distinct = list({prompt.text: prompt for prompt in prompts.values()}.values())
+        completions = self.model.complete(distinct) if distinct else []
+        self.usage = sum((completion.usage for completion in completions), self.usage)
+        self.unreadable += sum(completion.data is None for completion in completions)
+        replies = {prompt.text: completion.data for prompt, completion in zip(distinct, completions, strict=True)}
+        found = {key: replies[prompt.text] for key, prompt in prompts.items()}
+        return {key: data for key, data in found.items() if data is not None}
+
+
+def _prompt(name: str, **variables: Any) -> Prompt:
+    boundary = f"=== {digest(name, *(str(value) for value in variables.values()))[:12]} ==="
+    return prompting.render(f"evaluation/{name}", boundary=boundary, **variables)
+
+
+def _right(row: Row) -> str:
+    return row.question.answers[0]
+
+
+def _context_recall(asking: _Asking, rows: Mapping[int, Row], k: int) -> Scores:
+    name = f"judged context recall@{k}"
+    found: Scores = defaultdict(dict)
+    prompts = {}
+    for place, row in rows.items():
+        if row.hits:
+            context = [hit.text for hit in row.hits]
+            question = row.question.text
+            prompts[place] = _prompt("attribution", question=question, context=context, answer=_right(row))
+        else:
+            found[place][name] = 0.0
+    for place, data in asking.ask(prompts).items():
+        sentences = data["sentences"]
+        found[place][name] = sum(sentence["attributed"] for sentence in sentences) / len(sentences)
+    return found
+
+
+def _entity_recall(asking: _Asking, rows: Mapping[int, Row], k: int) -> Scores:
+    found: Scores = defaultdict(dict)
+    wanted = _entities(asking, {place: _right(row) for place, row in rows.items()})
+    named = _entities(asking, {place: "\n".join(hit.text for hit in row.hits) for place, row in rows.items()})
+    for place, entities in wanted.items():
+        if entities and place in named:
+            share = len(entities & named[place]) / len(entities)
+            found[place][f"judged context entity recall@{k}"] = share
+    return found
+
+
+def _entities(asking: _Asking, texts: Mapping[int, str]) -> dict[int, set[str]]:
+    """Give the entities of each text that has any words, as they are compared."""
+    replies = asking.ask({place: _prompt("entities", text=text) for place, text in texts.items() if text.strip()})
+    found = {place: {normalised(entity) for entity in data["entities"]} - {""} for place, data in replies.items()}
+    return {place: set[str]() for place, text in texts.items() if not text.strip()} | found
+
+
+def _correctness(asking: _Asking, rows: Mapping[int, Row], embedder: Embedder) -> Scores:
+    found: Scores = defaultdict(dict)
+    similar = _cosines(embedder, {place: (_said(row), [_right(row)]) for place, row in rows.items()}, "passage")
+    factual = _statement_scores(asking, rows)
+    for place, cosine in similar.items():
+        found[place]["answer similarity"] = cosine
+        if place in factual:
+            share = _WEIGHT_OF_STATEMENTS * factual[place] + (1 - _WEIGHT_OF_STATEMENTS) * cosine
+            found[place]["judged answer correctness"] = share
+    return found
+
+
+def _statement_scores(asking: _Asking, rows: Mapping[int, Row]) -> dict[int, float]:
+    """Give the F1 of the statements of each answer against those of the right one."""
+    certain = {place: row for place, row in rows.items() if not _unknown(row)}
+    given = _statements(asking, certain, right=False)
+    expected = _statements(asking, certain, right=True)
+    both = {place: (given[place], expected[place]) for place in given if expected.get(place)}
+    prompts = {
+        place: _prompt("correctness", question=rows[place].question.text, given=ours, expected=theirs)
+        for place, (ours, theirs) in both.items()
+        if ours
+    }
+    found = {place: 0.0 for place, row in rows.items() if _unknown(row) or (place in both and not both[place][0])}
+    for place, data in asking.ask(prompts).items():
+        ours, theirs = (len(part) for part in both[place])
+        supported, present = set(data["supported"]), set(data["present"])
+        true = len(supported & set(range(1, ours + 1)))
+        missed = theirs - len(present & set(range(1, theirs + 1)))
+        found[place] = statement_f1(true, ours - true, missed)
+    return found
+
+
+def statement_f1(true: int, false: int, missed: int) -> float:
+    """Give the F1 of statements: those that the right answer supports, those that it does not, and those left unsaid.
+
+    >>> statement_f1(1, 1, 1)
+    0.5
+    """
+    return true / (true + 0.5 * (false + missed)) if true else 0.0
+
+
+def _statements(asking: _Asking, rows: Mapping[int, Row], *, right: bool) -> dict[int, list[str]]:
+    prompts = {
+        place: _prompt("statements", question=row.question.text, answer=_right(row) if right else _said(row))
+        for place, row in rows.items()
+    }
+    return {place: list(data["statements"]) for place, data in asking.ask(prompts).items()}
+
+
+def _relevance(asking: _Asking, rows: Mapping[int, Row], embedder: Embedder) -> Scores:
+    name = "judged answer relevance"
+    found: Scores = defaultdict(dict, {place: {name: 0.0} for place, row in rows.items() if _unknown(row)})
+    certain = {place: row for place, row in rows.items() if not _unknown(row)}
+    replies = asking.ask({place: _prompt("questions", answer=_said(row)) for place, row in certain.items()})
+    guessed = {place: (certain[place].question.text, list(data["questions"])) for place, data in replies.items()}
+    for place, cosine in _cosines(embedder, guessed, "query").items():
+        found[place][name] = 0.0 if replies[place]["noncommittal"] else cosine
+    return found
+
+
+def _cosines(embedder: Embedder, pairs: Mapping[int, tuple[str, list[str]]], kind: Any) -> dict[int, float]:
+    """Give the mean cosine of a text with others, all embedded at once."""
+    texts = sorted({text for one, others in pairs.values() for text in (one, *others)})
+    if not texts:
+        return {}
+    vectors = dict(zip(texts, embedder.embed(texts, kind), strict=True))
+    return {
+        place: sum(float(vectors[one] @ vectors[other]) for other in others) / len(others)
+        for place, (one, others) in pairs.items()
+    }
+
+
+def _said(row: Row) -> str:
+    return row.answer.text if row.answer is not None else ""
+
+
+def _unknown(row: Row) -> bool:
+    return row.answer is not None and (row.answer.unknown or not row.answer.text.strip())

@@ -1,0 +1,298 @@
+"""BM25 over the texts of a vector space: the sparse half of plain retrieval, and the baseline of every table.
+
+Lower-case words, English stop words left out, English Snowball stems; Lucene's BM25 with k1 0.9 and b 0.4 as Anserini
+sets them. The index is a sidecar like the vectors: one file beside the store, rebuilt when it is missing, damaged or
+behind. Reads ``queries/spaces/*`` through ``kgrag.index.vector_spaces``; writes no graph.
+
+Deviations:
+    A word of one letter is no token, but a single digit is: facts speak of "5 cm" and "zone 3".
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+from kgrag.errors import InvalidSettings
+from kgrag.index import vector_spaces
+from kgrag.index.array_files import Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
+from kgrag.ports import TripleStore
+
+__all__ = ["LexicalIndex", "fresh", "tokens_of"]
+
+_WORD = regex.compile(r"\w\w+|\d")
+_FORMAT = 2
+_METHOD = "lucene"
+_ARRAYS = ("data", "indices", "indptr")
+_DENSE = 20_000  # texts that are all scored, whatever the question
+_ROUNDING = 1e-5  # more than the order of a sum changes it
+
+Places = npt.NDArray[np.int32]
+
+
+def tokens_of(text: str) -> list[str]:
+    """Give the index terms of a text, in order, repeated as they occur.
+
+    >>> tokens_of("The varieties are sown 5 cm deep.")
+    ['varieti', 'sown', '5', 'cm', 'deep']
+    """
+    words = [word for word in _WORD.findall(text.lower()) if word not in _stop_words()]
+    return list(_stemmer().stemWords(words))
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    from bm25s.stopwords import STOPWORDS_EN
+
+    return frozenset(STOPWORDS_EN)
+
+
+@cache
+def _stemmer() -> Any:
+    from Stemmer import Stemmer
+
+    return Stemmer("english")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LexicalIndex:
+    """A BM25 index: IRIs sorted, and the scores of every (term, text) pair computed when it was built.
+
+    ``revision`` is the store revision that it reflects, -1 when it was built from texts that are in no store.
+    """
+
+    iris: Iris
+    revision: int
+    _scores: Any
+
+    @classmethod
+    def build(
+        cls, iris: Sequence[str], texts: Sequence[str], *, k1: float = 0.9, b: float = 0.4, revision: int = -1
+    ) -> LexicalIndex:
+        """Index texts by IRI.
+
+        Args:
+            iris: distinct keys, in any order.
+            texts: one text a key.
+            k1: how fast a repeated term saturates, at least 0.
+            b: how far long texts are held against themselves, 0 to 1.
+            revision: the store revision that the texts come from.
+
+        Raises:
+            InvalidSettings: k1 or b is outside its range.
+            ValueError: there are not as many texts as keys.
+        """
+        if k1 < 0 or not 0 <= b <= 1:
+            raise InvalidSettings(f"BM25 was given k1={k1} and b={b}. Use k1 of at least 0 and b from 0 to 1.")
+        pairs = sorted(zip(iris, texts, strict=True))
+        scores = _bm25(k1=k1, b=b)
+        terms = [tokens_of(text) for _, text in pairs]
+        if any(terms):
+            scores.index(terms, show_progress=False)
+        else:
+            scores.scores, scores.vocab_dict = _nothing(len(pairs)), {}
+        return cls(iris=Iris.of([iri for iri, _ in pairs]), revision=revision, _scores=scores)
+
+    def __len__(self) -> int:
+        """Count the texts."""
+        return len(self.iris)
+
+    def search(self, question: str, k: int) -> list[tuple[str, float]]:
+        """Give at most k (IRI, score) pairs that share a term with the question, best first, ties by IRI.
+
+        >>> LexicalIndex.build(["urn:b", "urn:a"], ["sow deep", "sow deep"]).search("How deep?", 5)[0][0]
+        'urn:a'
+        """
+        known = self._scores.get_tokens_ids(tokens_of(question))
+        if not known or k < 1:
+            return []
+        found, scores = self._scored(known, k)
+        if len(found) > k:
+            leading = scores >= np.partition(scores, -k)[-k]
+            found, scores = found[leading], scores[leading]
+        order = np.lexsort((found, -scores))[:k]
+        return list(zip(self.iris.at(found[order]), scores[order].tolist(), strict=True))
+
+    def relevance(self, question: str) -> npt.NDArray[np.float32]:
+        """Give the score of every text, in the order of ``iris``: at least 0, shape (n,).
+
+        >>> LexicalIndex.build(["urn:a", "urn:b"], ["sow deep", "weed"]).relevance("How deep?").astype(bool).tolist()
+        [True, False]
+        """
+        known = self._scores.get_tokens_ids(tokens_of(question))
+        if not known:
+            return np.zeros(len(self), np.float32)
+        return np.asarray(self._scores.get_scores_from_ids(known), dtype=np.float32)
+
+    def weights(self) -> Any:
+        """Give what every term is worth in every text: a scipy sparse matrix (texts, terms) with unit rows."""
+        from scipy import sparse
+
+        held = self._scores.scores
+        shape = (len(self), len(held["indptr"]) - 1)
+        rows = sparse.csc_matrix((held["data"], held["indices"], held["indptr"]), shape=shape).tocsr()
+        lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+        return sparse.diags(1 / np.maximum(lengths, np.float32(1e-9))) @ rows
+
+    def _scored(self, terms: Sequence[int], k: int) -> tuple[Places, npt.NDArray[np.float32]]:
+        """Give the places of texts, ascending, and their scores: at least the k best and all that score as much."""
+        if len(self) <= _DENSE:
+            every = self._scores.get_scores_from_ids(terms)
+            found = np.flatnonzero(every > 0).astype(np.int32)
+            return found, every[found]
+        found = self._promising(terms, k)
+        scores = np.zeros(len(found), np.float32)
+        for term in terms:
+            scores += self._worths(term, found)
+        return found, scores
+
+    def _promising(self, terms: Sequence[int], k: int) -> Places:
+        """Give the places of texts that can be among the k best, ascending.
+
+        Terms are added up from the rarest to the most frequent, until the terms left cannot lift a text without the
+        others to the k-th best (MaxScore: Turtle and Flood, "Query evaluation: strategies and optimizations", 1995).
+        """
+        counts = {term: terms.count(term) for term in terms}
+        order = sorted(counts, key=lambda term: (len(self._postings(term)[0]), term))
+        highest = [counts[term] * float(self._postings(term)[1].max(initial=0)) for term in order]
+        sums = np.zeros(len(self), np.float32)
+        touched = np.zeros(0, np.int32)
+        for done, term in enumerate(order, 1):
+            places, worth = self._postings(term)
+            touched = np.concatenate([touched, places[sums[places] == 0]])
+            sums[places] += counts[term] * worth
+            rest = sum(highest[done:])
+            if len(touched) >= k and rest < sum(highest[:done]):
+                reached = sums[touched]
+                bar = _bar(reached, k)
+                if rest < bar:
+                    found = np.sort(touched[reached >= bar - rest])
+                    left = [(term, counts[term], most) for term, most in zip(order[done:], highest[done:], strict=True)]
+                    return self._narrowed(found, sums[found], left, k)
+        return np.sort(touched)
+
+    def _narrowed(
+        self, found: Places, sums: npt.NDArray[np.float32], left: Sequence[tuple[int, int, float]], k: int
+    ) -> Places:
+        """Add up the terms left (term, count, most that it is worth), and drop what falls behind for good."""
+        for done, (term, count, _) in enumerate(left, 1):
+            sums = sums + count * self._worths(term, found)
+            kept = sums >= _bar(sums, k) - sum(most for *_, most in left[done:])
+            found, sums = found[kept], sums[kept]
+        return found
+
+    def _worths(self, term: int, found: Places) -> npt.NDArray[np.float32]:
+        """Give what a term is worth in each of some texts, 0 in those without it, shape (len(found),)."""
+        places, worth = self._postings(term)
+        at = np.minimum(np.searchsorted(places, found), len(places) - 1)
+        return np.where(places[at] == found, worth[at], np.float32(0))
+
+    def _postings(self, term: int) -> tuple[Places, npt.NDArray[np.float32]]:
+        """Give the places of the texts with a term, ascending, and what it is worth in each, above 0."""
+        held = self._scores.scores
+        part = slice(held["indptr"][term], held["indptr"][term + 1])
+        return held["indices"][part], held["data"][part]
+
+    def at(self, revision: int) -> LexicalIndex:
+        """Give the same index, said to reflect another revision."""
+        return replace(self, revision=revision)
+
+    def save(self, path: Path) -> None:
+        """Write the index beside the old file, then swap.
+
+        Raises:
+            StorageFailed: the disk refused; the old file then still stands.
+        """
+        scores = self._scores
+        terms = sorted(scores.vocab_dict, key=scores.vocab_dict.__getitem__)
+        settings = {"format": _FORMAT, "revision": self.revision, "k1": scores.k1, "b": scores.b}
+        members: dict[str, Any] = {name: scores.scores[name] for name in _ARRAYS} | self.iris.members("iris")
+        write_arrays(path, members | {"terms": packed(terms), "settings": packed([json.dumps(settings)])})
+
+    @classmethod
+    def load(cls, path: Path) -> LexicalIndex | None:
+        """Read an index; None for one that is missing, damaged or of another format, so that it is to be rebuilt."""
+        try:
+            members = read_arrays(path)
+            (settings,) = (json.loads(line) for line in unpacked(members["settings"]))
+            if settings["format"] != _FORMAT:
+                return None
+            return cls._restored(members, settings)
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+            return None
+
+    @classmethod
+    def _restored(cls, members: dict[str, Any], settings: dict[str, Any]) -> LexicalIndex:
+        iris = Iris.restored(members, "iris")
+        scores = _bm25(k1=settings["k1"], b=settings["b"])
+        scores.scores = {name: members[name] for name in _ARRAYS} | {"num_docs": len(iris)}
+        scores.vocab_dict = {term: number for number, term in enumerate(unpacked(members["terms"]))}
+        return cls(iris=iris, revision=settings["revision"], _scores=scores)
+
+
+def fresh(
+    store: TripleStore,
+    folder: Path | None,
+    *,
+    space: str = "chunk",
+    save: bool = True,
+    progress: vector_spaces.Progress = None,
+) -> LexicalIndex:
+    """Give the BM25 index of a space as the store stands now; it is rebuilt when its texts changed since.
+
+    Args:
+        store: holds the texts.
+        folder: where the index is kept; None keeps it in memory for as long as the store lives.
+        space: the vector space whose texts are indexed.
+        save: False leaves the disk as it is (read-only use).
+        progress: told (stage label, texts done, texts in all).
+
+    Raises:
+        UnknownName: there is no such space.
+        StorageFailed: the disk refused the rebuilt index.
+    """
+    making = Making(
+        load=LexicalIndex.load,
+        make=lambda: _made(store, space, progress),
+        changed=lambda revision: vector_spaces.changed(space, store=store, since=revision),
+    )
+    return _OPEN.fresh(store, folder, making, name=space, save=save)
+
+
+_OPEN = Sidecars[LexicalIndex]()
+
+
+def _made(store: TripleStore, space: str, progress: vector_spaces.Progress) -> LexicalIndex:
+    revision = store.revision
+    rows = vector_spaces.texts(space, store=store)
+    index = LexicalIndex.build([iri for iri, _ in rows], [text for _, text in rows], revision=revision)
+    if progress:
+        progress(f"BM25 {space}", len(rows), len(rows))
+    return index
+
+
+def _bar(sums: npt.NDArray[np.float32], k: int) -> float:
+    """Give a little less than the k-th largest of at least k sums."""
+    return float(np.partition(sums, -k)[-k]) * (1 - _ROUNDING)
+
+
+def _bm25(*, k1: float, b: float) -> Any:
+    import bm25s
+
+    scores = bm25s.BM25(method=_METHOD, k1=k1, b=b, backend="numpy")
+    scores.nonoccurrence_array = None
+    return scores
+
+
+def _nothing(texts: int) -> dict[str, Any]:
+    empty: dict[str, Any] = {"data": np.zeros(0, np.float32), "indices": np.zeros(0, np.int32)}
+    return empty | {"indptr": np.zeros(1, np.int64), "num_docs": texts}

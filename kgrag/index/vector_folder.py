@@ -1,0 +1,110 @@
+"""The vector spaces of a knowledge base, one folder each."""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+import threading
+from pathlib import Path
+
+from kgrag.errors import EmbeddingMismatch, StorageFailed, UnknownName, VectorsCorrupt
+from kgrag.index import vector_files
+from kgrag.index.hnsw import HnswIndex
+from kgrag.index.vector_files import Manifest
+
+__all__ = ["FolderSpaces"]
+
+_ATTEMPTS = 100  # as long as another process swaps the files while they are opened
+
+_log = logging.getLogger(__name__)
+
+
+class FolderSpaces:
+    """Opens each space once (``ports.VectorSpaces``); safe to use from several threads."""
+
+    def __init__(self, folder: Path | None, *, identity: str, dimension: int, read_only: bool = False) -> None:
+        """Name the folder; nothing is read or written yet.
+
+        Args:
+            folder: where spaces live; None keeps them in memory.
+            identity: of the embedder, recorded with every space.
+            dimension: of its vectors.
+            read_only: spaces can be changed in memory and are never written.
+        """
+        self._folder = folder
+        self._empty = Manifest(identity, dimension)
+        self._read_only = read_only
+        self._open: dict[str, HnswIndex] = {}
+        self._lock = threading.Lock()
+
+    def space(self, name: str) -> HnswIndex:
+        """Open a space; one that is absent or damaged is empty and has revision -1, and damage is logged.
+
+        Raises:
+            EmbeddingMismatch: its vectors were made by another embedder.
+            UnknownName: the name has other characters than ``a-z``, ``0-9``, ``-`` and ``_``.
+        """
+        with self._lock:
+            if name not in self._open:
+                self._open[name] = self._opened(name)
+            return self._open[name]
+
+    def names(self) -> list[str]:
+        """Give the names of the spaces that exist, sorted."""
+        with self._lock:
+            found = set(self._open)
+        if self._folder is not None and self._folder.is_dir():
+            found |= {path.parent.name for path in self._folder.glob("*/manifest.json")}
+        return sorted(found)
+
+    def drop(self, name: str) -> None:
+        """Forget a space and remove its files, so that it can be embedded again.
+
+        Raises:
+            StorageFailed: the files cannot be removed.
+            UnknownName: as in ``space``.
+        """
+        folder = self._path(name)
+        with self._lock:
+            self._open.pop(name, None)
+            if folder is None or self._read_only or not folder.is_dir():
+                return
+            try:
+                (folder / "manifest.json").unlink(missing_ok=True)
+                shutil.rmtree(folder)
+            except OSError as error:
+                message = f"vector space in {folder} could not be removed: {error}. Permit writing there."
+                raise StorageFailed(message) from error
+
+    def _path(self, name: str) -> Path | None:
+        if not re.fullmatch(r"[a-z][a-z0-9_-]{0,63}", name):
+            raise UnknownName(f"{name!r} is no name of a vector space. Use a-z, 0-9, '-' and '_', a letter first.")
+        return self._folder / name if self._folder is not None else None
+
+    def _opened(self, name: str) -> HnswIndex:
+        folder = self._path(name)
+        if folder is None:
+            return HnswIndex(self._empty)
+        trouble: Exception | None = None
+        tried: list[Manifest] = []
+        for _ in range(_ATTEMPTS):
+            try:
+                manifest = vector_files.read_manifest(folder) or self._empty
+                if manifest in tried[-1:]:
+                    break  # nobody wrote meanwhile, so that it is damaged
+                tried.append(manifest)
+                self._same_embedder(name, manifest)
+                return HnswIndex(manifest, folder=folder, read_only=self._read_only)
+            except (VectorsCorrupt, OSError, ValueError) as error:
+                trouble = error
+        _log.warning("Vector space '%s' is damaged and will be made again from the store: %s", name, trouble)
+        return HnswIndex(self._empty, folder=folder, read_only=self._read_only)
+
+    def _same_embedder(self, name: str, manifest: Manifest) -> None:
+        found, wanted = (manifest.identity, manifest.dimension), (self._empty.identity, self._empty.dimension)
+        if found != wanted:
+            raise EmbeddingMismatch(
+                f"space '{name}' was embedded with {found[0]} ({found[1]}), but the embedder is {wanted[0]} "
+                f"({wanted[1]}). Run `kgrag doctor --repair` to embed it again, or go back to that embedder."
+            )

@@ -1,0 +1,272 @@
+"""Audits, wired: what is audited, the scratch store that it is audited in, and where mends and kept audits go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph as ox
+
+from kgrag.errors import InputError, InvalidSettings
+from kgrag.model import GraphDraft
+from kgrag.ports import TripleStore
+from kgrag.resources import closest
+from kgrag.store import rdf_files
+from kgrag.store.lexical_forms import as_loaded
+from kgrag.vocab import KG, Names
+
+if TYPE_CHECKING:
+    from kgrag.audit import Audit, AuditOptions
+    from kgrag.audit.fixes import Mend
+
+__all__ = [
+    "apply_to_graph",
+    "audit",
+    "audit_files",
+    "audit_graphs",
+    "gate",
+    "gate_files",
+    "keep",
+    "mend_file",
+    "mend_graph",
+    "now",
+    "ontologies",
+    "triples_of",
+]
+
+
+def audit(store: TripleStore, target: str | Path | None, options: Mapping[str, Any]) -> Audit:
+    """Audit a file, a graph of a store by its IRI, or all its ontology graphs.
+
+    Raises:
+        InputError: there is no such file or graph, or no ontology at all.
+        InvalidSettings: an audit has no such option.
+    """
+    chosen = _options(options)
+    if target is None:
+        return audit_graphs(store, [], chosen)
+    if isinstance(target, Path) or Path(target).exists() or ":" not in target:
+        return audit_files([Path(target)], chosen)
+    return audit_graphs(store, [target], chosen)
+
+
+def _options(given: Mapping[str, Any]) -> AuditOptions:
+    from kgrag.audit import AuditOptions
+
+    known = {each.name for each in fields(AuditOptions)}
+    if unknown := given.keys() - known:
+        raise InvalidSettings(f"an audit has no option '{min(unknown)}'. {closest(min(unknown), known)}")
+    files = ("suppressions", "baseline", "competency")
+    paths = {name: Path(given[name]) for name in files if given.get(name) is not None}
+    return AuditOptions(**{**given, **paths})
+
+
+def audit_files(paths: Sequence[Path], options: AuditOptions) -> Audit:
+    """Audit the union of some RDF files, without a knowledge base.
+
+    Raises:
+        InvalidRDF: a file does not parse.
+    """
+    from kgrag.audit import audit_triples
+    from kgrag.store.scratch import OxigraphScratch
+
+    read = (triple for path in paths for triple in triples_of(path))
+    triples = read if options.competency is None else list(read)  # what nobody needs afterwards is not held
+    name = " ".join(str(path) for path in paths)
+    found = audit_triples(triples, name=name, options=options, bench=OxigraphScratch())
+    found = _with_competency(found, triples, options)
+    return replace(found, files=tuple(str(path) for path in paths))
+
+
+def _with_competency(found: Audit, triples: Iterable[ox.Triple], options: AuditOptions) -> Audit:
+    """Add to an audit how the competency questions that it names come out over the same triples.
+
+    Raises:
+        InputError: there is no question, or one is not sound.
+    """
+    if options.competency is None:
+        return found
+    from kgrag.audit.competency_tests import ask_questions, read_questions, with_verdicts
+    from kgrag.audit.suppressions import read_baseline, read_suppressions
+    from kgrag.store.scratch import OxigraphScratch
+
+    questions = read_questions(options.competency)
+    verdicts = ask_questions(questions, list(triples), open_bench=OxigraphScratch, seconds=options.seconds)
+    accepted = read_suppressions(options.suppressions) if options.suppressions else ()
+    known = read_baseline(options.baseline) if options.baseline else frozenset()
+    return with_verdicts(found, verdicts, suppressions=accepted, baseline=known)
+
+
+def triples_of(path: Path) -> list[ox.Triple]:
+    """Give the triples of every graph of an RDF file.
+
+    Raises:
+        InvalidRDF: it does not parse.
+    """
+    return [triple for draft in _drafts(path) for triple in draft.triples]
+
+
+def _drafts(path: Path, rdf_format: str | None = None) -> list[GraphDraft]:
+    return rdf_files.read_rdf(path, rdf_format=rdf_format, names=Names())
+
+
+def audit_graphs(store: TripleStore, graphs: Sequence[str], options: AuditOptions) -> Audit:
+    """Audit the union of some graphs of a store; of all its ontology graphs when none is named.
+
+    With profile "kg" and no graph, the target is the knowledge base itself.
+
+    Raises:
+        InputError: there is no such graph, or no ontology.
+    """
+    from kgrag.audit import audit
+    from kgrag.store.scratch import OxigraphScratch
+
+    whole = options.profile == "kg" and not graphs
+    nodes = [] if whole else [_graph(store, each) for each in graphs] or ontologies(store)
+    if not nodes and not whole:
+        raise InputError("there is no ontology in this knowledge base. Load one (kgrag load FILE), or name files.")
+    found = audit(store, graphs=nodes, options=options, open_bench=OxigraphScratch)
+    return _with_competency(found, [triple for node in nodes for triple in store.triples(node)], options)
+
+
+def ontologies(store: TripleStore) -> list[ox.NamedNode]:
+    """Give the ontology graphs of a store."""
+    from kgrag.querying.ontology_check import ontology_graphs
+
+    return ontology_graphs(store)
+
+
+def _graph(store: TripleStore, name: str) -> ox.NamedNode:
+    try:
+        node = ox.NamedNode(name)
+    except ValueError as error:
+        raise InputError(f"{name!r} is no absolute IRI ({error}) and no file. Name a file or a graph.") from None
+    if not store.described(node):
+        raise InputError(f"there is no graph <{name}>. queries/catalogue/graphs lists them.")
+    return node
+
+
+# --- mends ------------------------------------------------------------------------------------------------------
+
+
+def mend_file(path: Path, options: AuditOptions, *, target: Path | None = None) -> Mend:
+    """Say what the safe mends would change in a file; with ``target``, write the mended triples there.
+
+    Raises:
+        InputError: the file holds several graphs, or the target's suffix is that of no RDF format.
+    """
+    drafts = _drafts(path)
+    if len(drafts) != 1:
+        raise InputError(
+            f"{path} holds {len(drafts)} graphs, and mending takes one. Split it, or load it and name a graph."
+        )
+    mend = _mended(drafts[0].triples, str(path), options, None)
+    if target is not None and mend.changes:
+        _write(mend, path, target)
+    return mend
+
+
+def _write(mend: Mend, source: Path, target: Path) -> None:
+    form = rdf_files.SUFFIXES.get(target.suffix.lower(), "")
+    known = {"turtle": ox.RdfFormat.TURTLE, "rdfxml": ox.RdfFormat.RDF_XML, "ntriples": ox.RdfFormat.N_TRIPLES}
+    if form not in known:
+        raise InputError(f"{target}: mended triples are written as .ttl, .rdf, .owl or .nt. Choose such a name.")
+    written = "turtle" if form == "rdfxml" and target.suffix == ".owl" and _is_turtle(source) else form
+    data = ox.serialize(mend.after, format=known[written], prefixes=_prefixes(source))
+    target.write_bytes(data or b"")
+
+
+def _is_turtle(path: Path) -> bool:
+    return b"@prefix" in path.read_bytes()[:10_000]
+
+
+def _prefixes(path: Path) -> dict[str, str]:
+    """Give the prefixes that a Turtle or RDF/XML file declares, so that what is written reads like it."""
+    from kgrag.audit.reports.line_numbers import prefixes_of
+
+    return prefixes_of(path.read_bytes()[:200_000].decode("utf-8", "replace"))
+
+
+def mend_graph(store: TripleStore, name: str, options: AuditOptions) -> Mend:
+    """Say what the safe mends would change in a graph of a store; nothing is written."""
+    graph = _graph(store, name)
+    return _mended(as_loaded(store, graph), name, options, store)
+
+
+def _mended(triples: Any, name: str, options: AuditOptions, store: TripleStore | None) -> Mend:
+    from kgrag.audit.auditing import examine
+    from kgrag.audit.fixes import mended
+    from kgrag.store.scratch import OxigraphScratch
+
+    done = examine(triples, name=name, options=options, bench=OxigraphScratch(), store=store)
+    return mended(done.scope, done.audit)
+
+
+def apply_to_graph(store: TripleStore, name: str, mend: Mend) -> None:
+    """Write a mend to its graph, with the activity that says which checks' updates were run."""
+    from kgrag.store.provenance import Deed, provenance_draft
+
+    graph, at = ox.NamedNode(name), now()
+    run = ", ".join(f"{check} by {update}" for check, update in mend.run)
+    activity = store.names.activity("mend", name, run, at)
+    deed = Deed(activity, f"mended {name}: {run}", [graph], _times(at, at))
+    draft = GraphDraft(graph, KG.OntologyGraph, list(mend.after), mode="replace", activity=activity)
+    store.publish([draft, provenance_draft([deed], method="audit", names=store.names)])
+    store.flush()
+
+
+# --- keeping and gate ---------------------------------------------------------------------------------------------
+
+
+def keep(store: TripleStore, found: Audit, *, began: str) -> str:
+    """Publish an audit as a graph with its activity, and give the graph's IRI.
+
+    Args:
+        store: where it is kept.
+        found: the audit, without a limit where every finding is to be kept.
+        began: when the audit began, as xsd:dateTime.
+    """
+    from kgrag.audit.kept_audits import audit_drafts
+
+    graphs = [ox.NamedNode(each) for each in found.target.split() if not found.files]
+    drafts = audit_drafts(found, names=store.names, times=(began, now()), graphs=graphs)
+    store.publish(drafts)
+    store.flush()
+    return drafts[0].iri.value
+
+
+def gate_files(paths: Sequence[Path], profile: str, *, rdf_format: str | None = None) -> None:
+    """Refuse files whose ontologies have violations by a profile, without a knowledge base.
+
+    Raises:
+        ShapeViolation: one has; the message is the report.
+        InvalidRDF: a file does not parse.
+    """
+    gate(None, [each for path in paths for each in _drafts(path, rdf_format)], profile)
+
+
+def gate(store: TripleStore | None, drafts: Sequence[GraphDraft], profile: str) -> None:
+    """Refuse drafts of ontologies that have violations by a profile.
+
+    Raises:
+        ShapeViolation: one has; the message is the report.
+    """
+    from kgrag.audit.audit_gate import gate
+    from kgrag.store.scratch import OxigraphScratch
+
+    gate(drafts, profile=profile, open_bench=OxigraphScratch, store=store)
+
+
+def now() -> str:
+    """Give the time, as xsd:dateTime to the second."""
+    return datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _times(began: str, ended: str) -> list[tuple[ox.NamedNode, ox.Literal]]:
+    from kgrag.vocab import PROV, XSD
+
+    pairs = ((PROV.startedAtTime, began), (PROV.endedAtTime, ended))
+    return [(name, ox.Literal(time, datatype=XSD.dateTime)) for name, time in pairs]

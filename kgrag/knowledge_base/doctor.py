@@ -1,0 +1,99 @@
+"""Checks of a knowledge base: store, catalogue, shapes and vectors against each other.
+
+Queries read: ``health/*``, ``catalogue/uncatalogued``, ``catalogue/quarantined``, and those of ``stages/sync``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kgrag import queries, shacl
+from kgrag.errors import EmbeddingMismatch
+from kgrag.index import vector_spaces
+from kgrag.ports import Embedder, TripleStore, VectorSpaces
+from kgrag.vocab import local_name
+
+__all__ = ["Finding", "examine"]
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that was found: which check, what, and what to do; ``mended`` when it has been done.
+
+    ``fault`` is False for what is in order and worth knowing, such as vectors that are made on the next use.
+    """
+
+    check: str
+    message: str
+    mended: bool = False
+    fault: bool = True
+
+
+def examine(store: TripleStore, *, spaces: VectorSpaces, embedder: Embedder, repair: bool = False) -> list[Finding]:
+    """Give everything that was found; no fault among it for a healthy knowledge base.
+
+    Args:
+        store: the store.
+        spaces: its vector spaces.
+        embedder: embeds again what a repair needs.
+        repair: bring vector spaces up to date; one that is wrong is dropped first and made anew.
+    """
+    return [*_catalogue(store), *_shapes(store), *_vectors(store, spaces, embedder, repair)]
+
+
+def _catalogue(store: TripleStore) -> Iterator[Finding]:
+    catalogue = store.names.catalogue
+    for name, words in (
+        ("catalogue/uncatalogued", "is in the store but not in the catalogue. Load it again, or drop it by an update."),
+        ("health/miscounted", "has another number of triples than the catalogue says. Load or build it again."),
+        ("catalogue/quarantined", "holds data that failed its shape; see its kg:violation."),
+        ("health/loose_hypernodes", "is listed as a hypernode but no hyperedge holds it. Run `kgrag build og_rag`."),
+    ):
+        values = {"catalogue": catalogue} if "catalogue" in queries.describe(name).parameters else {}
+        for row in store.select(queries.bind(name, **values)).values()[:_SHOWN]:
+            yield Finding(local_name(name), f"<{row[0]}> {words}")
+    for (label,) in store.select(queries.bind("health/unsupported", catalogue=catalogue)).values():
+        words = "is accepted, and every statement that spoke for it was forgotten."
+        yield Finding("unsupported", f"'{label}' {words} `kgrag proposals --reopen` takes it back.", fault=False)
+    for (graph,) in store.select(queries.bind("health/stale", catalogue=catalogue)).values():
+        yield Finding("stale", f"<{graph}> lost a source; the next build of its method mends it.", fault=False)
+
+
+def _shapes(store: TripleStore) -> Iterator[Finding]:
+    for violation in shacl.validate(store, shacl.graph_shapes())[:_SHOWN]:
+        yield Finding("shapes", f"{violation.focus} in <{violation.graph}>: {violation.message}")
+
+
+def _vectors(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, repair: bool) -> Iterator[Finding]:
+    for name in vector_spaces.SPACES:
+        try:
+            finding = _space(store, spaces, name)
+        except EmbeddingMismatch as error:
+            finding = Finding("vectors", str(error))
+        if finding is None:
+            continue
+        if repair:
+            if finding.fault:
+                spaces.drop(name)
+            vector_spaces.fresh(name, store=store, spaces=spaces, embedder=embedder)
+            finding = replace(finding, mended=True)
+        yield finding
+
+
+def _space(store: TripleStore, spaces: VectorSpaces, name: str) -> Finding | None:
+    index = spaces.space(name)
+    if vector_spaces.SPACES[name].on_demand and index.revision < 0:
+        return None
+    wanted = set(vector_spaces.keys(name, store=store))
+    kept = set(index.keys())
+    behind = vector_spaces.changed(name, store=store, since=index.revision)
+    if missing := len(wanted - kept):
+        message = f"space '{name}' lacks {missing} of {len(wanted)} vectors; the next use makes them."
+        return Finding("vectors", message, fault=not behind)
+    if extra := len(kept - wanted):
+        message = f"space '{name}' keeps {extra} vectors of things that are gone; the next use drops them."
+        return Finding("vectors", message, fault=not behind)
+    return None

@@ -1,0 +1,136 @@
+"""A folder and the knowledge base in step, in one pass: new, changed and deleted documents (ARCHITECTURE, "Change").
+
+A document is named by its content, so a changed file is a new document and one that no file holds any more. A document
+that stands elsewhere too only loses a place. What cannot be read now is left as it is. Only documents that ``ingest``
+wrote are compared: what was mapped from a file of the folder stays.
+
+Earlier versions recorded paths as they were typed. An absolute one still names its file, through links and ``..``. A
+relative one does not, because nobody knows which folder it started from. It gives way when the same document is
+recorded at a place of this folder whose path ends like it; otherwise it stays, and no document is forgotten for it.
+
+Queries read: ``documents/misplaced``, ``documents/places``.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.knowledge_base import forgetting
+from kgrag.knowledge_base.forgetting import Forgotten
+from kgrag.model import Document
+from kgrag.ports import TripleStore, VectorSpaces
+from kgrag.text import documents, ingestion
+from kgrag.text.ingestion import IngestReport, Progress
+from kgrag.text.readers import sources
+
+__all__ = ["Followed", "Reading", "follow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What a pass did: what was ingested, what was forgotten, and how many documents only lost a place.
+
+    ``undecided`` are the relative locations of documents that have no others: whether their files exist is not known.
+    """
+
+    ingested: IngestReport
+    forgotten: tuple[Forgotten, ...] = ()
+    misplaced: int = 0
+    undecided: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A folder as it is read: its documents, and the files that could not be read, filled on the way."""
+
+    folder: Path
+    documents: Iterable[Document]
+    broken: Collection[Path] = ()
+
+
+def follow(
+    reading: Reading,
+    *,
+    store: TripleStore,
+    spaces: VectorSpaces,
+    chunk_tokens: int = 180,
+    progress: Progress | None = None,
+) -> Followed:
+    """Ingest what a folder holds, and forget what came from it and is there no more.
+
+    Args:
+        reading: the folder; places outside of it are left alone, and so are files that could not be read.
+        store: where documents go.
+        spaces: vectors of forgotten documents are dropped from them.
+        chunk_tokens: as of ``ingest``.
+        progress: told after each batch.
+    """
+    seen: set[tuple[str, str]] = set()
+
+    def noted() -> Iterator[Document]:
+        for document in reading.documents:
+            seen.add((documents.document_iri(document, store.names).value, document.location))
+            yield document
+
+    report = ingestion.ingest(noted(), store=store, chunk_tokens=chunk_tokens, progress=progress)
+    real = functools.cache(os.path.realpath)
+    folder = sources.cleaned(real(str(reading.folder))).rstrip(os.sep) + os.sep
+    unread = {sources.place(file) for file in reading.broken}
+    forgotten: list[Forgotten] = []
+    undecided: list[str] = []
+    misplaced = 0
+    for document, locations in documents.places(store).items():
+        here = _here(locations, folder, real)
+        lost = {place for place in here.values() if (document, place) not in seen and not _is_of(place, unread)}
+        going = [location for location in locations if _goes(location, here, lost)]
+        if going and len(going) == len(locations):
+            forgotten.append(forgetting.forget(document, store=store, spaces=spaces))
+        elif going:
+            misplaced += 1
+            store.update(_misplaced(store, document, going))
+        elif not here and not any(map(os.path.isabs, locations)):
+            undecided.extend(locations)
+    return Followed(report, tuple(forgotten), misplaced, tuple(undecided))
+
+
+def _here(locations: Sequence[str], folder: str, real: Callable[[str], str]) -> dict[str, str]:
+    """Returns those absolute locations that are in a folder (its path ends in a separator), each with its place.
+
+    Nothing behind a ``#`` is resolved: it may be the name of a record, where ``..`` is data and leads nowhere.
+    """
+    found = {}
+    for location in filter(os.path.isabs, locations):
+        parent = location.partition("#")[0].rpartition(os.sep)[0]
+        place = real(parent or os.sep).rstrip(os.sep) + location[len(parent) :]
+        if f"{place}{os.sep}".startswith(folder):
+            found[location] = place
+    return found
+
+
+def _is_of(location: str, files: Collection[str]) -> bool:
+    return any(location == file or location.startswith(f"{file}#") for file in files)
+
+
+def _goes(location: str, here: Mapping[str, str], lost: Collection[str]) -> bool:
+    """Whether a document loses a location: its file is gone, or it is another spelling of a place that is recorded."""
+    if location in here:
+        place = here[location]
+        return place in lost or (place != location and place in here)
+    ending = os.sep + location.rpartition(f"..{os.sep}")[2]
+    return any(place.endswith(ending) for place in here.values()) and not Path(location).is_absolute()
+
+
+def _misplaced(store: TripleStore, document: str, places: Sequence[str]) -> str:
+    return queries.bind(
+        "documents/misplaced",
+        catalogue=store.names.catalogue,
+        graph=store.names.document_graph(ox.NamedNode(document)),
+        places=[ox.Literal(place) for place in places],
+    )

@@ -1,0 +1,227 @@
+"""Deleting a document with proof: afterwards no query finds it, or what was derived from it alone.
+
+Dropped are the document's graph and every graph whose sources are all gone, also kept answers that quote it and
+inferences that rest on it; what another graph still states stays. Other graphs lose every statement about what is no
+more. A node of a summary tree that stands on something gone loses its words and keeps its place, so that the next build
+writes it anew from what is left; its graph is marked stale. A proposal loses the evidence that is gone, and goes when
+nothing is left and no person decided it. Vectors follow at once, BM25 indices at their next use.
+
+Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/listing``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.errors import EmbeddingMismatch, UnknownName
+from kgrag.index import vector_spaces
+from kgrag.ports import TripleStore, VectorSpaces
+from kgrag.text import documents
+from kgrag.text.readers.sources import place
+from kgrag.vocab import KG
+
+__all__ = ["Forgotten", "forget", "named"]
+
+_BATCH = 500
+_QUOTING = {KG.AnswerGraph.value, KG.InferenceGraph.value, KG.TripleGraph.value}  # dropped with any of their sources
+_LISTING = {kind.value for kind in (KG.CatalogueGraph, KG.CitationGraph, KG.HypernodeGraph, KG.ProvenanceGraph)}
+_TREE = KG.TreeGraph.value
+# a subject that speaks of what is gone goes with it
+_WHOLE = {KG.CitationGraph.value, KG.ProvenanceGraph.value}
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What went with a document: IRIs of graphs dropped and trimmed, and of tree nodes that wait for a build.
+
+    ``remains`` are (graph, thing) pairs that a query still finds; there are none.
+    """
+
+    document: str
+    title: str = ""
+    dropped: tuple[str, ...] = ()
+    trimmed: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    remains: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class _Going:
+    """What goes: graphs as a whole, things wherever they are spoken of, the words of nodes.
+
+    ``trimmed`` gives the kind of each graph that stays and spoke of what goes.
+    """
+
+    dropped: list[str]
+    gone: set[str]
+    silent: set[str] = field(default_factory=set)
+    trimmed: dict[str, str] = field(default_factory=dict)
+
+
+def named(store: TripleStore, name: str) -> list[str]:
+    """Returns the documents that have this IRI, else this location (a file's path in any spelling), else this title.
+
+    Raises:
+        UnknownName: none has.
+    """
+    listed = documents.listing(store)
+    spellings = {name, place(Path(name))}
+    for found in (
+        [one.iri for one in listed if one.iri == name],
+        [one.iri for one in listed if not spellings.isdisjoint(one.locations)],
+        [one.iri for one in listed if one.title == name],
+    ):
+        if found:
+            return found
+    raise UnknownName(
+        f"no document has the IRI, location or title {name!r}. "
+        "`kgrag queries documents/listing` shows the query that lists them."
+    )
+
+
+def forget(document: str, *, store: TripleStore, spaces: VectorSpaces) -> Forgotten:
+    """Delete a document, and say what went with it; a killed call is finished by calling again.
+
+    Args:
+        document: its IRI.
+        store: where it is.
+        spaces: the vectors of what is gone are dropped from them.
+
+    Raises:
+        UnknownName: there is no such document.
+    """
+    graph = store.names.document_graph(ox.NamedNode(document))
+    if not store.described(graph):
+        raise UnknownName(
+            f"there is no document <{document}>. `kgrag queries documents/listing` shows the query that lists them."
+        )
+    title = documents.titles(store, [document]).get(document, "")
+    going = _Going(_dropped(store, document, graph), set())
+    going.gone |= _things(store, document, graph, going.dropped)
+    _look_around(store, going)
+    _trim(store, going)
+    store.remove([ox.NamedNode(iri) for iri in going.dropped])
+    _drop_vectors(spaces, going.gone | going.silent)
+    remains = tuple((where, thing) for where, thing in _rows(store, "forgetting/found", "things", going.gone))
+    waiting = tuple(sorted(going.silent))
+    return Forgotten(document, title, tuple(going.dropped), tuple(sorted(going.trimmed)), waiting, remains)
+
+
+def _dropped(store: TripleStore, document: str, graph: ox.NamedNode) -> list[str]:
+    """Give the graphs that stand on the document alone, its own first."""
+    citations = store.names.citation_graph(ox.NamedNode(document))
+    dropped = [graph.value, *([citations.value] if store.described(citations) else [])]
+    gone = {document, *dropped, *_subjects(store, graph)}
+    found = True
+    while found:
+        found = False
+        sources: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for derived, kind, source in _rows(store, "forgetting/derived", "sources", gone, catalogue=True):
+            sources[derived, kind].add(source)
+        for (derived, kind), held in sorted(sources.items()):
+            if derived not in gone and (kind in _QUOTING or held <= gone):
+                dropped.append(derived)
+                gone.add(derived)
+                found = True
+    return dropped
+
+
+def _things(store: TripleStore, document: str, graph: ox.NamedNode, dropped: Sequence[str]) -> set[str]:
+    """Give what nothing else states anything of: the document, its chunks, propositions, hypernodes and their terms."""
+    elsewhere: dict[str, set[str]] = defaultdict(set)
+    every = [ox.NamedNode(iri) for iri in dropped]
+    for thing, kind in _rows(store, "forgetting/described", "graphs", dropped, catalogue=True, dropped=every):
+        elsewhere[thing].add(kind)
+    gone = {thing for thing, kinds in elsewhere.items() if kinds <= {"", _TREE, *_LISTING}}
+    gone |= {document, *dropped, *_subjects(store, graph)}
+    users: dict[str, set[str]] = defaultdict(set)
+    for term, user in _rows(store, "forgetting/terms", "nodes", gone):
+        users[term].add(user)
+    return gone | {term for term, held in users.items() if held <= gone}
+
+
+def _look_around(store: TripleStore, going: _Going) -> None:
+    """Find the graphs that speak of what is gone, and the nodes of trees whose words stand on it."""
+    standing = {node for _, node in _rows(store, "forgetting/standing_on", "things", going.gone)}
+    parts: dict[str, set[str]] = defaultdict(set)
+    for node, part in _rows(store, "sire_rag/parts", "nodes", standing):
+        parts[node].add(part)
+    going.gone |= {node for node, held in parts.items() if held <= going.gone}
+    going.silent = standing - going.gone
+    going.gone |= _bereft(store, going.gone)
+    for graph, kind, subject in _rows(store, "forgetting/speaking", "things", going.gone, catalogue=True):
+        if graph not in going.gone and kind != KG.CatalogueGraph.value:
+            going.trimmed[graph] = kind
+            citing = store.names.citation_graph(ox.NamedNode(subject)).value == graph  # a document that stays
+            if kind in _WHOLE and not citing:
+                going.gone.add(subject)
+
+
+def _bereft(store: TripleStore, gone: Collection[str]) -> set[str]:
+    """Give the proposals that lose what they speak of, and the open ones that lose all that they stand on."""
+    behind: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for *said, evidence in _rows(store, "forgetting/proposals", "things", gone):
+        behind[tuple(said)] |= {evidence} - {""}
+    return {
+        proposal
+        for (proposal, subject, value, decision), held in behind.items()
+        if {subject, value} & set(gone) or (decision == "open" and held <= set(gone))
+    }
+
+
+def _trim(store: TripleStore, going: _Going) -> None:
+    """Take what is gone, and the words of what stood on it, out of the graphs that stay."""
+    stale = [graph for graph, kind in going.trimmed.items() if kind == _TREE]
+    both = [(iri, True) for iri in sorted(going.gone)] + [(iri, False) for iri in sorted(going.silent)]
+    for first in range(0, len(both), _BATCH):
+        batch = both[first : first + _BATCH]
+        update = queries.bind(
+            "forgetting/forget",
+            catalogue=store.names.catalogue,
+            graphs=_nodes(sorted(going.trimmed)),
+            gone=_nodes(iri for iri, gone in batch if gone),
+            silent=_nodes(iri for iri, gone in batch if not gone),
+            dropped=_nodes(going.dropped),
+            stale=_nodes(sorted(stale)),
+        )
+        store.update(update)
+
+
+def _drop_vectors(spaces: VectorSpaces, iris: Collection[str]) -> None:
+    for name in sorted(set(spaces.names()) & vector_spaces.SPACES.keys()):
+        try:
+            index = spaces.space(name)
+        except EmbeddingMismatch:  # made by another embedder: the next use refuses it anyway
+            spaces.drop(name)
+            continue
+        before = len(index)
+        index.delete(iris)
+        if len(index) != before:
+            index.save(index.revision)
+
+
+def _subjects(store: TripleStore, graph: ox.NamedNode) -> set[str]:
+    return {triple.subject.value for triple in store.triples(graph) if isinstance(triple.subject, ox.NamedNode)}
+
+
+def _rows(
+    store: TripleStore, query: str, parameter: str, iris: Iterable[str], *, catalogue: bool = False, **values: Any
+) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of a stored query for many things, some at a time."""
+    wanted = sorted(set(iris))
+    if catalogue:
+        values["catalogue"] = store.names.catalogue
+    for first in range(0, len(wanted), _BATCH):
+        batch = {parameter: _nodes(wanted[first : first + _BATCH])}
+        yield from store.select(queries.bind(query, **batch, **values)).values()
+
+
+def _nodes(iris: Iterable[str]) -> list[ox.NamedNode]:
+    return [ox.NamedNode(iri) for iri in iris]

@@ -1,0 +1,127 @@
+"""Reasoning, wired: what is reasoned over, the scratch store for it, and the graph that keeps what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.errors import InputError
+from kgrag.knowledge_base import audit_runs
+from kgrag.model import plain
+from kgrag.ports import TripleStore
+from kgrag.reasoning.inference import Inferences, inference_draft, inference_graph, materialise, stale_inferences
+from kgrag.vocab import KG
+
+__all__ = ["Materialised", "drop", "infer", "infer_files", "sources", "stale", "triples_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Materialised:
+    """What became of reasoning over graphs.
+
+    ``graph`` keeps what follows, "" when nothing does; ``found`` is None when the graph stood already and none of its
+    sources changed since.
+    """
+
+    graph: str
+    found: Inferences | None
+    sources: tuple[str, ...] = ()
+
+
+def infer(store: TripleStore, targets: Sequence[str], *, profile: str, seconds: float | None = None) -> Materialised:
+    """Materialise what follows from graphs into a graph of its own; again only when a source changed.
+
+    Args:
+        store: where the graphs are, and where the new one goes.
+        targets: IRIs of graphs; none = all ontologies and all data.
+        profile: "rdfs" or "owl-rl".
+        seconds: the time that the rules may take, by the clock; None = no limit.
+
+    Raises:
+        InputError: there is no such graph, or nothing to reason over, or no such profile.
+        NotDecided: the time was over; nothing was written.
+    """
+    graphs = sources(store, targets)
+    names = tuple(graph.value for graph in graphs)
+    graph = inference_graph(graphs, profile, store.names)
+    stands = store.described(graph) and graph not in stale_inferences(store)
+    if stands and profile == "rdfs":
+        return Materialised(graph.value, None, names)
+    found = _followed(triples_of(store, graphs), profile, seconds)
+    if stands:  # what contradicts itself has to be told again
+        return Materialised(graph.value, found, names)
+    if not found.triples:
+        store.remove([graph] if store.described(graph) else [])
+        return Materialised("", found, names)
+    store.publish([inference_draft(found, graphs, profile=profile, store=store)])
+    store.flush()
+    return Materialised(graph.value, found, names)
+
+
+def infer_files(paths: Sequence[Path], *, profile: str, seconds: float | None = None) -> Inferences:
+    """Give what follows from the union of some RDF files; nothing is written.
+
+    Raises:
+        InvalidRDF: a file does not parse.
+        NotDecided: the time was over.
+    """
+    return _followed([triple for path in paths for triple in audit_runs.triples_of(path)], profile, seconds)
+
+
+def _followed(triples: Sequence[ox.Triple], profile: str, seconds: float | None) -> Inferences:
+    from kgrag.store.scratch import OxigraphScratch
+
+    if seconds is None:
+        return materialise(OxigraphScratch(), triples, profile=profile)
+    from kgrag.reasoning.rule_process import infer_within
+
+    return infer_within(seconds, triples, profile=profile, open_bench=OxigraphScratch)
+
+
+def sources(store: TripleStore, targets: Sequence[str]) -> list[ox.NamedNode]:
+    """Give the graphs that are named, or else all ontologies and all data of a store.
+
+    Raises:
+        InputError: there is no such graph, or neither ontology nor data.
+    """
+    known = _graphs(store)
+    kinds = (KG.OntologyGraph.value, KG.DataGraph.value)
+    if unknown := [target for target in targets if target not in known]:
+        raise InputError(f"there is no graph <{unknown[0]}>. queries/catalogue/graphs lists them.")
+    chosen = list(targets) or sorted(graph for graph, kind in known.items() if kind in kinds)
+    if not chosen:
+        raise InputError("there is no ontology and no data to reason over. Load some (kgrag load FILE), or name files.")
+    return [ox.NamedNode(each) for each in chosen]
+
+
+def triples_of(store: TripleStore, graphs: Sequence[ox.NamedNode]) -> list[ox.Triple]:
+    """Give the triples of some graphs together."""
+    return [triple for graph in graphs for triple in store.triples(graph)]
+
+
+def stale(store: TripleStore) -> list[str]:
+    """Give the inference graphs that are older than what they follow from."""
+    return [graph.value for graph in stale_inferences(store)]
+
+
+def drop(store: TripleStore, targets: Sequence[str], *, profile: str | None = None) -> int:
+    """Drop inference graphs: all, those of a profile, or those of some graphs; gives how many were there.
+
+    Raises:
+        InputError: there is no such graph.
+    """
+    known = _graphs(store)
+    kept = [graph for graph, kind in known.items() if kind == KG.InferenceGraph.value]
+    if targets and profile:
+        kept = [inference_graph(sources(store, targets), profile, store.names).value]
+    going = [ox.NamedNode(graph) for graph in kept if graph in known]
+    return store.remove(going) if going else 0
+
+
+def _graphs(store: TripleStore) -> dict[str, str]:
+    table = store.select(queries.bind("catalogue/graphs", catalogue=store.names.catalogue))
+    return {plain(row[0]): plain(row[1]) for row in table}

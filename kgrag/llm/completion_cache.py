@@ -1,0 +1,261 @@
+"""Keeps what a language model said, so that a rerun costs nothing, a crash resumes, and a recorded run replays offline.
+
+A completion is keyed by the model's identity, the prompt's text and its schema. Each is written to disk, in a
+transaction of its own, before it is handed on: a killed process loses nothing that it had received.
+
+Draws an iterator in a thread of its own, so that what it gives is dealt with as it comes, however slow the taker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import sqlite3
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field, replace
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Event, RLock, Thread
+from typing import Any, Literal, Self, TypeVar
+
+from kgrag.errors import CompletionMissing, StorageFailed
+from kgrag.model import Completion, Prompt, Usage
+from kgrag.ports import LanguageModel
+
+__all__ = [
+    "CachedModel",
+    "ahead",
+]
+
+_LOG = logging.getLogger(__name__)
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_BUSY = 60.0
+_TABLE = "CREATE TABLE IF NOT EXISTS completion (key TEXT PRIMARY KEY, prompt TEXT NOT NULL, value TEXT NOT NULL)"
+_READ = "SELECT value FROM completion WHERE key = ?"
+_WRITE = "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)"
+
+
+@dataclass(frozen=True, eq=False)
+class CachedModel:
+    """A language model that remembers.
+
+    A completion with a problem is not kept, so that a rerun tries again. Equal prompts in one call are asked once. What
+    comes from the cache costs ``Usage(0, 0, 0)``.
+
+    Args:
+        inner: the model that is asked for what is not yet known.
+        path: an SQLite file; None: in memory. A damaged file is moved aside and begun anew.
+        mode: "record" reads and keeps; "replay" never asks the inner model; "off" passes everything through.
+    """
+
+    inner: LanguageModel
+    path: Path | None = None
+    _: KW_ONLY
+    mode: Literal["record", "replay", "off"] = "record"
+    _open: list[sqlite3.Connection] = field(default_factory=list, init=False, repr=False)
+    _lock: Any = field(default_factory=RLock, init=False, repr=False)
+
+    @property
+    def identity(self) -> str:
+        """That of the inner model."""
+        return self.inner.identity
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
+        """Give one completion a prompt, in order.
+
+        Raises:
+            CompletionMissing: replaying, and a prompt is not in the recording.
+            StorageFailed: the disk refused the cache.
+            ServiceError: the inner model failed; what it had completed is kept.
+        """
+        arrived = dict(self.as_completed(prompts))
+        return [arrived[index] for index in range(len(prompts))]
+
+    def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        """Yield (index, completion): what is known first, then what the inner model says as it comes.
+
+        Each is kept the moment it comes, even while whoever takes them is busy. Raises what ``complete`` raises.
+        """
+        if self.mode == "off":
+            yield from self.inner.as_completed(prompts)
+            return
+        places: dict[str, list[int]] = {}
+        for index, prompt in enumerate(prompts):
+            places.setdefault(self._key(prompt), []).append(index)
+        known = {key: completion for key in places if (completion := self._read(key))}
+        missing = [key for key in places if key not in known]
+        if missing and self.mode == "replay":
+            raise self._missing([prompts[places[key][0]] for key in missing], len(prompts))
+        for key, completion in known.items():
+            yield from ((index, completion) for index in places[key])
+        asked = {key: prompts[places[key][0]] for key in missing}
+        for key, completion in ahead(self._asked(asked)) if asked else ():
+            yield places[key][0], completion
+            again = replace(completion, usage=Usage())
+            yield from ((index, again) for index in places[key][1:])
+
+    def _asked(self, prompts: Mapping[str, Prompt]) -> Generator[tuple[str, Completion], None, None]:
+        """Ask the inner model, and keep each completion the moment it comes."""
+        keys = list(prompts)
+        for number, completion in self.inner.as_completed(list(prompts.values())):
+            key = keys[number]
+            if not completion.problem:
+                self._write(key, prompts[key].name, completion)
+            yield key, completion
+
+    def close(self) -> None:
+        """Close the file, and the inner model where it can be closed."""
+        self._close_file()
+        close = getattr(self.inner, "close", None)
+        if callable(close):
+            close()
+
+    def __enter__(self) -> Self:
+        """Give itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def _key(self, prompt: Prompt) -> str:
+        parts = [self.identity, prompt.text, json.dumps(prompt.schema, sort_keys=True)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def _missing(self, prompts: Sequence[Prompt], total: int) -> CompletionMissing:
+        names = Counter(prompt.name for prompt in prompts)
+        listed = ", ".join(f"{count} of '{name}'" for name, count in sorted(names.items()))
+        return CompletionMissing(
+            f"the recording {self.path or 'in memory'} lacks {len(prompts)} of {total} completions of {self.identity}: "
+            f"{listed}. Run once in mode 'record' to ask the model for them."
+        )
+
+    def _read(self, key: str) -> Completion | None:
+        if self.mode == "replay" and self.path is not None and not self.path.exists():
+            return None
+        rows = self._run(_READ, key)
+        with suppress(ValueError, LookupError, TypeError):
+            value = json.loads(rows[0][0])
+            return Completion(text=value["text"], data=value["data"], model=value["model"])
+        return None
+
+    def _write(self, key: str, prompt: str, completion: Completion) -> None:
+        value = {
+            "text": completion.text,
+            "data": completion.data,
+            "model": completion.model,
+            "input_tokens": completion.usage.input_tokens,
+            "output_tokens": completion.usage.output_tokens,
+        }
+        self._run(_WRITE, key, prompt, json.dumps(value))
+
+    def _run(self, statement: str, *values: str) -> list[Any]:
+        """Run one statement, each a transaction; begin anew when the file turns out to be damaged."""
+        with self._lock:
+            try:
+                return self._connection().execute(statement, values).fetchall()
+            except sqlite3.DatabaseError as error:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED or self.path is None:
+                    raise self._refused(error) from error
+                self._move_aside(error)
+                return [] if self.mode == "replay" else self._connection().execute(statement, values).fetchall()
+
+    def _refused(self, error: Exception) -> StorageFailed:
+        return StorageFailed(
+            f"the cache of completions {self.path} cannot be used: {error}. Free the disk, or allow writing."
+        )
+
+    def _connection(self) -> sqlite3.Connection:
+        if not self._open:
+            self._open.append(self._connect())
+        return self._open[0]
+
+    def _close_file(self) -> None:
+        with self._lock:
+            while self._open:
+                self._open.pop().close()
+
+    def _connect(self) -> sqlite3.Connection:
+        """Open the file; each statement commits by itself, and waits until it is on the disk."""
+        address = ":memory:" if self.path is None else self._address(self.path)
+        connection = sqlite3.connect(address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+        if self.mode == "replay" and self.path is not None:
+            return connection
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(_TABLE)
+        except sqlite3.DatabaseError:
+            connection.close()
+            raise
+        return connection
+
+    def _address(self, path: Path) -> str:
+        """Give the file as an SQLite address: only to be read when replaying."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._refused(error) from error
+        return f"{path.resolve().as_uri()}?mode={'ro' if self.mode == 'replay' else 'rwc'}"
+
+    def _move_aside(self, error: Exception) -> None:
+        """Rename the damaged file; its write-ahead log belongs to it and goes along."""
+        self._close_file()
+        assert self.path is not None
+        aside = _free_name(self.path)
+        _LOG.warning("the cache of completions %s is damaged (%s); it was moved to %s", self.path, error, aside)
+        for suffix in ("", "-wal", "-shm"):
+            part = self.path.with_name(self.path.name + suffix)
+            if part.exists():
+                part.rename(aside.with_name(aside.name + suffix))
+
+
+def _free_name(path: Path) -> Path:
+    number = 1
+    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    return aside
+
+
+Item = TypeVar("Item")
+
+
+class _Ended:
+    """Says that nothing more comes; carries the exception that ended it, if one did."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+def ahead(source: Generator[Item, None, None]) -> Iterator[Item]:
+    """Yield what a generator yields, in order, while the generator itself never waits for the taker.
+
+    When the taker stops early, the generator is closed at its next item. An exception of the generator is raised here
+    after the items before it.
+    """
+    arrived: SimpleQueue[Item | _Ended] = SimpleQueue()
+    stopped = Event()
+    Thread(target=_draw, args=(source, arrived, stopped), name="kgrag-draw", daemon=True).start()
+    try:
+        while not isinstance(item := arrived.get(), _Ended):
+            yield item
+        if item.error is not None:
+            raise item.error
+    finally:
+        stopped.set()
+
+
+def _draw(source: Generator[Item, None, None], arrived: SimpleQueue[Item | _Ended], stopped: Event) -> None:
+    try:
+        for item in source:
+            arrived.put(item)
+            if stopped.is_set():
+                source.close()
+                break
+    except BaseException as error:  # whatever it is belongs to the taker
+        arrived.put(_Ended(error))
+    else:
+        arrived.put(_Ended())

@@ -1,0 +1,181 @@
+"""Build from mapped data: no model is asked.
+
+Each record becomes a document (its facts, a line each), what it states as triples, and its hyperedges, in one atomic
+publish, so a killed build leaves whole records only and the next one passes over them. Queries read:
+``og_rag/key_properties`` and those of ``kgrag.mapping``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from kgrag import mapping, queries
+from kgrag.errors import MappingError
+from kgrag.index.vector_spaces import Progress
+from kgrag.mapping import Assertions, Mapped, Ontology, Record
+from kgrag.mapping.factual_blocks import Edge, flatten, strict_subsets
+from kgrag.methods.og_rag import hypergraph_drafts
+from kgrag.model import BuildReport, GraphDraft, Publication, plain
+from kgrag.ports import TripleStore
+from kgrag.store.provenance import Deed, provenance_draft
+from kgrag.text import documents
+from kgrag.vocab import KG
+
+__all__ = ["Tally", "build_mapped", "fresh_properties"]
+
+_BATCH = 4000
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a build did so far, and what a person should know of it."""
+
+    edges: set[str] = field(default_factory=set)
+    nodes: set[ox.NamedNode] = field(default_factory=set)
+    classes: set[str] = field(default_factory=set)
+    properties: set[str] = field(default_factory=set)
+    quarantined: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def count(self, said: Assertions, edges: Iterable[GraphDraft]) -> None:
+        """Take in one extraction."""
+        self.classes |= said.minted_classes
+        self.properties |= said.minted_properties
+        for edge in edges:
+            self.edges.add(edge.iri.value)
+            self.nodes.update(triple.subject for triple in edge.triples)  # type: ignore[misc]
+
+    def published(self, publication: Publication) -> None:
+        """Take in what the store refused."""
+        self.quarantined += len(publication.quarantined)
+        self.notes.extend(f"in quarantine: {violation.message}" for violation in publication.violations[:5])
+
+    def counts(self) -> dict[str, int]:
+        """Give the figures of a report."""
+        return {
+            "hyperedges": len(self.edges),
+            "hypernodes": len(self.nodes),
+            "minted_classes": len(self.classes),
+            "minted_properties": len(self.properties),
+            "quarantined": self.quarantined,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Flat:
+    """A record and its hyperedges."""
+
+    record: Record
+    edges: list[Edge]
+
+
+def build_mapped(path: Path, *, store: TripleStore, as_published: bool, progress: Progress = None) -> BuildReport:
+    """Publish the hypergraph of mapped data.
+
+    Raises:
+        MappingError: nothing under ``path`` could be read as mapped data.
+    """
+    mapped = mapping.read_mapped(path)
+    tally = Tally(notes=[f"not read: {note}" for note in mapped.notes])
+    records = _flattened(mapped, as_published, tally)
+    writing = _Writing(store, mapping.read_ontology(store), as_published, tally)
+    new = 0
+    for done, batch in writing.batches(records):
+        tally.published(store.publish(batch))
+        new += sum(draft.kind == KG.DocumentGraph for draft in batch)
+        if progress:
+            progress("og_rag records", done, len(records))
+    counts = {"records": len(records), "unchanged": len(records) - new, **tally.counts()}
+    return BuildReport(method=hypergraph_drafts.METHOD, counts=counts, notes=tuple(tally.notes))
+
+
+def _flattened(mapped: Mapped, as_published: bool, tally: Tally) -> list[_Flat]:
+    """Flatten every record; across all of them, a hyperedge that is part of another is dropped."""
+    found = []
+    for record in mapped.records:
+        try:
+            found.append(_Flat(record, flatten(list(record.blocks), as_published=as_published)))
+        except MappingError as error:
+            tally.notes.append(f"not read: {record.name}: {error}")
+    if mapped.records and not found:
+        raise MappingError(f"no record could be flattened: {tally.notes[-1]}")
+    part = set() if as_published else strict_subsets({edge for flat in found for edge in flat.edges})
+    kept = [_Flat(flat.record, [edge for edge in flat.edges if edge not in part]) for flat in found]
+    tally.notes.extend(f"no fact of its own: {flat.record.name}" for flat in kept if not any(flat.edges))
+    return [flat for flat in kept if any(flat.edges)]
+
+
+class _Writing:
+    """Turns records into drafts, batch by batch."""
+
+    def __init__(self, store: TripleStore, ontology: Ontology, as_published: bool, tally: Tally) -> None:
+        self.store, self.ontology, self.as_published, self.tally = store, ontology, as_published, tally
+        self.names = store.names
+
+    def batches(self, records: Sequence[_Flat]) -> Iterator[tuple[int, list[GraphDraft]]]:
+        """Yield (records done, drafts of those that the store lacks)."""
+        batch: list[GraphDraft] = []
+        deeds: list[Deed] = []
+        edges: list[Edge] = []
+        properties: dict[str, ox.NamedNode] = {}
+        for done, flat in enumerate(records, start=1):
+            said, made, deed = self._drafted(flat)
+            self.tally.count(said, made[2:])
+            if not self.store.described(made[0].iri):
+                batch += made
+                deeds.append(deed)
+                edges += flat.edges
+                properties = {**said.properties, **properties}
+            if batch and (len(batch) >= _BATCH or done == len(records)):
+                yield done, [*batch, *self._joint(edges, properties, deeds)]
+                batch, deeds, edges, properties = [], [], [], {}
+
+    def _drafted(self, flat: _Flat) -> tuple[Assertions, list[GraphDraft], Deed]:
+        """Give what a record states, and the drafts of document, assertions and hyperedges in this order."""
+        names = self.names
+        document, chunks = hypergraph_drafts.record_document(flat.record, flat.edges)
+        iri = documents.document_iri(document, names)
+        spans = {edge: names.chunk(iri, chunk.start, chunk.end) for edge, chunk in chunks.items()}
+        parameters = json.dumps({"as_published": self.as_published})
+        deed = Deed(
+            names.activity(hypergraph_drafts.METHOD, "mapped", iri.value, parameters),
+            label="read mapped data",
+            used=[iri],
+            said=[(KG.parameters, ox.Literal(parameters))],
+        )
+        said = mapping.assertions(flat.record.blocks, source=iri.value, ontology=self.ontology, names=names)
+        graph = names.assertion_graph(deed.iri.value)
+        drafted = [
+            documents.document_draft(
+                document, list(chunks.values()), names=names, parameters="a line a fact", record=True
+            ),
+            hypergraph_drafts.assertion_draft(graph, said.triples, sources=[iri], activity=deed.iri),
+        ]
+        for edge in flat.edges:
+            sources = [spans[edge], graph] if edge in spans else [graph]
+            drafted.append(hypergraph_drafts.hyperedge_draft(edge, sources=sources, activity=deed.iri, names=names))
+        return said, drafted, deed
+
+    def _joint(
+        self, edges: Sequence[Edge], properties: dict[str, ox.NamedNode], deeds: Sequence[Deed]
+    ) -> list[GraphDraft]:
+        """Give what a batch adds to the graphs that all records share."""
+        fresh = fresh_properties(properties, self.store)
+        nodes = list(hypergraph_drafts.hypernode_triples(edges, fresh, self.names))
+        return [
+            hypergraph_drafts.hypernodes_draft(nodes, self.names),
+            provenance_draft(deeds, method=hypergraph_drafts.METHOD, names=self.names),
+        ]
+
+
+def fresh_properties(properties: dict[str, ox.NamedNode], store: TripleStore) -> dict[str, ox.NamedNode]:
+    """Leave out the keys that stand for a property already: a key keeps the first one it was given."""
+    terms = {store.names.hypernode_key(key): key for key in properties}
+    query = queries.bind("og_rag/key_properties", hypernodes=store.names.hypernodes, keys=list(terms))
+    known = {plain(key) for key, _ in store.select(query)}
+    return {key: properties[key] for term, key in terms.items() if term.value not in known}

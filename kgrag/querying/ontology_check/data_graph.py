@@ -1,0 +1,113 @@
+"""The data graph: what the data say of the constants, properties and classes of one query.
+
+A fact is asked of the store once and remembered until the store changes. Data may be large: every question is an ASK
+that ends at its first match.
+
+===================  ================================================================================================
+statement            meaning
+===================  ================================================================================================
+``check:absent``     the data -> a constant that stands in neither data nor ontology
+``check:unused``     property -> a class of which no instance has it, though the class has instances
+``check:instances``  class -> "none", or "subclasses" when only subclasses of it have instances
+===================  ================================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgrag.ports import TripleStore
+from kgrag.queries import bind
+from kgrag.querying.ontology_check.ontology_graph import CLASSES, PROPERTIES, QueryTerms
+from kgrag.querying.ontology_check.ontology_index import OntologyIndex
+from kgrag.sparql.syntax import Pattern, Query
+from kgrag.vocab import CHECK, RDF
+
+__all__ = ["DATA", "DataView", "data_graph"]
+
+DATA = ox.NamedNode("urn:kgrag:check:data")
+
+
+@dataclass(slots=True)
+class DataView:
+    """Asks a store and remembers the answers until its revision changes."""
+
+    store: TripleStore
+    _answers: dict[tuple[str, str], bool] = field(default_factory=dict)
+    _revision: int = -1
+
+    def ask(self, question: str, /, **values: Any) -> bool:
+        """Ask a stored query of ``obqc_data``."""
+        if self._revision != self.store.revision:
+            self._answers.clear()
+            self._revision = self.store.revision
+        key = (question, repr(sorted(values.items(), key=lambda item: item[0])))
+        if key not in self._answers:
+            self._answers[key] = self.store.ask(bind(f"obqc_data/{question}", **values))
+        return self._answers[key]
+
+    def occurs(self, term: ox.NamedNode | ox.Literal) -> bool:
+        """Say whether a term stands anywhere as an object, an IRI also as a subject."""
+        return self.ask("occurs", term=term) or (isinstance(term, ox.NamedNode) and self.ask("described", term=term))
+
+    def instances(self, index: OntologyIndex, name: str) -> str:
+        """Give "some", "subclasses" when only subclasses have instances, or "none"."""
+        if self.ask("has_instance", classes=[ox.NamedNode(name)]):
+            return "some"
+        below = sorted(index.descendants(name) - {name})
+        return "subclasses" if below and self.ask("has_instance", classes=[*map(ox.NamedNode, below)]) else "none"
+
+
+def data_graph(
+    view: DataView, index: OntologyIndex, query: Query, terms: QueryTerms, *, ignored: tuple[str, ...] = ()
+) -> list[ox.Quad]:
+    """Give the data graph of one query; nothing is said of IRIs that start with one of ``ignored``."""
+    constants = (term for term in _constants(query) if not term.value.startswith(ignored))
+    quads = [ox.Quad(DATA, CHECK.absent, term, DATA) for term in constants if not _known(view, index, term)]
+    named = (name for name in terms.classes if name not in CLASSES and not name.startswith(ignored))
+    counted = {name: view.instances(index, name) for name in named}
+    for name, found in counted.items():
+        if found != "some":
+            quads.append(ox.Quad(ox.NamedNode(name), CHECK.instances, ox.Literal(found), DATA))
+    for used, name in _typed_uses(query):
+        about = {"p": ox.NamedNode(used), "class": ox.NamedNode(name)}
+        if counted.get(name) == "some" and not view.ask("subject_typed", **about):
+            quads.append(ox.Quad(ox.NamedNode(used), CHECK.unused, ox.NamedNode(name), DATA))
+    return quads
+
+
+def _constants(query: Query) -> dict[ox.NamedNode | ox.Literal, None]:
+    """Give the constants that stand as subject or object; classes and what schema patterns name are left out."""
+    found: dict[ox.NamedNode | ox.Literal, None] = {}
+    for pattern in query.patterns:
+        ends = [] if pattern.free_subject else [pattern.subject]
+        if pattern.predicate != RDF.type and not pattern.free_object:
+            ends.append(pattern.object)
+        found |= dict.fromkeys(end for end in ends if isinstance(end, ox.NamedNode | ox.Literal))
+    return found
+
+
+def _known(view: DataView, index: OntologyIndex, term: ox.NamedNode | ox.Literal) -> bool:
+    if isinstance(term, ox.NamedNode) and (term.value in index.mentioned or term.value in CLASSES | PROPERTIES):
+        return True
+    return view.occurs(term)
+
+
+def _typed_uses(query: Query) -> dict[tuple[str, str], None]:
+    """Give (property, class) for every subject that has both a type and another property, wherever they stand."""
+    types: dict[Any, list[str]] = {}
+    for pattern in query.patterns:
+        if _is_typing(pattern):
+            types.setdefault(pattern.subject, []).append(pattern.object.value)  # type: ignore[union-attr]
+    found: dict[tuple[str, str], None] = {}
+    for pattern in query.patterns:
+        if isinstance(pattern.predicate, ox.NamedNode) and pattern.predicate != RDF.type and not pattern.free_subject:
+            found |= dict.fromkeys((pattern.predicate.value, name) for name in types.get(pattern.subject, ()))
+    return found
+
+
+def _is_typing(pattern: Pattern) -> bool:
+    return pattern.predicate == RDF.type and isinstance(pattern.object, ox.NamedNode) and not pattern.free_ends

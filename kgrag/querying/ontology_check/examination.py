@@ -1,0 +1,209 @@
+"""Checks a query: reads it, builds its small graphs, runs the rules on them, and tells what they found.
+
+OBQC section 3, figure 1. Three graphs are filled into a scratch store for every check: the query's patterns, what the
+ontology says of their terms, and, where there are data, what the data say. All of it together is some hundred quads.
+
+Deviations:
+    What stands in OPTIONAL, UNION, EXISTS, NOT EXISTS or MINUS weighs one step less (not with the paper's profile).
+    A finding that the data contradict is an info. Findings on the same patterns are of one root.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import pyoxigraph as ox
+
+from kgrag.errors import InvalidSPARQL
+from kgrag.model import Term
+from kgrag.ports import Scratch
+from kgrag.queries import describe
+from kgrag.querying.ontology_check.check_findings import Check, Finding
+from kgrag.querying.ontology_check.check_rules import SEVERITIES, Rule, chosen, violations
+from kgrag.querying.ontology_check.data_graph import DataView, data_graph
+from kgrag.querying.ontology_check.ontology_graph import ontology_graph, terms_of
+from kgrag.querying.ontology_check.ontology_index import OntologyIndex
+from kgrag.querying.ontology_check.query_graph import QueryGraph, query_graph, syntax_graph
+from kgrag.querying.ontology_check.term_names import Naming
+from kgrag.sparql.query_reader import read
+from kgrag.sparql.syntax import Pattern, Place, Query
+
+__all__ = ["Options", "examine"]
+
+Profile = Literal["default", "paper"]
+Row = dict[str, Term | None]
+_QUOTED = frozenset({"o", "term", "constant"})
+_HEAD = ("iri-output", "subject-output")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to check.
+
+    ``profile`` "paper" keeps the paper's eight rules, all of them errors wherever they stand. ``rules`` is a folder of
+    further rules. ``head`` is how bad a selected identifier is. Terms in the namespaces ``allowed`` count as defined.
+    """
+
+    profile: Profile = "default"
+    rules: Path | None = None
+    head: Literal["warning", "error"] = "warning"
+    allowed: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Session:
+    """One check: how, against which data, its query graph, and how terms are told."""
+
+    options: Options
+    view: DataView | None
+    graph: QueryGraph
+    naming: Naming
+
+
+def examine(
+    query: Query | str, index: OntologyIndex, *, scratch: Scratch, view: DataView | None, options: Options
+) -> Check:
+    """Check one query, without hints.
+
+    Raises:
+        InvalidSPARQL: a rule of the user's own does not parse.
+        InputError: the folder of own rules or a rule's header is not as it should be.
+    """
+    rules = chosen(options.profile, options.rules)
+    try:
+        asked = read(query) if isinstance(query, str) else query
+    except InvalidSPARQL as error:
+        return _unreadable(str(query), error, rules, scratch=scratch, options=options)
+    graph = query_graph(asked)
+    terms = terms_of(asked)
+    unresolved = tuple(f"{each.subject}:" for each in asked.problems if each.rule == "undeclared-prefix")
+    about = ontology_graph(index, terms, allowed=(*options.allowed, *unresolved))
+    data = [] if view is None or not graph.patterns else data_graph(view, index, asked, terms, ignored=unresolved)
+    scratch.fill([*graph.quads, *about.quads, *data])
+    session = _Session(options, view, graph, Naming(asked.prefixes, graph.shown, about.alternatives))
+    return Check(query=asked.text, findings=_findings(session, scratch, rules), read=asked)
+
+
+def _unreadable(text: str, error: InvalidSPARQL, rules: Sequence[Rule], *, scratch: Scratch, options: Options) -> Check:
+    graph = syntax_graph(_told(error), _place(error, text))
+    scratch.fill(graph.quads)
+    return Check(query=text, findings=_findings(_Session(options, None, graph, Naming({}, {}, {})), scratch, rules))
+
+
+def _told(error: InvalidSPARQL) -> str:
+    return re.sub(r"^line \d+, column \d+(?::| )\s*", "", str(error))
+
+
+def _place(error: InvalidSPARQL, text: str) -> Place:
+    found = re.match(r"line (\d+), column (\d+)", str(error))
+    line, column = (int(found[1]), int(found[2])) if found else (1, 1)
+    start = sum(len(each) for each in text.splitlines(keepends=True)[: line - 1]) + column - 1
+    return Place(min(start, len(text)), min(start + 1, len(text)), line, column)
+
+
+def _findings(session: _Session, scratch: Scratch, rules: Sequence[Rule]) -> tuple[Finding, ...]:
+    found: dict[tuple[object, ...], Finding] = {}
+    groups: list[tuple[tuple[object, ...], list[ox.NamedNode]]] = []
+    for rule in rules:
+        if rule.needs_data and session.view is None:
+            continue
+        table = violations(scratch, rule)
+        for values in table.rows:
+            row: Row = dict(zip(table.variables, values, strict=True))
+            key = (rule.id, *(str(term) for term in values if term not in session.graph.patterns))
+            if key not in found:
+                found[key] = _finding(session, rule, row)
+                groups.append((key, _about(session, row)))
+    roots = _roots(groups)
+    numbered = (replace(finding, root=roots[key]) for key, finding in found.items())
+    order = {rule.id: number for number, rule in enumerate(rules)}
+    return tuple(sorted(numbered, key=lambda each: (-SEVERITIES.index(each.severity), each.start, order[each.rule])))
+
+
+def _finding(session: _Session, rule: Rule, row: Row) -> Finding:
+    nodes = [term for term in row.values() if isinstance(term, ox.NamedNode)]
+    pattern = next((session.graph.patterns[node] for node in nodes if node in session.graph.patterns), None)
+    place = _where(session, rule, row, pattern)
+    told = _told_row(session.naming, row)
+    severity, hint = _severity(session, rule, row)
+    subject, predicate, value = _ends(session, pattern, told)
+    return Finding(
+        rule=rule.id,
+        severity=severity,
+        message=rule.message.render(told),
+        subject=subject,
+        predicate=predicate,
+        object=value,
+        line=place.line,
+        column=place.column,
+        start=place.start,
+        end=place.end,
+        hint=hint or rule.repair.render(told),
+        mend=next((session.graph.mends[node] for node in nodes if node in session.graph.mends), None),
+    )
+
+
+def _told_row(naming: Naming, row: Row) -> dict[str, str]:
+    return {name: (naming.constant if name in _QUOTED else naming.term)(term) for name, term in row.items()}
+
+
+def _ends(session: _Session, pattern: Pattern | None, told: dict[str, str]) -> tuple[str, str, str]:
+    """Give subject, predicate and object as text; the variable where a finding is about none of the patterns."""
+    if pattern is None:
+        return f"?{told['varname']}" if "varname" in told else "", "", ""
+    terms = (session.graph.term(end) for end in (pattern.subject, pattern.predicate, pattern.object))
+    subject, predicate, value = (session.naming.constant(term) for term in terms)
+    return subject, predicate, value
+
+
+def _where(session: _Session, rule: Rule, row: Row, pattern: Pattern | None) -> Place:
+    if pattern is None:
+        nodes = (term for term in row.values() if isinstance(term, ox.NamedNode))
+        return next((session.graph.places[node] for node in nodes if node in session.graph.places), Place(0, 0, 1, 1))
+    if rule.place == "term":
+        number = 0 if session.graph.term(pattern.subject) == row.get("term") else 2
+    else:
+        number = ("subject", "predicate", "object").index(rule.place)
+    return pattern.places[number]
+
+
+def _severity(session: _Session, rule: Rule, row: Row) -> tuple[str, str]:
+    severity = rule.severity
+    if session.options.profile == "paper":
+        return ("error" if severity != "refused" else severity), ""
+    if rule.id in _HEAD:
+        return session.options.head, ""
+    if severity != "refused" and any(session.graph.patterns[node].unless for node in _about(session, row)):
+        severity = SEVERITIES[max(0, SEVERITIES.index(severity) - 1)]
+    if rule.witness and session.view is not None and _witnessed(session.view, rule, row):
+        return "info", "The data have such triples, so the query may be right nevertheless."
+    return severity, ""
+
+
+def _witnessed(view: DataView, rule: Rule, row: Row) -> bool:
+    values = {name: row[name] for name in describe(f"obqc_data/{rule.witness}").parameters}
+    return all(isinstance(value, ox.NamedNode) for value in values.values()) and view.ask(rule.witness, **values)
+
+
+def _about(session: _Session, row: Row) -> list[ox.NamedNode]:
+    return [term for term in row.values() if isinstance(term, ox.NamedNode) and term in session.graph.patterns]
+
+
+def _roots(groups: list[tuple[tuple[object, ...], list[ox.NamedNode]]]) -> dict[tuple[object, ...], int]:
+    """Number the faults: findings that share a pattern, other than a type, are of one root."""
+    up: dict[object, object] = {}
+
+    def leader(node: object) -> object:
+        while up.get(node, node) != node:
+            node = up[node]
+        return node
+
+    for key, nodes in groups:
+        for node in nodes:
+            up[leader(node)] = leader(key)
+    numbers: dict[object, int] = {}
+    return {key: numbers.setdefault(leader(key), len(numbers) + 1) for key, _ in groups}

@@ -1,0 +1,210 @@
+"""The ontology graph: what the ontology says of the properties and classes of one query, worked out beforehand.
+
+Only terms of the query get in, so that a rule is as quick on an ontology of 35,000 triples as on one of 100.
+
+===========================  ========================================================================================
+statement                    meaning
+===========================  ========================================================================================
+``a check:Property``         defined, a term of RDF, RDFS, OWL or SKOS, or in a namespace that is let pass
+``a check:ObjectProperty``   its values are things; ``a check:DatatypeProperty``: its values are literals
+``rdfs:domain`` and ``range`` what it wants: a class, or a node that stands for alternatives ("A or B")
+``a check:Class``            defined or standard; ``a check:Datatype``: a range of literals, with ``check:family``
+``check:incompatible``       between two classes or ranges, both ways: nothing can lie in both
+``check:within``             class -> class or alternatives that it is a subclass of (or equal to)
+``check:disjoint``           between two types of the query: declared disjoint, also through superclasses
+===========================  ========================================================================================
+
+The terms of RDF, RDFS, OWL and SKOS: properties and classes that every ontology may use without defining them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyoxigraph as ox
+
+from kgrag.querying.ontology_check.class_compatibility import compatible, disjoint, within
+from kgrag.querying.ontology_check.class_expressions import ANY_LITERAL, ANYTHING, Expression, family
+from kgrag.querying.ontology_check.ontology_index import OntologyIndex
+from kgrag.sparql.syntax import Query
+from kgrag.vocab import CHECK, OWL, PREFIXES, RDF, RDFS, digest
+
+__all__ = [
+    "CLASSES",
+    "ONTOLOGY",
+    "PROPERTIES",
+    "SPACES",
+    "OntologyGraph",
+    "QueryTerms",
+    "ontology_graph",
+    "terms_of",
+    "value_kind",
+]
+
+ONTOLOGY = ox.NamedNode("urn:kgrag:check:ontology")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """The IRIs of a query by the place they stand in, each once, in order of appearance."""
+
+    properties: tuple[str, ...]
+    classes: tuple[str, ...]
+
+
+def terms_of(query: Query) -> QueryTerms:
+    """Give the properties and classes that the patterns of a query name."""
+    properties: dict[str, None] = {}
+    classes: dict[str, None] = {}
+    for pattern in query.patterns:
+        if isinstance(pattern.predicate, ox.NamedNode):
+            properties[pattern.predicate.value] = None
+            if pattern.predicate == RDF.type and isinstance(pattern.object, ox.NamedNode):
+                classes[pattern.object.value] = None
+    return QueryTerms(tuple(properties), tuple(classes))
+
+
+def value_kind(index: OntologyIndex, name: str) -> str:
+    """Give "object" or "datatype" for what values a property has, "" where the ontology leaves it open."""
+    kinds = index.kinds.get(name, "").split()
+    if "object" in kinds or "datatype" in kinds:
+        return "" if {"object", "datatype"} <= set(kinds) else "object" if "object" in kinds else "datatype"
+    if name == RDF.type.value:
+        return "object"
+    named = {index.is_datatype(each) for alternative in index.range(name) for each in alternative}
+    return "" if len(named) != 1 else "datatype" if named == {True} else "object"
+
+
+@dataclass(slots=True)
+class OntologyGraph:
+    """The quads, and how nodes that stand for alternatives are told: as lists of class IRIs."""
+
+    quads: list[ox.Quad] = field(default_factory=list)
+    alternatives: dict[str, Expression] = field(default_factory=dict)
+
+    def say(self, subject: str, predicate: ox.NamedNode, value: ox.NamedNode | ox.Literal) -> None:
+        """Add one statement."""
+        self.quads.append(ox.Quad(ox.NamedNode(subject), predicate, value, ONTOLOGY))
+
+    def name(self, expression: Expression) -> str:
+        """Give the IRI that stands for an expression: the class itself where there is one only."""
+        if len(expression) == 1 and len(expression[0]) == 1:
+            return expression[0][0]
+        node = f"urn:kgrag:check:alternatives:{digest(*('|'.join(each) for each in expression))}"
+        self.alternatives[node] = expression
+        return node
+
+
+def ontology_graph(index: OntologyIndex, terms: QueryTerms, *, allowed: Sequence[str] = ()) -> OntologyGraph:
+    """Give the ontology graph of one query; ``allowed`` are namespaces whose terms count as defined."""
+    graph = OntologyGraph()
+    wanted: dict[str, Expression] = {}
+    for name in terms.properties:
+        _property(graph, index, name, _passes(name, allowed))
+        for end, expression in ((RDFS.domain, index.domain(name)), (RDFS.range, index.range(name))):
+            if expression != ANYTHING:
+                node = graph.name(expression)
+                wanted[node] = expression
+                graph.say(name, end, ox.NamedNode(node))
+    for name in terms.classes:
+        if name not in terms.properties and _defined(index, name):
+            graph.say(name, RDF.type, CHECK.Property)
+    for name in dict.fromkeys((*terms.classes, *terms.properties)):
+        if name in index.classes or name in CLASSES or _passes(name, allowed):
+            graph.say(name, RDF.type, CHECK.Class)
+    _relations(graph, index, wanted, terms.classes)
+    return graph
+
+
+def _passes(name: str, allowed: Sequence[str]) -> bool:
+    return any(name.startswith(space) for space in allowed)
+
+
+def _property(graph: OntologyGraph, index: OntologyIndex, name: str, passes: bool) -> None:
+    if passes or _defined(index, name):
+        graph.say(name, RDF.type, CHECK.Property)
+    kind = value_kind(index, name)
+    if kind:
+        graph.say(name, RDF.type, CHECK.ObjectProperty if kind == "object" else CHECK.DatatypeProperty)
+
+
+def _defined(index: OntologyIndex, name: str) -> bool:
+    return name in index.kinds or name in PROPERTIES or _is_member(name)
+
+
+def _is_member(name: str) -> bool:
+    """Whether this is rdf:_1, rdf:_2 ..."""
+    return name.startswith(f"{RDF.prefix}_") and name.removeprefix(f"{RDF.prefix}_").isdigit()
+
+
+def _relations(
+    graph: OntologyGraph, index: OntologyIndex, wanted: Mapping[str, Expression], classes: Sequence[str]
+) -> None:
+    known = {name: ((name,),) for name in classes if name in index.classes or index.is_datatype(name)}
+    every: dict[str, Expression] = {**known, **wanted}
+    for one, other in _pairs(list(every)):
+        if not compatible(index, every[one], every[other]):
+            graph.say(one, CHECK.incompatible, ox.NamedNode(other))
+            graph.say(other, CHECK.incompatible, ox.NamedNode(one))
+    for name in known:
+        for node, expression in wanted.items():
+            if within(index, name, expression):
+                graph.say(name, CHECK.within, ox.NamedNode(node))
+        for other in known:
+            if other != name and disjoint(index, name, other):
+                graph.say(name, CHECK.disjoint, ox.NamedNode(other))
+    for node, expression in wanted.items():
+        _datatype(graph, index, node, expression)
+
+
+def _pairs(names: list[str]) -> Iterator[tuple[str, str]]:
+    for number, one in enumerate(names):
+        for other in names[number + 1 :]:
+            yield one, other
+
+
+def _datatype(graph: OntologyGraph, index: OntologyIndex, node: str, expression: Expression) -> None:
+    named = [name for alternative in expression for name in alternative]
+    if all(index.is_datatype(name) for name in named):
+        graph.say(node, RDF.type, CHECK.Datatype)
+        families = {family(name) for name in named}
+        if len(families) == 1 and not families & {"", ANY_LITERAL}:
+            graph.say(node, CHECK.family, ox.Literal(families.pop()))
+
+
+SPACES = (RDF.prefix, RDFS.prefix, OWL.prefix, PREFIXES["skos"])
+
+_RDF_PROPERTIES = "type subject predicate object first rest value direction language"
+_RDFS_PROPERTIES = "label comment subClassOf subPropertyOf domain range isDefinedBy seeAlso member"
+_OWL_PROPERTIES = (
+    "allValuesFrom annotatedProperty annotatedSource annotatedTarget assertionProperty backwardCompatibleWith "
+    "bottomDataProperty bottomObjectProperty cardinality complementOf datatypeComplementOf deprecated differentFrom "
+    "disjointUnionOf disjointWith distinctMembers equivalentClass equivalentProperty hasKey hasSelf hasValue imports "
+    "incompatibleWith intersectionOf inverseOf maxCardinality maxQualifiedCardinality members minCardinality "
+    "minQualifiedCardinality onClass onDataRange onDatatype onProperties onProperty oneOf priorVersion "
+    "propertyChainAxiom propertyDisjointWith qualifiedCardinality sameAs someValuesFrom sourceIndividual "
+    "targetIndividual targetValue topDataProperty topObjectProperty unionOf versionIRI versionInfo withRestrictions"
+)
+_SKOS_PROPERTIES = (
+    "altLabel broadMatch broader broaderTransitive changeNote closeMatch definition editorialNote exactMatch example "
+    "hasTopConcept hiddenLabel historyNote inScheme mappingRelation member memberList narrowMatch narrower "
+    "narrowerTransitive notation note prefLabel related relatedMatch scopeNote semanticRelation topConceptOf"
+)
+_RDF_CLASSES = "Alt Bag List Property Seq Statement"
+_RDFS_CLASSES = "Class Container ContainerMembershipProperty Datatype Literal Resource"
+_OWL_CLASSES = (
+    "AllDifferent AllDisjointClasses AllDisjointProperties Annotation AnnotationProperty AsymmetricProperty Axiom "
+    "Class DataRange DatatypeProperty DeprecatedClass DeprecatedProperty FunctionalProperty InverseFunctionalProperty "
+    "IrreflexiveProperty NamedIndividual NegativePropertyAssertion Nothing ObjectProperty Ontology OntologyProperty "
+    "ReflexiveProperty Restriction SymmetricProperty Thing TransitiveProperty"
+)
+_SKOS_CLASSES = "Collection Concept ConceptScheme OrderedCollection"
+
+
+def _terms(*lists: str) -> frozenset[str]:
+    return frozenset(space + name for space, names in zip(SPACES, lists, strict=True) for name in names.split())
+
+
+PROPERTIES = _terms(_RDF_PROPERTIES, _RDFS_PROPERTIES, _OWL_PROPERTIES, _SKOS_PROPERTIES)
+CLASSES = _terms(_RDF_CLASSES, _RDFS_CLASSES, _OWL_CLASSES, _SKOS_CLASSES)

@@ -1,0 +1,314 @@
+"""The query graph: the patterns of one query as RDF, for the rules to ask.
+
+OBQC section 3 turns the basic graph pattern into triples with a ``qq:`` resource a variable. Here every pattern is a
+node of its own, so that it keeps its place and its context (OPTIONAL, a branch of a UNION ...), and no marker can be
+taken for a triple of the query.
+
+========================  ===========================================================================================
+statement                 meaning
+========================  ===========================================================================================
+``check:subject`` ...     pattern -> ``check:subject``, ``check:predicate``, ``check:object``; an end that zero steps
+                          of a path may reach has none
+``check:type``            pattern ``?s rdf:type C`` -> C
+``check:scope``           pattern -> its context; ``check:together`` links two contexts when what stands in one holds
+                          together with what stands in the other (also a context and itself)
+``check:separate``        pattern -> the first pattern of another part of the query that shares no variable with it
+``check:name``            variable -> its name; ``check:bound true`` when something gives it a value
+``a check:Selection``     ``check:variable``: a column of the outermost SELECT that is a plain variable
+``a check:Use``           ``check:variable``, ``check:role``: a variable that wants a value
+``a check:Comparison``    ``check:variable``, ``check:operator``, ``check:constant``, with ``datatype`` and ``family``
+``a check:Call``          ``check:function``: a function that the store does not have
+``a check:Problem``       ``check:kind``, ``check:name``: what the reader could read past
+``a check:Request``       ``check:form`` (SELECT ... UPDATE), ``check:service true``
+========================  ===========================================================================================
+
+Parts of a query that share no variable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pyoxigraph as ox
+
+from kgrag.querying.ontology_check.class_expressions import family
+from kgrag.sparql.syntax import Blank, Edit, Pattern, Place, Query, Scope, Use, Variable
+from kgrag.sparql.syntax import Term as ReadTerm
+from kgrag.vocab import CHECK, RDF, XSD, local_name
+
+__all__ = [
+    "MAX_PATTERNS",
+    "QUERY",
+    "QueryGraph",
+    "QueryTerm",
+    "query_graph",
+    "separate",
+    "syntax_graph",
+]
+
+MAX_PATTERNS = 1_000
+QUERY = ox.NamedNode("urn:kgrag:check:query")
+_KEYWORD = "WHERE"
+_TRUE = ox.Literal("true", datatype=XSD.boolean)
+_ROLES = {
+    "SELECT": "selected",
+    "GROUP BY": "grouped by",
+    "ORDER BY": "ordered by",
+    "FILTER": "filtered on",
+    "HAVING": "filtered on",
+}
+_CASTS = (
+    "boolean date dateTime dayTimeDuration decimal double duration float gDay gMonth gMonthDay gYear gYearMonth "
+    "integer string time yearMonthDuration"
+)
+
+QueryTerm = ox.NamedNode | ox.Literal
+
+
+@dataclass(slots=True)
+class QueryGraph:
+    """The quads of one query, and what its nodes stand for: ``patterns``, ``places``, ``shown`` names, ``mends``."""
+
+    quads: list[ox.Quad] = field(default_factory=list)
+    patterns: dict[ox.NamedNode, Pattern] = field(default_factory=dict)
+    places: dict[ox.NamedNode, Place] = field(default_factory=dict)
+    shown: dict[str, str] = field(default_factory=dict)
+    mends: dict[ox.NamedNode, Edit] = field(default_factory=dict)
+
+    def say(self, subject: ox.NamedNode, predicate: ox.NamedNode, value: QueryTerm) -> None:
+        """Add one statement."""
+        self.quads.append(ox.Quad(subject, predicate, value, QUERY))
+
+    def node(self, kind: str, number: int, place: Place | None = None) -> ox.NamedNode:
+        """Name a node; the numbers of one kind sort as text."""
+        node = ox.NamedNode(f"urn:kgrag:check:{kind}:{number:06}")
+        if place is not None:
+            self.places[node] = place
+        return node
+
+    def term(self, term: ReadTerm) -> QueryTerm:
+        """Give the resource that stands for a term of the query, and remember how it is shown."""
+        if isinstance(term, Variable):
+            node = _variable(term)
+            if node.value not in self.shown:
+                self.shown[node.value] = f"?{term.name}"
+                self.say(node, RDF.type, CHECK.Variable)
+                self.say(node, CHECK.name, ox.Literal(term.name))
+            return node
+        if isinstance(term, Blank):
+            node = ox.NamedNode(f"urn:kgrag:check:blank:{term.label.lstrip('.')}:{len(term.label)}")
+            if node.value not in self.shown:
+                self.shown[node.value] = "[]" if term.label.startswith(".") else f"_:{term.label}"
+                self.say(node, RDF.type, CHECK.Variable)
+            return node
+        return term
+
+
+def _variable(variable: Variable) -> ox.NamedNode:
+    return ox.NamedNode(f"urn:kgrag:check:variable:{variable.scope}:{variable.name}")
+
+
+def query_graph(query: Query) -> QueryGraph:
+    """Give the query graph of a query that was read; one with too many patterns says so and has no patterns."""
+    graph = QueryGraph()
+    if len(query.patterns) > MAX_PATTERNS:
+        _problem(graph, "too-large", f"{len(query.patterns):,}", Place(0, 0, 1, 1))
+    else:
+        _patterns(graph, query)
+    _request(graph, query)
+    for number, selected in enumerate(query.selected):
+        if isinstance(selected.source, Variable) and not selected.aggregate:
+            node = graph.node("selection", number, selected.place)
+            graph.say(node, RDF.type, CHECK.Selection)
+            graph.say(node, CHECK.variable, graph.term(selected.source))
+    _uses(graph, query)
+    _comparisons(graph, query)
+    _calls(graph, query)
+    for problem in query.problems:
+        name = problem.message if problem.rule == "syntax" else problem.subject
+        _problem(graph, problem.rule, name, problem.place, mend=problem.mend)
+    return graph
+
+
+def syntax_graph(message: str, place: Place) -> QueryGraph:
+    """Give the query graph of a text that could not be read."""
+    graph = QueryGraph()
+    _problem(graph, "syntax", message, place)
+    return graph
+
+
+def _problem(graph: QueryGraph, kind: str, name: str, place: Place, *, mend: Edit | None = None) -> None:
+    node = graph.node("problem", len(graph.places), place)
+    if mend is not None:
+        graph.mends[node] = mend
+    graph.say(node, RDF.type, CHECK.Problem)
+    graph.say(node, CHECK.kind, ox.Literal(kind))
+    graph.say(node, CHECK.name, ox.Literal(name))
+
+
+def _patterns(graph: QueryGraph, query: Query) -> None:
+    nodes = [graph.node("pattern", number) for number in range(len(query.patterns))]
+    graph.patterns = dict(zip(nodes, query.patterns, strict=True))
+    scopes: dict[tuple[Scope, ...], ox.NamedNode] = {}
+    for node, pattern in graph.patterns.items():
+        scope = scopes.setdefault(pattern.unless, graph.node("scope", len(scopes)))
+        graph.say(node, CHECK.scope, scope)
+        _ends(graph, node, pattern)
+    for one, other in _together(scopes):
+        graph.say(one, CHECK.together, other)
+    for first, second in separate(query):
+        graph.say(nodes[first], CHECK.separate, nodes[second])
+
+
+def _ends(graph: QueryGraph, node: ox.NamedNode, pattern: Pattern) -> None:
+    subject, predicate, value = (graph.term(term) for term in (pattern.subject, pattern.predicate, pattern.object))
+    graph.say(node, CHECK.predicate, predicate)
+    if not pattern.free_subject:
+        graph.say(node, CHECK.subject, subject)
+    if not pattern.free_object:
+        graph.say(node, CHECK.object, value)
+    if predicate == RDF.type and isinstance(pattern.object, ox.NamedNode) and not pattern.free_ends:
+        graph.say(node, CHECK.type, value)
+
+
+def _together(scopes: dict[tuple[Scope, ...], ox.NamedNode]) -> Iterator[tuple[ox.NamedNode, ox.NamedNode]]:
+    """Yield the pairs of contexts of which one is a prefix of the other."""
+    for one, node in scopes.items():
+        for length in range(len(one) + 1):
+            outer = scopes.get(one[:length])
+            if outer is not None:
+                yield node, outer
+                if outer != node:
+                    yield outer, node
+
+
+def _request(graph: QueryGraph, query: Query) -> None:
+    node = graph.node("request", 0, Place(0, 0, 1, 1))
+    graph.say(node, RDF.type, CHECK.Request)
+    graph.say(node, CHECK.form, ox.Literal(query.form))
+    if query.uses_service:
+        graph.places[node] = _mention(query.text, r"\bSERVICE\b")
+        graph.say(node, CHECK.service, _TRUE)
+    if query.triple_terms:
+        _problem(graph, "not-analysed", "triple terms", Place(0, 0, 1, 1))
+
+
+def _mention(text: str, pattern: str) -> Place:
+    """Give the first place where a text has these words; its beginning where it has none."""
+    found = re.search(pattern, text, flags=re.IGNORECASE)
+    if found is None:
+        return Place(0, 0, 1, 1)
+    start = found.start()
+    return Place(start, found.end(), text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start))
+
+
+def _uses(graph: QueryGraph, query: Query) -> None:
+    seen: set[tuple[Variable, str]] = set()
+    for number, use in enumerate(query.uses):
+        role = _ROLES.get(use.clause)
+        if role is None or use.bound or (use.variable, role) in seen:
+            continue
+        seen.add((use.variable, role))
+        if role == "selected" and _is_glued(query, use):
+            at = use.place.end - len(_KEYWORD)
+            _problem(graph, "lost-blank", f"?{use.variable.name}", use.place, mend=Edit(at, at, " "))
+            continue
+        node = graph.node("use", number, use.place)
+        graph.say(node, RDF.type, CHECK.Use)
+        graph.say(node, CHECK.variable, graph.term(use.variable))
+        graph.say(node, CHECK.role, ox.Literal(role))
+
+
+def _is_glued(query: Query, use: Use) -> bool:
+    """Whether WHERE was glued to the last variable selected: ``?nameWHERE {`` beside a ``?name`` that has a value."""
+    name = use.variable.name
+    begins = query.text[use.place.end :].lstrip()[:1] == "{"
+    return begins and name.endswith(_KEYWORD) and any(each.name == name[: -len(_KEYWORD)] for each in query.bound)
+
+
+def _comparisons(graph: QueryGraph, query: Query) -> None:
+    compared = [comparison for each in query.filters for comparison in each.comparisons]
+    for number, comparison in enumerate(compared[:MAX_PATTERNS]):
+        for constant in comparison.constants[:1]:
+            if not isinstance(constant, ox.Literal):
+                continue
+            node = graph.node("comparison", number, comparison.place)
+            graph.say(node, RDF.type, CHECK.Comparison)
+            graph.say(node, CHECK.variable, graph.term(comparison.variable))
+            graph.say(node, CHECK.operator, ox.Literal(comparison.operator))
+            graph.say(node, CHECK.constant, constant)
+            graph.say(node, CHECK.datatype, constant.datatype)
+            graph.say(node, CHECK.family, ox.Literal(family(constant.datatype.value) or constant.datatype.value))
+
+
+def _calls(graph: QueryGraph, query: Query) -> None:
+    for number, name in enumerate(query.functions):
+        cast = name.startswith(XSD.prefix) and name.removeprefix(XSD.prefix) in _CASTS.split()
+        if ":" in name and not cast:
+            node = graph.node("call", number, _mention(query.text, rf"[\w.-]*:?{re.escape(local_name(name))}>?\s*\("))
+            graph.say(node, RDF.type, CHECK.Call)
+            graph.say(node, CHECK.function, ox.NamedNode(name))
+
+
+def separate(query: Query) -> list[tuple[int, int]]:
+    """Give (first pattern of the query, first pattern of another part) where nothing connects the two.
+
+    Variables, blank nodes and IRIs connect, and so do FILTER, BIND and patterns inside OPTIONAL, UNION or a sub-select.
+    Only patterns that hold for certain, of the same SELECT, are called separate: a sub-select beside the rest is as a
+    rule a single row on purpose. [] for a query with triple terms, which connect as well and are not read.
+    """
+    if query.triple_terms:
+        return []
+    leaders = _Leaders()
+    for pattern in query.patterns:
+        leaders.join(_parts_ends(pattern))
+    for each in query.filters:
+        leaders.join(list(each.variables))
+    leaders.join([use.variable for use in query.uses if use.clause == "BIND"])
+    leaders.join([each.variable for each in query.inline if each.variable is not None])
+    found: list[tuple[int, int]] = []
+    for numbers in _regions(query):
+        firsts: dict[ReadTerm, int] = {}
+        for number in numbers:
+            firsts.setdefault(leaders.of(_parts_ends(query.patterns[number])[0]), number)
+        first, *others = firsts.values()
+        found += [(first, other) for other in others]
+    return found
+
+
+def _parts_ends(pattern: Pattern) -> list[ReadTerm]:
+    terms: list[ReadTerm] = [pattern.subject]
+    if isinstance(pattern.predicate, Variable):
+        terms.append(pattern.predicate)
+    if not isinstance(pattern.object, ox.Literal):
+        terms.append(pattern.object)
+    return terms
+
+
+def _regions(query: Query) -> Iterator[list[int]]:
+    """Yield the patterns, by number, that hold for certain in one SELECT."""
+    regions: dict[tuple[Scope, ...], list[int]] = {}
+    for number, pattern in enumerate(query.patterns):
+        if not pattern.unless:
+            region = tuple(scope for scope in pattern.context if scope.kind == "subselect")
+            regions.setdefault(region, []).append(number)
+    yield from regions.values()
+
+
+class _Leaders:
+    """Union-find over terms."""
+
+    def __init__(self) -> None:
+        self._up: dict[ReadTerm, ReadTerm] = {}
+
+    def of(self, term: ReadTerm) -> ReadTerm:
+        while (up := self._up.get(term, term)) != term:
+            self._up[term] = self._up.get(up, up)
+            term = up
+        return term
+
+    def join(self, terms: list[ReadTerm]) -> None:
+        for term in terms[1:]:
+            self._up[self.of(term)] = self.of(terms[0])

@@ -1,0 +1,196 @@
+"""Runs queries that a model wrote: read-only, over the facts alone, with limits on rows, time and memory.
+
+The engine cannot be told to stop, so each query runs in a process of its own (``query_worker``), which is killed when
+its time is up. That process reads a copy of the facts: the triples of ontology, data, assertion and inference graphs,
+merged into one graph, so that a fact that two graphs state counts once, and nothing of catalogue, texts, kept answers
+or quarantine can be seen. The copy lies in the knowledge base's cache folder, or in a temporary one, and is made anew
+when such a graph changed.
+
+Queries read: ``facts/graphs``, ``spaces/changed``.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.errors import InvalidSPARQL, StorageFailed
+from kgrag.model import Term
+from kgrag.ports import TripleStore
+from kgrag.querying import query_worker
+from kgrag.querying.text_to_sparql import Execution
+from kgrag.sparql.gate import check_query
+from kgrag.store.engine import engine
+from kgrag.vocab import KG, PREFIXES
+
+__all__ = ["QueryProcess"]
+
+_KINDS = (KG.AssertionGraph, KG.DataGraph, KG.InferenceGraph, KG.OntologyGraph)
+_CHARACTERS = 5_000_000
+_BYTES = 4 << 30
+_OUT_OF_TIME = -24
+"""How a process ends that has used up its processor time (SIGXCPU)."""
+_STARTING = 5.0
+"""Seconds that a process may take to start, beside those of the query."""
+
+
+class QueryProcess:
+    """A ``Runner``: runs one query a process, and never raises for a bad one.
+
+    Args:
+        store: holds the facts.
+        folder: where the copy of the facts is kept between runs; None: in a temporary folder, gone with this object.
+    """
+
+    def __init__(self, store: TripleStore, folder: Path | None) -> None:
+        self._store = store
+        self._turn = threading.Lock()
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="kgrag-facts-"))
+        self._gone = weakref.finalize(self, _drop, None if folder else self._folder)
+
+    def __call__(self, sparql: str, *, rows: int = 1000, seconds: float = 10.0) -> Execution:
+        """Run a query and give its rows, or what went wrong.
+
+        Args:
+            sparql: what a model or a person wrote.
+            rows: how many rows are given at most.
+            seconds: how long the query may work.
+
+        Raises:
+            StorageFailed: the copy of the facts cannot be written.
+        """
+        try:
+            check_query(sparql)
+        except InvalidSPARQL as error:
+            return Execution(problem=str(error))
+        request = {
+            "folder": str(self._facts()),
+            "sparql": sparql,
+            "prefixes": PREFIXES,
+            "rows": rows,
+            "characters": _CHARACTERS,
+            "seconds": seconds,
+            "bytes": _BYTES,
+        }
+        return _run(request)
+
+    def close(self) -> None:
+        """Remove the copy of the facts, when it is a temporary one."""
+        self._gone()
+
+    # the copy of the facts
+
+    def _facts(self) -> Path:
+        """Give the folder of the copy, made anew when it is behind the store."""
+        with self._turn:
+            revision = self._revision()
+            copy = self._folder / f"facts-{revision}"
+            if revision < 0 or not copy.is_dir() or self._changed(revision):
+                copy = self._copied()
+            return copy
+
+    def _revision(self) -> int:
+        """Give the store revision of the newest copy, -1 without one."""
+        names = [path.name.removeprefix("facts-") for path in self._folder.glob("facts-*")]
+        return max((int(name) for name in names if name.isdigit()), default=-1)
+
+    def _changed(self, since: int) -> bool:
+        catalogue, now = self._store.names.catalogue, self._store.revision
+        if since == now:
+            return False
+        asked = (queries.bind("spaces/changed", catalogue=catalogue, kind=kind, since=since) for kind in _KINDS)
+        return since > now or any(self._store.ask(query) for query in asked)
+
+    def _copied(self) -> Path:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        making = Path(tempfile.mkdtemp(prefix="making-", dir=self._folder))
+        try:
+            revision = self._store.revision
+            with engine():
+                copy = ox.Store(str(making))
+                copy.bulk_extend(self._quads())
+                copy.flush()
+                del copy
+            return self._put(making, self._folder / f"facts-{revision}")
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+
+    def _put(self, making: Path, place: Path) -> Path:
+        """Move a copy to its place, where another process may have put the same one meanwhile; drop older ones."""
+        try:
+            making.rename(place)
+        except OSError as error:
+            if not place.is_dir():
+                raise StorageFailed(f"{place} can't be written: {error}. Make its folder writable.") from error
+        for old in self._folder.glob("facts-*"):
+            if old != place:
+                shutil.rmtree(old, ignore_errors=True)
+        return place
+
+    def _quads(self) -> Iterator[ox.Quad]:
+        table = self._store.select(queries.bind("facts/graphs", catalogue=self._store.names.catalogue))
+        for (graph,) in table:
+            if isinstance(graph, ox.NamedNode) and graph != self._store.names.competency_questions:
+                for triple in self._store.triples(graph):
+                    yield ox.Quad(triple.subject, triple.predicate, triple.object)
+
+
+def _drop(folder: Path | None) -> None:
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(request: Mapping[str, Any]) -> Execution:
+    seconds = request["seconds"]
+    try:
+        done = subprocess.run(  # noqa: S603 - our own program; the query goes to its standard input
+            [sys.executable, "-P", str(Path(query_worker.__file__))],
+            input=json.dumps(request),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=seconds + _STARTING,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Execution(problem=_too_long(seconds))
+    if done.returncode == _OUT_OF_TIME:
+        return Execution(problem=_too_long(seconds))
+    if done.returncode:
+        ended = f"its process ended with {done.returncode}"
+        return Execution(problem=f"the query needed too much memory, or failed within the engine ({ended}). Narrow it.")
+    return _execution(json.loads(done.stdout))
+
+
+def _too_long(seconds: float) -> str:
+    return f"the query was stopped after {seconds:g} seconds. Join patterns that share no variable, or narrow it."
+
+
+def _execution(reply: dict[str, Any]) -> Execution:
+    if problem := reply.get("problem"):
+        return Execution(problem=f"{str(problem).rstrip('.')}.")
+    rows = tuple(tuple(_term(item) for item in row) for row in reply["rows"])
+    return Execution(tuple(reply["variables"]), rows, truncated=reply["truncated"])
+
+
+def _term(packed: list[Any] | None) -> Term | None:
+    if packed is None:
+        return None
+    kind, value = packed[0], packed[1]
+    if kind == "i":
+        return ox.NamedNode(value)
+    if kind == "b":
+        return ox.BlankNode(value)
+    if kind == "t":
+        return ox.Triple(*(_term(part) for part in packed[1:]))  # type: ignore[arg-type]
+    return ox.Literal(value, language=packed[3]) if packed[3] else ox.Literal(value, datatype=ox.NamedNode(packed[2]))

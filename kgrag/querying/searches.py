@@ -1,0 +1,169 @@
+"""Vectors and full text in SPARQL: searches are run first, and their results take their place as VALUES.
+
+``?node kgv:near ("text" 20 "chunk")`` gives the 20 nodes of a vector space whose texts are nearest in meaning,
+``kgv:matches`` those that match best by words (BM25); ``(?node ?score) kgv:near (...)`` gives the score as well, a
+cosine or a BM25 score. ``kgv:similarity(?node, "text")`` is a function: the cosine of a node's vector and a text's, or
+of two nodes' vectors; without a value where a node has no vector.
+
+The query is read by the reader of ``stages/sparql_reader``, so that what stands in strings and comments is no search,
+and a search that stands where it cannot be run is refused and not left without result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pyoxigraph as ox
+
+from kgrag.errors import InvalidSPARQL
+from kgrag.index import bm25, vector_spaces
+from kgrag.ports import Embedder, TripleStore, Vectors, VectorSpaces
+from kgrag.resources import closest
+from kgrag.sparql.gate import tokens
+from kgrag.sparql.search_reader import Call, Statement, read_searches
+from kgrag.vocab import KGV, XSD
+
+__all__ = ["Function", "Resolved", "Search", "functions", "names_search", "refuse_in_update"]
+
+Function = Callable[..., ox.Literal | None]
+
+_COUNT = 10
+_MOST = 1000
+_SPACE = "chunk"
+_MARKS = ("kgv:", KGV.prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A query without searches: ``text``, and the vectors of the texts that ``kgv:similarity`` compares with.
+
+    ``compares`` says whether it may call that function at all.
+    """
+
+    text: str
+    similar: dict[str, Vectors] = field(default_factory=dict)
+    compares: bool = False
+
+
+@dataclass(frozen=True)
+class Search:
+    """Runs the searches of a query on the vector spaces and BM25 indexes of a knowledge base.
+
+    Args:
+        store: holds the texts.
+        spaces: vectors, brought up to date when they are behind.
+        embedder: embeds what is searched for; only used by a query that searches by meaning.
+        folder: where BM25 indexes are kept; None keeps them in memory.
+        read_only: nothing is written.
+    """
+
+    store: TripleStore
+    spaces: VectorSpaces
+    embedder: Embedder
+    folder: Path | None = None
+    read_only: bool = False
+
+    def resolve(self, sparql: str) -> Resolved:
+        """Run the searches of a query and put their results in their place.
+
+        One search costs as much as one retrieval; the same search twice in a query is run once.
+
+        Raises:
+            InvalidSPARQL: not SPARQL, a search of another form, or one of an unknown space; with line and column.
+        """
+        if not names_search(sparql):
+            return Resolved(sparql)
+        found = read_searches(sparql)
+        results: dict[Call, list[tuple[str, float]]] = {}
+        text = sparql
+        for statement in reversed(found.statements):
+            text = text[: statement.start] + self._written(statement, results) + text[statement.end :]
+        vectors = self.embedder.embed(found.similar, "query")
+        return Resolved(text, dict(zip(found.similar, vectors, strict=True)), compares="similarity" in text)
+
+    def _written(self, statement: Statement, results: dict[Call, list[tuple[str, float]]]) -> str:
+        blocks = []
+        for call in statement.calls:
+            key = replace(call, variables=(), line=0, column=0)
+            if key not in results:
+                results[key] = self._run(call)
+            blocks.append(_values(call.variables, results[key]))
+        return " ".join([*blocks, statement.rest])
+
+    def _run(self, call: Call) -> list[tuple[str, float]]:
+        count = _COUNT if call.count is None else call.count
+        space = call.space or _SPACE
+        where = f"line {call.line}, column {call.column}: kgv:{call.kind}"
+        if not 1 <= count <= _MOST:
+            raise InvalidSPARQL(f"{where} asks for {count} nodes. Ask for 1 to {_MOST}.")
+        if space not in vector_spaces.SPACES:
+            raise InvalidSPARQL(
+                f"{where} names the space '{space}', which is none. {closest(space, vector_spaces.SPACES)}"
+            )
+        if call.kind == "matches":
+            index = bm25.fresh(self.store, self.folder, space=space, save=not self.read_only)
+            return index.search(call.text, count)
+        near = vector_spaces.fresh(space, store=self.store, spaces=self.spaces, embedder=self.embedder)
+        return near.search(self.embedder.embed([call.text], "query")[0], count)
+
+
+def functions(spaces: VectorSpaces, similar: Mapping[str, Vectors]) -> dict[ox.NamedNode, Function]:
+    """Give ``kgv:similarity`` as a function for the store's engine: over every space, and the texts embedded before.
+
+    About 10 microseconds a call; a node that is in no space, or a text not embedded before, gives no value.
+    """
+    opened = [spaces.space(name) for name in vector_spaces.SPACES]
+
+    def vector(term: ox.NamedNode | ox.BlankNode | ox.Literal) -> Vectors | None:
+        if isinstance(term, ox.Literal):
+            return similar.get(term.value)
+        for space in opened:
+            with suppress(KeyError):
+                found: Vectors = space.vectors([term.value])[0]
+                return found
+        return None
+
+    return {KGV.similarity: lambda *terms: _cosine([vector(term) for term in terms])}
+
+
+def names_search(sparql: str) -> bool:
+    """Say whether a text may hold a search; a cheap test for the many that do not."""
+    return any(mark in sparql for mark in _MARKS)
+
+
+def refuse_in_update(update: str) -> None:
+    """Refuse an update whose WHERE searches: it would find nothing, and say nothing of it.
+
+    Raises:
+        InvalidSPARQL: the update has a WHERE and speaks of this vocabulary.
+    """
+    if not names_search(update):
+        return
+    found = [token.group() for token in tokens(update)]
+    named = any(text.startswith(("kgv:", f"<{KGV.prefix}")) for text in found)
+    if named and any(text.upper() == "WHERE" for text in found):
+        raise InvalidSPARQL(
+            "the WHERE of an update cannot search (kgv:). Search with a query, and write the nodes that it gives."
+        )
+
+
+def _cosine(vectors: Sequence[Vectors | None]) -> ox.Literal | None:
+    """Give the cosine of two unit vectors as xsd:double; None when one is missing."""
+    if len(vectors) != 2 or vectors[0] is None or vectors[1] is None:
+        return None
+    return _double(float(np.dot(vectors[0], vectors[1])))
+
+
+def _double(value: float) -> ox.Literal:
+    return ox.Literal(repr(value), datatype=XSD.double)
+
+
+def _values(variables: tuple[str, ...], rows: Sequence[tuple[str, float]]) -> str:
+    """Write a VALUES block; IRIs and numbers go through the store's own terms."""
+    names = " ".join(f"?{name}" for name in variables)
+    written = (" ".join((str(ox.NamedNode(iri)), str(_double(score)))[: len(variables)]) for iri, score in rows)
+    return f"VALUES ({names}) {{ {' '.join(f'({row})' for row in written)} }}"

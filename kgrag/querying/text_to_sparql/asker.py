@@ -1,0 +1,307 @@
+"""A question to an answer by SPARQL: slice, query, check, repair, rows; or *unknown* with the reasons.
+
+OBQC, sections 3 to 5, as one object, so that every method that asks ontologies does it in the same way: ``obqc`` by
+itself, ``poly_rag`` as its topmost layer. Prompts read: ``obqc/*``. Queries read: ``schema/*``, ``competency/*``,
+``facts/*``. Nothing is written but vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+from weakref import WeakKeyDictionary
+
+import pyoxigraph as ox
+
+from kgrag import prompting, queries
+from kgrag.errors import InvalidSettings, NotBuilt, UnsupportedTask
+from kgrag.index import vector_spaces
+from kgrag.model import Answer, Citation, Prompt, Usage
+from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorIndex, VectorSpaces
+from kgrag.querying.ontology_check import Check, DataView, OntologyIndex, Options, check, index_of_graphs, mend
+from kgrag.querying.text_to_sparql import competency_questions, named_entities, row_evidence, schema_slices
+from kgrag.querying.text_to_sparql.competency_questions import Competency, Match, matching
+from kgrag.querying.text_to_sparql.execution import Execution, Runner
+from kgrag.querying.text_to_sparql.named_entities import Mention
+from kgrag.querying.text_to_sparql.repair import CYCLES, Outcome, Repair, query_in
+from kgrag.querying.text_to_sparql.schema_slices import Slice
+from kgrag.vocab import XSD, digest
+
+__all__ = ["Asker", "Reading", "marked", "story_of"]
+
+_TERMS, _QUESTIONS = schema_slices.SPACE, competency_questions.SPACE
+_CANDIDATES = 5
+_SHOWN_ROWS = 20
+_UNKNOWN = "No query was found that matches the ontology and answers the question."
+_NOTHING = "The data hold nothing that answers the question: the query is valid and finds no row."
+_NOT_RUN = Execution(("valid",), ((ox.Literal("true", datatype=XSD.boolean),),))
+_LOADED: WeakKeyDictionary[TripleStore, tuple[OntologyIndex, DataView, int]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a question was read: the first query and where it is from, or why there is none.
+
+    ``stored`` is the competency question that answers it, when no model could; ``unmatched`` is the part of the refusal
+    that says why there is none.
+    """
+
+    sparql: str = ""
+    origin: Literal["model", "stored"] = "model"
+    stored: Match | None = None
+    refusal: str = ""
+    unmatched: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Turns questions into checked SPARQL and its rows.
+
+    ``method`` is the name under which it answers; the other fields are those of ``kgrag.methods.obqc.method.Obqc``.
+    """
+
+    method: str
+    store: TripleStore
+    spaces: VectorSpaces
+    embedder: Embedder
+    model: LanguageModel
+    runner: Runner
+    open_scratch: Callable[[], Scratch]
+    prompt: Literal["default", "paper"] = "default"
+    profile: Literal["default", "paper"] = "default"
+    cycles: int = CYCLES
+    examples: int = 3
+    near: float = 0.9
+    rows: int = 1000
+    seconds: float = 10.0
+    data: bool = True
+
+    def answer(self, question: str, k: int) -> Answer:
+        """Answer from the rows of a checked query, or say *unknown* and why.
+
+        Returns:
+            ``text`` has one sentence a row, of the first 20 rows; values that stand in a stored text are cited;
+            ``sparql`` is what was run; ``explain`` tells the query, findings, repairs and rows.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+            InvalidSettings: k is below 1.
+            ServiceError: the model could not be reached or refused.
+        """
+        if k < 1:
+            raise InvalidSettings(f"{self.method}: k is {k}. Ask for at least 1 row.")
+        reading, outcome = self.repaired(question)
+        if outcome is None:
+            return self.unknown(question, (reading.refusal,), usage=reading.usage)
+        story = story_of(reading, outcome)
+        best = outcome.best
+        if not outcome.known:
+            return self.unknown(question, (*story, *outcome.reasons), usage=outcome.usage)
+        if best.execution is None or best.execution.empty:
+            told = self.unknown(question, story, usage=outcome.usage)
+            return replace(told, text=_NOTHING, sparql=best.sparql)
+        return self.told(question, reading, outcome, k)
+
+    def repaired(self, question: str) -> tuple[Reading, Outcome | None]:
+        """Give how a question was read and what became of its query; None when there is no query at all.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+            ServiceError: the model could not be reached or refused.
+        """
+        index, _ = self._loaded()
+        vector = self.embedder.embed([question], "query")[0]
+        part = schema_slices.schema_slice(question, vector, store=self.store, index=self.space(_TERMS, None))
+        found = named_entities.mentions(question, self.store)
+        stored = competency_questions.nearest(vector, _CANDIDATES, store=self.store, index=self.space(_QUESTIONS, None))
+        reading = self._read(question, part, found, stored)
+        if reading.refusal:
+            return reading, None
+        repair = self.repair(question, part, index, with_model=reading.origin == "model")
+        return reading, repair.outcome(reading.sparql, reading.origin, usage=reading.usage)
+
+    def judged(self, question: str, sparql: str) -> Outcome:
+        """Give what becomes of a ready-made query: checked, mended without a model, and run when it is valid.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+        """
+        part = Slice((), "", {}, whole=False)
+        return self.repair(question, part, self._loaded()[0], with_model=False).outcome(sparql, "given")
+
+    def checked(self, sparql: str) -> Check:
+        """Check a query against the ontologies and, unless ``data`` is off, the data of the store.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+        """
+        index, view = self._loaded()
+        return self._checked(sparql, index, view if self.data else None)
+
+    def _checked(self, sparql: str, index: OntologyIndex, view: DataView | None) -> Check:
+        options = Options(profile=self.profile)
+        return check(sparql, index, open_scratch=self.open_scratch, data=view, options=options)
+
+    def mended(self, sparql: str, *, question: str = "") -> Outcome:
+        """Give what the model makes of a query, in at most ``cycles`` repairs; nothing is run, valid is good enough.
+
+        Raises:
+            NotBuilt: no ontology is loaded.
+            ServiceError: the model could not be reached or refused.
+        """
+        about = question or sparql
+        vector = self.embedder.embed([about], "query")[0]
+        part = schema_slices.schema_slice(about, vector, store=self.store, index=self.space(_TERMS, None))
+        repair = self.repair(question, part, self._loaded()[0], with_model=True)
+        return replace(repair, run=lambda _: _NOT_RUN).outcome(sparql, "given")
+
+    def repair(self, question: str, part: Slice, index: OntologyIndex, *, with_model: bool) -> Repair:
+        """Give what brings a query of a question to its best version."""
+        view = self._loaded()[1] if self.data else None
+        return Repair(
+            question=question,
+            slice=part,
+            check=lambda sparql: self._checked(sparql, index, view),
+            mend=mend,
+            run=lambda sparql: self.runner(sparql, rows=self.rows, seconds=self.seconds),
+            model=self.model if with_model else None,
+            prompt=self.prompt,
+            cycles=self.cycles,
+        )
+
+    def told(self, question: str, reading: Reading, outcome: Outcome, k: int) -> Answer:
+        """Give the rows of a query that ran as an answer with citations; at most k of them as hits."""
+        best = outcome.best
+        execution = best.execution or Execution()
+        hits = row_evidence.hits(execution, best.sparql, max(k, _SHOWN_ROWS), store=self.store)
+        shown = row_evidence.sentences(execution, hits)[:_SHOWN_ROWS]
+        cited = row_evidence.citations(hits[: len(shown)], self.store)
+        more = len(set(execution.rows)) - len(shown)
+        tail = [f"… and {more:,} more rows."] if more > 0 else []
+        loose = reading.stored is not None and not reading.stored.exact
+        head = [f"Answered as the stored question: {_words(reading)}"] if loose else []
+        cut = [f"The query was cut off after {self.rows:,} rows."] if execution.truncated else []
+        return Answer(
+            question=question,
+            text="\n".join([*head, *marked(shown, cited), *tail, *cut]),
+            method=self.method,
+            sentences=tuple(shown),
+            citations=tuple(cited),
+            hits=tuple(hits[:k]),
+            usage=outcome.usage,
+            dropped={"quotes": 0, "sentences": 0},
+            sparql=best.sparql,
+            explain=story_of(reading, outcome),
+        )
+
+    def unknown(self, question: str, reasons: Sequence[str], *, usage: Usage) -> Answer:
+        """Give the answer that there is none, and why."""
+        return Answer(
+            question=question,
+            text=_UNKNOWN,
+            method=self.method,
+            unknown=True,
+            usage=usage,
+            dropped={"quotes": 0, "sentences": 0},
+            explain=tuple(reasons),
+        )
+
+    # reading the question
+
+    def _read(self, question: str, part: Slice, found: Sequence[Mention], stored: Sequence[Competency]) -> Reading:
+        prompt = _ask_prompt(question, part, found, stored[: self.examples])
+        try:
+            completion = self.model.complete([prompt])[0]
+        except UnsupportedTask as error:
+            return self._from_stored(question, found, stored, str(error))
+        return Reading(query_in(completion.text), "model", usage=completion.usage)
+
+    def _from_stored(
+        self, question: str, found: Sequence[Mention], stored: Sequence[Competency], refusal: str
+    ) -> Reading:
+        found_match = matching(question, found, stored, embedder=self.embedder, near=self.near)
+        if found_match is None:
+            why = f"The nearest one is: {stored[0].question}" if stored else "There is none."
+            unmatched = f"No stored competency question is near enough. {why}"
+            return Reading(refusal=f"{refusal} {unmatched}", unmatched=unmatched)
+        return Reading(found_match.sparql, "stored", found_match)
+
+    # what is loaded
+
+    def ontologies(self) -> list[ox.NamedNode]:
+        """Give the graphs of the loaded ontologies. Raises NotBuilt without any."""
+        table = self.store.select(queries.bind("schema/ontologies", catalogue=self.store.names.catalogue))
+        graphs = [graph for graph in dict.fromkeys(row[0] for row in table) if isinstance(graph, ox.NamedNode)]
+        if not graphs:
+            raise NotBuilt(
+                f"method '{self.method}' has no ontology to check queries against. "
+                f"Run `kgrag load ONTOLOGY` and `kgrag build {self.method}` first."
+            )
+        return graphs
+
+    def _loaded(self) -> tuple[OntologyIndex, DataView]:
+        """Give the index of all ontologies together and a view of the data, made again when the store changed."""
+        graphs = self.ontologies()
+        index, view, revision = _LOADED.get(self.store, (None, None, -1))
+        if index is None or view is None or revision != self.store.revision:
+            index = index_of_graphs(self.store, graphs)
+            view = DataView(self.store)
+            _LOADED[self.store] = (index, view, self.store.revision)
+        return index, view
+
+    def space(self, name: str, progress: vector_spaces.Progress) -> VectorIndex:
+        """Give a vector space, up to date."""
+        return vector_spaces.fresh(
+            name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
+        )
+
+
+def _ask_prompt(question: str, part: Slice, found: Sequence[Mention], examples: Sequence[Competency]) -> Prompt:
+    shown = [{"question": example.question, "sparql": example.sparql} for example in examples]
+    named = [
+        {
+            "text": mention.text,
+            "iri": mention.entity,
+            "property": mention.property,
+            "classes": ", ".join(mention.classes[:3]),
+        }
+        for mention in found
+    ]
+    content = (question, part.text, *(str(item) for item in [*shown, *named]))
+    return prompting.render(
+        "obqc/ask",
+        question=question,
+        declarations=part.declarations,
+        slice=part.text,
+        examples=shown,
+        entities=named,
+        boundary=f"=== {digest(*content)[:12]} ===",
+    )
+
+
+def story_of(reading: Reading, outcome: Outcome) -> tuple[str, ...]:
+    """Tell what happened, version by version."""
+    lines = [f"stored question: {_words(reading)}"] if reading.stored else []
+    for number, version in enumerate(outcome.versions, start=1):
+        lines.append(f"query {number} ({version.origin}): {' '.join(version.sparql.split()) or 'none'}")
+        for issue in version.issues:
+            place = f" ({issue.place})" if issue.place else ""
+            lines.append(f"  {issue.rule}: {issue.message}{place}" + (f" Hint: {issue.hint}" if issue.hint else ""))
+        if version.answers and version.execution is not None:
+            lines.append(f"  ran: {len(version.execution.rows):,} rows")
+    lines.append(f"repairs by the model: {outcome.cycles}")
+    return tuple(lines)
+
+
+def marked(sentences: Sequence[str], cited: Sequence[Citation]) -> list[str]:
+    """Put after each sentence the numbers of its citations, counted from 1 through all of them."""
+    numbers = dict.fromkeys(range(len(sentences)), "")
+    for number, citation in enumerate(cited, start=1):
+        numbers[citation.sentence] += f"[{number}]"
+    return [f"{text} {numbers[place]}".rstrip() for place, text in enumerate(sentences)]
+
+
+def _words(reading: Reading) -> str:
+    return reading.stored.question.question if reading.stored else ""

@@ -1,0 +1,297 @@
+"""Competency questions: questions in words, each with the query that answers it, kept in the store as RDF.
+
+A question is a ``sh:SPARQLExecutable`` of a data graph with ``sh:select``, ``sh:ask`` or ``sh:construct``, and has its
+words as ``kg:question``, ``rdfs:label`` or ``rdfs:comment``; an ontologist loads such a file like any RDF. Pairs can
+also be read from JSON Lines ``{"question": …, "sparql": …}`` into the graph of competency questions.
+
+A question may have parameters: ``{person}`` stands in the words for the name of a thing, ``{city:text}`` for words as
+they are, and the query says ``$person``, ``$city``. Queries read: ``competency/listing``. Graphs written: the graph of
+competency questions, a data graph.
+
+Answers a question by a stored one, without a model: the same words, or nearly the same around its names.
+
+A stored query is human work, and answering another question with it would be worse than *unknown*. Embeddings alone
+can't tell: "opened before" and "opened after" lie at cosine 0.97, "manages" and "is managed by" at 0.92, while "phone"
+and "telephone" lie at 0.76. So the words must be the same apart from the parameters; or, with the names of things
+replaced by the parameters, the embeddings must be near *and* the telling words the same in the same order.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.errors import InputError, InvalidSPARQL
+from kgrag.model import GraphDraft
+from kgrag.ports import Embedder, TripleStore, VectorIndex, Vectors
+from kgrag.querying.text_to_sparql.named_entities import Mention
+from kgrag.sparql.gate import check_query
+from kgrag.vocab import KG, RDF, SH, Names, local_name
+
+__all__ = [
+    "SPACE",
+    "Competency",
+    "Match",
+    "draft",
+    "matching",
+    "nearest",
+    "read_pairs",
+]
+
+SPACE = "competency-question"
+
+_PARAMETER = re.compile(r"\{(\w+)(:text)?\}")
+_TOKEN = re.compile(
+    r"""(?P<skip>\#[^\r\n]*|<[^<>"{}|^`\\\s]*>|\"{3}.*?(?<!\\)\"{3}|'{3}.*?(?<!\\)'{3}
+        |"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')|\$(?P<name>\w+)""",
+    flags=re.VERBOSE | re.DOTALL,
+)
+_FORM = re.compile(r"\b(SELECT|ASK|CONSTRUCT)\b", flags=re.IGNORECASE)
+_FORMS = {
+    "SELECT": (SH.SPARQLSelectExecutable, SH.select),
+    "ASK": (SH.SPARQLAskExecutable, SH.ask),
+    "CONSTRUCT": (SH.SPARQLConstructExecutable, SH.construct),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Competency:
+    """A question in words with the query that answers it; ``score`` is its nearness to what was asked, a cosine."""
+
+    iri: str
+    question: str
+    sparql: str
+    score: float = 0.0
+
+    @property
+    def parameters(self) -> dict[str, bool]:
+        """Give the parameters in the order of the words: name -> whether it stands for words rather than a thing."""
+        return {name: bool(text) for name, text in _PARAMETER.findall(self.question)}
+
+    def matched(self, question: str) -> dict[str, str] | None:
+        """Give parameter -> words when a question is this one word for word, apart from its parameters; else None.
+
+        Case, punctuation at the end and spacing don't count.
+
+        >>> Competency("urn:q", "Who leads {team}?", "").matched("who leads  Data Services")
+        {'team': 'Data Services'}
+        """
+        parts = _PARAMETER.split(_plain(self.question))
+        pattern = "".join(
+            re.escape(part) if place % 3 == 0 else f"(?P<{part}>.+?)"
+            for place, part in enumerate(parts)
+            if place % 3 != 2 and part is not None
+        )
+        found = re.fullmatch(pattern, _plain(question), flags=re.IGNORECASE)
+        return found.groupdict() if found else None
+
+    def masked(self, question: str, spans: Sequence[tuple[int, int]]) -> str:
+        """Put this question's parameters in the place of stretches of another, in their order."""
+        parts, start = [], 0
+        for name, (begin, end) in zip(self.parameters, spans, strict=True):
+            parts += [question[start:begin], f"{{{name}}}"]
+            start = end
+        return "".join([*parts, question[start:]])
+
+    def filled(self, values: Mapping[str, ox.NamedNode | ox.Literal]) -> str:
+        """Give the query with a term in the place of each parameter; strings, comments and IRIs are passed over."""
+
+        def term(token: re.Match[str]) -> str:
+            name = token["name"]
+            return str(values[name]) if name in values else token[0]
+
+        return _TOKEN.sub(term, self.sparql)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).rstrip("?.! ")
+
+
+def nearest(vector: Vectors, k: int, *, store: TripleStore, index: VectorIndex) -> list[Competency]:
+    """Give the k competency questions nearest to an embedded question, best first.
+
+    Args:
+        vector: the question's embedding, shape (d,).
+        k: how many at most.
+        store: holds them.
+        index: the space ``competency-question``, up to date.
+    """
+    scores = dict(index.search(vector, k))
+    nodes = [ox.NamedNode(iri) for iri in scores]
+    query = queries.bind("competency/listing", catalogue=store.names.catalogue, questions=nodes)
+    first: dict[str, Competency] = {}
+    for iri, question, sparql in store.select(query).values():
+        first.setdefault(iri, Competency(iri, question, sparql, scores[iri]))
+    return [first[iri] for iri in scores if iri in first]
+
+
+def read_pairs(path: Path) -> list[Competency]:
+    """Read pairs of question and query from JSON Lines; ``score`` is 0 and ``iri`` empty.
+
+    Raises:
+        InputError: a line is no object with ``question`` and ``sparql``, or its query is refused; the message names it.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} can't be read: {error}. Expected JSON Lines in UTF-8.") from error
+    return [_pair(line, f"{path}, line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _pair(line: str, where: str) -> Competency:
+    try:
+        record = json.loads(line)
+        question, sparql = str(record["question"]).strip(), str(record["sparql"]).strip()
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f'{where}: {error!r}. Expected {{"question": …, "sparql": …}}.') from None
+    pair = Competency("", question, sparql)
+    try:
+        check_query(sparql)
+    except InvalidSPARQL as error:
+        raise InputError(f"{where}: its query is refused: {error}") from None
+    used = {token["name"] for token in _TOKEN.finditer(sparql) if token["name"]}
+    if not question or _FORM.search(sparql) is None or pair.parameters.keys() - used:
+        raise InputError(
+            f"{where}: expected words, a SELECT, ASK or CONSTRUCT, and in it a $name for each {{name}} of the words."
+        )
+    return pair
+
+
+def draft(pairs: Sequence[Competency], *, names: Names, source: str) -> GraphDraft:
+    """Give the graph of competency questions, to replace the one that stands.
+
+    Args:
+        pairs: what was read.
+        names: the IRIs of the knowledge base.
+        source: where it was read from, for the catalogue.
+    """
+    return GraphDraft(
+        iri=names.competency_questions,
+        kind=KG.DataGraph,
+        triples=[triple for pair in pairs for triple in _triples(pair, names)],
+        mode="replace",
+        described=[(KG.location, ox.Literal(source))],
+    )
+
+
+def _triples(pair: Competency, names: Names) -> list[ox.Triple]:
+    iri = names.competency(pair.question, pair.sparql)
+    form = _FORM.search(pair.sparql)
+    kind, holds = _FORMS[form[1].upper() if form else "SELECT"]
+    return [
+        ox.Triple(iri, RDF.type, SH.SPARQLExecutable),
+        ox.Triple(iri, RDF.type, kind),
+        ox.Triple(iri, KG.question, ox.Literal(pair.question)),
+        ox.Triple(iri, holds, ox.Literal(pair.sparql)),
+    ]
+
+
+_NAMING = ("label", "prefLabel", "name", "title", "altLabel")
+_WORD = re.compile(r"\{\w+\}|\w+(?:[.,]\d+)*")
+_FREE = frozenset(
+    re.findall(
+        r"\w+", "a an are did do does give has have i is list me of our please show tell that the there us was we were"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A stored question that answers what was asked, its query with the parameters filled; ``exact`` to the word."""
+
+    question: Competency
+    sparql: str
+    exact: bool
+
+
+def matching(
+    question: str, found: Sequence[Mention], stored: Sequence[Competency], *, embedder: Embedder, near: float
+) -> Match | None:
+    """Give the stored question that answers a question, or None.
+
+    Args:
+        question: what was asked.
+        found: the things that it names.
+        stored: the nearest competency questions, best first.
+        embedder: embeds wordings.
+        near: cosine from which two wordings mean the same, 0 to 1.
+    """
+    for candidate in stored:
+        values = _by_words(candidate, question, found)
+        if values is not None:
+            return Match(candidate, candidate.filled(values), exact=True)
+    for candidate in stored:
+        values = _by_names(candidate, found)
+        if values is None:
+            continue
+        masked = candidate.masked(question, _spans(found)) if values else question
+        if _frame(masked) != _frame(candidate.question):
+            continue
+        score = _cosine(masked, candidate.question, embedder)
+        if score >= near:
+            return Match(replace(candidate, score=score), candidate.filled(values), exact=False)
+    return None
+
+
+Values = Mapping[str, ox.NamedNode | ox.Literal]
+
+
+def _by_words(candidate: Competency, question: str, found: Sequence[Mention]) -> Values | None:
+    words = candidate.matched(question)
+    if words is None:
+        return None
+    terms = {
+        name: ox.Literal(words[name]) if text else _thing(words[name], found)
+        for name, text in candidate.parameters.items()
+    }
+    return None if None in terms.values() else {name: term for name, term in terms.items() if term is not None}
+
+
+def _by_names(candidate: Competency, found: Sequence[Mention]) -> Values | None:
+    """Fill the parameters by the things that the question names, in their order; the counts must agree."""
+    spans = _spans(found)
+    names = list(candidate.parameters)
+    if any(candidate.parameters.values()) or (names and len(names) != len(spans)):
+        return None
+    if not names:
+        return {}
+    things = [_thing(next(m.text for m in found if (m.start, m.end) == span), found) for span in spans]
+    if None in things:
+        return None
+    return {name: thing for name, thing in zip(names, things, strict=True) if thing is not None}
+
+
+def _spans(found: Sequence[Mention]) -> list[tuple[int, int]]:
+    return sorted({(mention.start, mention.end) for mention in found})
+
+
+def _thing(name: str, found: Sequence[Mention]) -> ox.NamedNode | None:
+    """Give the one thing that bears a name; where several hold it, the one that is labelled so; else None."""
+    bearing = [mention for mention in found if mention.text.lower() == name.lower()]
+    labelled = {mention.entity for mention in bearing if local_name(mention.property) in _NAMING}
+    things = labelled or {mention.entity for mention in bearing}
+    return ox.NamedNode(things.pop()) if len(things) == 1 else None
+
+
+def _frame(text: str) -> list[str]:
+    """Give the stems of the words of a text that carry its meaning, and its parameters, in their order.
+
+    >>> _frame("Which suppliers do we have in {city}?") == _frame("which supplier is in the {city}")
+    True
+    """
+    import Stemmer
+
+    words = [word for word in _WORD.findall(text) if word.lower() not in _FREE]
+    stem = Stemmer.Stemmer("english").stemWord
+    return [word if word.startswith("{") else stem(word.lower()) for word in words]
+
+
+def _cosine(one: str, other: str, embedder: Embedder) -> float:
+    vectors = embedder.embed([one, other], "query")
+    return float(vectors[0] @ vectors[1])

@@ -1,0 +1,228 @@
+"""The slice of the schema that a question needs: terms near it by vectors and by words, with their neighbours; bounded.
+
+A whole schema of 483,000 characters has been seen to yield nothing, so the slice never outgrows its limits. A schema
+that is small anyway is given whole. Labels and comments come from strangers: they are cut, put on one line and shown
+as data. Queries read: ``schema/*``, and those of ``kgrag.index.vector_spaces`` for the space ``schema-term``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.ports import TripleStore, VectorIndex, Vectors
+from kgrag.vocab import PREFIXES, local_name
+
+__all__ = ["SPACE", "Slice", "schema_slice"]
+
+SPACE = "schema-term"
+
+_NEAR = 12
+_MOST_TERMS = 80
+_MOST_CHARACTERS = 16_000
+_LABEL, _COMMENT = 80, 160
+_SHOWN_VALUES = 6
+_PROPERTY_KINDS = ("Property", "ObjectProperty", "DatatypeProperty", "AnnotationProperty")
+_SKIPPED = (
+    "http://www.w3.org/2002/07/owl#",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "http://www.w3.org/2000/01/",
+)
+_STOP = frozenset(
+    re.findall(
+        r"\w+",
+        "a all an and any are as at be by can did do does each every find for from get give has have how i in is it "
+        "its list many me more most much of on or our show than that the their them there they this to us was we were "
+        "what when where which who whom whose why will with you your",
+    )
+)
+
+Details = Mapping[str, Mapping[str, Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """What a model is shown of the schema: one line a term, with the prefixes that the lines use.
+
+    ``whole`` says that nothing was left out; ``terms`` are the IRIs in it, the nearest first.
+    """
+
+    terms: tuple[str, ...]
+    text: str
+    prefixes: Mapping[str, str]
+    whole: bool
+
+    @property
+    def declarations(self) -> str:
+        """Give the prefixes as the head of a query."""
+        return "\n".join(f"PREFIX {prefix}: <{namespace}>" for prefix, namespace in self.prefixes.items())
+
+
+def schema_slice(question: str, vector: Vectors, *, store: TripleStore, index: VectorIndex) -> Slice:
+    """Give the part of the ontologies that a question is about.
+
+    Args:
+        question: what was asked.
+        vector: its embedding, shape (d,).
+        store: holds the ontologies.
+        index: the space ``schema-term``, up to date.
+
+    Returns:
+        At most 80 terms and 16,000 characters; everything when that is no more.
+    """
+    whole = len(index) <= _MOST_TERMS
+    near = [term for term, _ in index.search(vector, len(index) if whole else _NEAR)]
+    terms = near if whole else _spread(near, question, store)
+    details = _details(terms, store)
+    prefixes = _prefixes(_mentioned(terms, details), store)
+    lines = [line for term in terms if term in details for line in [_line(term, details[term], prefixes)]]
+    kept = _bounded(lines)
+    return Slice(tuple(terms), "\n".join(kept), prefixes, whole=whole and len(kept) == len(lines))
+
+
+def _spread(near: Sequence[str], question: str, store: TripleStore) -> list[str]:
+    """Add to the nearest terms those that share words with the question, then the neighbours of all of them."""
+    seeds = list(dict.fromkeys([*_interleaved(near, _named(question, store))]))[: 2 * _NEAR]
+    around = _neighbours(seeds, store)
+    further = _neighbours(around, store) if len(seeds) + len(around) < _MOST_TERMS // 2 else []
+    return list(dict.fromkeys([*seeds, *around, *further]))[:_MOST_TERMS]
+
+
+def _interleaved(first: Sequence[str], second: Sequence[str]) -> Iterable[str]:
+    for place in range(max(len(first), len(second))):
+        yield from [items[place] for items in (first, second) if place < len(items)]
+
+
+def _named(question: str, store: TripleStore) -> list[str]:
+    words = [word for word in re.findall(r"\w+", question.lower()) if word not in _STOP and len(word) > 2]
+    if not words:
+        return []
+    beginnings = [ox.Literal(_beginning(word)) for word in dict.fromkeys(words)]
+    rows = store.select(queries.bind("schema/named", catalogue=store.names.catalogue, words=beginnings)).values()
+    return [term for term, _ in rows][:_NEAR]
+
+
+def _beginning(word: str) -> str:
+    """Cut an ending off, so that the plural finds the singular.
+
+    >>> _beginning("policies"), _beginning("agent")
+    ('polic', 'agent')
+    """
+    return word[:-3] if word.endswith("ies") else word.removesuffix("s")
+
+
+def _neighbours(terms: Sequence[str], store: TripleStore) -> list[str]:
+    nodes = [ox.NamedNode(term) for term in terms]
+    rows = store.select(queries.bind("schema/neighbours", catalogue=store.names.catalogue, terms=nodes)).values()
+    by_term: dict[str, list[str]] = defaultdict(list)
+    for term, neighbour in rows:
+        if not neighbour.startswith(_SKIPPED):
+            by_term[term].append(neighbour)
+    # Every term gives its first neighbours before any gives its hundredth.
+    ranked = sorted(
+        (place, terms.index(term), other) for term, found in by_term.items() for place, other in enumerate(found)
+    )
+    return list(dict.fromkeys(other for _, _, other in ranked if other not in terms))
+
+
+def _details(terms: Sequence[str], store: TripleStore) -> dict[str, dict[str, list[str]]]:
+    nodes = [ox.NamedNode(term) for term in terms]
+    details: dict[str, dict[str, list[str]]] = {}
+    for term, said, value in store.select(
+        queries.bind("schema/details", catalogue=store.names.catalogue, terms=nodes)
+    ).values():
+        details.setdefault(term, defaultdict(list))[said].append(value)
+    return details
+
+
+def _mentioned(terms: Sequence[str], details: Details) -> list[str]:
+    related = [
+        value
+        for term in terms
+        for said in ("super", "domain", "range", "inverse")
+        for value in details.get(term, {}).get(said, ())
+    ]
+    return list(dict.fromkeys([*terms, *related]))
+
+
+def _prefixes(iris: Sequence[str], store: TripleStore) -> dict[str, str]:
+    """Give prefix -> namespace for every namespace in use: as the ontology wishes, as is usual, or made of its name."""
+    rows = store.select(queries.bind("schema/ontologies", catalogue=store.names.catalogue)).values()
+    wished = {namespace: prefix for _, prefix, namespace in rows if re.fullmatch(r"[A-Za-z][\w-]*", prefix)}
+    usual = {namespace: prefix for prefix, namespace in PREFIXES.items()}
+    chosen: dict[str, str] = {}
+    for namespace in dict.fromkeys(map(_namespace, iris)):
+        prefix = wished.get(namespace) or usual.get(namespace) or _made(namespace)
+        while chosen.get(prefix, namespace) != namespace:
+            prefix += "x"
+        if re.fullmatch(r"[^\s<>\"{}|\\^`]+", namespace):
+            chosen[prefix] = namespace
+    return dict(sorted(chosen.items()))
+
+
+def _namespace(iri: str) -> str:
+    name = local_name(iri)
+    return iri[: iri.rfind(name)] if name else iri
+
+
+def _made(namespace: str) -> str:
+    """Make a prefix of the last telling part of a namespace.
+
+    >>> _made("http://data.world/schema/insurance/"), _made("http://example.org/2024#")
+    ('insurance', 'org')
+    """
+    parts = [part for part in re.split(r"[/#:.]", namespace) if re.fullmatch(r"[A-Za-z][\w-]*", part)]
+    return parts[-1].lower() if parts else "ns"
+
+
+def _line(term: str, said: Mapping[str, Sequence[str]], prefixes: Mapping[str, str]) -> str:
+    """Write a term on one line: name, label, what it joins, comment."""
+    is_property = any(local_name(kind) in _PROPERTY_KINDS for kind in said.get("kind", ()))
+    parts = [f"{'property' if is_property else 'class'} {_short(term, prefixes)}", *_labels(said)]
+    if is_property:
+        parts.append(f"from {_listed(said.get('domain', ()), prefixes)} to {_listed(said.get('range', ()), prefixes)}")
+    if said.get("super"):
+        parts.append(f"below {_listed(said['super'], prefixes)}")
+    if said.get("inverse"):
+        parts.append(f"inverse of {_listed(said['inverse'], prefixes)}")
+    comment = _flat(next(iter(said.get("comment", ())), ""), _COMMENT)
+    return "; ".join(parts) + (f" -- {comment}" if comment else "")
+
+
+def _labels(said: Mapping[str, Sequence[str]]) -> list[str]:
+    labels = list(dict.fromkeys(_flat(label, _LABEL) for label in said.get("label", ())))
+    return [" / ".join(f'"{label}"' for label in labels[:2] if label)] if any(labels) else []
+
+
+def _listed(iris: Sequence[str], prefixes: Mapping[str, str]) -> str:
+    shown = [_short(iri, prefixes) for iri in iris[:_SHOWN_VALUES]]
+    return " or ".join([*shown, *(["…"] if len(iris) > _SHOWN_VALUES else [])]) or "anything"
+
+
+def _short(iri: str, prefixes: Mapping[str, str]) -> str:
+    for prefix, namespace in prefixes.items():
+        local = iri.removeprefix(namespace)
+        if local != iri and re.fullmatch(r"[A-Za-z_0-9](?:[\w-]*\w)?", local):
+            return f"{prefix}:{local}"
+    return f"<{iri}>"
+
+
+def _flat(text: str, longest: int) -> str:
+    """Put a text on one line without control characters and cut it."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).replace('"', "'").split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def _bounded(lines: Sequence[str]) -> list[str]:
+    kept, room = [], _MOST_CHARACTERS
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return kept

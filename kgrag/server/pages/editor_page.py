@@ -1,0 +1,152 @@
+"""The SPARQL editor: YASGUI over our own endpoint, completing terms of the store, with stored queries as examples."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from functools import cache
+from operator import itemgetter
+from typing import Any
+
+import pyoxigraph as ox
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from kgrag import queries
+from kgrag.errors import UnknownName
+from kgrag.resources import folder
+from kgrag.server.pages.iri_links import Naming, naming_for, vocabulary
+from kgrag.server.pages.page_queries import kept
+from kgrag.server.pages.page_rendering import guarded, page
+from kgrag.server.problems import Problem
+from kgrag.server.protocol_requests import iri
+from kgrag.server.readers.reader_request import TookTooLong
+from kgrag.server.site import site_of
+from kgrag.vocab import PREFIXES, local_name
+
+__all__ = ["editor", "terms"]
+
+_LONGEST = 100_000
+_TERMS, _SECONDS = 2000, 5.0
+_EXAMPLE = "pages/example"
+_SEARCHES = {
+    "matches": "Search by words (kgv:matches)",
+    "near": "Search by meaning (kgv:near)",
+    "similarity": "Rank by meaning (kgv:similarity)",
+}
+_EXAMPLE_OF = "http://www.w3.org/2004/02/skos/core#example"
+_NUMBER = 20
+"""What an example takes for a parameter that is a number."""
+
+_INNER = {"obqc", "obqc_data", "pages", "shacl"}
+"""Areas whose queries are no examples: they read graphs that stand in no store for long, or serve these pages."""
+
+_GRIPS = "'sha256-zCK2EVMoPc04mRF/g5CotUvxbJPWS+8V0b+s9ptqQIk='"
+"""The style sheet that YASGUI's table adds for the grips between its columns; its text never changes."""
+
+
+@guarded
+async def editor(request: Request) -> Response:
+    """Show the editor with ``?query=``, a stored query by ``?example=`` or a graph by ``?graph=``."""
+    given = request.query_params
+    example = given.get("example", "")
+    examples = await asyncio.to_thread(_examples)
+    return page(request, "editor.html", styles=_GRIPS, text=_text(request), examples=examples, chosen=example)
+
+
+def _text(request: Request) -> str:
+    given, names = request.query_params, site_of(request).dataset.names
+    if query := given.get("query", ""):
+        if len(query) > _LONGEST:
+            raise Problem(400, f"the query has {len(query):,} characters; by address, at most {_LONGEST:,} are taken.")
+        return query
+    graph = iri(given["graph"]) if given.get("graph") else names.catalogue
+    if not (name := given.get("example", "")):
+        return _without_header(queries.bind(_EXAMPLE, graph=graph, limit=100))
+    if name in _searches():
+        return _searches()[name][1]
+    if name not in {each for area in _examples().values() for each in area}:
+        raise UnknownName(f"there is no example '{name[:100]}'. /editor lists them.")
+    values = {"catalogue": names.catalogue, "integer": _NUMBER}
+    kinds = queries.describe(name).parameters
+    return queries.bind(name, **{key: values[key if key == "catalogue" else kind] for key, kind in kinds.items()})
+
+
+def _without_header(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("#")).strip()
+
+
+@cache
+def _examples() -> Mapping[str, Mapping[str, str]]:
+    """Give area -> name -> title of the stored queries that read and take nothing but the catalogue and numbers."""
+    found: dict[str, dict[str, str]] = {}
+    for name in queries.names():
+        if name.partition("/")[0] in _INNER:
+            continue
+        query = queries.describe(name)
+        simple = all(key == "catalogue" or kind == "integer" for key, kind in query.parameters.items())
+        if simple and not query.writes:
+            found.setdefault(name.partition("/")[0], {})[name] = query.title
+    return {"search": {name: title for name, (title, _) in _searches().items()}, **found}
+
+
+@cache
+def _searches() -> Mapping[str, tuple[str, str]]:
+    """Give name -> (title, query) of the examples in the vocabulary of searching, by meaning and by words."""
+    said: dict[str, dict[str, str]] = {}
+    for quad in ox.parse(path=folder("ontologies") / "vector.ttl"):
+        if isinstance(quad.subject, ox.NamedNode) and isinstance(quad.object, ox.Literal):
+            said.setdefault(quad.subject.value, {})[quad.predicate.value] = quad.object.value
+    return {
+        f"search/{name}": (_SEARCHES.get(name, f"kgv:{name}"), _broken(about[_EXAMPLE_OF]))
+        for name, about in sorted(
+            ((local_name(term), about) for term, about in said.items() if _EXAMPLE_OF in about), key=itemgetter(0)
+        )
+    }
+
+
+def _broken(text: str) -> str:
+    """Give a query of one line over several, with its prefixes declared."""
+    spread = re.sub(r"^(SELECT[^{]*?) ?\{ (.*) \}", r"\1\nWHERE {\n  \2\n}", text)
+    declared = [f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items() if f"{prefix}:" in text]
+    return "".join(declared) + re.sub(r" (?=ORDER BY|LIMIT)", "\n", spread.replace(" . ", " .\n  "))
+
+
+async def terms(request: Request) -> Response:
+    """Give prefixes, classes and properties of the store, 2,000 of each at most, for completion.
+
+    Raises:
+        ServiceUnavailable: no reader was free.
+    """
+    catalogue = site_of(request).dataset.names.catalogue
+    naming = await naming_for(request)
+    stated = await kept(request, "pages/terms", catalogue=catalogue, limit=2 * _TERMS)
+    classes, properties = await asyncio.gather(
+        _used(request, "pages/used_classes"), _used(request, "pages/used_properties")
+    )
+    known: dict[str, set[str]] = {"class": classes, "property": properties}
+    for term, kind, _ in stated.values():
+        known[kind].add(term)
+    for term in vocabulary():
+        if "#" in term:
+            known["class" if term.rpartition("#")[2][:1].isupper() else "property"].add(term)
+    document = {
+        "prefixes": _prefixes(naming),
+        "classes": sorted(known["class"])[:_TERMS],
+        "properties": sorted(known["property"])[:_TERMS],
+    }
+    return JSONResponse(document, headers={"Cache-Control": "no-cache"})
+
+
+def _prefixes(naming: Naming) -> dict[str, Any]:
+    return dict(sorted(naming.prefixes.items()))
+
+
+async def _used(request: Request, query: str) -> set[str]:
+    """Give what a query finds in time; a large store is not read to its end for a completion."""
+    try:
+        table = await kept(request, query, seconds=_SECONDS, limit=_TERMS)
+    except TookTooLong:
+        return set()
+    return {row[0].value for row in table if isinstance(row[0], ox.NamedNode)}

@@ -1,0 +1,160 @@
+"""How pages write IRIs, and where they link to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from urllib.parse import quote
+
+import pyoxigraph as ox
+from starlette.requests import Request as HttpRequest
+
+from kgrag.resources import folder
+from kgrag.server.pages.page_queries import kept, rows
+from kgrag.server.site import site_of
+from kgrag.vocab import DCTERMS, KG, PREFIXES, RDFS, SD, local_name, words_of
+
+__all__ = ["Naming", "Shown", "naming_for", "vocabulary"]
+
+_MORE_PREFIXES = {
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "schema": "https://schema.org/",
+    "sd": SD.prefix,
+    "sh": "http://www.w3.org/ns/shacl#",
+    "vann": "http://purl.org/vocab/vann/",
+}
+_NAMES = [
+    "http://www.w3.org/2004/02/skos/core#prefLabel",
+    *(term.value for term in (RDFS.label, DCTERMS.title, KG.question, KG.value, KG.text, KG.quote)),
+]
+"""Properties that name a thing, best first; those of ``pages/labels``."""
+_OWN = ("kgrag", "vector", "audit")
+_LOCAL = re.compile(r"[\w.-]*")
+_MOST = 200
+_LONG = 40
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A term as a page shows it.
+
+    Attributes:
+        text: the literal's text, or the IRI in short.
+        iri: the IRI; "" for a literal or blank node.
+        href: the page of the IRI.
+        label: a name of the IRI, else "".
+        note: a literal's language or datatype.
+        blank: the name of a blank node, else "".
+    """
+
+    text: str
+    iri: str = ""
+    href: str = ""
+    label: str = ""
+    note: str = ""
+    blank: str = ""
+
+    @property
+    def name(self) -> str:
+        """What stands in a link: the label, else the IRI in short."""
+        return self.label or self.text
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Writes terms: ``prefixes`` shorten IRIs, as does ``base``; links begin with ``root``; ``labels`` go by IRI."""
+
+    prefixes: Mapping[str, str]
+    base: str
+    root: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def short(self, iri: str) -> str:
+        """Write an IRI in short: with a prefix, without the base, or as it is.
+
+        >>> Naming({"kg": "https://w3id.org/kgrag/ns#"}, "urn:kgrag:").short("https://w3id.org/kgrag/ns#Chunk")
+        'kg:Chunk'
+        """
+        best = max(
+            (item for item in self.prefixes.items() if iri.startswith(item[1])),
+            key=lambda item: len(item[1]),
+            default=None,
+        )
+        if best is not None and _LOCAL.fullmatch(iri[len(best[1]) :]):
+            return f"{best[0]}:{iri[len(best[1]) :]}"
+        return iri.removeprefix(self.base) if iri != self.base else iri
+
+    def href(self, iri: str) -> str:
+        """Give the address of the page of an IRI."""
+        return f"{self.root}/resource?iri={quote(iri, safe='')}"
+
+    def link(self, iri: str) -> Shown:
+        """Show an IRI with its page and label."""
+        return Shown(self.short(iri), iri=iri, href=self.href(iri), label=self.labels.get(iri, ""))
+
+    def property(self, iri: str) -> Shown:
+        """Show a property: by its label, else in words."""
+        shown = self.link(iri)
+        return shown if shown.label else Shown(shown.text, iri, shown.href, words_of(local_name(iri)))
+
+    def term(self, term: object) -> Shown:
+        """Show any term."""
+        if isinstance(term, ox.NamedNode):
+            return self.link(term.value)
+        if isinstance(term, ox.BlankNode):
+            return Shown("", blank=term.value)
+        if isinstance(term, ox.Literal):
+            kind = "" if term.datatype.value.endswith(("#string", "#langString")) else self.short(term.datatype.value)
+            return Shown(term.value, note=term.language or kind)
+        return Shown(str(term))
+
+
+async def naming_for(request: HttpRequest, terms: Iterable[object] = ()) -> Naming:
+    """Give a naming that knows the prefixes of the loaded ontologies, and labels of the first 200 of these terms."""
+    names = site_of(request).dataset.names
+    stated = await kept(request, "schema/ontologies", catalogue=names.catalogue)
+    own = {row[1]: row[2] for row in stated.values() if row[1] and row[2]}
+    wanted = [term for term in dict.fromkeys(terms) if isinstance(term, ox.NamedNode)]
+    labels = {iri: label for iri, (label, _) in vocabulary().items()}
+    missing = [term for term in wanted if term.value not in labels][:_MOST]
+    if missing:
+        labels |= _best(await rows(request, "pages/labels", things=missing))
+    if graphs := [
+        term for term in missing if term.value.startswith(f"{names.base}graph/") and term.value not in labels
+    ]:
+        labels |= {row[0]: _shortened(row[1]) for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
+    return Naming({**_MORE_PREFIXES, **own, **PREFIXES}, names.base, _root(request), labels)
+
+
+def _root(request: HttpRequest) -> str:
+    return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def _best(found: Iterable[tuple[object, ...]]) -> dict[str, str]:
+    """Give one label a thing: a name before a text, English or without a language first."""
+    best: dict[str, tuple[tuple[int, bool], str]] = {}
+    for thing, property_, language, label in ((getattr(term, "value", "") for term in row) for row in found):
+        order = (_NAMES.index(property_), language not in ("", "en"))
+        if thing not in best or order < best[thing][0]:
+            best[thing] = (order, _shortened(label))
+    return {thing: label for thing, (_, label) in best.items()}
+
+
+def _shortened(label: str) -> str:
+    line = " ".join(label.split())
+    return line if len(line) <= 2 * _LONG else f"{line[: 2 * _LONG].rsplit(' ', 1)[0]} …"
+
+
+@cache
+def vocabulary() -> Mapping[str, tuple[str, str]]:
+    """Give label and comment of every term of kgrag's own vocabularies, by IRI."""
+    labels: dict[str, str] = {}
+    comments: dict[str, str] = {}
+    for quad in (quad for name in _OWN for quad in ox.parse(path=folder("ontologies") / f"{name}.ttl")):
+        if isinstance(quad.subject, ox.NamedNode) and isinstance(quad.object, ox.Literal):
+            for property_, kept in ((RDFS.label, labels), (RDFS.comment, comments)):
+                if quad.predicate == property_:
+                    kept[quad.subject.value] = quad.object.value
+    return {iri: (label, comments.get(iri, "")) for iri, label in labels.items()}

@@ -1,0 +1,55 @@
+"""What pages read: stored queries, run in reader processes that can be stopped, as everything from outside is."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import pyoxigraph as ox
+from starlette.requests import Request as HttpRequest
+
+from kgrag import queries
+from kgrag.model import Table
+from kgrag.server.readers.reader_request import Request
+from kgrag.server.site import site_of
+from kgrag.server.streaming import collected
+
+__all__ = ["bound", "kept", "rows"]
+
+_JSON = "application/sparql-results+json"
+_SECONDS = 10.0
+_KEPT = 16
+"""Results that are kept for as long as the store stays as it is."""
+
+
+async def rows(request: HttpRequest, name: str, /, *, seconds: float = _SECONDS, **values: Any) -> Table:
+    """Give the rows of a stored SELECT; ``values`` are its parameters.
+
+    Raises:
+        TookTooLong: it worked longer than ``seconds``.
+        ServiceUnavailable: no reader was free, or it was stopped.
+    """
+    found = await collected(site_of(request).pool, bound(name, results=_JSON, seconds=seconds, **values))
+    solutions = ox.parse_query_results(found, ox.QueryResultsFormat.JSON)
+    if not isinstance(solutions, ox.QuerySolutions):
+        raise TypeError(f"queries/{name} is no SELECT")
+    names = tuple(variable.value for variable in solutions.variables)
+    return Table(names, [tuple(row) for row in solutions])
+
+
+async def kept(request: HttpRequest, name: str, /, **values: Any) -> Table:
+    """Give the rows of a stored SELECT, without asking again while the store stays as it is."""
+    results: OrderedDict[tuple[int, str, str], Table] = request.app.state.kept
+    wanted = (site_of(request).dataset.revision, name, repr(sorted(values.items())))
+    if wanted not in results:
+        results[wanted] = await rows(request, name, **values)
+    results.move_to_end(wanted)
+    while len(results) > _KEPT:
+        results.popitem(last=False)
+    return results[wanted]
+
+
+def bound(name: str, /, *, results: str = "", rdf: str = "", seconds: float = _SECONDS, **values: Any) -> Request:
+    """Give a stored query as a task for a reader, which writes rows or RDF of these media types."""
+    header = {"base": "", "prefixes": {}, "results": results, "rdf": rdf, "union": False, "dataset": None}
+    return Request("query", header, queries.bind(name, **values).encode(), seconds)

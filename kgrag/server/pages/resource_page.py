@@ -1,0 +1,221 @@
+"""The page of every IRI: what is said about it, what leads to it, its text with a place marked; or all that as RDF."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pyoxigraph as ox
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from kgrag.server.media_types import RDF as FORMATS
+from kgrag.server.media_types import choose
+from kgrag.server.pages.catalogue_page import place
+from kgrag.server.pages.iri_links import Naming, Shown, naming_for, vocabulary
+from kgrag.server.pages.marked_text import Mark, Piece, pieces
+from kgrag.server.pages.page_queries import bound, rows
+from kgrag.server.pages.page_rendering import guarded, page
+from kgrag.server.problems import Problem
+from kgrag.server.protocol_requests import iri
+from kgrag.server.site import site_of
+from kgrag.server.streaming import streamed
+from kgrag.vocab import KG, RDF
+
+__all__ = ["elsewhere", "resource"]
+
+_HTML = "text/html"
+_FORMATS = {"turtle": "text/turtle", "jsonld": "application/ld+json", "ntriples": "application/n-triples"}
+_STATEMENTS, _LINKS, _DESCRIBED = 300, 50, 10_000
+_WINDOW = 20_000
+_TEXTS = (KG.text, KG.quote, KG.content)
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A value, and what a blank node says, one level deep."""
+
+    shown: Shown
+    nested: tuple[tuple[Shown, tuple[Shown, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Text:
+    """A stretch of the thing's text: ``before`` and ``after`` characters are not shown."""
+
+    pieces: tuple[Piece, ...] = ()
+    before: int = 0
+    after: int = 0
+    earlier: int = 0
+    later: int = 0
+
+
+@dataclass(frozen=True)
+class _Page:
+    """One page of a longer list; ``following`` is the offset of the next, 0 at the end."""
+
+    name: str
+    offset: int = 0
+    following: int = 0
+    groups: Sequence[tuple[Shown, Sequence[Shown]]] = field(default_factory=list)
+
+
+@guarded
+async def resource(request: Request) -> Response:
+    """Show ``?iri=``: as a page, or in the format of RDF that the client prefers or ``&format=`` names."""
+    node = iri(request.query_params.get("iri", ""))
+    wanted = request.query_params.get("format", "")
+    if wanted and wanted not in _FORMATS:
+        raise Problem(400, f"the format {wanted[:50]!r} is not known. Use one of {', '.join(_FORMATS)}.")
+    media = _FORMATS.get(wanted) or choose(request.headers.get("accept", ""), (_HTML, *FORMATS))
+    if not media:
+        raise Problem(406, f"a thing is described as {_HTML} or as RDF: {', '.join(FORMATS)}.")
+    if media == _HTML:
+        return await _shown(request, node)
+    task = bound("pages/description", rdf=media, thing=node, limit=_DESCRIBED)
+    return await streamed(request, site_of(request).pool, task, {"Vary": "Accept"})
+
+
+async def elsewhere(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer at an address that no route has: lead from the address of one of our IRIs to its description (303).
+
+    Raises:
+        HTTPException: 404, told as JSON where the client does not prefer a page.
+    """
+    request = Request(scope, receive)
+    response = _led(request)
+    if response is None:
+        if choose(request.headers.get("accept", ""), ("application/json", _HTML)) != _HTML:
+            raise HTTPException(404)
+        response = await _missing(request)
+    await response(scope, receive, send)
+
+
+@guarded
+async def _missing(_request: Request) -> Response:
+    raise HTTPException(404)
+
+
+def _led(request: Request) -> Response | None:
+    base = site_of(request).dataset.names.base
+    parts = urlsplit(base)
+    if parts.scheme not in ("http", "https") or request.method not in ("GET", "HEAD"):
+        return None
+    root = str(request.scope.get("root_path", "")).rstrip("/")
+    path = request.scope["raw_path"].decode("ascii").removeprefix(root)
+    name = path.removeprefix(parts.path.rstrip("/")).lstrip("/")
+    return RedirectResponse(f"{root}/resource?iri={quote(base + name, safe='')}", 303, {"Vary": "Accept"})
+
+
+async def _shown(request: Request, node: ox.NamedNode) -> Response:
+    stated, (incoming, leading), (used, using), inner = await asyncio.gather(
+        rows(request, "pages/statements", thing=node, limit=_STATEMENTS, offset=0),
+        _part(request, "incoming", thing=node),
+        _part(request, "used", thing=node),
+        rows(request, "pages/nested", thing=node, limit=_STATEMENTS),
+    )
+    said: Rows = stated.rows
+    nested: Rows = inner.rows
+    label, comment = vocabulary().get(node.value, ("", ""))
+    if not (said or leading or using or label):
+        raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
+    content, things = await _part(request, "content", graph=node) if _is_graph(request, said) else (None, [])
+    spoken = [node, *(term for table in (said, leading, using, nested, things) for row in table for term in row)]
+    naming = await naming_for(request, spoken)
+    return page(
+        request,
+        "resource.html",
+        thing=naming.link(node.value),
+        comment=comment,
+        kinds=_kinds(said, naming),
+        text=_text(request, said),
+        properties=_properties(said, nested, naming),
+        cut=len(said) == _STATEMENTS,
+        graphs=[naming.link(graph) for graph in sorted({row[2].value for row in said})],
+        incoming=_grouped(incoming, ((row[0], row[1]) for row in leading), naming),
+        used=_grouped(used, using, naming),
+        content=content and _grouped(content, _by_class(things), naming),
+        formats=[(name, f"{naming.href(node.value)}&format={name}") for name in _FORMATS],
+    )
+
+
+async def _part(request: Request, name: str, **thing: Any) -> tuple[_Page, Rows]:
+    """Give the part of a longer list that the parameter of its name asks for."""
+    offset = place(request, name, 0)
+    found: Rows = (await rows(request, f"pages/{name}", limit=_LINKS, offset=offset, **thing)).rows
+    more = await rows(request, f"pages/{name}", limit=1, offset=offset + _LINKS, **thing) if found else ()
+    return _Page(name, offset, offset + _LINKS if len(more) else 0), found
+
+
+def _is_graph(request: Request, said: Rows) -> bool:
+    catalogue = site_of(request).dataset.names.catalogue
+    return any(row[2] == catalogue and row[0] == KG.publication for row in said)
+
+
+def _kinds(said: Rows, naming: Naming) -> list[Shown]:
+    found = dict.fromkeys(row[1].value for row in said if row[0] == RDF.type and isinstance(row[1], ox.NamedNode))
+    return [naming.link(kind) for kind in found]
+
+
+def _text(request: Request, said: Rows) -> _Text | None:
+    """Give the thing's text around the characters that ``start`` and ``end`` ask for, which count in its document."""
+    text = next((row[1].value for name in _TEXTS for row in said if row[0] == name), None)
+    if text is None:
+        return None
+    origin = next((int(row[1].value) for row in said if row[0] == KG.start), 0)
+    start, end = (place(request, name, 0) - origin for name in ("start", "end"))
+    marked = [Mark("marked", start, end)] if 0 <= start < end <= len(text) else []
+    first = min(place(request, "from", 0), max(len(text) - 1, 0))
+    if marked and "from" not in request.query_params:
+        first = max(0, start - _WINDOW // 2)
+    last = min(len(text), first + _WINDOW)
+    moved = [Mark(mark.name, mark.start - first, mark.end - first) for mark in marked]
+    return _Text(tuple(pieces(text[first:last], moved)), first, len(text) - last, max(0, first - _WINDOW), last)
+
+
+def _properties(said: Rows, nested: Rows, naming: Naming) -> list[tuple[Shown, list[_Value]]]:
+    inner: dict[str, list[tuple[Any, ...]]] = {}
+    for blank, *pair in nested:
+        inner.setdefault(getattr(blank, "value", ""), []).append(tuple(pair))
+    plain = [row for row in said if row[0] not in (RDF.type, *_TEXTS)]
+    return [
+        (naming.property(name), [_value(value, inner, naming) for value in dict.fromkeys(row[1] for row in group)])
+        for name, group in groupby(plain, key=lambda row: row[0].value)
+    ]
+
+
+def _value(value: Any, inner: dict[str, list[tuple[Any, ...]]], naming: Naming) -> _Value:
+    if not isinstance(value, ox.BlankNode):
+        return _Value(naming.term(value))
+    pairs = inner.get(value.value, [])
+    grouped = groupby(pairs, key=lambda pair: pair[0].value)
+    return _Value(
+        naming.term(value),
+        tuple((naming.property(name), tuple(naming.term(pair[1]) for pair in group)) for name, group in grouped),
+    )
+
+
+def _by_class(table: Rows) -> list[tuple[Any, Any]]:
+    """Give (class, thing) pairs by class; a thing without a class stands first, under None."""
+    pairs = {(row[1], row[0]) for row in table}
+    return sorted(pairs, key=lambda pair: (pair[0] is not None, str(pair[0]), str(pair[1])))
+
+
+def _grouped(part: _Page, pairs: Iterable[tuple[Any, ...]], naming: Naming) -> _Page:
+    """Give the page with its pairs grouped by their first terms, each pair once."""
+    groups = [
+        (
+            Shown("without a class") if head is None else naming.property(head.value),
+            [naming.term(pair[1]) for pair in group],
+        )
+        for head, group in groupby(dict.fromkeys(tuple(pair) for pair in pairs), key=lambda pair: pair[0])
+    ]
+    return replace(part, groups=groups)

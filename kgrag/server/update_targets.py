@@ -1,0 +1,282 @@
+"""Which graphs an update writes to, for keys that may write to some graphs only.
+
+SPARQL 1.1 Update, section 3, and the grammar from rule 29 on. The text is read by the tokens of the gate, and given
+back with the tokens set apart: what the engine runs cannot be cut into other words than those that were looked at. What
+this reading cannot decide is refused, so that a limited key never writes by a reading of its own.
+
+>>> written("PREFIX ex: <http://example.org/> WITH ex:a DELETE { ?s ?p 1 } " "WHERE { ?s ?p 1 }", {}).graphs
+frozenset({'http://example.org/a'})
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import pyoxigraph as ox
+
+from kgrag.server.problems import Problem
+from kgrag.sparql.gate import tokens
+
+__all__ = ["Written", "written"]
+
+_DEFAULT = ""
+_GLUE = frozenset({"chain", "other", "datatype", "language", "string"})
+_PUNCTUATION = frozenset(".,;")
+_NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE]\d*)?\.?")
+_PLAIN = frozenset({"A", "TRUE", "FALSE"})
+
+_Token = re.Match[str]
+
+
+@dataclass(frozen=True)
+class Written:
+    """An update with its tokens set apart, and the graphs that it writes to; "" is the default graph."""
+
+    text: str
+    graphs: frozenset[str]
+
+
+def written(update: str, prefixes: Mapping[str, str]) -> Written:
+    """Give the graphs that an update may write to.
+
+    Args:
+        update: a text that the gate let pass.
+        prefixes: those that the text may use without declaring them.
+
+    Raises:
+        Problem: 403: it cannot be told which graphs these are.
+    """
+    found = list(tokens(update))
+    return Written(_apart(found), frozenset(_Walk(update, found, dict(prefixes)).graphs()))
+
+
+def _apart(found: list[_Token]) -> str:
+    """Give the text without comments, with a line break wherever two words touch, and after an IRI with ``#``."""
+    parts: list[str] = []
+    before: _Token | None = None
+    for token in found:
+        if before is not None:
+            touching = before.end() == token.start()
+            ends_a_line = before.lastgroup == "iri" and "#" in before.group()
+            glued = touching and not ends_a_line and bool({before.lastgroup, token.lastgroup} & _GLUE)
+            parts.append("" if glued else "\n")
+        parts.append(token.group())
+        before = token
+    return "".join(parts)
+
+
+@dataclass
+class _Walk:
+    """Goes through the operations of an update, one token after the other."""
+
+    text: str
+    found: list[_Token]
+    prefixes: dict[str, str]
+    at: int = 0
+    seen: set[str] = field(default_factory=set)
+
+    def graphs(self) -> set[str]:
+        self._refuse_disguises()
+        while self.at < len(self.found):
+            word = self._word()
+            handler = getattr(self, f"_on_{word.lower()}", None)
+            if handler is None:
+                self._undecided("no operation that can be told apart")
+            self.at += 1
+            handler()
+        return self.seen
+
+    def _refuse_disguises(self) -> None:
+        for token in self.found:
+            if token.lastgroup == "iri" and re.search(r"['\\]", token.group()):
+                self._undecided("an IRI with ' or \\ in it", token)
+            if token.lastgroup == "name" and token.group().upper().startswith("GRAPH"):
+                self._undecided("a prefix that begins with GRAPH", token)
+
+    # prologue
+
+    def _on_prefix(self) -> None:
+        name, iri = self._next(), self._next()
+        if name.lastgroup != "name" or not name.group().endswith(":") or iri.lastgroup != "iri":
+            self._undecided("a PREFIX that cannot be read", name)
+        self.prefixes[name.group()[:-1]] = iri.group()[1:-1]
+
+    # operations
+
+    def _on_insert(self) -> None:
+        if self._takes("DATA"):
+            self._block(_DEFAULT)
+        else:
+            self._block(_DEFAULT)
+            self._pattern()
+        self._end()
+
+    def _on_delete(self) -> None:
+        if self._takes("DATA") or self._takes("WHERE"):
+            self._block(_DEFAULT)
+        else:
+            self._block(_DEFAULT)
+            if self._takes("INSERT"):
+                self._block(_DEFAULT)
+            self._pattern()
+        self._end()
+
+    def _on_with(self) -> None:
+        own = self._graph()
+        blocks = 0
+        for word in ("DELETE", "INSERT"):
+            if self._takes(word):
+                self._block(own)
+                blocks += 1
+        if not blocks:
+            self._undecided("a WITH that neither deletes nor inserts")
+        self._pattern()
+        self._end()
+
+    def _on_create(self) -> None:
+        self._takes("SILENT")
+        self.seen.add(self._named())
+        self._end()
+
+    def _on_clear(self) -> None:
+        self._takes("SILENT")
+        if self._is("ALL", "NAMED"):
+            self._undecided("CLEAR or DROP of all graphs")
+        self.seen.add(self._place())
+        self._end()
+
+    _on_drop = _on_clear
+
+    def _on_add(self) -> None:
+        self._transfer(source=False)
+
+    _on_copy = _on_add
+
+    def _on_move(self) -> None:
+        self._transfer(source=True)
+
+    def _transfer(self, *, source: bool) -> None:
+        self._takes("SILENT")
+        begins = self._place()
+        if not self._takes("TO"):
+            self._undecided("a graph without TO behind it")
+        self.seen.add(self._place())
+        if source:
+            self.seen.add(begins)
+        self._end()
+
+    # parts
+
+    def _place(self) -> str:
+        """Read DEFAULT, GRAPH and an IRI, or an IRI."""
+        if self._takes("DEFAULT"):
+            return _DEFAULT
+        self._takes("GRAPH")
+        return self._graph()
+
+    def _named(self) -> str:
+        if not self._takes("GRAPH"):
+            self._undecided("no GRAPH where one is expected")
+        return self._graph()
+
+    def _graph(self) -> str:
+        """Read the IRI of a graph."""
+        token = self._next()
+        value = token.group()
+        if token.lastgroup == "iri":
+            whole = value[1:-1]
+        elif token.lastgroup == "name" and "\\" not in value:
+            prefix, _, local = value.partition(":")
+            whole = self.prefixes.get(prefix, "") + local if prefix in self.prefixes else ""
+        else:
+            whole = ""
+        try:
+            return ox.NamedNode(whole).value
+        except ValueError:
+            self._undecided(f"a graph named by {value[:80]}, which is no whole IRI", token)
+
+    def _block(self, outside: str) -> None:
+        """Read a template or data: triples outside GRAPH go to the graph ``outside``."""
+        self._expects("{")
+        inside = False
+        while True:
+            token = self._next()
+            value, word = token.group(), token.group().upper()
+            if value == "}":
+                if not inside:
+                    return
+                inside = False
+            elif word == "GRAPH" and token.lastgroup == "word" and not inside:
+                self.seen.add(self._graph())
+                self._expects("{")
+                inside = True
+            else:
+                self._check_plain(token)
+                if not inside and value not in _PUNCTUATION:
+                    self.seen.add(outside)
+
+    def _check_plain(self, token: _Token) -> None:
+        """Let what may stand in a triple pass."""
+        kind, value = token.lastgroup, token.group()
+        plain = kind != "quote"
+        if kind == "word":
+            plain = value.rstrip(".").upper() in _PLAIN or _NUMBER.fullmatch(value) is not None
+        elif kind in ("open", "close"):
+            plain = value not in "{}"
+        elif kind in ("other", "chain"):
+            plain = value in ".,;+-~"
+        if not plain:
+            self._undecided(f"{value[:80]} among triples", token)
+
+    def _pattern(self) -> None:
+        """Read past USING and WHERE."""
+        while self._takes("USING"):
+            self._takes("NAMED")
+            self._graph()
+        self._takes("WHERE")
+        self._expects("{")
+        depth = 1
+        while depth:
+            value = self._next().group()
+            depth += (value == "{") - (value == "}")
+
+    def _end(self) -> None:
+        if self.at < len(self.found) and self._next().group() != ";":
+            self._undecided("no ; between two operations", self.found[self.at - 1])
+
+    # tokens
+
+    def _word(self) -> str:
+        token = self.found[self.at]
+        return token.group().upper() if token.lastgroup == "word" else "no word"
+
+    def _is(self, *words: str) -> bool:
+        return self.at < len(self.found) and self._word() in words
+
+    def _takes(self, word: str) -> bool:
+        there = self._is(word)
+        self.at += there
+        return there
+
+    def _next(self) -> _Token:
+        if self.at >= len(self.found):
+            self._undecided("an end that comes too early")
+        self.at += 1
+        return self.found[self.at - 1]
+
+    def _expects(self, mark: str) -> None:
+        token = self._next()
+        if token.group() != mark:
+            self._undecided(f"{token.group()[:80]} where {mark} is expected", token)
+
+    def _undecided(self, what: str, token: _Token | None = None) -> NoReturn:
+        place = (token or self.found[min(self.at, len(self.found) - 1)]).start()
+        line = self.text.count("\n", 0, place) + 1
+        raise Problem(
+            403,
+            f"line {line}: {what}. It cannot be told which graphs the update writes to, and this key may write to some "
+            "graphs only. Name each graph by its IRI, or use a key that may write to all of them.",
+        )

@@ -1,0 +1,95 @@
+"""Shapes, compiled: a flat list of constraints, each one shape, path and component."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgrag.shacl.shapes_graph import PropertyPath, joined
+
+__all__ = ["NESTED", "Branch", "Constraint", "Shapes", "Target"]
+
+NESTED = frozenset({"and", "node", "not", "or", "property", "qualifiedMaxCount", "qualifiedMinCount", "xone"})
+"""Components whose values are shapes; ``property`` only in a shape within a shape: elsewhere it reports itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a shape looks for focus nodes; the parameters of ``queries/shacl/target.part``."""
+
+    classes: tuple[ox.NamedNode, ...] = ()
+    subjects_of: tuple[ox.NamedNode, ...] = ()
+    objects_of: tuple[ox.NamedNode, ...] = ()
+    nodes: tuple[ox.NamedNode | ox.Literal, ...] = ()
+    kinds: tuple[ox.NamedNode, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Say whether there is any target."""
+        return any((self.classes, self.subjects_of, self.objects_of, self.nodes, self.kinds))
+
+
+Branch = tuple["Constraint", ...]
+"""A shape within a shape: its constraints, whose focus nodes are the values of the outer constraint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One component of one shape on one path.
+
+    ``component`` is the local name in SHACL's vocabulary; its stored query is ``query``, bound with ``values``. Focus
+    nodes are what the paths ``steps`` of outer shapes lead to from target nodes; values, what ``path`` leads to from
+    there. For ``sparql`` there is no stored query: ``select`` is the text from the shapes file. A component of
+    ``NESTED`` has ``branches``: the inner shapes, and for qualified values the wanted shape and then its siblings.
+    """
+
+    shape: str
+    component: str
+    target: Target
+    steps: tuple[PropertyPath, ...] = ()
+    path: PropertyPath = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+    severity: str = "Violation"
+    message: str = ""
+    select: str = ""
+    branches: tuple[Branch, ...] = ()
+
+    @property
+    def query(self) -> str:
+        """Name of the stored query of the component."""
+        return "shacl/" + re.sub(r"(?=[A-Z])", "_", self.component).lower()
+
+    @property
+    def via(self) -> PropertyPath:
+        """The path from target nodes to focus nodes."""
+        return reduce(joined, self.steps, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """Shapes, compiled.
+
+    ``elsewhere`` names the shapes that hold something beyond the engine (shape -> reason), and ``rest`` is the graph of
+    shapes in which only these have targets; both are empty unless ``load_shapes`` was asked to let such shapes pass.
+    """
+
+    constraints: tuple[Constraint, ...]
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    rest: tuple[ox.Triple, ...] = ()
+
+    def __len__(self) -> int:
+        """Count the constraints."""
+        return len(self.constraints)
+
+    def each(self) -> list[Constraint]:
+        """Give every constraint, those of inner shapes as well."""
+        found: list[Constraint] = []
+        waiting = list(self.constraints)
+        while waiting:
+            found.append(constraint := waiting.pop())
+            waiting += [inner for branch in constraint.branches for inner in branch]
+        return found

@@ -1,0 +1,156 @@
+"""Reads the values of a shape's components, as the components' stored queries take them.
+
+Source: SHACL (W3C Recommendation 20 July 2017), section 4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.model import Term, plain
+from kgrag.shacl.compiled_shapes import Constraint, Target
+from kgrag.shacl.shapes_graph import SH, Node, ShapesGraph
+from kgrag.vocab import XSD
+
+__all__ = ["COMPONENTS", "is_of", "typed", "values"]
+
+COMPONENTS = (
+    "class",
+    "closed",
+    "datatype",
+    "disjoint",
+    "equals",
+    "hasValue",
+    "in",
+    "languageIn",
+    "lessThan",
+    "lessThanOrEquals",
+    "maxCount",
+    "maxExclusive",
+    "maxInclusive",
+    "maxLength",
+    "minCount",
+    "minExclusive",
+    "minInclusive",
+    "minLength",
+    "nodeKind",
+    "pattern",
+    "uniqueLang",
+)
+"""Components with a stored query of their own."""
+
+_NEED_A_PATH = frozenset({"lessThan", "lessThanOrEquals", "maxCount", "minCount", "uniqueLang"})
+_SWITCHES = frozenset({"closed", "uniqueLang"})
+# Datatypes that SPARQL can cast a string to, which tells an ill-formed literal from a well-formed one.
+_CASTABLE = frozenset(
+    {
+        XSD.prefix + "boolean",
+        XSD.prefix + "date",
+        XSD.prefix + "dateTime",
+        XSD.prefix + "dayTimeDuration",
+        XSD.prefix + "duration",
+        XSD.prefix + "time",
+        XSD.prefix + "yearMonthDuration",
+    }
+)
+_DIGITS = "^[+-]?[0-9]+$"
+# What is well-formed of a number that the store cannot hold by its value; a double it always can.
+_LEXICAL = {"decimal": r"^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)$", "integer": _DIGITS, "double": "a^", "float": "a^"}
+_LARGEST = 2**63 - 1
+# What the store keeps as xsd:integer, with the least and the largest value.
+_INTEGERS: dict[str, tuple[int | None, int | None]] = {
+    **{name: (-(2**bits), 2**bits - 1) for name, bits in (("byte", 7), ("short", 15), ("int", 31), ("long", 63))},
+    **{f"unsigned{name}": (0, 2**bits - 1) for name, bits in (("Byte", 8), ("Short", 16), ("Int", 32), ("Long", 64))},
+    "nonNegativeInteger": (0, None),
+    "positiveInteger": (1, None),
+    "nonPositiveInteger": (None, 0),
+    "negativeInteger": (None, -1),
+}
+_KINDS: dict[str, tuple[type, ...]] = {
+    "IRI": (ox.NamedNode,),
+    "literal": (ox.Literal,),
+    "term": (ox.NamedNode, ox.Literal),
+    "integer": (),
+}
+
+
+def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str, Any]]:
+    """Yield what the component's query is bound with, once for each value of the component.
+
+    Raises:
+        InvalidRDF: the component has a value that SHACL does not allow.
+    """
+    name = SH + component
+    if component in _NEED_A_PATH and graph.objects(node, name) and not graph.objects(node, SH + "path"):
+        raise graph.error(node, name, "needs a sh:path beside it")
+    if component in _SWITCHES:
+        if graph.true(node, name):
+            yield {"wanted": _allowed(graph, node)} if component == "closed" else {}
+        return
+    declared = queries.describe(Constraint("", component, Target()).query).parameters["wanted"]
+    if declared.endswith(" list") and component != "class":
+        if graph.objects(node, name):
+            kind = declared.removesuffix(" list")
+            yield {"wanted": [typed(graph, node, name, term, kind) for term in graph.items(node, name)]}
+        return
+    for term in graph.objects(node, name):
+        wanted = typed(graph, node, name, term, declared.removesuffix(" list"))
+        yield {"wanted": wanted} | _more(graph, node, term, component)
+
+
+def _more(graph: ShapesGraph, node: Node, term: Term, component: str) -> dict[str, Any]:
+    """Give the further parameters of some components' queries."""
+    if component == "pattern":
+        return {"flags": ox.Literal(plain(graph.single(node, SH + "flags")))}
+    if component == "datatype":
+        return _of_datatype(term)
+    return {}
+
+
+def _of_datatype(term: Term) -> dict[str, Any]:
+    name = plain(term).removeprefix(XSD.prefix)
+    least, most = _INTEGERS.get(name, (None, None))
+    form = _LEXICAL.get(name) or (_DIGITS if name in _INTEGERS else None)
+    long = most is not None and most > _LARGEST
+    return {
+        "stored": XSD.integer if name in _INTEGERS else term,
+        "cast": [term] if plain(term) in _CASTABLE else [],
+        "lexical": [] if form is None else [ox.Literal(form)],
+        "least": [] if least is None else [least],
+        "most": [] if most is None or long else [most],
+        "longest": [ox.Literal(str(most))] if long else [],
+    }
+
+
+def is_of(literal: ox.Literal, datatype: ox.NamedNode) -> bool:
+    """Say whether a literal is of a datatype and within its range; that it is well-formed the store has found."""
+    least, most = _INTEGERS.get(datatype.value.removeprefix(XSD.prefix), (None, None))
+    if literal.datatype != datatype:
+        return False
+    return (least is None or int(literal.value) >= least) and (most is None or int(literal.value) <= most)
+
+
+def _allowed(graph: ShapesGraph, node: Node) -> list[Any]:
+    """Give the properties that a closed shape allows."""
+    ignored = graph.items(node, SH + "ignoredProperties")
+    paths = [path for child in graph.objects(node, SH + "property") for path in graph.objects(child, SH + "path")]
+    allowed = [term for term in (*paths, *ignored) if isinstance(term, ox.NamedNode)]
+    return sorted(set(allowed), key=str)
+
+
+def typed(graph: ShapesGraph, node: Node, name: str, term: Term, wanted: str) -> Any:
+    """Turn a term into the type that a query's parameter declares (``IRI``, ``literal``, ``term`` or ``integer``).
+
+    Raises:
+        InvalidRDF: the term is of another type.
+    """
+    if wanted == "integer" and isinstance(term, ox.Literal) and re.fullmatch(r"\+?\d{1,18}", term.value):
+        return int(term.value)
+    if not isinstance(term, _KINDS[wanted]):
+        raise graph.error(node, name, f"has the value {term}, and one {wanted} was expected")
+    return term

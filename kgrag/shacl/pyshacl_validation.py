@@ -1,0 +1,133 @@
+"""Validates a union of named graphs against any SHACL: what the engine does not cover goes to pyshacl, and is named.
+
+The engine (``stages/shacl``) runs on the store. pyshacl runs on a copy of the graphs in memory, which takes minutes
+for a million triples; custom components, SHACL Advanced Features, and SPARQL constraints that need one run for each
+focus node come this way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph as ox
+
+from kgrag import shacl
+from kgrag.errors import InvalidRDF
+from kgrag.model import Violation, plain
+from kgrag.ports import TripleStore
+from kgrag.shacl.shapes_graph import SH as _SH
+from kgrag.shacl.shapes_graph import ShapesGraph, path_text
+
+if TYPE_CHECKING:
+    import rdflib
+
+__all__ = ["Validation", "by_pyshacl", "validate"]
+
+_SPARQL = frozenset(_SH + name for name in ("ask", "construct", "select", "update"))
+_FETCHES = re.compile(r"\b(FROM|LOAD|SERVICE)\b", flags=re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Violations, and the shapes that pyshacl decided (shape -> why the engine could not)."""
+
+    violations: tuple[Violation, ...]
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+
+def validate(store: TripleStore, files: Iterable[Path], *, graphs: Sequence[ox.NamedNode]) -> Validation:
+    """Validate the union of some named graphs against the shapes of some files.
+
+    Args:
+        store: where the graphs are.
+        files: SHACL in any RDF format, advanced features as well.
+        graphs: their union is the data graph; [] has no violation.
+
+    Raises:
+        InvalidRDF: a file does not parse or holds what is no SHACL, shapes are recursive, or pyshacl fails.
+    """
+    shapes = shacl.load_shapes(files, elsewhere=True)
+    violations = shacl.validate(store, shapes, graphs=graphs, merged=True)
+    if shapes.elsewhere and graphs:
+        violations += by_pyshacl(store, shapes, graphs)
+    return Validation(tuple(violations), dict(shapes.elsewhere))
+
+
+def by_pyshacl(store: TripleStore, shapes: shacl.Shapes, graphs: Sequence[ox.NamedNode]) -> list[Violation]:
+    """Run pyshacl on a copy of the union of graphs, with the shapes that the engine left.
+
+    Raises:
+        InvalidRDF: pyshacl fails on a shape, or a shape asks the network.
+    """
+    import pyshacl
+    from rdflib.namespace import SH
+
+    _refuse_network(shapes)
+    data, rest = _copy(triple for graph in graphs for triple in store.triples(graph)), _copy(shapes.rest)
+    try:
+        _, report, _ = pyshacl.validate(data, shacl_graph=rest, advanced=True, inplace=True)
+    except Exception as error:  # pyshacl and rdflib raise many kinds
+        names = ", ".join(sorted(shapes.elsewhere))
+        raise InvalidRDF(f"shape {names}: pyshacl, to which it was left, failed: {error}. Mend the shape.") from error
+    if not hasattr(report, "subjects"):
+        names = ", ".join(sorted(shapes.elsewhere))
+        raise InvalidRDF(f"shape {names}: pyshacl, to which it was left, failed: {report}. Mend the shape.")
+    paths = ShapesGraph(ox.parse(report.serialize(format="nt"), format=ox.RdfFormat.N_TRIPLES))
+    found = [
+        replace(_violation(report, result, paths), shape=_named(rest, report.value(result, SH.sourceShape)))
+        for result in report.objects(None, SH.result)
+    ]
+    return sorted(found, key=lambda each: (each.shape, each.focus, each.path, each.value))
+
+
+def _refuse_network(shapes: shacl.Shapes) -> None:
+    """Refuse SPARQL that fetches: rdflib would, for SERVICE, LOAD and even FROM."""
+    for triple in shapes.rest:
+        found = _FETCHES.search(plain(triple.object)) if triple.predicate.value in _SPARQL else None
+        if found:
+            name = triple.predicate.value.replace(_SH, "sh:")
+            raise InvalidRDF(f"shapes: {name} has {found[0]}, which may ask another server. Audits work offline.")
+
+
+def _copy(triples: Iterable[ox.Triple]) -> rdflib.Graph:
+    import rdflib
+
+    text = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES)
+    return rdflib.Graph().parse(data=text or b"", format="nt")
+
+
+def _named(shapes: rdflib.Graph, node: Any) -> str:
+    """Give the name of a shape, or of the one with a name that it belongs to."""
+    import rdflib
+
+    seen = set()
+    while isinstance(node, rdflib.BNode) and node not in seen:
+        seen.add(node)
+        node = next((owner for owner in shapes.subjects(None, node)), node)
+    return str(node)
+
+
+def _violation(report: rdflib.Graph, result: Any, paths: ShapesGraph) -> Violation:
+    import rdflib
+    from rdflib.namespace import SH
+
+    def local(name: Any) -> str:
+        return str(report.value(result, name) or "").removeprefix(_SH)
+
+    component = local(SH.sourceConstraintComponent).removesuffix("ConstraintComponent")
+    path, value = report.value(result, SH.resultPath), report.value(result, SH.value)
+    node = ox.NamedNode(str(path)) if isinstance(path, rdflib.URIRef) else ox.BlankNode(str(path))
+    messages = sorted(str(message) for message in report.objects(result, SH.resultMessage))
+    return Violation(
+        graph="",
+        focus=str(report.value(result, SH.focusNode)),
+        message=(messages or ["departs from the shape"])[0][:500],
+        path="" if path is None else path_text(paths.read_path(node)),
+        value="" if value is None else str(value),
+        severity=local(SH.resultSeverity),
+        component="sparql" if component == "SPARQL" else component[:1].lower() + component[1:],
+    )

@@ -1,1 +1,0 @@
-"""Steps shared by methods: pure, or over ports."""

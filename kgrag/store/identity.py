@@ -1,0 +1,109 @@
+"""Which knowledge base a folder holds: base IRI, schema version, revision; and the first entries of a new one."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import cast
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.errors import SchemaMismatch, StorageFailed, StoreLocked
+from kgrag.store import publication_plan
+from kgrag.store.engine import held
+from kgrag.vocab import DEFAULT_BASE, SCHEMA_VERSION, Names
+
+__all__ = ["FOUNDING_QUADS", "birthday", "found", "opened", "recognised", "revision"]
+
+FOUNDING_QUADS = 9
+_ATTEMPTS = 20
+
+
+def opened(folder: Path | None, *, read_only: bool = False) -> ox.Store:
+    """Open a folder, making it when it is absent; None gives a store in memory.
+
+    Raises:
+        StorageFailed: it cannot be made, or is to be read and there is no store in it.
+    """
+    if folder is None:
+        return held(ox.Store())
+    if read_only:
+        return _opened_for_reading(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return held(ox.Store(str(folder)))
+    except FileExistsError as error:
+        raise StorageFailed(f"{folder} is a file, and a folder was expected. Choose another path.") from error
+    except OSError as error:
+        if "lock hold by current process" in str(error):
+            raise StoreLocked(
+                f"{folder} was opened by this process before, and results of a query keep it open. "
+                "Let go of the results, then open it again."
+            ) from error
+        raise StorageFailed(f"{folder} cannot be opened for writing: {error}. Make it writable.") from error
+
+
+def _opened_for_reading(folder: Path) -> ox.Store:
+    """Open a folder for reading, beside whoever writes to it."""
+    if not (folder / "CURRENT").is_file():
+        raise StorageFailed(f"there is no store in {folder} to be read. Create one by opening it for writing first.")
+    failure: Exception | None = None
+    for attempt in range(_ATTEMPTS):
+        try:
+            return held(ox.Store.read_only(str(folder)))
+        except (OSError, RuntimeError) as error:  # the writer swapped files between our listing and our opening them
+            failure = error
+            time.sleep(0.01 * attempt)
+    raise StorageFailed(f"{folder} cannot be opened for reading: {failure}. Mend it from a backup.") from failure
+
+
+def recognised(store: ox.Store, base: str | None) -> Names:
+    """Give the names of the knowledge base in a store: the recorded base IRI, or the given one for a new store.
+
+    Raises:
+        SchemaMismatch: the recorded schema is newer than this program, or the base IRI is another.
+    """
+    recorded = None
+    for row in cast("ox.QuerySolutions", store.query(queries.bind("catalogue/identity"))):
+        names = Names(row["base"].value)
+        if (row["graph"], row["knowledgebase"]) == (names.catalogue, names.knowledge_base):
+            _same_schema(int(row["version"].value))
+            recorded = recorded or names
+    if recorded is None:
+        return Names(DEFAULT_BASE if base is None else base)
+    if base is not None and base != recorded.base:
+        raise SchemaMismatch(
+            f"the knowledge base has base IRI '{recorded.base}', and '{base}' was asked for. It is fixed at creation: "
+            "leave the option out, or create another knowledge base."
+        )
+    return recorded
+
+
+def _same_schema(version: int) -> None:
+    if version > SCHEMA_VERSION:
+        raise SchemaMismatch(
+            f"the knowledge base has schema version {version}, and this kgrag knows up to {SCHEMA_VERSION}. "
+            "Upgrade kgrag."
+        )
+
+
+def revision(store: ox.Store, names: Names) -> int:
+    """Give the largest revision in the catalogue, 0 when there is none."""
+    rows = cast("ox.QuerySolutions", store.query(queries.bind("catalogue/revision", catalogue=names.catalogue)))
+    return max((int(row["revision"].value) for row in rows if row["revision"] is not None), default=0)
+
+
+def found(store: ox.Store, names: Names) -> None:
+    """Write what the catalogue must say from the beginning, as far as it is missing."""
+
+    def missing(subject: ox.NamedNode, predicate: ox.NamedNode) -> bool:
+        return next(store.quads_for_pattern(subject, predicate, None, names.catalogue), None) is None
+
+    store.extend(publication_plan.founding(names, publication_plan.now(), missing))
+
+
+def birthday(store: ox.Store, names: Names) -> list[ox.Quad]:
+    """Give what a store that was just created says about its creation; a dump brings its own."""
+    quads = store.quads_for_pattern(None, None, None, names.catalogue)
+    return [quad for quad in quads if quad.subject != names.knowledge_base]

@@ -1,0 +1,413 @@
+"""``OxigraphStore``: named graphs, a catalogue, one writer, and publications that are whole or absent.
+
+What is acknowledged survives the death of the process; ``flush`` and ``close`` make it survive a power cut.
+Readers see one state for the length of a query and never wait. Writers wait for each other, in one process; a second
+process is refused, and may open the folder for reading.
+
+The default graph is always empty: what an update writes there stands in the graph ``{base}graph/data/default``
+afterwards.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.errors import InputError, InvalidSPARQL, StateError, StorageFailed
+from kgrag.model import GraphDraft, Publication, Table, Violation
+from kgrag.ports import Validator
+from kgrag.sparql.gate import check_query, check_update
+from kgrag.store import identity, publication_plan, quad_files
+from kgrag.store.engine import engine, let_go
+from kgrag.store.locking import WriterLock
+from kgrag.store.publishing import Publishing, exchange, functions
+from kgrag.vocab import KG, PREFIXES, Names
+
+__all__ = ["OxigraphStore"]
+
+Results = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
+
+
+class OxigraphStore:
+    """A knowledge base's triples in an Oxigraph folder, or in memory. Make one with ``open``.
+
+    >>> store = OxigraphStore.open(None)
+    >>> store.revision, store.graphs()
+    (0, ['urn:kgrag:graph/catalogue'])
+    """
+
+    def __init__(
+        self,
+        store: ox.Store,
+        names: Names,
+        *,
+        validator: Validator | None = None,
+        lock: WriterLock | None = None,
+        read_only: bool = False,
+    ) -> None:
+        self._store = store
+        self._names = names
+        self._validator = validator
+        self._lock = lock
+        self._read_only = read_only
+        self._closed = False
+        self._turn = threading.RLock()
+        self._revision = identity.revision(store, names)
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path | None,
+        *,
+        base: str | None = None,
+        validator: Validator | None = None,
+        read_only: bool = False,
+    ) -> Self:
+        """Open a store, or create it.
+
+        Args:
+            folder: where it lives; None keeps it in memory. Beside it stand ``<folder>.lock`` and ``<folder>.pid``
+                while a writer has it open.
+            base: its base IRI; None takes the recorded one, or the default for a new store.
+            validator: checks drafts in a scratch store before ``publish`` lets them in.
+            read_only: open beside a running writer, without the lock; the view stays as it is at opening.
+
+        Raises:
+            StoreLocked: another process writes to it; the message names the process.
+            SchemaMismatch: it was written by a newer kgrag, or has another base IRI.
+            StorageFailed: the folder cannot be read or written, or is to be read only and does not exist.
+        """
+        lock = WriterLock(folder) if folder is not None and not read_only else None
+        store = None
+        try:
+            with engine():
+                store = identity.opened(folder, read_only=read_only)
+                names = identity.recognised(store, base)
+                if not read_only:
+                    identity.found(store, names)
+                return cls(store, names, validator=validator, lock=lock, read_only=read_only)
+        except BaseException:
+            if store is not None:
+                let_go(store)
+            if lock is not None:
+                lock.release()
+            raise
+
+    @property
+    def names(self) -> Names:
+        """The IRIs of this knowledge base."""
+        return self._names
+
+    @property
+    def revision(self) -> int:
+        """Count of changes so far; 0 for a store just created."""
+        return self._revision
+
+    # reading
+
+    def select(self, query: str) -> Table:
+        """Run a SELECT of our own.
+
+        Raises:
+            InvalidSPARQL: it does not parse, or is no SELECT.
+        """
+        with engine(query):
+            return _table(self._engine().query(query))
+
+    def ask(self, query: str) -> bool:
+        """Run an ASK of our own.
+
+        Raises:
+            InvalidSPARQL: it does not parse, or is no ASK.
+        """
+        with engine(query):
+            result = self._engine().query(query)
+            if not isinstance(result, ox.QueryBoolean):
+                raise InvalidSPARQL("an ASK was expected, and this is another form of query. Write ASK.")
+            return bool(result)
+
+    def construct(self, query: str) -> list[ox.Triple]:
+        """Run a CONSTRUCT or DESCRIBE of our own.
+
+        Raises:
+            InvalidSPARQL: it does not parse, or is neither.
+        """
+        with engine(query):
+            results = self._engine().query(query)
+            try:
+                if not isinstance(results, ox.QueryTriples):
+                    raise InvalidSPARQL("a CONSTRUCT or DESCRIBE was expected. Write one of them.")
+                return list(results)
+            finally:
+                del results  # a traceback must not keep the folder open
+
+    def query(
+        self, sparql: str, *, union: bool = False, calls: Mapping[ox.NamedNode, Callable[..., Any]] | None = None
+    ) -> Results:
+        """Run a query from outside, past the gate, and give the engine's own results.
+
+        They belong to the thread that asked for them. ``union`` makes the default graph the union of all named
+        graphs, unless the query itself says FROM. ``calls`` are functions that it may call.
+
+        Raises:
+            InvalidSPARQL: the gate or the parser refuses it.
+        """
+        reading = check_query(sparql)
+        with engine(sparql):
+            return self._engine().query(
+                sparql,
+                prefixes=PREFIXES,
+                use_default_graph_as_union=union and not reading.chooses_dataset,
+                custom_functions=dict(calls or {}),
+            )
+
+    def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
+        """Yield the triples of one named graph."""
+        with engine():
+            for quad in self._engine().quads_for_pattern(None, None, None, graph):
+                yield quad.triple
+
+    def described(self, graph: ox.NamedNode) -> bool:
+        """Say whether the catalogue knows this graph."""
+        with engine():
+            return publication_plan.kind_of(graph, self._engine(), self._names.catalogue) is not None
+
+    def graphs(self) -> list[str]:
+        """Give the IRI of every named graph that holds a triple, sorted."""
+        with engine():
+            return sorted(graph.value for graph in self._engine().named_graphs())
+
+    def __len__(self) -> int:
+        """Count the quads."""
+        with engine():
+            return len(self._engine())
+
+    def default_graph_size(self) -> int:
+        """Count the triples outside every named graph; 0 unless the folder was written by something else."""
+        with engine():
+            return sum(1 for _ in self._engine().quads_for_pattern(None, None, None, ox.DefaultGraph()))
+
+    # writing
+
+    def publish(self, drafts: Sequence[GraphDraft]) -> Publication:
+        """Validate drafts in a scratch store, then let all that conform in at once; the rest goes to quarantine.
+
+        New graphs, added triples and their catalogue entries enter in one atomic step. Where something has to leave
+        (a "replace" draft whose graph stands and differs), all "replace" drafts enter in one atomic step of their own,
+        before the others. Publishing the same again changes nothing.
+
+        Raises:
+            InvalidRDF: two drafts of one graph contradict each other, or a literal of ours is not canonical.
+            ShapeViolation: something failed its shape that belongs to no draft.
+            StorageFailed: the disk refused; nothing entered.
+        """
+        with self._writing() as store:
+            publishing = Publishing(store, self._names, self._revision)
+            with engine():
+                publishing.compare(drafts)
+            if self._validator is not None and publishing.writes():
+                publishing.put_aside(self._violations(publishing, self._validator))
+            try:
+                with engine():
+                    publishing.write()
+            finally:
+                self._revision = publishing.revision
+            return publishing.outcome()
+
+    def _violations(self, publishing: Publishing, validator: Validator) -> list[Violation]:
+        scratch = OxigraphStore.open(None, base=self._names.base)
+        scratch._store.extend(publishing.rehearsal())
+        return validator(scratch, publishing.drafts())
+
+    def update(self, update: str) -> int:
+        """Run an update from outside, past the gate, and set the catalogue right, all in one atomic step.
+
+        The catalogue gains a kg:Rewrite; graphs that are new to it become data graphs; graphs left empty are struck
+        from it; counts are made anew; the default graph's triples move to ``{base}graph/data/default``.
+
+        Returns:
+            The new revision; the old one for an update without an operation.
+
+        Raises:
+            InvalidSPARQL: the gate or the parser refuses it.
+        """
+        reading = check_update(update)
+        with self._writing() as store, engine(update):
+            if reading.does_nothing:
+                ox.Store().update(update, prefixes=PREFIXES)
+                return self._revision
+            touched = None if reading.graphs is None else [ox.NamedNode(iri) for iri in sorted(reading.graphs)]
+            try:
+                self._rewrite(store, f"{update}\n{'' if reading.last == ';' else ';'}\n", touched)
+            except SyntaxError:
+                ox.Store().update(update, prefixes=PREFIXES)  # tells the place in the text that was given
+                raise
+            return self._revision
+
+    def _rewrite(self, store: ox.Store, before: str, touched: Sequence[ox.NamedNode] | None) -> None:
+        revision, created = self._revision + 1, publication_plan.now()
+        rows = publication_plan.publication(revision, KG.Rewrite, created, self._names)
+        default = self._names.default_data
+        graphs = [] if touched is None else [default, *touched]
+        after = queries.bind(
+            "catalogue/rewrite",
+            catalogue=self._names.catalogue,
+            default=default,
+            publication=self._names.publication(revision),
+            created=created,
+            touched=graphs,
+            come=list(range(len(rows))),
+        )
+        store.update(before + after, prefixes=PREFIXES, custom_functions=functions(rows))
+        self._tidy(store, graphs)
+
+    def _tidy(self, store: ox.Store, touched: list[ox.NamedNode]) -> None:
+        for row in self.select(queries.bind("catalogue/emptied", touched=touched)):
+            store.remove_graph(cast("ox.NamedNode", row[0]))
+        identity.found(store, self._names)
+        self._revision = identity.revision(store, self._names)
+
+    def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
+        """Drop graphs, their lexical companions and their catalogue entries in one atomic step.
+
+        Returns:
+            How many of the graphs were there; with 0 nothing changes.
+
+        Raises:
+            InputError: the catalogue itself is among them.
+        """
+        with self._writing() as store:
+            if self._names.catalogue in graphs:
+                raise InputError("the catalogue graph cannot be removed; it describes all the others. Leave it out.")
+            there = [graph for graph in dict.fromkeys(graphs) if self._stands(graph)]
+            if not there:
+                return 0
+            lexical = [self._names.lexical_graph(graph.value) for graph in there]
+            dropped = list(dict.fromkeys([*there, *(graph for graph in lexical if self._stands(graph))]))
+            catalogue = self._names.catalogue
+            gone = [quad for graph in dropped for quad in store.quads_for_pattern(graph, None, None, catalogue)]
+            come = publication_plan.publication(self._revision + 1, KG.Rewrite, publication_plan.now(), self._names)
+            with engine():
+                exchange(store, gone, come, dropped)
+            self._revision += 1
+            return len(there)
+
+    def _stands(self, graph: ox.NamedNode) -> bool:
+        return self._store.contains_named_graph(graph) or self.described(graph)
+
+    # whole stores
+
+    def dump(self, target: Path) -> int:
+        """Write every quad as N-Quads (gzipped when the name ends in .gz) and give their count.
+
+        Raises:
+            StorageFailed: the file cannot be written.
+        """
+        with self._turn, engine():
+            return quad_files.dump(self._engine(), target)
+
+    def load(self, source: Path) -> int:
+        """Fill a store that was just created from an N-Quads file, in one atomic step, and give the count of quads.
+
+        A dump of a knowledge base brings its catalogue along; other graphs are listed as data graphs afterwards.
+
+        Raises:
+            StateError: the store is not empty.
+            InvalidRDF: the file does not parse, or a statement names no graph.
+            SchemaMismatch: it is a dump with another base IRI, or of a newer kgrag.
+        """
+        with self._writing() as store:
+            if self._revision or len(store) > identity.FOUNDING_QUADS:
+                raise StateError("only an empty knowledge base can be filled from a dump. Create a new one for it.")
+            count = 0
+
+            def counted() -> Iterator[ox.Quad]:
+                nonlocal count
+                for quad in quad_files.read(source, self._names):
+                    count += 1
+                    yield quad
+
+            with engine():
+                exchange(store, identity.birthday(store, self._names), [])
+                try:
+                    store.bulk_extend(counted())
+                finally:
+                    identity.found(store, self._names)
+                    self._revision = identity.revision(store, self._names)
+            if self.select(queries.bind("catalogue/uncatalogued", catalogue=self._names.catalogue)).rows:
+                self._rewrite(store, "", None)
+            return count
+
+    def snapshot(self, folder: Path) -> None:
+        """Write a consistent copy of the store into a new folder, by hard links where the file system allows it.
+
+        Raises:
+            StorageFailed: the folder exists, or cannot be made.
+        """
+        if folder.exists():
+            raise StorageFailed(f"{folder} exists; a snapshot wants a new folder. Choose another name.")
+        with self._turn, engine():
+            store = self._engine()
+            if self._lock is None and not self._read_only:
+                copy = ox.Store(str(folder))
+                copy.bulk_extend(store)
+                copy.flush()
+            else:
+                store.backup(str(folder))
+
+    def flush(self) -> None:
+        """Make all that was acknowledged survive a power cut."""
+        if not self._read_only:
+            with self._turn, engine():
+                self._engine().flush()
+
+    def close(self) -> None:
+        """Flush and let go of the lock; a second call does nothing."""
+        with self._turn:
+            if self._closed:
+                return
+            try:
+                self.flush()
+            finally:
+                self._closed = True
+                let_go(self._store)
+                if self._lock is not None:
+                    self._lock.release()
+
+    def __enter__(self) -> Self:
+        """Give the store itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _engine(self) -> ox.Store:
+        if self._closed:
+            raise StateError("this store is closed. Open it again.")
+        return self._store
+
+    @contextmanager
+    def _writing(self) -> Iterator[ox.Store]:
+        with self._turn:
+            if self._read_only:
+                raise StateError("this store was opened for reading only. Open it for writing to change it.")
+            yield self._engine()
+
+
+def _table(results: Results) -> Table:
+    try:
+        if not isinstance(results, ox.QuerySolutions):
+            raise InvalidSPARQL("a SELECT was expected, and this is another form of query. Write SELECT.")
+        return Table(tuple(variable.value for variable in results.variables), [tuple(row) for row in results])
+    finally:
+        del results  # a traceback must not keep the folder open

@@ -1,0 +1,248 @@
+"""Reads RDF files into drafts of named graphs: ontologies, vocabularies, data.
+
+Turtle, RDF/XML, N-Triples, N-Quads, TriG, JSON-LD and N3, plain or gzipped. Nothing is fetched: imports, remote
+JSON-LD contexts and document types stay where they are. A graph gets the IRI that the caller gives, else that of the
+ontology in it, else one derived from the file's content; graphs that the file itself names keep their names. Blank
+nodes are named by graph and order of appearance, so that reading the same file again gives the same triples. Triples
+are given as they are written; the store keeps the surface of literals that it rewrites in a lexical graph.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import pyoxigraph as ox
+
+from kgrag.errors import InvalidRDF
+from kgrag.model import GraphDraft
+from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
+from kgrag.vocab import KG, OWL, RDF, Names, digest
+
+__all__ = ["SUFFIXES", "is_ontology", "read_rdf"]
+
+_FORMATS = {
+    "turtle": ox.RdfFormat.TURTLE,
+    "rdfxml": ox.RdfFormat.RDF_XML,
+    "ntriples": ox.RdfFormat.N_TRIPLES,
+    "nquads": ox.RdfFormat.N_QUADS,
+    "trig": ox.RdfFormat.TRIG,
+    "jsonld": ox.RdfFormat.JSON_LD,
+    "n3": ox.RdfFormat.N3,
+}
+SUFFIXES = {
+    ".ttl": "turtle",
+    ".turtle": "turtle",
+    ".rdf": "rdfxml",
+    ".rdfs": "rdfxml",
+    ".owl": "rdfxml",
+    ".xml": "rdfxml",
+    ".nt": "ntriples",
+    ".nq": "nquads",
+    ".trig": "trig",
+    ".jsonld": "jsonld",
+    ".json": "jsonld",
+    ".n3": "n3",
+}
+"""File suffix -> format; each may be followed by ``.gz``."""
+
+_CLASSES = frozenset({OWL.Class, ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#Class")})
+
+
+def read_rdf(
+    path: Path, *, rdf_format: str | None = None, graph: ox.NamedNode | None = None, names: Names
+) -> list[GraphDraft]:
+    """Give one draft for each graph of an RDF file, to replace what stands there.
+
+    Args:
+        path: the file.
+        rdf_format: its format: a suffix, a name such as "turtle", or a media type; None goes by the suffix.
+        graph: the IRI for triples that stand in no named graph, and the base of relative IRIs.
+        names: the knowledge base's IRIs.
+
+    Returns:
+        Drafts of kind OntologyGraph (with an owl:Ontology or classes) or DataGraph, the file's own graph first; one
+        empty draft for a file that is valid and states nothing.
+
+    Raises:
+        InvalidRDF: the file is missing, not in a known format, does not parse, is not UTF-8, is nested too deep, or
+            speaks of a graph that kgrag keeps for itself; the message names file, line and column.
+    """
+    data = _bytes(path)
+    form = _format(path, rdf_format, data)
+    text = _text(data, path)
+    own = names.loaded_graph(text)
+    _guard(form, data, text, path)
+    base = f"{own.value}/" if graph is None else graph.value
+    content = _Content(list(_parsed(text, form, base, path)))
+    target = graph or content.ontology() or own
+    return [_draft(iri, triples, path, names) for iri, triples in content.graphs(target, own.value).items()]
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    except (OSError, EOFError, zlib.error) as error:
+        told = "it is not whole gzip data" if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)) else error
+        raise InvalidRDF(f"{path} cannot be read: {told}. Give the path of an RDF file.") from error
+
+
+def _format(path: Path, wanted: str | None, data: bytes) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    form = _named_format(wanted) if wanted else SUFFIXES.get(suffixes[-1] if suffixes else "", "")
+    if not form:
+        given = f"format '{wanted}'" if wanted else f"suffix '{suffixes[-1] if suffixes else ''}'"
+        raise InvalidRDF(
+            f"{path}: {given} is no RDF format that kgrag reads. Known suffixes: {', '.join(sorted(SUFFIXES))}, "
+            f"each also with .gz; known formats: {', '.join(sorted(_FORMATS))}. Rename the file or name its format."
+        )
+    if form == "rdfxml" and not wanted and suffixes[-1] == ".owl":
+        return _owl_format(path, data)
+    return form
+
+
+def _named_format(wanted: str) -> str:
+    name = wanted.strip().lower()
+    media = ox.RdfFormat.from_media_type(name) if "/" in name else None
+    if media is not None:
+        return next((form for form, known in _FORMATS.items() if known == media), "")
+    plain = re.sub(r"[^a-z0-9]", "", name)
+    by_suffix = SUFFIXES.get(f".{plain}", "")
+    return plain if plain in _FORMATS else by_suffix
+
+
+def _owl_format(path: Path, data: bytes) -> str:
+    """Tell what an .owl file holds: RDF/XML as a rule, Turtle at times, and syntaxes that are not RDF."""
+    head = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if re.match(
+        rb"(?i)Prefix\s*\(|Ontology\s*\(|Prefix:\s|Ontology:\s|<\?xml[^>]*\?>\s*(<!DOCTYPE.*?\]>\s*)?<Ontology\b", head
+    ):
+        raise InvalidRDF(
+            f"{path} is OWL in functional, Manchester or OWL/XML syntax, which is not RDF. "
+            "Convert it first, e.g. with ROBOT: robot convert --input FILE --output FILE.ttl."
+        )
+    return (
+        "rdfxml"
+        if re.match(rb"<[?!A-Za-z]", head) and not re.match(rb"<[A-Za-z][\w+.-]*:/?/?[^>\s]*>\s", head)
+        else "turtle"
+    )
+
+
+def _text(data: bytes, path: Path) -> str:
+    declared = re.match(rb"<\?xml[^>]*encoding\s*=\s*[\"']([\w.-]+)", data)
+    if declared and declared[1].lower() not in (b"utf-8", b"utf8", b"us-ascii"):
+        raise InvalidRDF(f"{path} is encoded as {declared[1].decode()}. Save it as UTF-8.")
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InvalidRDF(
+            f"{path}, line {line}: byte 0x{data[error.start]:02x} is not UTF-8. Save it as UTF-8."
+        ) from error
+
+
+def _guard(form: str, data: bytes, text: str, path: Path) -> None:
+    if form == "rdfxml":
+        check_xml(data, path)
+    elif form == "jsonld":
+        check_json(text, path)
+    else:
+        check_turtle(text, path)
+
+
+def _parsed(text: str, form: str, base: str, path: Path) -> Iterator[ox.Quad]:
+    try:
+        yield from ox.parse(input=text, format=_FORMATS[form], base_iri=base)
+    except SyntaxError as error:
+        raise InvalidRDF(f"{path}{_place(error)}: {_told(error)} It was read as {form}; correct it there.") from error
+    except (ValueError, OSError) as error:
+        raise InvalidRDF(f"{path}: {error}. It was read as {form}.") from error
+
+
+def _place(error: SyntaxError) -> str:
+    return f", line {error.lineno}, column {error.offset}" if error.lineno else ""
+
+
+def _told(error: SyntaxError) -> str:
+    told = str(error.msg)
+    if "LoadDocumentCallback" in told:
+        return "a JSON-LD context stands at an address, and nothing is fetched. Put the context into the file."
+    told = re.sub(r"^Parser error at line \d+ (?:between columns \d+ and \d+|column \d+): ", "", told)
+    return f"{told.rstrip('.')}."
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The quads of one file."""
+
+    quads: list[ox.Quad]
+
+    def ontology(self) -> ox.NamedNode | None:
+        """Give the IRI of the ontology that stands outside named graphs; the first where there are several."""
+        for quad in self.quads:
+            stated = (quad.predicate, quad.object, quad.graph_name) == (RDF.type, OWL.Ontology, ox.DefaultGraph())
+            if stated and isinstance(quad.subject, ox.NamedNode):
+                return quad.subject
+        return None
+
+    def graphs(self, target: ox.NamedNode, own: str) -> dict[ox.NamedNode, list[ox.Triple]]:
+        """Give graph -> triples, each once, with blank nodes named by graph and order of appearance."""
+        scope = digest(target.value)
+        known: dict[str, ox.BlankNode] = {}
+        found: dict[ox.NamedNode, dict[ox.Triple, None]] = {}
+        if not self.quads or any(isinstance(quad.graph_name, ox.DefaultGraph) for quad in self.quads):
+            found[target] = {}
+        for quad in self.quads:
+            graph = _graph(quad, target, known, scope, own)
+            found.setdefault(graph, {})[cast("ox.Triple", _renamed(quad.triple, known, scope))] = None
+        return {graph: list(triples) for graph, triples in found.items()}
+
+
+def _graph(quad: ox.Quad, target: ox.NamedNode, known: dict[str, ox.BlankNode], scope: str, own: str) -> ox.NamedNode:
+    name = quad.graph_name
+    if isinstance(name, ox.NamedNode):
+        return name
+    if isinstance(name, ox.BlankNode):
+        return ox.NamedNode(f"{own}/{cast('ox.BlankNode', _renamed(name, known, scope)).value}")
+    return target
+
+
+def _renamed(term: object, known: dict[str, ox.BlankNode], scope: str) -> object:
+    if isinstance(term, ox.BlankNode):
+        return known.setdefault(term.value, ox.BlankNode(f"b{scope}n{len(known)}"))
+    if isinstance(term, ox.Triple) and _has_blank(term):
+        subject, predicate, value = term.subject, term.predicate, term.object
+        return ox.Triple(_renamed(subject, known, scope), predicate, _renamed(value, known, scope))  # type: ignore[arg-type]
+    return term
+
+
+def _has_blank(triple: ox.Triple) -> bool:
+    return not (isinstance(triple.subject, ox.NamedNode) and isinstance(triple.object, (ox.NamedNode, ox.Literal)))
+
+
+def _draft(graph: ox.NamedNode, triples: list[ox.Triple], path: Path, names: Names) -> GraphDraft:
+    if graph in (names.catalogue, names.provenance, names.hypernodes):
+        raise InvalidRDF(
+            f"{path} speaks of {graph.value}, a graph that kgrag keeps for itself. "
+            "A dump of a knowledge base is read by `kgrag import`; leave the graph out to load the rest."
+        )
+    return GraphDraft(
+        iri=graph,
+        kind=KG.OntologyGraph if is_ontology(triples) else KG.DataGraph,
+        triples=triples,
+        mode="replace",
+        described=[(KG.location, ox.Literal(str(path)))],
+    )
+
+
+def is_ontology(triples: Iterable[ox.Triple]) -> bool:
+    """Say whether triples declare an ontology, or a class."""
+    return any(
+        triple.predicate == RDF.type and (triple.object == OWL.Ontology or triple.object in _CLASSES)
+        for triple in triples
+    )

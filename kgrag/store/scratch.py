@@ -1,0 +1,85 @@
+"""A small store in memory, filled anew for every question: what query checks and audits run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import cast
+
+import pyoxigraph as ox
+
+from kgrag.model import Table
+from kgrag.store.engine import engine
+from kgrag.vocab import Names
+
+__all__ = ["OxigraphScratch"]
+
+
+class OxigraphScratch:
+    """Implements ``kgrag.ports.Scratch`` and ``kgrag.ports.Workbench``.
+
+    A new store takes a microsecond, and 200 quads 0.15 ms; no catalogue, revision or shape is kept.
+
+    >>> scratch = OxigraphScratch()
+    >>> scratch.fill([ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), ox.Literal("o"), ox.NamedNode("urn:g"))])
+    >>> scratch.select("SELECT ?o WHERE { GRAPH ?g { ?s ?p ?o } }").values()
+    [('o',)]
+    """
+
+    def __init__(self) -> None:
+        self._store = ox.Store()
+
+    def fill(self, quads: Sequence[ox.Quad]) -> None:
+        """Forget what was there, and hold these quads."""
+        self._store = ox.Store()
+        self._store.extend(quads)
+
+    def select(self, query: str) -> Table:
+        """Run a SELECT.
+
+        Raises:
+            InvalidSPARQL: it does not parse, or cannot be evaluated.
+        """
+        with engine(query):
+            results = cast("ox.QuerySolutions", self._store.query(query))
+            return Table(tuple(name.value for name in results.variables), [tuple(row) for row in results])
+
+    @property
+    def names(self) -> Names:
+        """The IRIs of no knowledge base in particular."""
+        return Names()
+
+    def add(self, quads: Iterable[ox.Quad]) -> None:
+        """Hold these quads as well."""
+        self._store.extend(quads)
+
+    def ask(self, query: str) -> bool:
+        """Run an ASK.
+
+        Raises:
+            InvalidSPARQL: it does not parse, or cannot be evaluated.
+        """
+        with engine(query):
+            return bool(self._store.query(query))
+
+    def construct(self, query: str) -> list[ox.Triple]:
+        """Run a CONSTRUCT.
+
+        Raises:
+            InvalidSPARQL: it does not parse, or cannot be evaluated.
+        """
+        with engine(query):
+            return list(cast("ox.QueryTriples", self._store.query(query)))
+
+    def change(self, update: str) -> None:
+        """Run a SPARQL Update.
+
+        Raises:
+            InvalidSPARQL: it does not parse, or cannot be evaluated.
+        """
+        with engine(update):
+            self._store.update(update)
+
+    def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
+        """Yield the triples of one named graph."""
+        for quad in self._store.quads_for_pattern(None, None, None, graph):
+            yield quad.triple

@@ -1,0 +1,1 @@
+"""Text: readers of files, documents and their chunks, sentences, quotes, reference lists."""

@@ -1,0 +1,168 @@
+"""Document graphs: a document and its chunks as triples, and what the store says about chunks.
+
+Graphs written: one document graph a document, named by its title and text, so that the same document read twice is
+published once. Queries read: ``documents/spans``, ``documents/texts``, ``documents/text``, ``documents/titles``,
+``documents/listing``, ``documents/locations``, ``documents/places``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.errors import UnknownName
+from kgrag.model import Chunk, Document, GraphDraft, Span, plain
+from kgrag.ports import TripleStore
+from kgrag.text.chunking import count_tokens
+from kgrag.vocab import DCTERMS, KG, RDF, Names, number
+
+__all__ = ["Listed", "document_draft", "document_iri", "document_text", "listing", "places", "spans", "texts", "titles"]
+
+_BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A stored document: its IRI, title ("" without one), the places it was read from, and its number of chunks."""
+
+    iri: str
+    title: str
+    locations: tuple[str, ...]
+    chunks: int
+
+
+def document_iri(document: Document, names: Names) -> ox.NamedNode:
+    """Name a document by its text and title."""
+    return names.document(document.text, document.title)
+
+
+def document_draft(
+    document: Document, chunks: Sequence[Chunk], *, names: Names, parameters: str = "", record: bool = False
+) -> GraphDraft:
+    """Give the graph of a document and its chunks, ready to be published.
+
+    Args:
+        document: what was read.
+        chunks: its chunks; [] for a document that is cited as a whole.
+        names: the IRIs of the knowledge base.
+        parameters: how it was chunked (``chunk_tokens=180``), for the catalogue.
+        record: whether the document is mapped data, written out as text.
+    """
+    iri = document_iri(document, names)
+    triples = [*_document_triples(document, chunks, iri)]
+    if record:
+        triples.append(ox.Triple(iri, RDF.type, KG.MappedRecord))
+    for piece in chunks:
+        triples.extend(_chunk_triples(piece, iri, names.chunk(iri, piece.start, piece.end)))
+    described = [
+        (KG.location, document.location),
+        (KG.parameters, parameters),
+        (DCTERMS.identifier, document.identifier),  # also here, where a duplicate adds its own
+    ]
+    return GraphDraft(
+        iri=names.document_graph(iri),
+        kind=KG.DocumentGraph,
+        triples=triples,
+        described=[(term, ox.Literal(value)) for term, value in described if value],
+    )
+
+
+def _document_triples(document: Document, chunks: Sequence[Chunk], iri: ox.NamedNode) -> Iterator[ox.Triple]:
+    tokens = sum(piece.tokens for piece in chunks) if chunks else count_tokens(document.text)
+    content = hashlib.sha256(document.text.encode("utf-8")).hexdigest()
+    yield ox.Triple(iri, RDF.type, KG.Document)
+    yield ox.Triple(iri, KG.text, ox.Literal(document.text))
+    yield ox.Triple(iri, KG.contentHash, ox.Literal(content))
+    yield ox.Triple(iri, KG.tokens, number(tokens))
+    yield ox.Triple(iri, DCTERMS.format, ox.Literal(document.media_type))
+    if document.title:
+        yield ox.Triple(iri, DCTERMS.title, ox.Literal(document.title))
+    if document.identifier:
+        yield ox.Triple(iri, DCTERMS.identifier, ox.Literal(document.identifier))
+    for cited in document.cites:
+        yield ox.Triple(iri, KG.cites, ox.Literal(cited))
+
+
+def _chunk_triples(piece: Chunk, document: ox.NamedNode, iri: ox.NamedNode) -> Iterator[ox.Triple]:
+    yield ox.Triple(iri, RDF.type, KG.Chunk)
+    yield ox.Triple(iri, KG.text, ox.Literal(piece.text))
+    yield ox.Triple(iri, KG.start, number(piece.start))
+    yield ox.Triple(iri, KG.end, number(piece.end))
+    yield ox.Triple(iri, KG.order, number(piece.order))
+    yield ox.Triple(iri, KG.tokens, number(piece.tokens))
+    yield ox.Triple(iri, DCTERMS.isPartOf, document)
+    if piece.heading:
+        yield ox.Triple(iri, KG.heading, ox.Literal(piece.heading))
+    if piece.page:
+        yield ox.Triple(iri, KG.page, number(piece.page))
+
+
+def spans(store: TripleStore, chunks: Sequence[str]) -> dict[str, Span]:
+    """Give where each chunk stands; a chunk that is not stored is left out."""
+    found = {}
+    for batch in _batches(chunks):
+        for chunk, document, start, end in store.select(queries.bind("documents/spans", chunks=batch)).values():
+            found[chunk] = Span(chunk=chunk, document=document, start=int(start), end=int(end))
+    return found
+
+
+def texts(store: TripleStore, chunks: Sequence[str]) -> dict[str, str]:
+    """Give the text of each chunk; a chunk that is not stored is left out."""
+    return {
+        chunk: text
+        for batch in _batches(chunks)
+        for chunk, text in store.select(queries.bind("documents/texts", chunks=batch)).values()
+    }
+
+
+def titles(store: TripleStore, documents: Sequence[str]) -> dict[str, str]:
+    """Give the title of each document; one that is not stored or has no title is left out."""
+    return {
+        document: title
+        for batch in _batches(documents)
+        for document, title in store.select(queries.bind("documents/titles", documents=batch)).values()
+    }
+
+
+def document_text(store: TripleStore, document: str) -> str:
+    """Give the whole text of a stored document, which every span of it refers to.
+
+    Raises:
+        UnknownName: there is no such document.
+    """
+    try:
+        rows = store.select(queries.bind("documents/text", document=ox.NamedNode(document))).values()
+    except ValueError as error:
+        raise UnknownName(f"{document!r} is not an IRI, and documents are named by IRIs: {error}.") from error
+    if not rows:
+        raise UnknownName(f"there is no document <{document}> in the knowledge base. `kgrag ingest` adds documents.")
+    return rows[0][0]
+
+
+def listing(store: TripleStore) -> list[Listed]:
+    """Give every stored document, by title."""
+    places: dict[str, list[str]] = {}
+    for graph, location in store.select(queries.bind("documents/locations", catalogue=store.names.catalogue)).values():
+        places.setdefault(graph, []).append(location)
+    return [
+        Listed(plain(document), plain(title), tuple(places.get(plain(graph), ())), int(plain(chunks)))
+        for document, graph, title, chunks in store.select(queries.bind("documents/listing"))
+    ]
+
+
+def places(store: TripleStore) -> dict[str, list[str]]:
+    """Returns where each ingested document (its IRI) was read from, sorted; mapped records are left out."""
+    found: dict[str, list[str]] = {}
+    for document, location in store.select(queries.bind("documents/places", catalogue=store.names.catalogue)).values():
+        found.setdefault(document, []).append(location)
+    return found
+
+
+def _batches(iris: Sequence[str]) -> Iterator[list[ox.NamedNode]]:
+    distinct = [ox.NamedNode(iri) for iri in dict.fromkeys(iris)]
+    for first in range(0, len(distinct), _BATCH):
+        yield distinct[first : first + _BATCH]

@@ -1,0 +1,168 @@
+r"""Files into documents.
+
+==========================  ===========================================================================
+suffix                      what becomes a document
+==========================  ===========================================================================
+.txt .text .rst             the file
+.md .markdown               the file, headings as sections
+.html .htm .xhtml           the text that a browser shows, headings as sections
+.pdf                        the text of all pages, pages as sections
+.docx                       paragraphs and tables, headings as sections
+.csv .tsv                   a row each where there is a ``text`` column, else the table
+.json                       a record each: ``title``, ``text``, ``id``, ``cites``
+.jsonl .ndjson              a line each, the same
+==========================  ===========================================================================
+
+All but .pdf and .docx also with ``.gz`` behind. Line ends become ``\n``; otherwise the characters of a text file are
+stored as they stand, so that every offset can be checked against it. Text is data: nothing in it is ever executed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from kgrag.errors import UnreadableDocument
+from kgrag.model import Document
+from kgrag.text.readers import html, markdown, pdf, records, word
+from kgrag.text.readers.sources import Source, cleaned, place, steady
+
+__all__ = ["SUFFIXES", "find_files", "read_path", "read_paths"]
+
+_LOG = logging.getLogger(__name__)
+_Reader = Callable[[Source], Iterator[Document]]
+
+_READERS: dict[str, tuple[_Reader, str]] = {
+    ".csv": (records.read, "text/csv"),
+    ".docx": (word.read, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+    ".htm": (html.read, "text/html"),
+    ".html": (html.read, "text/html"),
+    ".json": (records.read_json, "application/json"),
+    ".jsonl": (records.read_lines, "application/jsonl"),
+    ".markdown": (markdown.read, "text/markdown"),
+    ".md": (markdown.read, "text/markdown"),
+    ".ndjson": (records.read_lines, "application/jsonl"),
+    ".pdf": (pdf.read, "application/pdf"),
+    ".rst": (markdown.read_plain, "text/x-rst"),
+    ".text": (markdown.read_plain, "text/plain"),
+    ".tsv": (records.read, "text/tab-separated-values"),
+    ".txt": (markdown.read_plain, "text/plain"),
+    ".xhtml": (html.read, "application/xhtml+xml"),
+}
+_NEVER_ZIPPED = frozenset((".docx", ".pdf"))
+
+SUFFIXES = tuple(sorted(_READERS))
+"""The suffixes that can be read."""
+
+
+def read_path(path: Path) -> Iterator[Document]:
+    """Yield the documents of a file, or of every file of a folder.
+
+    Raises:
+        UnreadableDocument: see ``read_paths``.
+    """
+    return read_paths([path])
+
+
+def read_paths(
+    paths: Iterable[Path], *, skipped: list[str] | None = None, broken: dict[Path, str] | None = None
+) -> Iterator[Document]:
+    """Yield the documents of files and folders, a file at a time.
+
+    Folders are read recursively, in the order of names; hidden files and folders are passed over.
+
+    Args:
+        paths: files and folders; a file that is named twice is read once.
+        skipped: takes a line "path: reason" for every file of a folder whose suffix is unknown; None logs a warning.
+        broken: takes every file of a folder that cannot be read, with the message, instead of an error.
+
+    Raises:
+        UnreadableDocument: a path is not there; a named file has an unknown suffix; a folder holds nothing that can be
+            read; a file is empty, binary, damaged, encrypted, not what its suffix says, or changed while it was read.
+    """
+    for path, named in find_files(paths, skipped=skipped).items():
+        try:
+            yield from _read(path)
+        except UnreadableDocument as error:
+            if named or broken is None:
+                raise
+            broken[path] = str(error)
+
+
+def find_files(paths: Iterable[Path], *, skipped: list[str] | None = None) -> dict[Path, bool]:
+    """Give the files to read, in order, each with whether it was named itself (True) or stands in a folder.
+
+    Raises:
+        UnreadableDocument: as ``read_paths``, without opening a file.
+    """
+    found: dict[Path, bool] = {}
+    for path in paths:
+        if path.is_dir():
+            for file in _readable(path, skipped):
+                found.setdefault(file, False)
+        elif _suffix(path) not in _READERS:
+            raise _unknown(path)
+        else:
+            found[path] = True
+    return found
+
+
+def _readable(folder: Path, skipped: list[str] | None) -> list[Path]:
+    """Give the files of a folder that can be read; the others are noted, or logged where there is no list."""
+    files, others = [], []
+    for file in _walk(folder):
+        if _suffix(file) in _READERS and file.is_file():
+            files.append(file)
+        else:
+            others.append(cleaned(f"{file}: {_why_not(file)}"))
+    if skipped is not None:
+        skipped.extend(others)
+    elif others:
+        _LOG.warning("%s: %d files were passed over; the first: %s.", folder, len(others), others[0])
+    if not files:
+        found = f"{len(others)} files, none of which can be read" if others else "no files"
+        message = f"{folder}: found {found}; expected some that end in {' '.join(SUFFIXES)}"
+        raise UnreadableDocument(f"{cleaned(message)}, or text ones in .gz.")
+    return files
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    def refuse(error: OSError) -> None:
+        raise UnreadableDocument(f"{error.filename}: cannot be listed: {error.strerror}.") from error
+
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+
+
+def _suffix(path: Path) -> str:
+    """Returns the suffix of a file's content, in lower case; "" for what is never read zipped."""
+    suffix = path.suffix.lower()
+    if suffix != ".gz":
+        return suffix
+    suffix = Path(path.stem).suffix.lower()
+    return "" if suffix in _NEVER_ZIPPED else suffix
+
+
+def _read(path: Path) -> Iterator[Document]:
+    suffix = _suffix(path)
+    if suffix not in _READERS or not path.is_file():
+        raise _unknown(path)
+    reader, media_type = _READERS[suffix]
+    with steady(path):
+        yield from reader(Source(path, suffix, media_type, place(path)))
+
+
+def _unknown(path: Path) -> UnreadableDocument:
+    return UnreadableDocument(cleaned(f"{path}: {_why_not(path)}."))
+
+
+def _why_not(path: Path) -> str:
+    if not path.exists():
+        return "there is no such file or folder"
+    if not path.is_file():
+        return "is no regular file"
+    expected = f"expected one of {' '.join(SUFFIXES)}, or a text one in .gz"
+    return f"suffix {path.suffix!r} is not one that can be read; {expected}"

@@ -1,0 +1,162 @@
+"""HTML: the text that a browser shows, block by block, table rows as lines, headings as sections.
+
+The page is parsed as a stream of events without a tree, so deep nesting costs nothing. Scripts, styles, templates and
+drawings are left out. Nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kgrag.model import Document
+from kgrag.text.readers.sources import Heading, Source, collapsed, sections
+
+__all__ = ["read"]
+
+_DECLARED = re.compile(rb"<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]+)", flags=re.IGNORECASE)
+_HEAD = 4096
+_CLOSED_XML = re.compile(r"<(a|b|div|em|i|iframe|p|script|span|strong|style|svg|textarea|title)\b([^<>]*)/>")
+_CLOSED_DRAWING = re.compile(r"<(svg)\b([^<>]*)/>")
+_SPACE = re.compile(r"[ \t\n\f\r]+")
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+
+
+def _tags(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_HIDDEN = _tags("iframe noscript script style svg template title")
+_PARAGRAPHS = _tags(
+    """article aside blockquote dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section
+    table ul"""
+)
+_LINES = _tags("address br caption dd details div dt figcaption li option summary tr")
+
+
+def read(source: Source) -> Iterator[Document]:
+    """Yield the page; its title is the ``title`` element, the first level-1 heading, or the file's name.
+
+    Raises:
+        UnreadableDocument: no text.
+    """
+    from lxml import etree
+
+    page = _Page()
+    parser = etree.HTMLParser(target=page, encoding="utf-8", huge_tree=True)
+    try:
+        parser.feed(_decoded(source).encode("utf-8"))
+        parser.close()
+    except etree.LxmlError as error:
+        raise source.unreadable(f"is no HTML that can be parsed ({error}). Convert it, or leave it out.") from error
+    text = "".join(page.parts)
+    first = next((heading.words for heading in page.headings if heading.level == 1), "")
+    title = collapsed("".join(page.title)) or first
+    yield source.document(text, title=title, sections=sections(page.headings, len(text)))
+
+
+def _decoded(source: Source) -> str:
+    with source.opened() as stream:
+        found = _DECLARED.search(stream.read(_HEAD))
+    text = source.text(found[1].decode("ascii", "replace") if found else "")
+    is_xml = source.suffix == ".xhtml" or text[:_HEAD].lstrip().startswith("<?xml")
+    return (_CLOSED_XML if is_xml else _CLOSED_DRAWING).sub(r"<\1\2></\1>", text)
+
+
+class _Page:
+    """Takes the parser's events and writes text; offsets of headings are exact because nothing is changed later."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.headings: list[Heading] = []
+        self.title: list[str] = []
+        self._length = 0
+        self._gap = ""  # what is to be written before the next words: "", " ", " | ", a line end or two
+        self._hidden: list[str] = []
+        self._verbatim = 0
+        self._cells: list[int] = []  # for each open table, how many cells of its current row have begun
+        self._level = 0
+        self._heading: list[str] = []
+        self._heading_start = 0
+
+    def start(self, tag: str, _attributes: object) -> None:
+        if tag in _HIDDEN or self._hidden:
+            if tag in _HIDDEN:
+                self._hidden.append(tag)
+            return
+        self._break(tag)
+        if tag == "pre":
+            self._verbatim += 1
+        elif tag == "table":
+            self._cells.append(0)
+        elif tag in ("td", "th") and self._cells:
+            if self._cells[-1]:
+                self._widen(" | ")
+            self._cells[-1] += 1
+        elif tag in _HEADINGS:
+            self._close_heading()
+            self._level = _HEADINGS[tag]
+
+    def end(self, tag: str) -> None:
+        if self._hidden:
+            if tag == self._hidden[-1]:
+                self._hidden.pop()
+            return
+        if tag == "pre":
+            self._verbatim = max(0, self._verbatim - 1)
+        elif tag == "table" and self._cells:
+            self._cells.pop()
+        elif tag == "tr" and self._cells:
+            self._cells[-1] = 0
+        elif tag in _HEADINGS:
+            self._close_heading()
+        if tag != "br":
+            self._break(tag)
+
+    def data(self, text: str) -> None:
+        if self._hidden:
+            if self._hidden == ["title"]:
+                self.title.append(text)
+        elif self._verbatim:
+            self._write(text.replace("\r", "\n"))
+        else:
+            self._words(_SPACE.sub(" ", text))
+
+    def close(self) -> None:
+        self._close_heading()
+
+    def _words(self, text: str) -> None:
+        if text.startswith(" "):
+            self._widen(" ")
+        if words := text.strip(" "):
+            self._write(words)
+            if text.endswith(" "):
+                self._widen(" ")
+
+    def _write(self, text: str) -> None:
+        if self._gap and self._length:
+            self._put(self._gap)
+        self._gap = ""
+        if self._level:
+            if not self._heading:
+                self._heading_start = self._length
+            self._heading.append(text)
+        self._put(text)
+
+    def _put(self, text: str) -> None:
+        self.parts.append(text)
+        self._length += len(text)
+
+    def _break(self, tag: str) -> None:
+        gap = "\n\n" if tag in _PARAGRAPHS else "\n" if tag in _LINES else ""
+        in_cell = bool(self._cells) and self._cells[-1] > 0 and tag not in ("tr", "table")
+        self._widen(" " if gap and in_cell else gap)
+
+    def _widen(self, gap: str) -> None:
+        order = ("", " ", " | ", "\n", "\n\n")
+        self._gap = max(self._gap, gap, key=order.index)
+
+    def _close_heading(self) -> None:
+        if words := collapsed(" ".join(self._heading)):
+            self.headings.append(Heading(self._heading_start, self._level, words))
+        self._level, self._heading = 0, []

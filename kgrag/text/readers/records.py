@@ -1,0 +1,270 @@
+"""Records, one document each: JSON (a record, a list, or ``{"documents": [...]}``), JSON Lines, rows of CSV.
+
+A record is an object. Its text is the first of ``text``, ``abstract``, ``contents`` (strings), ``sentences`` (strings,
+joined by spaces) and ``chunks`` (objects with ``label`` and ``text``: sections, joined by line ends) that is there and
+not blank. Its identifier is the first of ``id``, ``_id``, ``idx`` and ``pmid``; ``title`` is kept as given, and so are
+``cites`` and ``references`` (a list, or a string with ``;`` between; an item that is an object stands for its ``doi``,
+``id``, ``title``, ``text`` or ``key``, the first that is there).
+
+CSV and TSV: a document a row where there is a text column, else the table, a line ``column: value; …`` a row.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kgrag.model import Document, Section
+from kgrag.text.readers.sources import LARGEST, Source, cleaned
+
+__all__ = [
+    "TEXT_FIELDS",
+    "read",
+    "read_json",
+    "read_lines",
+    "record_document",
+]
+
+TEXT_FIELDS = ("text", "abstract", "contents", "sentences", "chunks")
+"""Where the text of a record is looked for, in this order."""
+
+_CITES = ("cites", "references")
+_WORK = ("doi", "id", "title", "text", "key")
+_IDENTIFIERS = ("id", "_id", "idx", "pmid")
+_EXPECTED = f"expected an object with one of {', '.join(TEXT_FIELDS)}, and title, id, cites where there are any"
+
+_Body = tuple[str, tuple[Section, ...]]
+
+
+def read_lines(source: Source) -> Iterator[Document]:
+    """Yield one document a line, while the file is read.
+
+    Raises:
+        UnreadableDocument: no records, or a line that is no record; the message names it.
+    """
+    number = 0
+    for number, line in source.lines():
+        yield record_document(_parsed(source, line, number), source, place=f"line {number}", anchor=f"L{number}")
+    if not number:
+        raise source.unreadable("holds no records, only blank lines. Leave it out.")
+
+
+def read_json(source: Source) -> Iterator[Document]:
+    """Yield one document a record.
+
+    Raises:
+        UnreadableDocument: no JSON, no records, or something that is no record; the message says which.
+    """
+    data = _parsed(source, source.text(), 0)
+    if isinstance(data, Mapping) and isinstance(data.get("documents"), list):
+        data = data["documents"]
+    if not isinstance(data, list):
+        yield record_document(data, source, place="the file", anchor="")
+        return
+    if not data:
+        raise source.unreadable("holds an empty list of records. Leave it out.")
+    for number, record in enumerate(data, start=1):
+        yield record_document(record, source, place=f"record {number}", anchor=f"record-{number}")
+
+
+def _parsed(source: Source, text: str, line: int) -> Any:
+    where = f"line {line}" if line else "it"
+    try:
+        return json.loads(text.removeprefix("\ufeff"))
+    except RecursionError as error:
+        raise source.unreadable(f"{where} is nested too deeply for a record; {_EXPECTED}.") from error
+    except json.JSONDecodeError as error:
+        place = f"line {line or error.lineno}, column {error.colno}"
+        raise source.unreadable(f"is not JSON: {error.msg} at {place}. Correct it there.") from error
+    except ValueError as error:  # an integer of thousands of digits
+        raise source.unreadable(f"{where} holds a number that cannot be read ({error}).") from error
+
+
+def record_document(record: Any, source: Source, *, place: str, anchor: str) -> Document:
+    """Give one record as a document.
+
+    Args:
+        record: what was parsed.
+        source: the file that it stands in.
+        place: where in the file, for messages (``line 12``).
+        anchor: what follows ``#`` in its location when it has no identifier; "" for nothing.
+
+    Raises:
+        UnreadableDocument: it is no object, or has no text; the message names its fields.
+    """
+    if not isinstance(record, Mapping):
+        raise source.unreadable(f"{place} is {_kind(record)}; {_EXPECTED}.")
+    text, sections = _body(record, source, place)
+    identifier = next((name for field in _IDENTIFIERS if (name := _name(record.get(field)))), "")
+    location = f"{source.location}#{identifier or anchor}".removesuffix("#")
+    return Document(
+        text,
+        title=_name(record.get("title")),
+        location=location,
+        identifier=identifier,
+        media_type=source.media_type,
+        cites=tuple(
+            dict.fromkeys(name for field in _CITES for name in _cites(record.get(field), field, source, place))
+        ),
+        sections=sections,
+    )
+
+
+def _body(record: Mapping[str, Any], source: Source, place: str) -> _Body:
+    for field in TEXT_FIELDS:
+        value = record.get(field)
+        if value is None or value in ("", []):
+            continue
+        found = _read_field(field, value)
+        if found is None:
+            raise source.unreadable(f"{place}: '{field}' is {_kind(value)}; {_EXPECTED}.")
+        if found[0] and not found[0].isspace():
+            return found
+    fields = ", ".join(map(str, record)) or "none"
+    raise source.unreadable(f"{place} has no text (its fields: {cleaned(fields)[:200]}); {_EXPECTED}.")
+
+
+def _read_field(field: str, value: Any) -> _Body | None:
+    """Give text and sections of a field, None when it is not of the type that its name promises."""
+    if isinstance(value, str):
+        return cleaned(value), ()
+    if field == "sentences" and _all(value, str):
+        return cleaned(" ".join(sentence.strip() for sentence in value)), ()
+    if field == "chunks" and _all(value, Mapping) and all(isinstance(part.get("text"), str) for part in value):
+        return _labelled(value)
+    return None
+
+
+def _all(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
+
+
+def _labelled(parts: list[Mapping[str, Any]]) -> _Body:
+    texts = [cleaned(part["text"]) for part in parts]
+    sections = []
+    start = 0
+    for part, text in zip(parts, texts, strict=True):
+        sections.append(Section(start, start + len(text), _name(part.get("label"))))
+        start += len(text) + 1
+    return "\n".join(texts), tuple(sections)
+
+
+def _name(value: Any) -> str:
+    """Give a title or identifier as text on one line; "" for what is neither text nor number."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return " ".join(cleaned(str(value)).split())
+
+
+def _cites(value: Any, field: str, source: Source, place: str) -> list[str]:
+    if value is None:
+        return []
+    if isinstance(value, str):
+        value = value.split(";")
+    if not isinstance(value, list) or not all(isinstance(item, str | int | Mapping) for item in value):
+        raise source.unreadable(
+            f"{place}: '{field}' is {_kind(value)}; expected a list of names, or names with ';' between."
+        )
+    return [name for item in value if (name := _cited(item))]
+
+
+def _cited(item: Any) -> str:
+    if isinstance(item, Mapping):
+        return next((name for field in _WORK if (name := _name(item.get(field)))), "")
+    return _name(item)
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+_DELIMITERS = ",;\t|"
+_TEXT_COLUMNS = frozenset(TEXT_FIELDS[:3])
+
+
+def read(source: Source) -> Iterator[Document]:
+    """Yield the rows, or the table; the first row names the columns.
+
+    Raises:
+        UnreadableDocument: no rows, quotes that do not pair up, or a row without text; the message names the line.
+    """
+    csv.field_size_limit(LARGEST)
+    text = source.text()
+    rows = _rows(source, text)
+    _, header = next(rows, (0, []))
+    columns = [name.strip() for name in header]
+    if _TEXT_COLUMNS & {name.lower() for name in columns}:
+        documents = _records(source, columns, rows)
+    else:
+        documents = _table(source, columns, rows)
+    found = False
+    for document in documents:
+        found = True
+        yield document
+    if not found:
+        raise source.unreadable("has no rows below its header. Leave it out.")
+
+
+def _records(source: Source, columns: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[Document]:
+    names = [name.lower() for name in columns]
+    for line, row in rows:
+        record: Mapping[str, str] = dict(zip(names, row, strict=False))
+        yield record_document(record, source, place=f"line {line}", anchor=f"L{line}")
+
+
+def _table(source: Source, columns: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[Document]:
+    lines = [line for _, row in rows if (line := _line(columns, row))]
+    if lines:
+        yield source.document("\n".join(lines))
+
+
+def _line(columns: Sequence[str], row: Sequence[str]) -> str:
+    """Spell a row; blank cells are left out, and cells beyond the header are numbered."""
+    names = [name or f"column {number}" for number, name in enumerate(columns, start=1)]
+    names += [f"column {number}" for number in range(len(names) + 1, len(row) + 1)]
+    pairs = zip(names, row, strict=False)
+    return "; ".join(f"{name}: {' '.join(cell.split())}" for name, cell in pairs if cell.strip())
+
+
+def _rows(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line on which a row begins and its cells; blank rows are left out.
+
+    Quotes in tab-separated files are often meant as they stand, so there a file whose quotes do not pair up is read so.
+    """
+    delimiter = "\t" if source.suffix == ".tsv" else _delimiter(text)
+    literal = delimiter == "\t" and not _pairs_up(text)
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_NONE if literal else csv.QUOTE_MINIMAL,
+        strict=True,
+    )
+    line = 1
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise source.unreadable(
+            f"the row that begins on line {line} is not CSV ({error}). Correct its quotes."
+        ) from error
+
+
+def _delimiter(text: str) -> str:
+    """Choose the delimiter that makes the most columns of the header; the comma where none does."""
+    head = text.lstrip("\n")[:65_536]
+    return max(_DELIMITERS, key=lambda mark: len(next(csv.reader(io.StringIO(head), delimiter=mark), [])))
+
+
+def _pairs_up(text: str) -> bool:
+    try:
+        for _ in csv.reader(io.StringIO(text, newline=""), delimiter="\t", strict=True):
+            pass
+    except csv.Error:
+        return False
+    return True

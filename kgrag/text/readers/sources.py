@@ -1,0 +1,229 @@
+"""One file being read: its bytes, its text, and what is said when it cannot be read.
+
+Headings into sections.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from kgrag.errors import UnreadableDocument
+from kgrag.model import Document, Section
+from kgrag.text.readers import encodings
+
+__all__ = [
+    "LARGEST",
+    "Heading",
+    "Source",
+    "cleaned",
+    "collapsed",
+    "place",
+    "sections",
+    "steady",
+]
+
+LARGEST = 1 << 30
+"""The most bytes, after decompression, that one file or one line of a file may have."""
+
+_SAMPLE = 1 << 20
+_BROKEN = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file: ``suffix`` is that of its content (``.txt`` for ``a.txt.gz``), ``location`` its place."""
+
+    path: Path
+    suffix: str
+    media_type: str
+    location: str
+
+    @property
+    def name(self) -> str:
+        """The path as it was given, for messages."""
+        return cleaned(str(self.path))
+
+    @property
+    def stem(self) -> str:
+        """The file's name without suffixes, which is the title where there is no better one."""
+        name = self.path.name.removesuffix(".gz") if self.zipped else self.path.name
+        return cleaned(Path(name).stem)
+
+    @property
+    def zipped(self) -> bool:
+        """Whether the file is gzip-compressed."""
+        return self.path.suffix.lower() == ".gz"
+
+    def unreadable(self, found: str) -> UnreadableDocument:
+        """Give the error that says what was found in this file."""
+        return UnreadableDocument(f"{self.name}: {found}")
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Open the file for reading bytes, decompressed.
+
+        Raises:
+            UnreadableDocument: it cannot be opened, is no gzip file, or is cut short.
+        """
+        try:
+            with self.path.open("rb") as raw:
+                yield gzip.GzipFile(fileobj=raw) if self.zipped else raw  # type: ignore[misc]
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self.unreadable(f"the gzip compression is broken ({error}). Get the file again.") from error
+        except OSError as error:
+            raise self.unreadable(f"cannot be read: {error.strerror or error}.") from error
+
+    def content(self) -> bytes:
+        """Give all bytes.
+
+        Raises:
+            UnreadableDocument: the file is empty, too large, or cannot be read.
+        """
+        with self.opened() as stream:
+            data = stream.read(LARGEST + 1)
+        if not data:
+            raise self._empty()
+        if len(data) > LARGEST:
+            raise self.unreadable(f"has more than {LARGEST >> 20} MiB; split it into smaller files.")
+        return data
+
+    def _empty(self) -> UnreadableDocument:
+        return self.unreadable("is empty (0 bytes); expected text. Leave it out, or write it again.")
+
+    def text(self, declared: str = "") -> str:
+        """Give the decoded, cleaned text; ``declared`` is the encoding that the file itself names.
+
+        Raises:
+            UnreadableDocument: as ``content``, or the bytes are no text.
+        """
+        return cleaned(encodings.decode(self.content(), self.name, declared=declared))
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield number (from 1) and text of every line that is not blank, one at a time.
+
+        Raises:
+            UnreadableDocument: a line is in another encoding than the first ones, or too long.
+        """
+        with self.opened() as stream:
+            sample = stream.read(_SAMPLE)
+        if not sample:
+            raise self._empty()
+        encoding = encodings.encoding_of(sample, self.name)
+        number = 0
+        with self.opened() as stream, io.TextIOWrapper(stream, encoding=encoding) as reader:
+            try:
+                while line := reader.readline(LARGEST):
+                    number += 1
+                    if not line.isspace():
+                        yield number, line
+            except UnicodeDecodeError as error:
+                found = f"after line {number} there are bytes that are not {encoding} ({error.reason})"
+                raise self.unreadable(f"{found}. Convert it to UTF-8.") from error
+
+    def document(
+        self, text: str, *, title: str = "", sections: tuple[Section, ...] = (), cites: tuple[str, ...] = ()
+    ) -> Document:
+        """Give the file as one document.
+
+        Raises:
+            UnreadableDocument: there is no text but whitespace.
+        """
+        if not text or text.isspace():
+            raise self.unreadable("holds no text, only whitespace or markup. Leave it out.")
+        return Document(
+            text,
+            title=title or self.stem,
+            location=self.location,
+            media_type=self.media_type,
+            cites=cites,
+            sections=sections,
+        )
+
+
+def place(path: Path) -> str:
+    """Returns what a file is known by, however its path is written: the real path of its folder, and its name there.
+
+    The name itself is not followed where it is a link, so that a folder holds the places of its own entries and loses
+    one when the link is deleted.
+    """
+    return cleaned(str(Path(os.path.realpath(path.parent), path.name)))
+
+
+def cleaned(text: str) -> str:
+    r"""Normalise line ends to ``\n``, drop a byte order mark, replace what is no character; all else stays.
+
+    >>> cleaned("\ufeffa\r\nb\rc\x00d")
+    'a\nb\nc\ufffdd'
+    """
+    text = text.removeprefix("\ufeff")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _BROKEN.sub("\ufffd", text)
+
+
+@contextmanager
+def steady(path: Path) -> Iterator[None]:
+    """Watch a file while it is read.
+
+    Raises:
+        UnreadableDocument: its size, time or identity at the end is another than at the beginning.
+    """
+    before = _state(path)
+    try:
+        yield
+    except UnreadableDocument as error:
+        _compare(path, before, error)
+        raise
+    _compare(path, before, None)
+
+
+def _compare(path: Path, before: tuple[int, ...] | None, cause: Exception | None) -> None:
+    if _state(path) != before:
+        raise UnreadableDocument(f"{path}: changed while it was read; run again when it is complete.") from cause
+
+
+def _state(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading: where its line starts in the document's text, its level from 1, and its words."""
+
+    start: int
+    level: int
+    words: str
+
+
+def sections(headings: Sequence[Heading], length: int) -> tuple[Section, ...]:
+    """Give one section a heading, up to the next one, named by the path of headings above it.
+
+    >>> [section.heading for section in sections([Heading(0, 1, "Crops"), Heading(9, 2, "Soybean")], 20)]
+    ['Crops', 'Crops > Soybean']
+    """
+    found = []
+    above: list[Heading] = []
+    ends = [heading.start for heading in headings[1:]] + [length]
+    for heading, end in zip(headings, ends, strict=False):
+        above = [upper for upper in above if upper.level < heading.level] + [heading]
+        path = " > ".join(upper.words for upper in above if upper.words)
+        found.append(Section(heading.start, end, path))
+    return tuple(found)
+
+
+def collapsed(text: str) -> str:
+    """Put a text on one line."""
+    return " ".join(text.split())

@@ -1,0 +1,146 @@
+"""Word files (docx): paragraphs and tables in order, headings as sections, table rows as lines.
+
+Inserted text of tracked changes is read and deleted text is not; content controls and text boxes are read; headers,
+footers, footnotes and comments are not.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from kgrag.errors import UnreadableDocument
+from kgrag.model import Document
+from kgrag.text.readers.sources import LARGEST, Heading, Source, cleaned, collapsed, sections
+
+__all__ = ["read"]
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_LARGEST_XML = 100 << 20
+_LEFT_OUT = frozenset((f"{_W}del", f"{_W}moveFrom", f"{_W}pPr", f"{_W}rPr", f"{_W}tblPr", f"{_W}sectPr"))
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
+_HEADING = re.compile(r"heading ([1-9])$", flags=re.IGNORECASE)
+_BETWEEN = "\n\n"
+_TITLE, _BODY = 0, -1
+
+
+class _Block(NamedTuple):
+    text: str
+    level: int = _BODY
+
+
+def read(source: Source) -> Iterator[Document]:
+    """Yield the file; its title is its title paragraph, its property, its first level-1 heading, or the file's name.
+
+    Raises:
+        UnreadableDocument: no docx, damaged, too large when unpacked, or without text.
+    """
+    document = _opened(source)
+    blocks = [block for block in _blocks(document.element.body, _levels(document)) if block.text]
+    starts = accumulate((len(block.text) + len(_BETWEEN) for block in blocks), initial=0)
+    headings = [
+        Heading(start, block.level, collapsed(block.text))
+        for start, block in zip(starts, blocks, strict=False)
+        if block.level > 0
+    ]
+    text = _BETWEEN.join(block.text for block in blocks)
+    titles = [collapsed(block.text) for block in blocks if block.level == _TITLE]
+    titles += [collapsed(cleaned(document.core_properties.title or ""))]
+    titles += [heading.words for heading in headings if heading.level == 1]
+    title = next(filter(None, titles), "")
+    yield source.document(text, title=title, sections=sections(headings, len(text)))
+
+
+def _opened(source: Source) -> Any:
+    import docx
+
+    data = io.BytesIO(source.content())
+    try:
+        with zipfile.ZipFile(data) as archive:
+            _refuse_bomb(source, archive)
+        document = docx.Document(data)
+        if document.element.body is None:
+            raise source.unreadable("is a docx file without a body. Save it again as docx.")
+        return document
+    except UnreadableDocument:
+        raise
+    except zipfile.BadZipFile as error:
+        found = "is no docx file (an older .doc, one with a password, or damaged)"
+        raise source.unreadable(f"{found}: {error}. Save it as docx without a password.") from error
+    except Exception as error:  # python-docx and lxml raise nearly anything on damaged parts
+        reason = collapsed(str(error)) or type(error).__name__
+        raise source.unreadable(f"is no docx file, or damaged ({reason}). Save it again as docx.") from error
+
+
+def _refuse_bomb(source: Source, archive: zipfile.ZipFile) -> None:
+    """Look at the unpacked sizes, which zipfile holds every part to, before anything is unpacked."""
+    parts = archive.infolist()
+    xml = sum(part.file_size for part in parts if part.filename.lower().endswith((".xml", ".rels")))
+    everything = sum(part.file_size for part in parts)
+    if xml > _LARGEST_XML or everything > LARGEST:
+        found = f"unpacks to {everything >> 20} MiB, {xml >> 20} MiB of it XML"
+        raise source.unreadable(
+            f"{found}; at most {LARGEST >> 20} and {_LARGEST_XML >> 20} MiB are read. Split it, or leave pictures out."
+        )
+
+
+def _levels(document: Any) -> dict[str, int]:
+    """Map the identifiers of paragraph styles to heading levels, also of styles that are based on a heading."""
+    found = {}
+    for style in document.styles:
+        base = style
+        for _ in range(10):
+            name = getattr(base, "name", None) or ""
+            if match := _HEADING.match(name):
+                found[style.style_id] = int(match[1])
+            elif name.lower() == "title":
+                found[style.style_id] = _TITLE
+            base = getattr(base, "base_style", None)
+            if base is None or style.style_id in found:
+                break
+    return found
+
+
+def _blocks(parent: Any, levels: Mapping[str, int]) -> Iterator[_Block]:
+    """Yield paragraphs and tables in order, also those inside content controls and the like."""
+    for child in parent:
+        if child.tag == f"{_W}p":
+            style = child.find(f"{_W}pPr/{_W}pStyle")
+            name = "" if style is None else style.get(f"{_W}val", "")
+            yield _Block(_text(child), levels.get(name, _BODY))
+        elif child.tag == f"{_W}tbl":
+            yield _Block("\n".join(_rows(child)))
+        elif _is_read(child):
+            yield from _blocks(child, levels)
+
+
+def _rows(table: Any) -> Iterator[str]:
+    for row in table.iter(f"{_W}tr"):
+        cells = [collapsed(_text(cell)) for cell in row.iterchildren(f"{_W}tc")]
+        if any(cells):
+            yield " | ".join(cells)
+
+
+def _text(element: Any) -> str:
+    return cleaned("".join(_characters(element))).strip()
+
+
+def _characters(element: Any) -> Iterator[str]:
+    for child in element:
+        if child.tag == f"{_W}t":
+            yield child.text or ""
+        elif child.tag in _CHARACTERS:
+            yield _CHARACTERS[child.tag]
+        elif _is_read(child):
+            if child.tag == f"{_W}p":
+                yield "\n"
+            yield from _characters(child)
+
+
+def _is_read(element: Any) -> bool:
+    return isinstance(element.tag, str) and element.tag not in _LEFT_OUT and element.tag != _FALLBACK

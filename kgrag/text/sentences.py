@@ -1,0 +1,209 @@
+"""Sentences with exact offsets, and the content words that two texts share.
+
+Rules, no model: a sentence ends at a Unicode sentence terminal that is no abbreviation, initial, decimal or ellipsis in
+the middle, and at a line break that separates list items, table rows, ``key: value`` lines, headings or paragraphs. A
+line break inside wrapped prose ends nothing. Libraries were looked at: pysbd is no longer kept, sentencex wants to be
+told the language and joins ``key: value`` lines.
+
+Names of entities in normal form, so that two layers that speak of one thing name it by one IRI.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import regex
+
+from kgrag.vocab import words_of
+
+__all__ = [
+    "STOP_WORDS",
+    "attribute_words",
+    "content_words",
+    "entity_key",
+    "split",
+    "stem",
+    "words",
+]
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+STOP_WORDS = _listed(
+    """a about above after again against all also am an and any are as at be because been before being below between
+    both but by can could did do does doing during each else for from further give had has have having he her here
+    hers him his how i if in into is it its itself just many may me might more most much must my no nor not of off
+    on once only or other our out over own please same shall she should so some such tell than that the their them
+    then there these they this those through to too under until up us very was we were what when where which while
+    who whom whose why will with would you your"""
+)
+# Never the end of a sentence: a name, number or clause follows.
+_LEADING = _listed(
+    """adm approx bros ca capt cf cmdr col dr drs eq esp fig figs gen gov hon lt maj messrs mr mrs ms mt mx nos op pp
+    pres prof ref refs rep rev sec secs sen sgt st vol vols vs viz e.g i.e"""
+)
+# The end of a sentence only when a usual first word follows.
+_TRAILING = _listed("al ave blvd bld co corp dept dist ed eds est etc inc jr ltd ph.d plc rd sr univ")
+# Part of a number or date when a digit follows.
+_BEFORE_DIGIT = _listed("apr art aug b c ch d dec feb fl jan jul jun mar no nov oct p par r sept sep tab")
+_STARTERS = _listed(
+    """a after all although an and another as at both but by during each finally for from he her here his however i if
+    in it its later many most my no not on one our she since so some such that the their then there these they this
+    those thus to two under we what when where which while who with you"""
+)
+
+_CLOSERS = r"[\p{Pe}\p{Pf}\p{M}\"'»]*"
+_END = regex.compile(
+    rf"(?<![.!?…])(?P<ascii>[.!?…]++){_CLOSERS}+(?=\s|$)|(?P<strong>(?:(?![.!?…])\p{{STerm}}|[｡︒])+){_CLOSERS}"
+)
+_BEFORE = regex.compile(r"(?:\p{L}\.)*[\p{L}\p{M}\p{N}]+$")
+_NEXT = regex.compile(r"\s*[\p{Ps}\p{Pi}\"'«¿¡]*([\p{L}\p{M}\p{N}]*)(.?)", flags=regex.DOTALL)
+_MARK = regex.compile(r"[ \t]*(?:[-*•‣◦▪·–—+]|\(?(?:\p{N}{1,3}|[A-Za-z])[.)])[ \t]+")
+_ROW = regex.compile(r"[ \t]*(?:\||[#>]|[^\t\n]*\t|[^\n|]*\|)")
+_PAIR = regex.compile(r"[ \t]*[\p{L}\p{N}][^\n:.!?;]{0,80}:(?:[ \t]|$)")
+_WRAPPED = 40
+_HEADING = 60
+_BEFORE_REACH = 24
+
+_WORD = regex.compile(
+    r"[\p{Han}\p{Hiragana}]|(?:(?![\p{Han}\p{Hiragana}])[\p{L}\p{M}\p{N}])+(?:(?<=\p{N})[-.,/:](?=\p{N})[\p{L}\p{M}\p{N}]+)*"
+)
+_POSSESSIVE = regex.compile(r"(?<=\p{L})['’ʼ](?:s\b|(?!\p{L}))", flags=regex.IGNORECASE)
+_DASHES = regex.compile(r"(?<=\p{N})\p{Pd}(?=\p{N})")
+
+
+def split(text: str) -> list[tuple[int, int]]:
+    """Give the sentences of a text as (start, end) character offsets, in order and without overlap.
+
+    ``text[start:end]`` has no whitespace around it, and every non-whitespace character lies in exactly one sentence.
+
+    >>> text = "Dr. Rao sowed 3.5 kg. Yield: 2 t/ha"
+    >>> [text[start:end] for start, end in split(text)]
+    ['Dr. Rao sowed 3.5 kg.', 'Yield: 2 t/ha']
+    """
+    spans = []
+    for start, end in _blocks(text):
+        left = start
+        for cut in [*_cuts(text, start, end), end]:
+            if span := _trimmed(text, left, cut):
+                spans.append(span)
+            left = cut
+    return spans
+
+
+def words(text: str) -> list[str]:
+    """Give the words of a text as they are compared: NFKC, lower case, codes such as ``20-69`` whole, no possessives.
+
+    >>> words("God's Gift: JS 20–69, 55 kg/ha")
+    ['god', 'gift', 'js', '20-69', '55', 'kg', 'ha']
+    """
+    plain = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return [match[0] for match in _WORD.finditer(_DASHES.sub("-", plain))]
+
+
+def content_words(text: str) -> list[str]:
+    """Give the stemmed words of a text without stop words, in order, repeats included.
+
+    >>> content_words("Which seeding rates are recommended for JS 20-69?")
+    ['seed', 'rate', 'recommend', 'js', '20-69']
+    """
+    return [stem(word) for word in words(text) if word not in STOP_WORDS]
+
+
+@cache
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
+
+
+def stem(word: str) -> str:
+    """Give the English Snowball stem of one lower-case word."""
+    stemmed: str = _stemmer().stemWord(word)
+    return stemmed
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    piece = text[start:end]
+    left = start + len(piece) - len(piece.lstrip())
+    right = start + len(piece.rstrip())
+    return (left, right) if left < right else None
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield stretches of text that no sentence crosses: paragraphs, list items, rows, ``key: value`` lines."""
+    start = position = 0
+    for line, following in pairwise([*text.splitlines(keepends=True), ""]):
+        position += len(line)
+        if not _joined(line, following):
+            yield start, position
+            start = position
+
+
+def _joined(line: str, following: str) -> bool:
+    """Say whether a line goes on in the next one."""
+    if not line.strip() or not following.strip() or _ROW.match(line) or _starts_own_line(following):
+        return False
+    first = following.lstrip()[0]
+    if _PAIR.match(line) and not _MARK.match(line):
+        return len(line) > _HEADING and first.islower()
+    return first.islower() or len(line.rstrip()) >= _WRAPPED
+
+
+def _starts_own_line(line: str) -> bool:
+    return any(pattern.match(line) for pattern in (_MARK, _ROW, _PAIR))
+
+
+def _cuts(text: str, start: int, end: int) -> Iterator[int]:
+    for match in _END.finditer(text, start, end):
+        if match["strong"] or _ends(text, start, match):
+            yield match.end()
+
+
+def _ends(text: str, start: int, match: regex.Match[str]) -> bool:
+    """Say whether ASCII punctuation ends a sentence, by the words before and after it."""
+    after = _NEXT.match(text, match.end())
+    word = after[1] if after else ""
+    if word[:1].islower() or (after and not word and after[2] in ",;:"):
+        return False
+    if match["ascii"] != ".":
+        return True
+    before = _BEFORE.search(text, max(start, match.start() - _BEFORE_REACH), match.start())
+    return not before or not _goes_on(before[0], word, at_start=not text[start : before.start()].strip())
+
+
+def _goes_on(before: str, word: str, *, at_start: bool) -> bool:
+    """Say whether the full stop after ``before`` belongs to it, given the word that follows."""
+    lower = before.casefold()
+    if lower in _LEADING or (lower in _BEFORE_DIGIT and word[:1].isdigit()):
+        return True
+    if at_start and (lower.isdigit() or len(before) == 1):
+        return True
+    initial = len(before) == 1 and before.isupper()
+    if initial or "." in before or lower in _TRAILING:
+        return bool(word) and word.casefold() not in _STARTERS
+    return False
+
+
+def entity_key(name: str) -> str:
+    """Give a name in normal form: NFKC, case folded, single spaces; letters of every script stay.
+
+    >>> entity_key("  Ｔōkyō   Tower") == entity_key("tōkyō tower")
+    True
+    """
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+
+
+def attribute_words(text: str) -> frozenset[str]:
+    """Give the stems of the words that name an attribute, identifiers spelt out, words of asking left out.
+
+    >>> attribute_words("What are the birth places of") == attribute_words("birthPlace")
+    True
+    """
+    return frozenset(content_words(words_of(text)))

@@ -1,0 +1,35 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgrag.errors import StorageFailed
+from kgrag.index.array_files import Iris, packed, read_arrays, unpacked, write_arrays
+
+NAMES = st.text(st.characters(exclude_characters="\x00\n", exclude_categories=["Cs"]), max_size=6)
+
+
+@given(st.sets(NAMES), st.lists(NAMES))
+def test_iris_are_given_back_and_found_by_their_place(names, others):
+    held = sorted(f"urn:{name}" for name in names)
+    iris = Iris.of(held)
+    assert iris.at(range(len(iris))) == held == [iris[place] for place in range(len(iris))]
+    asked = [*held, *others, *(f"urn:{name}" for name in others)]
+    expected = [held.index(iri) if iri in held else -1 for iri in asked]
+    assert iris.places(asked).tolist() == expected
+
+
+@given(st.lists(NAMES))
+def test_lines_are_given_back(lines):
+    assert unpacked(packed(lines)) == lines
+
+
+def test_arrays_are_given_back_and_nothing_else_is_left_in_the_folder(tmp_path):
+    write_arrays(tmp_path / "deep" / "a.npz", Iris.of(["urn:a", "urn:b"]).members("iris"))
+    assert Iris.restored(read_arrays(tmp_path / "deep" / "a.npz"), "iris").at([1]) == ["urn:b"]
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["a.npz"]
+
+
+def test_a_disk_that_refuses_is_said_with_what_to_do(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(StorageFailed, match="Free space or make the folder writable"):
+        write_arrays(tmp_path / "file" / "a.npz", {})

@@ -1,0 +1,196 @@
+"""Deleting a document: nothing of it is found afterwards, what others state stays, and the rest still works."""
+
+import json
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgrag import KnowledgeBase, queries, shacl
+from kgrag.errors import UnknownName
+from kgrag.knowledge_base import forgetting
+from kgrag.model import Document
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder, ScriptedModel
+from kgrag.text import ingestion
+from kgrag.vocab import KG, PROV
+
+SECRET = "Zanzibar"
+
+
+def fill(kb: KnowledgeBase, n: int = 30) -> None:
+    towns = ("Bath", "York", "Leeds", "Hull")
+    texts = [(f"Singer {i}", f"Singer {i} was born in {towns[i % 4]}. She sang with Ann Lee.") for i in range(n)]
+    texts.append(("The Secret", f"Ann Lee met Singer 3 in {SECRET}. {SECRET} is hot."))
+    documents = [Document(text, title, identifier=title, location=f"{title}.txt") for title, text in texts]
+    ingestion.ingest(documents, store=kb.store)
+
+
+def found(kb: KnowledgeBase, word: str) -> list[str]:
+    """Give every graph with a term that holds a word, by a scan of the whole store."""
+    table = kb.query(
+        f"SELECT DISTINCT ?g WHERE {{ GRAPH ?g {{ ?s ?p ?o FILTER(CONTAINS(CONCAT(STR(?s), STR(?o)), '{word}')) }} }}"
+    )
+    return [row[0].value for row in table]
+
+
+def trees(kb: KnowledgeBase) -> set[str]:
+    graphs = [kb.store.names.tree_graph(tree) for tree in ("similarity", "relatedness")]
+    return {str(triple) for graph in graphs for triple in kb.store.triples(graph)}
+
+
+@pytest.fixture
+def built(kb: KnowledgeBase) -> KnowledgeBase:
+    fill(kb)
+    kb.build("sire_rag:cluster_tokens=120")
+    return kb
+
+
+def test_no_query_finds_a_word_of_it_afterwards(built: KnowledgeBase) -> None:
+    assert len(found(built, SECRET)) >= 3
+    (done,) = built.forget("The Secret.txt")
+    assert (done.title, done.remains, found(built, SECRET)) == ("The Secret", (), [])
+    assert all(SECRET not in hit.text for hit in built.retrieve(f"Who was in {SECRET}?", method="sire_rag", k=50))
+    assert all(SECRET not in hit.text for hit in built.retrieve(f"Who was in {SECRET}?", k=50))
+
+
+def test_the_vectors_of_what_is_gone_are_dropped_at_once(built: KnowledgeBase) -> None:
+    before = {name: set(built.spaces.space(name).keys()) for name in built.spaces.names()}
+    (done,) = built.forget("The Secret")
+    after = {iri for name in before for iri in built.spaces.space(name).keys()}  # noqa: SIM118 - no dictionary
+    assert after.isdisjoint({*done.waiting, *done.dropped})
+    assert after < set().union(*before.values())
+
+
+def test_until_the_next_build_the_trees_are_stale_and_still_answer(built: KnowledgeBase) -> None:
+    (done,) = built.forget("The Secret")
+    findings = built.doctor()
+    assert done.waiting
+    assert [finding.check for finding in findings if not finding.fault] == ["stale", "stale"]
+    assert [finding for finding in findings if finding.fault] == []
+    assert built.retrieve("Singer 3", method="sire_rag", k=5)
+    built.build("sire_rag:cluster_tokens=120")
+    assert [finding for finding in built.doctor() if finding.check == "stale"] == []
+    assert shacl.validate(built.store, shacl.graph_shapes()) == []
+
+
+def test_adding_a_document_and_forgetting_it_gives_the_pool_of_before(kb: KnowledgeBase) -> None:
+    fill(kb)
+    kb.forget("The Secret")
+    kb.build("sire_rag:cluster_tokens=120")
+    before = trees(kb)
+    fill(kb)
+    report = kb.build("sire_rag:cluster_tokens=120")
+    assert trees(kb) != before
+    assert 0 < report.counts["summaries_new"] < report.counts["summaries_kept"]
+    kb.forget("The Secret")
+    kb.build("sire_rag:cluster_tokens=120")
+    assert trees(kb) == before
+
+
+def test_an_entity_that_another_document_names_stays(built: KnowledgeBase) -> None:
+    built.forget("The Secret")
+    rows = built.store.select(queries.bind("sire_rag/propositions", catalogue=built.store.names.catalogue)).values()
+    assert any("Ann Lee" in text for _, _, text, _ in rows)
+
+
+def test_a_kept_answer_that_quotes_it_goes_and_others_stay(built: KnowledgeBase) -> None:
+    built.ask(f"Where did Ann Lee meet Singer 3? {SECRET}", keep=True)
+    built.ask("Where was Singer 5 born?", keep=True)
+    built.forget("The Secret")
+    assert found(built, SECRET) == []
+    kinds = built.query("SELECT ?g WHERE { GRAPH ?c { ?g a kg:AnswerGraph } }")
+    assert len(kinds) <= 1
+
+
+def test_every_method_of_the_demonstration_works_on_after_each_document_is_forgotten(demo_kb: KnowledgeBase) -> None:
+    from kgrag.text import documents
+
+    while listing := documents.listing(demo_kb.store):  # a record that was mapped from another goes with it
+        listed = listing[0]
+        assert forgetting.forget(listed.iri, store=demo_kb.store, spaces=demo_kb.spaces).remains == ()
+        assert [one for one in demo_kb.doctor() if one.fault] == []
+    left = demo_kb.query(
+        "SELECT DISTINCT ?k WHERE { GRAPH ?c { ?g a ?k . ?g kg:publication ?p } FILTER(?k IN (kg:HyperedgeGraph, "
+        "kg:DocumentGraph, kg:PropositionGraph, kg:AssertionGraph, kg:CitationGraph)) }"
+    )
+    assert [row[0].value for row in left] == []
+    assert demo_kb.query("SELECT ?n WHERE { GRAPH ?g { ?n a kg:Hypernode } }").rows == []
+    assert demo_kb.query("SELECT ?n WHERE { GRAPH ?g { ?n a kg:HypernodeValue } }").rows == []
+
+
+def test_a_fact_that_two_documents_state_stays_with_the_other(kb: KnowledgeBase, tmp_path: Path) -> None:
+    for number in (1, 2):
+        record = {"@graph": [{"@type": "Crop", "name": "Lentil", "note": {"@type": "Note", "text": f"n{number}"}}]}
+        (tmp_path / f"{number}.jsonld").write_text(json.dumps(record))
+    kb.build("og_rag", mapped=tmp_path)
+    names = [iri for (iri,) in kb.query("SELECT ?d WHERE { GRAPH ?g { ?d a kg:Document } } ORDER BY ?d").values()]
+    kb.forget(names[0])
+    values = {value for (value,) in kb.query("SELECT ?v WHERE { GRAPH ?g { ?n kg:value ?v } }").values()}
+    assert "Lentil" in values
+    assert len(values & {"n1", "n2"}) == 1
+    assert [one for one in kb.doctor() if one.fault] == []
+
+
+def test_an_activity_that_used_it_is_struck_from_provenance(built: KnowledgeBase) -> None:
+    def used() -> set[str]:
+        triples = built.store.triples(built.store.names.provenance)
+        return {triple.object.value for triple in triples if triple.predicate == PROV.used}
+
+    before = used()
+    (done,) = built.forget("The Secret")
+    (struck,) = before - used()
+    assert struck.startswith(done.document.replace(":document/", ":chunk/"))
+
+
+def test_a_call_that_was_cut_short_is_finished_by_the_next(
+    built: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(graphs: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(built.store), "remove", lambda self, graphs: stop(graphs))
+        with pytest.raises(KeyboardInterrupt):
+            built.forget("The Secret")
+    built.forget("The Secret")
+    assert found(built, SECRET) == []
+    assert [one for one in built.doctor() if one.fault] == []
+
+
+def test_forgetting_all_leaves_no_node(kb: KnowledgeBase) -> None:
+    fill(kb, 3)
+    kb.build("sire_rag")
+    for title in ("The Secret", "Singer 0", "Singer 1", "Singer 2"):
+        kb.forget(title)
+    assert {
+        triple.object for graph in kb._store.graphs() for triple in kb.store.triples(ox.NamedNode(graph))
+    }.isdisjoint({KG.Chunk, KG.TreeNode, KG.Proposition})
+
+
+@pytest.mark.parametrize("name", ["no such thing", "urn:kgrag:document/none"])
+def test_a_document_that_is_not_there_is_refused(built: KnowledgeBase, name: str) -> None:
+    with pytest.raises(UnknownName, match="documents/listing"):
+        built.forget(name)
+
+
+def test_the_completions_of_other_chunks_are_not_asked_for_again() -> None:
+    asked = []
+
+    def said(prompt):
+        asked.append(prompt.name)
+        if prompt.name == "sire_rag/facts":
+            return json.dumps({"facts": [{"fact": prompt.variables["text"], "entities": ["Ann Lee"]}]})
+        return (
+            " ".join(prompt.variables["texts"])[:200] if prompt.name == "sire_rag/summary" else prompt.variables["text"]
+        )
+
+    settings = Settings(completions="off")
+    with KnowledgeBase(settings=settings, embedder=HashEmbedder(), model=ScriptedModel(said)) as kb:
+        fill(kb)
+        kb.build("sire_rag:cluster_tokens=120")
+        kb.forget("Singer 4")
+        asked.clear()
+        kb.build("sire_rag:cluster_tokens=120")
+        assert set(asked) == {"sire_rag/summary"}
+        assert len(asked) < kb.build("sire_rag:cluster_tokens=120").counts["summaries_kept"]

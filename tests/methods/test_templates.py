@@ -1,0 +1,56 @@
+"""Questions of a fixed form."""
+
+import pytest
+
+from kgrag.mapping import Concept, Ontology, Property
+from kgrag.methods.poly_rag.question_templates import templated
+from kgrag.querying.text_to_sparql.named_entities import Mention
+
+ONTOLOGY = Ontology(
+    {"urn:Film": Concept("urn:Film", "film")},
+    {"urn:director": Property("urn:director", "director"), "urn:birthPlace": Property("urn:birthPlace", "birthPlace")},
+)
+
+
+def mention(question: str, name: str) -> Mention:
+    start = question.index(name)
+    return Mention(name, start, start + len(name), f"urn:{name.replace(' ', '_')}", "urn:label")
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "form"),
+    [
+        ("Who is the director of Big Fish?", "Big Fish", "values"),
+        ("Who is Big Fish's director?", "Big Fish", "values"),
+        ("How many directors does Big Fish have?", "Big Fish", "count"),
+        ("Which films have the director Tim Burton?", "Tim Burton", "subjects"),
+    ],
+)
+def test_the_form_is_read_from_where_the_name_stands(question: str, name: str, form: str) -> None:
+    found = templated(question, [mention(question, name)], ONTOLOGY)
+    assert found is not None
+    assert (found.form, found.properties) == (form, ("urn:director",))
+
+
+def test_the_class_that_is_asked_for_is_kept() -> None:
+    question = "Which films have the director Tim Burton?"
+    found = templated(question, [mention(question, "Tim Burton")], ONTOLOGY)
+    assert found is not None
+    assert found.concept == "urn:Film"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Who is the first director of Big Fish?", "What about Big Fish?", "Who likes the director of Big Fish?"],
+)
+def test_a_word_more_or_less_is_not_read(question: str) -> None:
+    assert templated(question, [mention(question, "Big Fish")], ONTOLOGY) is None
+
+
+def test_a_question_without_a_name_is_not_read() -> None:
+    assert templated("Who is the director?", [], ONTOLOGY) is None
+
+
+def test_an_ontology_without_terms_reads_nothing() -> None:
+    question = "Who is the director of Big Fish?"
+    assert templated(question, [mention(question, "Big Fish")], Ontology()) is None

@@ -1,0 +1,194 @@
+"""Every rule has cases that violate it and cases that conform."""
+
+import pytest
+
+from kgrag.querying.ontology_check.check_rules import shipped_rules
+from tests.querying.ontology_check.checks import checked, index, rules, store
+
+VIOLATING = {
+    "domain": ["SELECT ?n { ?s a :Agent ; :policyNumber ?n }", "SELECT ?n { ?s a :Broker ; :policyNumber ?n }"],
+    "range": ["SELECT ?n { ?p :soldByAgent ?a ; :policyNumber ?n . ?a a :Claim }"],
+    "double-domain": ["SELECT ?n { ?s :opened ?d ; :policyNumber ?n }"],
+    "double-range": ["SELECT ?n { ?c :against ?x . ?d :hasPolicy ?x ; rdfs:label ?n }"],
+    "domain-range": [
+        "SELECT ?n { ?c :against ?x . ?x :policyNumber ?n }",
+        "SELECT ?n { ?c :against/:policyNumber ?n }",
+    ],
+    "incorrect-property": [
+        "SELECT ?n { ?p :number ?n }",
+        "SELECT ?n { ?p rdfs:lable ?n }",
+        "SELECT ?n { ?p :policyNumber|:number ?n }",
+        "SELECT ?n { ?p :number* ?n }",
+    ],
+    "undefined-class": ["SELECT ?n { ?p a :Contract ; rdfs:label ?n }"],
+    "property-as-class": ["SELECT ?n { ?p a :policyNumber ; rdfs:label ?n }"],
+    "class-as-property": ["SELECT ?n { ?p :Agent ?a . ?a :agentId ?n }"],
+    "object-kind": [
+        'SELECT ?n { ?p :soldByAgent "Bob" ; :policyNumber ?n }',
+        "SELECT ?n { ?p :policyNumber :seven . ?p rdfs:label ?n }",
+        "SELECT ?n { ?p :policyNumber ?x . ?x rdfs:label ?n }",
+    ],
+    "unbound-variable": [
+        "SELECT ?m { ?p :policyNumber ?n }",
+        "SELECT ?n { ?p :policyNumber ?n FILTER(?m > 3) }",
+        "SELECT ?n { ?p :policyNumber ?n } ORDER BY ?m",
+        "SELECT ?n { ?p :policyNumber ?n MINUS { ?p rdfs:label ?l } FILTER(?l != 'x') }",
+    ],
+    "type-conflict": ["SELECT ?n { ?p a :Policy , :Broker ; rdfs:label ?n }"],
+    "literal-datatype": [
+        "SELECT ?d { ?c :opened ?d FILTER(?d > 2020) }",
+        "SELECT ?d { ?c :opened ?d FILTER('x' = ?d) }",
+    ],
+    "cartesian-product": ["SELECT ?n ?d { ?p :policyNumber ?n . ?c :opened ?d }"],
+    "undeclared-prefix": ["PREFIX x: <urn:x:> SELECT ?n { ?p zz:name ?n }"],
+    "bracketed-prefix": ["SELECT ?n { ?p <:policyNumber> ?n }", "PREFIX in: <urn:x:> SELECT ?n { ?p <in:number> ?n }"],
+    "lost-blank": ["SELECT ?p ?nWHERE { ?p :policyNumber ?n }"],
+    "syntax": ["SELECT ?n { ?p :policyNumber", "", "Here is your query.", "SELECT ?n WHERE { ?p :policyNumber ?n ) }"],
+    "service": ["SELECT ?n { SERVICE <http://example.org/sparql> { ?p :policyNumber ?n } }"],
+    "update": ["INSERT DATA { :a :b :c }", "DELETE WHERE { ?s ?p ?o }", "CLEAR ALL"],
+    "unknown-function": [
+        "SELECT (<urn:f>(?n) AS ?m) { ?p :policyNumber ?n }",
+        "SELECT (xsd:int(?n) AS ?m) { ?p :policyNumber ?n }",
+    ],
+    "not-analysed": ["SELECT ?n { << ?p :policyNumber ?n >> rdfs:label ?l }"],
+}
+CONFORMING = {
+    "domain": [
+        "SELECT ?n { ?s a :Policy ; :policyNumber ?n }",
+        "SELECT ?n { ?s a :Broker ; :agentId ?n }",
+        "SELECT ?n { ?s a :Party ; :agentId ?n }",
+        "SELECT ?n { ?s a :Claim ; :reviewedBy ?n }",
+        "SELECT ?n { ?s a owl:Thing ; :policyNumber ?n }",
+        "SELECT ?n { { ?s a :Agent } UNION { ?s :policyNumber ?n } }",
+        "SELECT ?n { ?s a :Agent { SELECT ?n { ?s :policyNumber ?n } } }",
+        "SELECT ?n { ?s a :Agent ; :policyNumber? ?n }",
+    ],
+    "range": ["SELECT ?n { ?p :soldByAgent ?a . ?a a :Broker ; :agentId ?n }"],
+    "double-domain": ["SELECT ?n { ?s :soldByAgent ?a ; :policyNumber ?n }", "SELECT ?n { ?s :reviewedBy ?a ; :policyNumber ?n }"],
+    "double-range": ["SELECT ?n { ?p :soldByAgent ?a . ?q :reviewedBy ?a . ?a :agentId ?n }", 'SELECT ?p { ?p :policyNumber "7" ; :opened "7" }'],
+    "domain-range": ["SELECT ?n { ?c :against ?d . ?d :hasPolicy ?p . ?p :policyNumber ?n }", "SELECT ?n { ?c :against/:hasPolicy/:policyNumber ?n }"],
+    "incorrect-property": ["SELECT ?n { ?p rdfs:label ?n ; skos:prefLabel ?m ; rdf:_1 ?o }", "SELECT ?n { ?p ?any ?n }"],
+    "undefined-class": ["SELECT ?n { ?p a :Policy , owl:NamedIndividual ; :policyNumber ?n }", "SELECT ?n { ?p a ?n }"],
+    "property-as-class": ["SELECT ?n { ?p a :Policy ; :policyNumber ?n }"],
+    "class-as-property": ["SELECT ?n { ?p :policyNumber ?n }"],
+    "object-kind": ['SELECT ?n { ?p :policyNumber "7" ; rdfs:label ?n }', 'SELECT ?n { ?p rdfs:label "Bob" ; :knows ?n }'],
+    "unbound-variable": [
+        "SELECT (COUNT(?p) AS ?n) { ?p :policyNumber ?m } GROUP BY ?m ORDER BY ?n",
+        "SELECT ?n ?k { ?p :policyNumber ?n BIND(STRLEN(?n) AS ?k) VALUES ?p { :p1 } }",
+        "SELECT ?n { { SELECT (MAX(?x) AS ?n) { ?p :policyNumber ?x } } }",
+        "SELECT ?n { ?p :policyNumber ?n FILTER NOT EXISTS { ?p rdfs:label ?l FILTER(?l != ?n) } }",
+    ],
+    "type-conflict": ["SELECT ?n { ?p a :Policy , :Claim ; rdfs:label ?n }", "SELECT ?n { { ?p a :Policy } UNION { ?p a :Agent } ?p rdfs:label ?n }"],
+    "literal-datatype": ['SELECT ?d { ?c :opened ?d FILTER(?d > "2020-01-01"^^xsd:date) }', "SELECT ?n { ?a :agentId ?n FILTER(?n > 3) }"],
+    "cartesian-product": [
+        "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d FILTER(?n = STR(?d)) }",
+        "SELECT ?n { ?p :policyNumber ?n . { SELECT (COUNT(?c) AS ?k) { ?c :opened ?d } } }",
+        "SELECT ?n { { ?p :policyNumber ?n } UNION { ?c :opened ?n } }",
+    ],
+    "undeclared-prefix": ["SELECT ?n { ?p rdfs:label ?n }"],
+    "bracketed-prefix": ["SELECT ?n { ?p <http://example.org/insurance#policyNumber> ?n }"],
+    "lost-blank": ["SELECT ?nWHERE { ?p :policyNumber ?nWHERE }", "SELECT ?n WHERE { ?p :policyNumber ?n }"],
+    "syntax": ["SELECT ?n { ?p :policyNumber ?n }", "ASK { ?p :policyNumber '7' }", "DESCRIBE ?p { ?p :policyNumber '7' }"],
+    "service": ["SELECT ?service { ?p :policyNumber ?service # SERVICE\n}"],
+    "update": ["SELECT ?n { ?p :policyNumber ?n }"],
+    "unknown-function": ["SELECT (xsd:integer(?n) AS ?m) { ?p :policyNumber ?n FILTER(REGEX(?n, '7')) }"],
+    "not-analysed": ["SELECT ?n { ?p :policyNumber ?n }"],
+}  # fmt: skip
+WITH_DATA = {"unknown-entity", "unused-in-data", "empty-class", "needs-subclass"}
+CASES = [(rule, query) for rule, queries in VIOLATING.items() for query in queries]
+FINE = [(rule, query) for rule, queries in CONFORMING.items() for query in queries]
+
+
+def test_every_rule_is_tested() -> None:
+    shipped = {rule.id for rule in shipped_rules("default")}
+    assert VIOLATING.keys() | WITH_DATA | {"iri-output", "subject-output", "too-large"} == shipped
+    assert VIOLATING.keys() == CONFORMING.keys()
+
+
+@pytest.mark.parametrize(("rule", "query"), CASES)
+def test_a_violation_is_found(rule: str, query: str) -> None:
+    assert rule in rules(query)
+
+
+@pytest.mark.parametrize(("rule", "query"), FINE)
+def test_what_conforms_is_let_pass(rule: str, query: str) -> None:
+    assert rule not in rules(query)
+
+
+DATA_CASES = {
+    'SELECT ?p { ?p :policyNumber "8" ; rdfs:label ?n }': "unknown-entity",
+    "SELECT ?n { :nobody :policyNumber ?n }": "unknown-entity",
+    "SELECT ?n { ?p a :Policy ; rdfs:label ?n }": "unused-in-data",
+    "SELECT ?n { ?p a :Holder ; rdfs:label ?n }": "empty-class",
+    "SELECT ?n { ?p a :Agent ; :agentId ?n }": "needs-subclass",
+}
+
+
+@pytest.mark.parametrize(("query", "rule"), DATA_CASES.items())
+def test_a_look_at_the_data_finds_it(query: str, rule: str) -> None:
+    assert rule in rules(query, data=store())
+
+
+@pytest.mark.parametrize("query", DATA_CASES)
+def test_without_data_nothing_is_said_of_them(query: str) -> None:
+    assert not WITH_DATA & set(rules(query))
+
+
+def test_what_the_data_have_is_let_pass() -> None:
+    query = 'SELECT ?n { ?p a :Policy ; :policyNumber "7" ; :soldByAgent :b1 . :b1 a :Broker ; :agentId ?n }'
+    assert rules(query, data=store()) == []
+
+
+def test_what_the_data_do_nevertheless_is_only_an_info() -> None:
+    query = "SELECT ?n { ?b a :Broker ; :policyNumber ?n }"
+    severities = [{f.rule: f.severity for f in checked(query, data=data).findings} for data in (None, store())]
+    assert [each["domain"] for each in severities] == ["error", "info"]
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    ["OPTIONAL {{ {} }}", "{{ {} }} UNION {{ ?p :policyNumber ?n }}", "FILTER NOT EXISTS {{ {} }}", "MINUS {{ {} }}"],
+)
+def test_inside_a_weak_context_an_error_is_a_warning(wrapped: str) -> None:
+    query = f"SELECT ?n {{ ?p :policyNumber ?n {wrapped.format('?p :number ?m')} }}"
+    assert {f.rule: f.severity for f in checked(query).findings}["incorrect-property"] == "warning"
+
+
+def test_a_selected_identifier_is_an_error_when_asked_for() -> None:
+    query = "SELECT ?p { ?p :policyNumber ?n }"
+    assert checked(query).valid
+    assert not checked(query, head="error").valid
+
+
+def test_a_namespace_can_be_let_pass() -> None:
+    query = "PREFIX x: <urn:x:> SELECT ?n { ?p a x:Thing ; x:name ?n }"
+    assert rules(query, allowed=("urn:x:",)) == []
+
+
+def test_findings_of_one_fault_share_a_root() -> None:
+    found = checked("SELECT ?n { ?agent :soldByAgent ?p ; a :Agent ; :agentId ?n . ?q :number ?n }").findings
+    roots = {finding.rule: finding.root for finding in found}
+    assert roots["domain"] == roots["double-domain"] != roots["incorrect-property"]
+
+
+def test_a_finding_says_where() -> None:
+    (finding,) = checked("SELECT ?n {\n  ?p :policyNumber ?x .\n  ?p :number ?n }").findings
+    assert (finding.line, finding.column, finding.subject, finding.predicate) == (3, 6, "?p", ":number")
+
+
+def test_too_many_patterns_are_refused_and_not_called_right() -> None:
+    query = "SELECT ?n { " + " ".join(f"?s{i} :policyNumber ?n ." for i in range(1_001)) + " }"
+    assert rules(query) == ["too-large"]
+    assert not checked(query).valid
+
+
+def test_a_union_of_classes_is_named_as_alternatives() -> None:
+    (finding,) = (
+        f for f in checked("SELECT ?n { ?a a :Agent ; :reviewedBy ?b ; rdfs:label ?n }").findings if f.rule == "domain"
+    )
+    assert "has domain :Claim or :Policy" in finding.message or "has domain :Policy or :Claim" in finding.message
+
+
+def test_a_label_of_the_ontology_is_data_and_no_template() -> None:
+    query = 'SELECT ?n { ?p :soldByAgent "{{ 7*7 }} {p}" ; :policyNumber ?n }'
+    assert any("{{ 7*7 }} {p}" in finding.message for finding in checked(query, index()).findings)

@@ -1,0 +1,135 @@
+"""Searches in SPARQL: they are found by reading, run before the query, and refused where they cannot be run."""
+
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kgrag.errors import InvalidSPARQL
+from kgrag.knowledge_base import KnowledgeBase
+from kgrag.querying.searches import names_search
+from kgrag.resources import folder
+from kgrag.sparql.search_reader import read_searches
+from kgrag.testing import HashEmbedder
+
+_TEXTS = {"barley": "Barley wants loam.", "rice": "Rice stands in water.", "frost": "Frost in May harms the blossom."}
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
+    folder = tmp_path_factory.mktemp("texts")
+    for name, text in _TEXTS.items():
+        Path(folder, f"{name}.txt").write_text(text, encoding="utf-8")
+    filled = KnowledgeBase(embedder=HashEmbedder())
+    filled.ingest(folder)
+    return filled
+
+
+def texts(kb: KnowledgeBase, query: str) -> list[str]:
+    table = kb.query(query)
+    return [row[table.variables.index("text")].value for row in table]  # type: ignore[union-attr,index]
+
+
+def test_the_nearest_text_is_found_by_meaning(kb: KnowledgeBase) -> None:
+    assert texts(kb, 'SELECT ?text { ?node kgv:near ("Barley wants loam." 1) ; kg:text ?text }') == [_TEXTS["barley"]]
+
+
+def test_a_text_is_found_by_its_words_with_its_score(kb: KnowledgeBase) -> None:
+    query = 'SELECT ?text ?score { (?node ?score) kgv:matches ("frost blossom" 5 "chunk") . ?node kg:text ?text }'
+    ((text, score),) = kb.query(query)  # type: ignore[misc,union-attr]
+    assert text.value == _TEXTS["frost"]
+    assert float(score.value) > 0
+
+
+def test_a_search_stands_anywhere_in_its_statement(kb: KnowledgeBase) -> None:
+    before = '{ ?node kgv:matches ("water") ; a kg:Chunk ; kg:text ?text . }'
+    between = '{ GRAPH ?g { ?node a kg:Chunk ; kgv:matches ("water") ; kg:text ?text } }'
+    behind = '{ ?node a kg:Chunk ; kg:text ?text ; kgv:matches ("water") ; }'
+    assert {tuple(texts(kb, f"SELECT ?text {group}")) for group in (before, between, behind)} == {(_TEXTS["rice"],)}
+
+
+def test_two_searches_of_one_node_must_both_hold(kb: KnowledgeBase) -> None:
+    assert texts(kb, 'SELECT ?text { ?n kgv:matches ("water") ; kgv:matches ("loam") ; kg:text ?text }') == []
+
+
+def test_a_search_without_result_gives_no_row(kb: KnowledgeBase) -> None:
+    assert texts(kb, 'SELECT ?text { ?n kgv:matches ("zebra") ; kg:text ?text }') == []
+
+
+def test_an_optional_search_leaves_the_rows_alone(kb: KnowledgeBase) -> None:
+    query = 'SELECT ?text { ?n a kg:Chunk ; kg:text ?text OPTIONAL { (?n ?s) kgv:matches ("water") } } ORDER BY ?s'
+    assert texts(kb, query)[-1] == _TEXTS["rice"]
+    assert len(texts(kb, query)) == 3
+
+
+def test_the_prefix_may_have_another_name(kb: KnowledgeBase) -> None:
+    query = 'PREFIX v: <https://w3id.org/kgrag/vector#> SELECT ?text { ?n v:matches ("loam") ; kg:text ?text }'
+    assert texts(kb, query) == [_TEXTS["barley"]]
+
+
+def test_similarity_orders_nodes_by_a_text(kb: KnowledgeBase) -> None:
+    query = 'SELECT ?text { ?n a kg:Chunk ; kg:text ?text } ORDER BY DESC(kgv:similarity(?n, "Rice stands in water."))'
+    assert texts(kb, query)[0] == _TEXTS["rice"]
+
+
+def test_a_node_is_most_similar_to_itself_and_one_without_vector_has_no_similarity(kb: KnowledgeBase) -> None:
+    query = "SELECT ?text { ?n a kg:Chunk BIND(kgv:similarity(?n, ?n) AS ?text) }"
+    assert [round(float(value), 5) for value in texts(kb, query)] == [1.0, 1.0, 1.0]
+    assert kb.query('ASK { FILTER(BOUND(?x) || !COALESCE(kgv:similarity(<urn:no:node>, "a") > -2, false)) }') is True
+
+
+def test_what_stands_in_a_string_or_a_comment_is_no_search(kb: KnowledgeBase) -> None:
+    query = "SELECT ?text { ?n kg:text ?text FILTER(?text != '?n kgv:near (1)') # ?n kgv:near (\n }"
+    assert len(texts(kb, query)) == 6  # documents and chunks
+
+
+@pytest.mark.parametrize(
+    ("group", "told"),
+    [
+        ("{ ?n kgv:near 'frost' }", "no list of constants"),
+        ("{ ?n kgv:near (?text 3) }", "no list of constants"),
+        ("{ ?n kgv:near ('a'), ('b') }", "no list of constants"),
+        ("{ ?n kgv:near ('a' 3 4) }", "two numbers"),
+        ("{ <urn:x:y> kgv:near ('a') }", "no variable"),
+        ("{ (?n ?n) kgv:near ('a') }", "no variable"),
+        ("{ (?n ?s ?t) kgv:near ('a') }", "no variable"),
+        ("{ (?n ?s) kgv:near ('a') ; kg:text ?t }", "shares its subject"),
+        ("{ ?x kg:p [ kgv:near ('a') ] }", "no variable"),
+        ("{ ?x kgv:near/kg:text ?y }", "property path"),
+        ("{ ?n kgv:near ('a' 0) }", "asks for 0"),
+        ("{ ?n kgv:near ('a' 100000) }", "asks for 100000"),
+        ("{ ?n kgv:near ('a' 5 'chunks') }", "Did you mean 'chunk'"),
+        ("{ ?n kg:text ?t FILTER(kgv:similarity(?n) > 0) }", "takes a node"),
+    ],
+)
+def test_a_search_that_cannot_be_run_is_refused_with_its_place(kb: KnowledgeBase, group: str, told: str) -> None:
+    with pytest.raises(InvalidSPARQL, match=told) as error:
+        kb.query(f"SELECT * {group}")
+    assert "line 1, column " in str(error.value)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(st.text(max_size=40))
+def test_any_text_can_be_searched_for(kb: KnowledgeBase, text: str) -> None:
+    written = ox.Literal(text)
+    try:
+        quoted = str(written)
+        quoted.encode()
+    except UnicodeEncodeError:
+        return
+    (statement,) = read_searches(f"SELECT * {{ ?n kgv:near ({quoted} 3) }}").statements
+    assert statement.calls[0].text == text
+    kb.query(f"SELECT * {{ ?n kgv:near ({quoted} 3) }}")
+
+
+def test_a_query_without_the_prefix_is_not_read_at_all() -> None:
+    assert not names_search("SELECT * { ?s ?p ?o }")
+
+
+def test_the_examples_of_the_vocabulary_run(kb: KnowledgeBase) -> None:
+    example = ox.NamedNode("http://www.w3.org/2004/02/skos/core#example")
+    described = ox.parse(path=folder("ontologies") / "vector.ttl")
+    examples = [quad.object.value for quad in described if quad.predicate == example]
+    assert [len(texts(kb, query)) for query in sorted(examples)] == [0, 3, 3]

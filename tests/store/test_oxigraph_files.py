@@ -1,0 +1,289 @@
+"""Folders, locks, dumps, snapshots: what another process sees, and what survives."""
+
+from __future__ import annotations
+
+import gzip
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+
+from kgrag import queries
+from kgrag.errors import (
+    InvalidRDF,
+    InvalidSettings,
+    InvalidSPARQL,
+    SchemaMismatch,
+    StateError,
+    StorageFailed,
+    StoreLocked,
+)
+from kgrag.store.oxigraph import OxigraphStore
+from kgrag.vocab import KG, SCHEMA_VERSION, XSD, number
+from tests.store.oxigraph_drafts import EDGE, N, content, edge, entry, listed, ontology
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "a.kb" / "store"
+
+
+def child(code: str, *arguments: object, **options: object) -> subprocess.Popen[str]:
+    """Run Python code in another process; it finds its arguments in sys.argv."""
+    head = "import sys; from pathlib import Path; from kgrag.store import OxigraphStore\n"
+    command = [sys.executable, "-c", head + code, *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload]
+
+
+HOLD = "store = OxigraphStore.open(Path(sys.argv[1])); print('open', flush=True); sys.stdin.readline()"
+
+
+def test_what_was_published_is_there_after_opening_again(folder: Path) -> None:
+    with OxigraphStore.open(folder, base="urn:mine:") as store:
+        store.publish([edge(), listed("a", 3)])
+        before = content(store)
+    with OxigraphStore.open(folder) as store:
+        assert content(store) == before
+        assert (store.revision, store.names.base) == (1, "urn:mine:")
+
+
+def test_another_process_that_writes_is_named(folder: Path) -> None:
+    with child(HOLD, folder) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(StoreLocked, match=f"process {holder.pid}"):
+            OxigraphStore.open(folder)
+        holder.kill()
+    OxigraphStore.open(folder).close()
+
+
+def test_a_second_store_of_this_process_is_refused(folder: Path) -> None:
+    with OxigraphStore.open(folder), pytest.raises(StoreLocked):
+        OxigraphStore.open(folder)
+    OxigraphStore.open(folder).close()
+
+
+def test_an_exception_that_somebody_keeps_does_not_keep_the_folder(folder: Path) -> None:
+    kept = []
+    for text in ("INSERT DATA { broken", "SELECT ?x WHERE { BIND(<urn:t:function>(1) AS ?x) }"):
+        with OxigraphStore.open(folder) as store:
+            for method in (store.update, store.select, store.construct, store.query):
+                with pytest.raises(InvalidSPARQL) as caught:
+                    method(text)
+                kept.append(caught)
+        with pytest.raises(SchemaMismatch) as caught:
+            OxigraphStore.open(folder, base="urn:other:")
+        kept.append(caught)
+    OxigraphStore.open(folder).close()
+
+
+def test_a_folder_that_results_keep_open_is_reported_so(folder: Path) -> None:
+    with OxigraphStore.open(folder) as store:
+        results = store.query("SELECT ?s WHERE { GRAPH ?g { ?s ?p ?o } }")
+        next(iter(results))
+    with pytest.raises(StoreLocked, match="results of a query"):
+        OxigraphStore.open(folder)
+    del results
+    OxigraphStore.open(folder).close()
+
+
+def test_a_reader_opens_beside_a_writer_and_sees_what_was_published(folder: Path) -> None:
+    with OxigraphStore.open(folder) as writer:
+        writer.publish([edge()])
+        reader = OxigraphStore.open(folder, read_only=True)
+        writer.publish([edge("later")])
+        assert reader.described(EDGE)
+        assert not reader.described(N("urn:t:later"))
+        assert reader.revision == 1
+        with OxigraphStore.open(folder, read_only=True) as again:
+            assert again.described(N("urn:t:later"))
+        with pytest.raises(StateError, match="reading only"):
+            reader.publish([edge("third")])
+        with pytest.raises(StateError, match="reading only"):
+            reader.update("DROP ALL")
+        reader.close()
+
+
+def test_a_reader_in_another_process_opens_beside_a_writer(folder: Path) -> None:
+    with OxigraphStore.open(folder) as writer:
+        writer.publish([edge()])
+        with child("print(OxigraphStore.open(Path(sys.argv[1]), read_only=True).revision)", folder) as reader:
+            assert reader.communicate(timeout=60)[0].strip() == "1"
+
+
+def test_a_folder_without_a_store_cannot_be_read(folder: Path) -> None:
+    with pytest.raises(StorageFailed, match="no store"):
+        OxigraphStore.open(folder, read_only=True)
+    assert not folder.exists()
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("x")
+    with pytest.raises(StorageFailed, match="is a file"):
+        OxigraphStore.open(path)
+
+
+def test_a_newer_schema_is_refused_with_both_versions(folder: Path) -> None:
+    with OxigraphStore.open(folder) as store:
+        store._store.add(
+            ox.Quad(store.names.knowledge_base, KG.schemaVersion, number(SCHEMA_VERSION + 6), store.names.catalogue)
+        )
+    for read_only in (False, True):
+        with pytest.raises(SchemaMismatch, match=f"version {SCHEMA_VERSION + 6}.*up to {SCHEMA_VERSION}.*Upgrade"):
+            OxigraphStore.open(folder, read_only=read_only)
+
+
+def test_another_base_iri_is_refused_with_both(folder: Path) -> None:
+    OxigraphStore.open(folder, base="urn:mine:").close()
+    with pytest.raises(SchemaMismatch, match=r"'urn:mine:'.*'urn:other:'"):
+        OxigraphStore.open(folder, base="urn:other:")
+    OxigraphStore.open(folder, base="urn:mine:").close()
+
+
+def test_a_base_that_is_no_iri_is_refused_and_lets_go_of_the_lock(folder: Path) -> None:
+    with pytest.raises(InvalidSettings):
+        OxigraphStore.open(folder, base="not an iri")
+    OxigraphStore.open(folder).close()
+
+
+@pytest.mark.parametrize("name", ["dump.nq", "dump.nq.gz"])
+def test_a_dump_that_is_loaded_gives_an_equal_store(folder: Path, name: str, tmp_path: Path) -> None:
+    with OxigraphStore.open(folder) as store:
+        store.publish(
+            [
+                edge(),
+                listed("a", 3),
+                ontology(ox.Literal("é\n\"'\\\u2028"), ox.BlankNode("b"), ox.Literal("x", language="en-GB")),
+            ]
+        )
+        store.update("INSERT DATA { <urn:t:a> <urn:t:b> <<( <urn:t:x> <urn:t:y> 1 )>> }")
+        count = store.dump(tmp_path / name)
+        before = content(store)
+    with OxigraphStore.open(tmp_path / "copy") as copy:
+        assert copy.load(tmp_path / name) == count == len(before)
+        assert content(copy) == before
+        assert copy.revision == 2
+        assert copy.publish([edge()]).unchanged == (EDGE.value,)
+
+
+def test_two_dumps_of_one_store_are_equal_to_the_byte(tmp_path: Path) -> None:
+    store = OxigraphStore.open(None)
+    store.publish([edge()])
+    for name in ("a.nq.gz", "b.nq.gz"):
+        store.dump(tmp_path / name)
+    assert (tmp_path / "a.nq.gz").read_bytes() == (tmp_path / "b.nq.gz").read_bytes()
+
+
+def test_a_dump_that_cannot_be_written_says_where(tmp_path: Path) -> None:
+    with pytest.raises(StorageFailed, match="nowhere"):
+        OxigraphStore.open(None).dump(tmp_path / "nowhere" / "dump.nq")
+
+
+def test_plain_quads_are_loaded_and_listed(tmp_path: Path) -> None:
+    path = tmp_path / "data.nq"
+    path.write_text("<urn:t:a> <urn:t:b> '1' <urn:t:g> .\n".replace("'", '"'))
+    store = OxigraphStore.open(None)
+    assert store.load(path) == 1
+    assert entry(store, N("urn:t:g"))["type"] == [KG.DataGraph.value]
+    assert store.select(queries.bind("catalogue/uncatalogued", catalogue=store.names.catalogue)).rows == []
+
+
+GOOD = '<urn:t:a> <urn:t:b> "x" <urn:t:g> .\n'
+BROKEN = {
+    "no graph": ("# note\n\n" + GOOD + '<urn:t:a> <urn:t:b> "y" .\n', "line 4.*names no graph"),
+    "a blank graph": (GOOD + '<urn:t:a> <urn:t:b> "y" _:g .\n', "line 2.*blank node"),
+    "no N-Quads": (GOOD + "nonsense\n", "line 2"),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("zipped", [False, True])
+def test_a_file_that_is_no_dump_is_refused_whole(tmp_path: Path, text: str, told: str, zipped: bool) -> None:
+    path = tmp_path / ("data.nq.gz" if zipped else "data.nq")
+    path.write_bytes(gzip.compress(text.encode()) if zipped else text.encode())
+    with OxigraphStore.open(tmp_path / "store") as store:
+        before = len(store)
+        with pytest.raises(InvalidRDF, match=told):
+            store.load(path)
+        assert (len(store), store.revision, store.graphs()) == (before, 0, [store.names.catalogue.value])
+
+
+def test_a_missing_dump_and_a_torn_one_are_refused(tmp_path: Path) -> None:
+    torn = tmp_path / "torn.nq.gz"
+    torn.write_bytes(gzip.compress((GOOD * 2000).encode())[:-20])
+    for path in (tmp_path / "none.nq", torn):
+        with pytest.raises(InvalidRDF, match=path.name):
+            OxigraphStore.open(None).load(path)
+
+
+def test_a_dump_of_another_base_is_refused(tmp_path: Path) -> None:
+    OxigraphStore.open(None, base="urn:mine:").dump(tmp_path / "dump.nq")
+    with pytest.raises(SchemaMismatch, match="urn:mine:"):
+        OxigraphStore.open(None).load(tmp_path / "dump.nq")
+
+
+def test_a_store_that_holds_something_takes_no_dump(tmp_path: Path) -> None:
+    store = OxigraphStore.open(None)
+    store.dump(tmp_path / "dump.nq")
+    store.publish([edge()])
+    with pytest.raises(StateError, match="empty"):
+        store.load(tmp_path / "dump.nq")
+
+
+def test_a_snapshot_is_a_store_of_its_own(folder: Path, tmp_path: Path) -> None:
+    for place in (folder, None):
+        copy = tmp_path / f"copy-{place is None}"
+        with OxigraphStore.open(place) as store:
+            store.publish([edge(), ontology(ox.Literal("01", datatype=XSD.integer))])
+            store.snapshot(copy)
+            before = content(store)
+            store.publish([edge("later")])
+            with pytest.raises(StorageFailed, match="exists"):
+                store.snapshot(copy)
+        with OxigraphStore.open(copy) as opened:
+            assert content(opened) == before
+            opened.publish([edge("other")])
+
+
+PUBLISH = """
+from tests.store.oxigraph_drafts import edge, listed, ontology
+import pyoxigraph as ox
+store = OxigraphStore.open(Path(sys.argv[1]))
+for batch in range(10_000):
+    drafts = [edge(f"{batch}-{row}", str(row)) for row in range(300 if batch % 2 else 20)]
+    values = [ox.Literal(f"{batch} {row}") for row in range(50)]
+    revision = store.publish([*drafts, listed(f"{batch}-", 5), ontology(*values)]).revision
+    print(batch, revision, flush=True)
+"""
+
+
+@pytest.mark.parametrize("acknowledged", [0, 1, 4, 7])
+def test_a_killed_writer_leaves_whole_publications_only(folder: Path, acknowledged: int) -> None:
+    with child(PUBLISH, folder) as writer:
+        assert writer.stdout is not None
+        said = [tuple(map(int, writer.stdout.readline().split())) for _ in range(acknowledged)]
+        writer.send_signal(signal.SIGKILL)
+        said += [tuple(map(int, line.split())) for line in writer.stdout.read().splitlines() if line.count(" ") == 1]
+    with OxigraphStore.open(folder) as store:
+        last_batch, last_revision = said[-1] if said else (-1, 0)
+        assert store.revision >= last_revision
+        sizes: dict[int, int] = {}
+        for graph in store.graphs():
+            name = graph.removeprefix("urn:t:").split("-")
+            if len(name) == 2:
+                sizes[int(name[0])] = sizes.get(int(name[0]), 0) + 1
+                assert len(list(store.triples(N(graph)))) == 2
+        assert set(sizes) >= set(range(last_batch + 1))
+        assert all(size == (300 if batch % 2 else 20) for batch, size in sizes.items())
+        ontology_now = {triple.object.value.split()[0] for triple in store.triples(N("urn:t:ontology"))}
+        assert len(ontology_now) <= 1
+        assert store.select(queries.bind("catalogue/uncatalogued", catalogue=store.names.catalogue)).rows == []
+        assert store.select(queries.bind("health/miscounted", catalogue=store.names.catalogue)).rows == []
+        assert store.default_graph_size() == 0
+        store.publish([edge("after")])

@@ -1,0 +1,131 @@
+"""Folders and files: what is read, what is passed over, and files that change meanwhile."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from kgrag.errors import UnreadableDocument
+from kgrag.model import Document
+from kgrag.text.readers import read_path, read_paths
+from kgrag.text.readers.sources import steady
+from tests.text.readers.checks import Make, refused
+
+
+def lines(*records: object) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def names(documents: "list[Document]") -> list[str]:
+    return [Path(document.location).name for document in documents]
+
+
+def test_a_folder_is_read_recursively_in_order(make: Make, tmp_path: Path) -> None:
+    for name in ("b.txt", "a.md", "z/c.txt", "d/e/f.txt", ".hidden.txt", ".git/g.txt"):
+        make(name, "x")
+    assert names(list(read_path(tmp_path))) == ["a.md", "b.txt", "f.txt", "c.txt"]
+
+
+def test_files_of_a_folder_that_cannot_be_read_are_reported(make: Make, tmp_path: Path) -> None:
+    make("a.txt", "x")
+    make("b.exe", "x")
+    os.mkfifo(tmp_path / "c.txt")
+    skipped: list[str] = []
+    assert names(list(read_paths([tmp_path], skipped=skipped))) == ["a.txt"]
+    assert [line.split("; ")[0].removeprefix(f"{tmp_path}/") for line in skipped] == [
+        "b.exe: suffix '.exe' is not one that can be read",
+        "c.txt: is no regular file",
+    ]
+
+
+def test_nothing_is_passed_over_in_silence(make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    make("a.txt", "x")
+    make("b.exe", "x")
+    list(read_path(tmp_path))
+    assert "1 files were passed over" in caplog.text
+
+
+def test_an_empty_folder_is_refused_with_the_suffixes_that_were_expected(tmp_path: Path) -> None:
+    message = refused(tmp_path)
+    assert "found no files; expected some that end in .csv .docx" in message
+
+
+def test_a_folder_of_unknown_files_is_refused(make: Make, tmp_path: Path) -> None:
+    make("b.exe", "x")
+    assert "found 1 files, none of which can be read" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.exe", "noext", "a.pdf.gz", "a.gz"])
+def test_a_named_file_of_unknown_suffix_is_refused(make: Make, name: str) -> None:
+    assert "is not one that can be read; expected one of .csv" in refused(make(name, "x"))
+
+
+def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    assert "there is no such file or folder" in refused(tmp_path / "a.txt")
+    assert "there is no such file or folder" in refused(tmp_path / "folder")
+
+
+def test_a_file_named_twice_is_read_once(make: Make, tmp_path: Path) -> None:
+    path = make("a.txt", "x")
+    assert len(list(read_paths([tmp_path, path, path]))) == 1
+
+
+def test_the_same_text_in_two_files_is_two_locations(make: Make, tmp_path: Path) -> None:
+    make("one/a.txt", "x")
+    make("two/a.txt", "x")
+    first, second = read_path(tmp_path)
+    assert (first.text, first.title) == (second.text, second.title)
+    assert first.location != second.location
+
+
+def test_a_broken_file_stops_the_reading_unless_a_list_takes_it(make: Make, tmp_path: Path) -> None:
+    make("a.pdf", "broken")
+    make("b.txt", "x")
+    with pytest.raises(UnreadableDocument, match="is no PDF"):
+        list(read_path(tmp_path))
+    broken: dict[Path, str] = {}
+    assert names(list(read_paths([tmp_path], broken=broken))) == ["b.txt"]
+    assert "is no PDF" in broken[tmp_path / "a.pdf"]
+
+
+def test_a_broken_file_that_was_named_stops_the_reading(make: Make) -> None:
+    with pytest.raises(UnreadableDocument, match="is no PDF"):
+        list(read_paths([make("a.pdf", "broken")], broken={}))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_refused(make: Make) -> None:
+    path = make("a.txt", "x")
+    path.chmod(0)
+    assert "Permission denied" in refused(path)
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(make: Make) -> None:
+    path = make("a.jsonl", lines({"text": "x"}, {"text": "y"}))
+    documents = read_path(path)
+    next(documents)
+    with path.open("a") as stream:
+        stream.write(lines({"text": "z"}))
+    with pytest.raises(UnreadableDocument, match="changed while it was read; run again"):
+        list(documents)
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_refused(make: Make) -> None:
+    path = make("a.txt", "old")
+    with pytest.raises(UnreadableDocument, match="changed while it was read"), steady(path):
+        path.with_suffix(".new").write_text("new")
+        path.with_suffix(".new").replace(path)
+
+
+def test_a_file_that_vanishes_while_it_is_read_is_refused(make: Make) -> None:
+    path = make("a.txt", "old")
+    with pytest.raises(UnreadableDocument, match="changed while it was read"), steady(path):
+        path.unlink()
+
+
+def test_damage_that_comes_from_a_change_is_reported_as_one(make: Make) -> None:
+    path = make("a.txt", "old")
+    with pytest.raises(UnreadableDocument, match="changed while it was read"), steady(path):
+        path.write_text("longer")
+        raise UnreadableDocument("is no JSON")

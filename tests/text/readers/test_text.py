@@ -1,0 +1,107 @@
+"""Plain text: every encoding, and every way in which bytes can be no text."""
+
+import gzip
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgrag.model import Document
+from kgrag.text.readers import SUFFIXES
+from kgrag.text.readers.sources import cleaned
+from tests.text.readers.checks import Make, only, refused
+
+JAPANESE = "これは日本語の文章です。漢字とカタカナが混ざっています。"
+ARABIC = "هذا نص باللغة العربية. وهذه جملة أخرى."
+
+
+def test_a_text_file_is_one_document_titled_by_its_name(make: Make) -> None:
+    path = make("field notes.txt", "Sow in June.\n")
+    assert only(path) == Document("Sow in June.\n", title="field notes", location=str(path))
+
+
+@pytest.mark.parametrize("text", [ARABIC, JAPANESE, "\U0001f469\u200d\U0001f467 e\u0301 \u202eabc", "a\u200bb\u00a0c"])
+def test_characters_stay_as_they_are(make: Make, text: str) -> None:
+    assert only(make("a.txt", text)).text == text
+
+
+def test_line_ends_become_one_character(make: Make) -> None:
+    assert only(make("a.txt", "a\r\nb\rc\n")).text == "a\nb\nc\n"
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_a_cleaned_text_can_be_stored_and_is_left_alone_by_cleaning_again(text: str) -> None:
+    result = cleaned(text)
+    assert result.encode("utf-8").decode("utf-8") == result
+    assert not {"\r", "\x00"} & set(result)
+    assert cleaned(result.lstrip("\ufeff")) == result.lstrip("\ufeff")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Größe, café", "utf-8-sig"),
+        (JAPANESE, "utf-16"),
+        (JAPANESE, "utf-32"),
+        ("plain Latin text", "utf-16-le"),
+        ("plain Latin text", "utf-16-be"),
+        ("Größe der Änderung: naïve Übung", "latin-1"),
+        ("El niño comió piña en la mañana", "latin-1"),
+        ("“Smart quotes” — and dashes… it’s €5", "cp1252"),
+        (JAPANESE, "shift_jis"),
+        (JAPANESE, "euc_jp"),
+        ("Привет, мир! Это русский текст.", "cp1251"),
+        ("这是一个中文句子，用于测试编码。", "gb18030"),
+        ("Zażółć gęślą jaźń. To jest zdanie po polsku.", "cp1250"),
+    ],
+)
+def test_text_in_another_encoding_is_read(make: Make, text: str, encoding: str) -> None:
+    assert only(make("a.txt", text.encode(encoding))).text == text
+
+
+def test_a_guessed_encoding_is_logged(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    only(make("a.txt", "Größe der Änderung".encode("latin-1")))
+    assert "read as cp1252, which is a guess" in caplog.text
+
+
+def test_utf_8_with_a_damaged_place_stays_utf_8(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    assert only(make("a.txt", JAPANESE.encode() + b"\xff!")).text == f"{JAPANESE}\ufffd!"
+    assert "1 places are not UTF-8" in caplog.text
+
+
+def test_a_zero_byte_file_is_refused_as_empty(make: Make) -> None:
+    for suffix in SUFFIXES:
+        assert "is empty (0 bytes)" in refused(make(f"a{suffix}", b""))
+
+
+def test_a_file_of_whitespace_is_refused(make: Make) -> None:
+    assert "holds no text" in refused(make("a.txt", " \n\u3000\t\n"))
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", bytes(range(1, 256)) * 4, b"\x7fELF\x02\x01\x01" + bytes(9)]
+)
+def test_a_binary_file_under_a_text_suffix_is_refused(make: Make, data: bytes) -> None:
+    for name in ("a.txt", "a.md", "a.csv", "a.json", "a.jsonl", "a.html"):
+        assert "binary file" in refused(make(name, data))
+
+
+def test_a_compressed_text_is_read(make: Make) -> None:
+    document = only(make("a.md.gz", gzip.compress("# Größe\n".encode())))
+    assert (document.text, document.title, document.media_type) == ("# Größe\n", "Größe", "text/markdown")
+    assert only(make("b.txt.gz", gzip.compress(b"x"))).title == "b"
+
+
+@pytest.mark.parametrize("data", [b"no gzip", gzip.compress(b"x" * 5000, mtime=0)[:-20]], ids=["no gzip", "cut short"])
+def test_broken_compression_is_refused(make: Make, data: bytes) -> None:
+    assert "gzip compression is broken" in refused(make("a.txt.gz", data))
+    assert "gzip compression is broken" in refused(make("a.jsonl.gz", data))
+
+
+def test_a_large_text_is_read_in_a_moment(make: Make) -> None:
+    text = "Sow in June, harvest in autumn: Größe.\n" * 130_000
+    path = make("a.txt", text)
+    begin = time.process_time()
+    assert only(path).text == text
+    assert time.process_time() - begin < 3

@@ -1,0 +1,92 @@
+"""Sentences with offsets, and content words."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kgrag.text.sentences import content_words, split, words
+
+
+def sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in split(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It rains. We wait.", ["It rains.", "We wait."]),
+        ("Dr. Rao met Prof. J. K. Iyer. They left.", ["Dr. Rao met Prof. J. K. Iyer.", "They left."]),
+        ("He moved to the U.S. He stayed.", ["He moved to the U.S.", "He stayed."]),
+        ("He joined the U.S. Army. It was 1944.", ["He joined the U.S. Army.", "It was 1944."]),
+        ("Use 3.5 kg, i.e. a bag. See Fig. 2.", ["Use 3.5 kg, i.e. a bag.", "See Fig. 2."]),
+        ("He waited... and left. Gone…", ["He waited... and left.", "Gone…"]),
+        ('She said "Go now." He went.', ['She said "Go now."', "He went."]),
+        ("“Really?” asked Ann. Yes!", ["“Really?” asked Ann.", "Yes!"]),
+        ("No. 5 is alive. No. It is not.", ["No. 5 is alive.", "No.", "It is not."]),
+        ("Teutberga( died 11 November 875) was a queen.", ["Teutberga( died 11 November 875) was a queen."]),
+        ("Ann (b. 1900) sang. Smith et al. (2004) wrote.", ["Ann (b. 1900) sang.", "Smith et al. (2004) wrote."]),
+        ("这是一句。第二句！「好。」他说", ["这是一句。", "第二句！", "「好。」", "他说"]),
+        ("هل نزرع الآن؟ نعم.", ["هل نزرع الآن؟", "نعم."]),
+        ("यह बीज है। यह खेत है।", ["यह बीज है।", "यह खेत है।"]),
+    ],
+)
+def test_a_sentence_ends_where_a_reader_ends_it(text, expected):
+    assert sentences(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Crop: Soybean\nSeed rate: 55 kg/ha", ["Crop: Soybean", "Seed rate: 55 kg/ha"]),
+        ("- one\n- two\n1. three", ["- one", "- two", "1. three"]),
+        ("| A | B |\n| 1 | 2 |", ["| A | B |", "| 1 | 2 |"]),
+        ("# Growing soybean\nSoybean is sown in June.", ["# Growing soybean", "Soybean is sown in June."]),
+        ("A heading\n\nSome text", ["A heading", "Some text"]),
+        (
+            "A line of prose that was wrapped by an editor at some\ncolumn goes on. Next.",
+            ["A line of prose that was wrapped by an editor at some\ncolumn goes on.", "Next."],
+        ),
+    ],
+)
+def test_a_line_break_ends_a_sentence_only_where_the_next_line_is_something_new(text, expected):
+    assert sentences(text) == expected
+
+
+@given(st.text() | st.text(alphabet="aB1.?!。। \n\"'():;-|\t…\u0301😀", max_size=60))
+def test_sentences_are_in_order_disjoint_trimmed_and_cover_everything_that_is_not_whitespace(text):
+    covered = [False] * len(text)
+    before = 0
+    for start, end in split(text):
+        assert before <= start < end
+        assert text[start:end] == text[start:end].strip()
+        covered[start:end] = [True] * (end - start)
+        before = end
+    assert all(seen or character.isspace() for seen, character in zip(covered, text, strict=True))
+
+
+@pytest.mark.parametrize("text", ["." * 200_000 + "a", '."' * 100_000, "a:" * 100_000, "x|" * 100_000, "A.b." * 50_000])
+def test_hostile_text_takes_no_more_than_linear_time(text):
+    began = time.process_time()
+    split(text)
+    assert time.process_time() - began < 20
+
+
+def test_codes_and_figures_stay_whole_words():
+    assert words("Sow JS 20–69 at 1,200.5 kg; the farmer's Straße") == [
+        *("sow", "js", "20-69", "at", "1,200.5", "kg", "the", "farmer", "strasse"),
+    ]
+
+
+def test_content_words_are_stemmed_and_without_stop_words():
+    assert content_words("What are the recommended varieties?") == ["recommend", "varieti"]
+
+
+def test_ideographs_are_words_of_their_own():
+    assert words("大豆 2024") == ["大", "豆", "2024"]
+
+
+@given(st.text())
+def test_words_do_not_depend_on_case_or_compatibility_forms_of_ascii(text):
+    assert all(word == word.casefold() for word in words(text))
