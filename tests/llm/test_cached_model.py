@@ -263,8 +263,8 @@ def test_a_path_that_is_a_folder_is_a_storage_failure(tmp_path):
 WORKER = """
 import sys
 from pathlib import Path
-from kgrag.adapters.cached_model import CachedModel
-from kgrag.adapters.openai_service import OpenAIModel
+from kgrag.llm.completion_cache import CachedModel
+from kgrag.llm.openai_chat import OpenAIModel
 from kgrag.model import Prompt
 
 inner = OpenAIModel("fake-1", base_url=sys.argv[2], api_key="none", concurrency=2)

@@ -470,7 +470,7 @@ def test_an_interrupted_caller_leaves_pending_prompts_unasked():
 INTERRUPTED = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-from kgrag.adapters.openai_service import OpenAIModel
+from kgrag.llm.openai_chat import OpenAIModel
 from kgrag.model import Prompt
 
 OpenAIModel("fake-1", base_url=sys.argv[1], api_key="").complete([Prompt("test/a", str(n)) for n in range(9)])

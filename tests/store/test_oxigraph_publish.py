@@ -283,7 +283,7 @@ def test_a_failure_while_writing_leaves_nothing(bulk: int, monkeypatch: pytest.M
         raise OSError("No space left on device")
 
     store = OxigraphStore.open(None)
-    monkeypatch.setattr(publishing.plan, "quads", failing)
+    monkeypatch.setattr(publishing.publication_plan, "quads", failing)
     with pytest.raises(StorageFailed, match="No space left"):
         store.publish([edge()])
     assert (store.revision, len(store)) == (0, 9)
