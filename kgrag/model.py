@@ -13,7 +13,7 @@ value               what it is
 ``Prompt``          a rendered request to a language model, and the JSON schema of its reply
 ``Completion``      the reply, its parsed JSON, and what it cost
 ``Hit``             one retrieved piece of evidence, with the spans that carry it
-``Citation``        a quote that was found in a stored chunk
+``Citation``        words of a stored chunk that carry a sentence of an answer
 ``Answer``          sentences with citations, or *unknown*
 ``BuildReport``     what a build wrote
 ==================  ==========================================================================
@@ -248,7 +248,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A quote that stands in a stored chunk: ``quote == document.text[start:end]``. ``sentence`` counts from 0."""
+    """Words of a stored chunk that carry a sentence: ``quote == document.text[start:end]``; ``sentence`` counts from 0.
+
+    ``derived`` is "" where they do. Where no sentence of the sources carries it, ``quote`` is a whole chunk, and
+    ``derived`` has the words of the summary or fact that a model wrote from this chunk, perhaps with others.
+    """
 
     quote: str
     document: str
@@ -256,6 +260,7 @@ class Citation:
     start: int
     end: int
     sentence: int = 0
+    derived: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +268,7 @@ class Answer:
     """What was answered, and what carries it.
 
     ``unknown`` is True when the evidence does not carry an answer; ``text`` then says so. ``dropped`` counts quotes
-    that stand in no stored chunk and sentences that were left without a citation.
+    that are in no evidence and sentences that were left without a citation.
     """
 
     question: str

@@ -103,7 +103,7 @@ KG = _Namespace(
     "ProvenanceGraph "
     "QuarantineGraph TreeGraph TripleGraph "
     # properties
-    "about baseIRI cites completions content contentHash decision dropped end fromChunk hasChild heading "
+    "about baseIRI cites completions content contentHash decision derived dropped end fromChunk hasChild heading "
     "inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype location mentions "
     "method model onProperty order outputTokens page parameters promptHash publication question quote revision "
     "schemaVersion sentence size sparql stale start targetGraphKind text toChunk tokens unknown unresolved value "

@@ -1,5 +1,6 @@
 """Pages as they are sent: what they say, what they link to, and that text stays text."""
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -13,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgrag import KnowledgeBase, queries
+from kgrag.model import Document
 from kgrag.server.pages.marked_text import Mark, pieces
 from kgrag.settings import Settings
-from kgrag.testing import HashEmbedder
+from kgrag.testing import HashEmbedder, ScriptedModel
+from kgrag.text import ingestion
 from kgrag.vocab import KG
 from tests.server.inside import HOSTILE, Inside, served
 
@@ -120,6 +123,22 @@ def without_numbers(passage: lxml.html.HtmlElement) -> str:
     for link in passage.xpath(".//a[@class='back']"):
         link.drop_tree()
     return " ".join(passage.text_content().split())
+
+
+def test_a_page_says_which_words_a_model_wrote_where_no_sentence_of_the_passage_carries_them(tmp_path: Path) -> None:
+    documents = [Document("Sowing in June gave most.", "Dates", cites=("Rain",)), Document("Rain fell late.", "Rain")]
+    said = {"text": "It took 40 years.", "citations": [{"evidence": 1, "quote": "took 40 years"}]}
+    model = ScriptedModel(
+        {"cg_rag/neighbourhood": "All this took 40 years.", "answering/answer": json.dumps({"sentences": [said]})}
+    )
+    settings = Settings(completions="off")
+    with KnowledgeBase(tmp_path / "kb", settings=settings, model=model, embedder=HashEmbedder()) as kb:
+        ingestion.ingest(documents, store=kb.store)
+        kb.build("cg_rag")
+        with served(kb) as running:
+            page = tree(running.page("/", question="When is sowing best?", method="cg_rag"))
+    notes = [text_of(note) for note in page.xpath("//article[@class='passage']/p[@class='small']")]
+    assert any("no sentence of this passage carries" in note and "took 40 years" in note for note in notes)
 
 
 def test_a_passage_leads_to_its_place_in_the_whole_text(demo: Inside) -> None:

@@ -16,7 +16,7 @@ from kgrag.model import Citation, Hit, Span, Term, plain
 from kgrag.ports import TripleStore
 from kgrag.querying.text_to_sparql.execution import Execution
 from kgrag.text import documents
-from kgrag.text.quotes import cuts, locate
+from kgrag.text.quotes import places
 
 __all__ = ["citations", "hits", "labels", "sentences"]
 
@@ -101,8 +101,7 @@ def _most(
 
 
 def _place(quote: str, text: str) -> tuple[int, int] | None:
-    place = locate(quote, text)
-    return None if place is None or cuts(text, *place, numbers=True) else place
+    return next(iter(places(quote, text)), None)
 
 
 def citations(found: Sequence[Hit], store: TripleStore) -> list[Citation]:

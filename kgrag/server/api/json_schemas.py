@@ -112,6 +112,9 @@ class CitationReply(BaseModel):
     chunk: str
     start: int
     end: int
+    derived: str = Field(
+        default="", description="Words that a model wrote from this chunk, where no sentence of it carries them."
+    )
 
 
 class UsageReply(BaseModel):

@@ -59,12 +59,13 @@ class _Sentence:
 
 @dataclass(frozen=True)
 class _Passage:
-    """A stored chunk with marks named after the numbers of the citations."""
+    """A stored chunk with marks named after the numbers of the citations, and what a model wrote from it, by number."""
 
     numbers: tuple[int, ...]
     title: str
     place: str
     text: tuple[Piece, ...]
+    derived: tuple[tuple[int, str], ...]
     document: str
     chunk: str
 
@@ -198,6 +199,7 @@ def _passage(chunk: str, row: Mapping[str, str], citations: Sequence[Citation], 
         row.get("title") or row.get("identifier") or naming.short(first.document),
         place,
         tuple(_close(piece) for piece in pieces(row.get("text", first.quote), marks)),
+        tuple((number, citation.derived) for number, citation in own if citation.derived),
         f"{naming.href(first.document)}&start={first.start}&end={first.end}#marked",
         naming.href(chunk),
     )
