@@ -79,7 +79,7 @@ AUDIT = _Namespace(
     "LiveIndividual LiveObjectProperty LiveProperty LiveTerm OwnTerm ReservedTerm Term "
     "AnnotationPropertyTerm ClassTerm ConceptTerm DatatypePropertyTerm DatatypeTerm IndividualTerm ObjectPropertyTerm "
     "PropertyTerm SchemeTerm TermKind "
-    "definition domain kind label localName namespace normalLabel range reserves synonym "
+    "defines definition domain kind label localName namespace normalLabel range reserves synonym "
     # the graphs of the scratch store: what is audited, and what is said of it
     "target context",
 )

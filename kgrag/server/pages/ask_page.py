@@ -17,7 +17,7 @@ from kgrag.model import Answer, Citation, Hit
 from kgrag.server.pages.iri_links import Naming, naming_for
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_queries import kept, rows
-from kgrag.server.pages.page_rendering import check_visited, guarded, headers_of, page, rendered
+from kgrag.server.pages.page_rendering import PAGE_HEADERS, check_visited, guarded, page, rendered
 from kgrag.server.problems import Problem, problem_of
 from kgrag.server.site import site_of
 from kgrag.server.spending import from_elsewhere
@@ -107,7 +107,7 @@ async def ask(request: Request) -> Response:
     if (await asyncio.wait({working}, timeout=_PATIENCE))[0]:
         status, found = working.result()
         return page(request, "ask.html", status, **{**values, **found})
-    headers = {**headers_of(), "Content-Encoding": "identity"}  # compressed, the beginning would be held back
+    headers = {**PAGE_HEADERS, "Content-Encoding": "identity"}  # compressed, the beginning would be held back
     return StreamingResponse(_in_two(request, values, working), 200, headers, "text/html")
 
 
