@@ -3,8 +3,8 @@
 The last step of every method (OG-RAG, section 4.2: context and question go to a language model). A quote is looked up
 in the evidence and cited from the chunks behind it (``kgrag.answering.source_sentences``); one that is not there is
 dropped, and a sentence without a quote is dropped with it, so every sentence that is left can be held against the
-stored text. Whether the quote carries the sentence is the model's judgement. Prompt read: ``answering/answer``. Nothing is written.
-"""
+stored text. Whether the quote carries the sentence is the model's judgement. Prompt read: ``answering/answer``.
+Nothing is written. """
 
 from __future__ import annotations
 
