@@ -23,6 +23,8 @@
         ├── ServiceUnavailable      no answer, refused connection, retries used up
         ├── ServiceRefused          wrong key, no quota, unknown model
         ├── CompletionMissing       replaying a recording that lacks this prompt
+        ├── ReplyUnusable           a model's reply is not what was asked for, was withheld, or
+        │   └── ReplyCut                ends at the limit of its tokens, in the middle
         └── UnsupportedTask         this model cannot honestly do this task
 """
 
@@ -38,6 +40,8 @@ __all__ = [
     "NotBuilt",
     "NotDecided",
     "QueryParameterError",
+    "ReplyCut",
+    "ReplyUnusable",
     "SchemaMismatch",
     "ServiceError",
     "ServiceRefused",
@@ -148,6 +152,14 @@ class ServiceRefused(ServiceError):
 
 class CompletionMissing(ServiceError):
     """A recording is being replayed and does not hold this prompt."""
+
+
+class ReplyUnusable(ServiceError):
+    """A model's reply is not what was asked for, or was withheld; the caller goes on without it, in the open."""
+
+
+class ReplyCut(ReplyUnusable):
+    """A model's reply ends at the limit of its tokens: what it holds is a part, and is never taken as the whole."""
 
 
 class UnsupportedTask(ServiceError):

@@ -150,6 +150,11 @@ class Publication:
     quarantined: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
 
+    @property
+    def faults(self) -> list[str]:
+        """Why graphs were put in quarantine, a line for each violation."""
+        return [f"in quarantine: {violation.focus}: {violation.message}" for violation in self.violations]
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -218,10 +223,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The reply to a prompt.
+    """The reply to a prompt; ``kgrag.llm.structured_output`` reads it, and refuses one that was cut.
 
     ``data`` is the parsed JSON where a schema was asked for. ``problem`` is "" when all is well; otherwise it says why
-    the reply, even after one repair round, is not what the schema asks for, and ``data`` is None.
+    the reply, even after one repair round, is not what the schema asks for, and ``data`` is None. ``finish`` is why the
+    reply ends: "stop" at its own end, "length" cut at the limit of its tokens, "prompt_length" never begun, because the
+    prompt was too long for the model, "content_filter" withheld.
     """
 
     text: str
@@ -229,6 +236,7 @@ class Completion:
     model: str = ""
     usage: Usage = Usage()
     problem: str = ""
+    finish: Literal["stop", "length", "prompt_length", "content_filter"] = "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,9 +298,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build wrote: counts by name (``hyperedges``, ``blocks`` …), what it cost, and notes for a person."""
+    """What a build wrote: counts by name (``hyperedges``, ``blocks`` …), what it cost, and notes for a person.
+
+    ``undone`` names each part that was not done, with the reason: windows and chunks without a usable reply, which the
+    next build asks for again, and graphs that went to quarantine. () when the build is whole.
+    """
 
     method: str
     counts: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
+    undone: tuple[str, ...] = ()

@@ -43,6 +43,11 @@ class Settings(BaseSettings):
     embedder: str = Field(default=MINILM, description=f"'{MINILM}' (in process), or an embedding model at `base_url`")
     concurrency: int = Field(default=8, ge=1, le=256, description="requests under way at once")
     timeout: float = Field(default=120.0, gt=0, description="seconds that one request may take")
+    max_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        description="the longest reply of the chat model, in its tokens; unset: the service's own limit",
+    )
     completions: Literal["record", "replay", "off"] = Field(
         default="record", description="keep paid completions and reuse them; only reuse them; neither"
     )

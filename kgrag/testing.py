@@ -24,8 +24,10 @@ from kgrag.ports import Vectors
 
 __all__ = ["HashEmbedder", "Reply", "ScriptedModel", "toy_documents"]
 
-Reply = str | Sequence[str] | Callable[[Prompt], str]
-"""One text for every prompt of a name, texts to be given in turn, or a function of the prompt."""
+Said = str | Completion
+"""The text of a reply, or a whole completion: one that was cut, ``Completion('{"crops": [', finish="length")``."""
+Reply = Said | Sequence[Said] | Callable[[Prompt], Said]
+"""One reply for every prompt of a name, replies to be given in turn, or a function of the prompt."""
 
 _STOP_WORDS = frozenset(
     re.findall(
@@ -39,12 +41,12 @@ _STOP_WORDS = frozenset(
 class ScriptedModel:
     """A language model that says what it was told to say.
 
-    ``replies`` maps a prompt's name to a text (said every time), to several texts (said in turn) or to a function of
-    the prompt; or it is one function for every prompt. A reply that is not what the prompt's schema asks for gives a
+    ``replies`` maps a prompt's name to a reply (said every time), to several (said in turn) or to a function of the
+    prompt; or it is one function for every prompt. A reply that is not what the prompt's schema asks for gives a
     completion with a ``problem``; nothing is asked twice. ``prompts`` lists every prompt in the order asked.
     """
 
-    def __init__(self, replies: Mapping[str, Reply] | Callable[[Prompt], str]) -> None:
+    def __init__(self, replies: Mapping[str, Reply] | Callable[[Prompt], Said]) -> None:
         self._replies = replies
         self._said: dict[str, int] = {}
         self.prompts: list[Prompt] = []
@@ -67,29 +69,31 @@ class ScriptedModel:
         """Yield (index, completion) in order. Raises what ``complete`` raises."""
         for index, prompt in enumerate(prompts):
             self.prompts.append(prompt)
-            yield index, self._completion(prompt, self._text(prompt))
+            yield index, self._completion(prompt, self._said_to(prompt))
 
-    def _text(self, prompt: Prompt) -> str:
+    def _said_to(self, prompt: Prompt) -> Said:
         if callable(self._replies):
             return self._replies(prompt)
         if prompt.name not in self._replies:
             known = ", ".join(sorted(self._replies)) or "none"
             raise UnsupportedTask(f"no reply was scripted for prompt '{prompt.name}'. Scripted: {known}.")
         chosen = self._replies[prompt.name]
-        if isinstance(chosen, str):
+        if isinstance(chosen, str | Completion):
             return chosen
         return chosen(prompt) if callable(chosen) else self._next(prompt.name, chosen)
 
-    def _next(self, name: str, texts: Sequence[str]) -> str:
+    def _next(self, name: str, replies: Sequence[Said]) -> Said:
         turn = self._said.get(name, 0)
         self._said[name] = turn + 1
-        if turn >= len(texts):
+        if turn >= len(replies):
             raise CompletionMissing(
-                f"prompt '{name}' was asked {turn + 1} times, and {len(texts)} replies were scripted."
+                f"prompt '{name}' was asked {turn + 1} times, and {len(replies)} replies were scripted."
             )
-        return texts[turn]
+        return replies[turn]
 
-    def _completion(self, prompt: Prompt, text: str) -> Completion:
+    def _completion(self, prompt: Prompt, text: Said) -> Completion:
+        if isinstance(text, Completion):
+            return text
         data, wrong = (None, "") if prompt.schema is None else structured_output.reply(text, prompt.schema)
         usage = Usage(1, len(prompt.text.split()), len(text.split()))
         return Completion(text=text, data=data, model=self.identity, usage=usage, problem=wrong)

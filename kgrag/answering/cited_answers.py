@@ -16,7 +16,7 @@ from typing import Any
 
 from kgrag import prompting
 from kgrag.answering.source_sentences import Evidence, Quote, cited, evidence_of
-from kgrag.errors import UnsupportedTask
+from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
 from kgrag.model import Answer, Citation, Completion, Hit, Prompt, Usage
 from kgrag.ports import LanguageModel, TripleStore
@@ -152,15 +152,13 @@ def _source_text(piece: Evidence) -> str:
 
 def _claims(completion: Completion) -> tuple[list[_Claim], str]:
     """Read the sentences of a reply, also of one off its schema; the reason is "" when there is nothing to say."""
-    data, wrong = completion.data, completion.problem
-    if data is None:
-        try:
-            data = structured_output.parse_json(completion.text)
-        except ValueError as error:
-            return [], f"The model's reply could not be used: {wrong or error}"
+    try:
+        data = structured_output.json_of(completion, checked=False)
+    except ReplyUnusable as error:
+        return [], f"The model's reply could not be used: {error}"
     claims = list(_read(data))
     if not claims and not _says_unknown(data):
-        said = wrong or f"no sentences in {completion.text[:_SHOWN]!r}"
+        said = completion.problem or f"no sentences in {completion.text[:_SHOWN]!r}"
         return [], f"The model's reply could not be used: {said}"
     return claims, ""
 

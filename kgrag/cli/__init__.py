@@ -1,6 +1,7 @@
 """The command line: parse, open the knowledge base, print.
 
-Exit codes: 0 done; 1 the thing asked about does not hold; 2 wrong usage or bad input; 3 a service could not be reached.
+Exit codes: 0 done; 1 the thing asked about does not hold; 2 wrong usage or bad input; 3 a service could not be reached;
+4 part was done, and the output says what was not.
 """
 
 from __future__ import annotations

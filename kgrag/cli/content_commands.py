@@ -13,6 +13,8 @@ from kgrag.cli.remote_commands import ServerOption, load_through, through
 
 __all__ = ["register"]
 
+PART_DONE = 4
+"""Exit code of a command that did its work in part, and says which part is missing."""
 _SHOWN = 20
 
 
@@ -190,7 +192,10 @@ def build(
     ] = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="How the report is printed.")] = JsonFormat.TEXT,
 ) -> None:
-    """Build a method's graphs and vectors; building again goes on where it stopped and changes nothing else."""
+    """Build a method's graphs and vectors; building again goes on where it stopped and changes nothing else.
+
+    Exit code 4 when a part was not done: replies that were cut or refused, graphs in quarantine.
+    """
     steps = {"complete": complete, "accept": accept, "infer": infer, "condense": condense}
     options: dict[str, Any] = {
         "mapped": mapped,
@@ -214,10 +219,14 @@ def build(
         )
     if format_ is JsonFormat.JSON:
         usage = {"completions": report.usage.completions, "input_tokens": report.usage.input_tokens}
-        print_json({"method": report.method, "counts": counts, "usage": usage, "notes": list(report.notes)})
-        return
-    typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
-    _some(report.notes, "note")
+        told = {"method": report.method, "counts": counts, "usage": usage}
+        print_json(told | {"notes": list(report.notes), "undone": list(report.undone)})
+    else:
+        typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+        _some(report.notes, "note")
+        _some(report.undone, "not done")
+    if report.undone:
+        raise typer.Exit(PART_DONE)
 
 
 def import_(

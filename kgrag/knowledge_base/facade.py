@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
+from kgrag import queries
 from kgrag.answering import cited_answers, kept_answers
 from kgrag.errors import InputError, InvalidSettings, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, training_runs
@@ -142,6 +144,9 @@ class KnowledgeBase(Wiring):
     def build(self, method: str, **options: Any) -> BuildReport:
         """Build a method's graphs and vectors; ``options`` are those of the method's ``build``.
 
+        Returns:
+            ``undone`` names what the method could not do, and every graph that went to quarantine meanwhile.
+
         Raises:
             UnknownName: there is no such method.
             InvalidSettings: the method has no such option.
@@ -152,9 +157,15 @@ class KnowledgeBase(Wiring):
             raise InvalidSettings(
                 f"method '{method}' has no build option {min(unknown)!r}. {closest(min(unknown), known)}"
             )
+        query = queries.bind("catalogue/quarantined")
+        before = set(self.store.select(query).values())
         report = chosen.build(**options)
         self.store.flush()
-        return report
+        fresh = [row for row in self.store.select(query).values() if row not in before]
+        # a method that reports a graph itself says why in the same words, and also of which document it is
+        named = "\n".join(report.undone)
+        aside = (f"in quarantine: <{graph}>: {why}" for _, graph, _, why in fresh if why not in named)
+        return replace(report, undone=(*report.undone, *aside))
 
     def train(
         self, method: str, questions: str | Path, *, held_out: Sequence[str | Path] = (), **options: Any

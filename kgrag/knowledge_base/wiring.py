@@ -142,6 +142,7 @@ class Wiring:
             api_key=settings.api_key.get_secret_value(),
             concurrency=settings.concurrency,
             timeout=settings.timeout,
+            max_tokens=settings.max_tokens,
         )
 
     def method(self, spec: str) -> Method:
@@ -166,6 +167,7 @@ class Wiring:
             "spaces": lambda: self.spaces,
             "embedder": lambda: self.embedder,
             "model": lambda: self.model,
+            "max_tokens": lambda: self.settings.max_tokens,
             "lexical": lambda: self._folder(_LEXICAL),
             "weights": lambda: self._folder(_MODELS),
             "read_only": lambda: self.read_only,

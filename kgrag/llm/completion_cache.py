@@ -42,8 +42,8 @@ _WRITE = "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)"
 class CachedModel:
     """A language model that remembers.
 
-    A completion with a problem is not kept, so that a rerun tries again. Equal prompts in one call are asked once. What
-    comes from the cache costs ``Usage(0, 0, 0)``.
+    A completion that was cut or has another problem is not kept, so that a rerun tries again. Equal prompts in one call
+    are asked once. What comes from the cache costs ``Usage(0, 0, 0)``.
 
     Args:
         inner: the model that is asked for what is not yet known.
@@ -102,7 +102,7 @@ class CachedModel:
         keys = list(prompts)
         for number, completion in self.inner.as_completed(list(prompts.values())):
             key = keys[number]
-            if not completion.problem:
+            if not completion.problem and completion.finish == "stop":
                 self._write(key, prompts[key].name, completion)
             yield key, completion
 

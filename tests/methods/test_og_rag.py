@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from kgrag.methods.og_rag import OgRag, hypergraph_arrays, hypergraph_drafts
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering, greedy_cover
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
 from kgrag.methods.og_rag.relevance import Relevance
-from kgrag.model import Document
+from kgrag.model import Completion, Document
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.rdf_files import read_rdf
 from kgrag.testing import HashEmbedder, ScriptedModel
@@ -239,14 +240,130 @@ def test_replies_in_fences_prose_and_without_frame_are_read(make, text):
 def test_a_reply_of_another_shape_is_kept_in_quarantine_and_reported(make, text):
     method = make(text, texts={"Rye": TEXTS["Rye"]})
     report = method.build()
-    assert report.counts["quarantined"] == 1
-    assert any("quarantine" in note for note in report.notes)
+    assert (report.counts["quarantined"], report.counts["pending"]) == (1, 1)
+    (line,) = report.undone
+    assert line.startswith(f"Rye, characters 0 to {len(TEXTS['Rye'])}: in quarantine: ")
     assert method.statistics()["hyperedges"] == 0
     kept = [quad for quad in method.store._store if quad.predicate == KG.content]
     assert len(kept) == 1
     assert shacl.validate(method.store, shacl.graph_shapes()) == []
     with pytest.raises(NotBuilt):
         method.retrieve("Rye?", 5)
+
+
+def test_a_window_in_quarantine_is_asked_again_and_leaves_it_when_it_is_mapped(make):
+    model = ScriptedModel({"og_rag/map": ["I cannot do that.", "Nor that.", reply(CROPS[0])]})
+    method = make(model, texts={"Rye": TEXTS["Rye"]})
+    method.build()
+    report = method.build()
+    assert (report.counts["unchanged"], report.counts["pending"], len(report.undone)) == (0, 1, 1)
+    report = method.build()
+    assert (report.counts["hyperedges"], report.counts["pending"], report.undone) == (1, 0, ())
+    assert [quad for quad in method.store._store if quad.predicate == KG.content] == []
+    assert method.build().counts["unchanged"] == 1
+
+
+# --- replies that are cut
+
+
+LONG = " ".join(f"Crop{n} is sown at {100 + n} kg." for n in range(16))
+
+
+def listed(text):
+    found = re.findall(r"(Crop\d+) is sown at (\d+ kg)", text)
+    return reply(*({"@type": "crop", "name": name, "seeding rate": rate} for name, rate in found))
+
+
+def at_most(characters):
+    """Reply as a service whose replies end after so many characters."""
+
+    def said(prompt):
+        whole = listed(prompt.variables["text"])
+        if len(whole) <= characters:
+            return whole
+        return Completion(whole[:characters], problem="the reply was cut", finish="length")
+
+    return said
+
+
+def test_a_window_whose_reply_is_cut_is_halved_at_a_sentence_until_nothing_is_lost(make):
+    method = make(at_most(400), texts={"Sowing": LONG})
+    report = method.build()
+    assert (report.counts["hyperedges"], report.counts["pending"], report.undone) == (16, 0, ())
+    texts = [prompt.variables["text"] for prompt in method.model.prompts]
+    assert texts[0] == LONG
+    assert " ".join(text.strip() for text in texts[1:3]) == LONG
+    assert all(text.startswith("Crop") and text.rstrip().endswith("kg.") for text in texts)
+    assert method.build().counts == report.counts | {"unchanged": 1, "hyperedges": 0, "hypernodes": 0}
+    assert len(method.model.prompts) == len(texts)
+    assert shacl.validate(method.store, shacl.graph_shapes()) == []
+
+
+def test_a_prompt_that_is_too_long_for_the_model_is_halved_too(make):
+    def said(prompt):
+        text = prompt.variables["text"]
+        too_long = Completion("", problem="the prompt is too long for the model", finish="prompt_length")
+        return too_long if len(text) > len(LONG) / 3 else listed(text)
+
+    report = make(said, texts={"Sowing": LONG}).build()
+    assert (report.counts["hyperedges"], report.undone) == (16, ())
+
+
+def test_a_sentence_whose_reply_is_cut_is_pending_and_the_rest_is_kept(make):
+    bad = LONG.split(". ")[9]
+
+    def said(prompt):
+        text = prompt.variables["text"]
+        return Completion(listed(text)[:-9], problem="it was cut", finish="length") if bad in text else listed(text)
+
+    method = make(said, texts={"Sowing": LONG})
+    report = method.build()
+    start = LONG.index(bad)
+    (line,) = report.undone
+    place = re.fullmatch(r"Sowing, characters (\d+) to (\d+): it was cut", line)
+    assert int(place[1]) <= start < int(place[2]) <= start + 2 * len(bad) + 4
+    assert method.statistics()["hyperedges"] == report.counts["hyperedges"] >= 14
+    second = replace(method, model=ScriptedModel(at_most(10_000)))
+    report = second.build()
+    assert (report.counts["pending"], report.undone) == (0, ())
+    assert [bad in prompt.variables["text"] for prompt in second.model.prompts] == [True]
+    assert second.statistics()["hyperedges"] == 16
+    assert second.build().counts["unchanged"] == 1
+
+
+def test_a_reply_that_was_withheld_leaves_its_window_pending_and_nothing_in_quarantine(make):
+    withheld = Completion("", problem="the content filter withheld the reply", finish="content_filter")
+    method = make(ScriptedModel({"og_rag/map": [withheld, reply(CROPS[0])]}), texts={"Rye": TEXTS["Rye"]})
+    report = method.build()
+    assert (report.counts["pending"], report.counts["quarantined"], report.counts["unchanged"]) == (1, 0, 0)
+    assert report.undone == (f"Rye, characters 0 to {len(TEXTS['Rye'])}: the content filter withheld the reply",)
+    assert method.build().counts["hyperedges"] == 1
+
+
+def test_windows_are_planned_so_that_their_replies_fit_the_limit(make):
+    texts = {"Sowing": LONG}
+    assert make(texts=texts, max_tokens=4096).build(dry_run=True).counts["windows"] == 1
+    planned = make(at_most(600), texts=texts, max_tokens=150)
+    assert planned.build(dry_run=True).counts["windows"] > 2
+    assert planned.build().notes == ()
+
+
+def test_what_was_mapped_is_not_asked_again_when_windows_become_smaller(make):
+    method = make(at_most(10_000), texts={"Sowing": LONG})
+    method.build()
+    smaller = replace(method, window_tokens=20)
+    counts = smaller.build(dry_run=True).counts
+    assert (counts["completions"], counts["unchanged"]) == (0, counts["windows"])
+
+
+def test_another_ontology_is_another_contract_and_everything_is_mapped_anew(make, tmp_path):
+    method = make(texts={"Rye": TEXTS["Rye"]})
+    method.build()
+    path = tmp_path / "tools.ttl"
+    path.write_text(ONTOLOGY.replace("farm", "tools").replace('"crop"', '"plough"'), encoding="utf-8")
+    method.store.publish(read_rdf(path, names=method.store.names))
+    report = method.build()
+    assert (report.counts["unchanged"], len(method.model.prompts)) == (0, 2)
 
 
 def test_a_window_that_yields_nothing_is_reported(make):

@@ -1,6 +1,8 @@
 """PolyRAG's pyramid grows: extraction, completion with decisions, condensation, inference."""
 
+import gzip
 import json
+import re
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -8,8 +10,13 @@ import pytest
 
 from kgrag import KnowledgeBase, queries, shacl
 from kgrag.errors import InvalidSettings, NotBuilt, UnknownName
+from kgrag.model import Completion, Prompt, Usage
 from kgrag.querying.text_to_sparql import mentions
-from kgrag.vocab import OWL
+from kgrag.resources import folder
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder, ScriptedModel
+from kgrag.vocab import OWL, RDF, RDFS
+from tests.conftest import DEMO
 from tests.methods.test_poly_rag import SCHEMA, ask, lines
 
 TRIPLES = [
@@ -76,6 +83,144 @@ def test_a_document_that_is_forgotten_takes_its_triples_and_instances_along(read
     (done,) = read.forget("ann")
     assert done.remains == () or list(done.remains) == []
     assert ask(read, "What is the birth place of Ann Lee?")[:2] == ([], "")
+
+
+# --- classes -------------------------------------------------------------------------------------------------------
+
+Asked = dict[str, list[str]]
+FARM = """
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix f: <https://example.org/farm#> .
+<https://example.org/farm> a owl:Ontology .
+f:Plant a owl:Class ; rdfs:label "plant" .
+f:Variety a owl:Class ; rdfs:label "seed variety" ; rdfs:subClassOf f:Plant .
+f:Tree a owl:Class ; rdfs:label "fruit tree" ; rdfs:subClassOf f:Plant .
+f:Tool a owl:Class ; rdfs:label "tool" .
+f:rate a owl:DatatypeProperty ; rdfs:label "seeding rate" ; rdfs:domain f:Plant .
+f:maturity a owl:DatatypeProperty ; rdfs:label "days to maturity" ; rdfs:domain f:Variety .
+f:price a owl:DatatypeProperty ; rdfs:label "price" ; rdfs:domain [ owl:unionOf ( f:Plant f:Tool ) ] .
+"""
+STATED = [("Brena", "seeding rate", "140 kg"), ("Brena", "price", "9"), ("Barley", "seeding rate", "150 kg")]
+
+
+def entities(kb: KnowledgeBase) -> dict[str, set[str]]:
+    """Give the name of each entity -> the local names of its classes."""
+    quads = [quad for quad in kb.store._store if "entity/" in str(quad.subject)]  # type: ignore[attr-defined]
+    names = {quad.subject: quad.object.value for quad in quads if quad.predicate == RDFS.label}
+    classes: dict[str, set[str]] = {name: set() for name in names.values()}
+    for quad in quads:
+        if quad.predicate == RDF.type and quad.object != OWL.Thing:
+            classes[names[quad.subject]].add(quad.object.value.rpartition("#")[2])
+    return classes
+
+
+def farmed(tmp_path: Path, said: dict[str, list[tuple[str, str, str]]], text: str) -> tuple[dict[str, set[str]], Asked]:
+    """Build a pyramid from a text with a model that says something of each class; gives name -> classes, and prompts."""
+
+    def reply(prompt: Prompt) -> str:
+        if prompt.name != "poly_rag/instances":
+            return '{"statements": []}'
+        named = [
+            dict(zip(("subject", "attribute", "value"), row, strict=True))
+            for row in said.get(prompt.variables["concept"], ())
+        ]
+        return json.dumps({"instances": named})
+
+    (tmp_path / "farm.ttl").write_text(FARM)
+    (tmp_path / "farm.txt").write_text(text)
+    model = ScriptedModel(reply)
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=model) as kb:
+        kb.load(tmp_path / "farm.ttl")
+        kb.ingest(tmp_path / "farm.txt")
+        kb.build("poly_rag")
+        assert conforms(kb)
+        classes = entities(kb)
+    asked = {
+        prompt.variables["concept"]: prompt.variables["attributes"]
+        for prompt in model.prompts
+        if "concept" in prompt.variables
+    }
+    return classes, {concept: [one["label"] for one in attributes] for concept, attributes in asked.items()}
+
+
+def test_an_instance_keeps_the_class_that_it_was_asked_for(tmp_path: Path) -> None:
+    said = {"plant": STATED[2:], "seed variety": [("Brena", "days to maturity", "90")]}
+    classes, _ = farmed(tmp_path, said, "Barley has a seeding rate of 150 kg. Brena takes 90 days to maturity.")
+    assert classes == {"Barley": {"Plant"}, "Brena": {"Variety"}}
+
+
+def test_what_is_stated_under_a_class_and_one_above_it_has_the_lower_one(tmp_path: Path) -> None:
+    said = {"plant": STATED, "seed variety": STATED[:1]}
+    classes, _ = farmed(
+        tmp_path, said, "The seed variety Brena has a seeding rate of 140 kg, like barley, at a price of 9."
+    )
+    assert classes == {"Barley": {"Plant"}, "Brena": {"Plant", "Variety"}}
+
+
+def test_what_is_stated_under_two_classes_that_have_nothing_in_common_has_neither(tmp_path: Path) -> None:
+    said = {"plant": STATED[1:2], "tool": STATED[1:2]}
+    classes, _ = farmed(tmp_path, said, "Brena costs a price of 9.")
+    assert classes == {"Brena": set()}
+
+
+def test_a_class_that_the_text_names_is_asked_for_the_attributes_that_it_inherits(tmp_path: Path) -> None:
+    _, asked = farmed(tmp_path, {}, "The seed variety Brena has a seeding rate of 140 kg.")
+    assert asked["seed variety"] == ["days to maturity", "seeding rate"]
+    assert "fruit tree" not in asked
+    _, asked = farmed(tmp_path, {}, "The fruit tree Brena has a seeding rate of 140 kg.")
+    assert asked["fruit tree"] == ["seeding rate"]
+
+
+def test_replies_of_a_real_reader_give_entities_of_the_classes_that_were_asked_for(data: Path) -> None:
+    packed = gzip.decompress((data / "model_replies" / "replies.jsonl.gz").read_bytes()).decode()
+    recorded = {}
+    for row in map(json.loads, packed.splitlines()):
+        parts = re.split(r"=== \w+ === ?", row["messages"][0]["content"])
+        if "Use the attributes that are listed" in parts[0]:
+            recorded[parts[2], parts[4]] = row["reply"]  # the class and the paragraph
+
+    def reply(prompt: Prompt) -> str:
+        parts = re.split(r"=== \w+ === ?", prompt.text)
+        if prompt.name != "poly_rag/instances":
+            return '{"statements": []}'
+        return recorded.get((parts[2], parts[4]), '{"instances": []}')
+
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=ScriptedModel(reply)) as kb:
+        kb.load(folder("ontologies") / "crops.ttl")
+        kb.ingest(DEMO / "texts" / "barley.md")
+        kb.build("poly_rag")
+        classes = entities(kb)
+    assert classes["Brena"] == classes["Solveig"] == {"CultivationSubject", "SeedVariety"}
+    assert "Crop" in classes["Barley"]
+
+
+def test_a_chunk_of_which_one_class_was_cut_keeps_the_others_and_is_asked_again_until_it_is_whole(
+    tmp_path: Path,
+) -> None:
+    brena = '{"instances": [{"subject": "Brena", "attribute": "%s", "value": "%s"}]}'
+    cut = Completion(brena % ("days to maturity", "9"), problem="it was cut", finish="length", usage=Usage(1, 2, 3))
+    later = iter([cut, cut, brena % ("days to maturity", "90")])
+
+    def reply(prompt: Prompt) -> str | Completion:
+        if prompt.variables.get("concept") == "seed variety":
+            return next(later)
+        about_plants = prompt.variables.get("concept") == "plant"
+        return brena % ("seeding rate", "140 kg") if about_plants else '{"statements": [], "instances": []}'
+
+    (tmp_path / "farm.ttl").write_text(FARM)
+    (tmp_path / "farm.txt").write_text("Brena has a seeding rate of 140 kg and takes 90 days to maturity.")
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=ScriptedModel(reply)) as kb:
+        kb.load(tmp_path / "farm.ttl")
+        kb.ingest(tmp_path / "farm.txt")
+        for _ in range(2):
+            report = kb.build("poly_rag")
+            assert [line.endswith("poly_rag/instances: it was cut") for line in report.undone] == [True]
+            assert ask(kb, "What is the seeding rate of Brena?", "ontology")[0] == ["140 kg"]
+        assert kb.build("poly_rag").undone == ()
+        assert ask(kb, "What is the days to maturity of Brena?", "ontology")[0] == ["90"]
+        assert kb.build("poly_rag").counts["instances_asked"] == 0
+        assert conforms(kb)
 
 
 # --- completion ----------------------------------------------------------------------------------------------------

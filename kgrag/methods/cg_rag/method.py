@@ -102,7 +102,7 @@ class CgRag:
         edges = len(mirror.neighbours) // 2
         counts = {"documents": len(chunks), "chunks": len(mirror), "edges": edges, **found.counts}
         counts |= {"drawn": drawn.drawn, "unchanged": drawn.unchanged, "dropped": drawn.dropped}
-        return BuildReport(self.name, counts, notes=tuple(drawn.notes))
+        return BuildReport(self.name, counts, undone=tuple(drawn.undone))
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
         """Give the k best chunks, best first; ties by IRI.

@@ -20,6 +20,7 @@ from kgrag.methods.og_rag.hyperedge_cover import Cover, covering
 from kgrag.methods.og_rag.mapped_data import build_mapped
 from kgrag.methods.og_rag.relevance import Asked, Relevance, by_fusion, by_paper
 from kgrag.methods.og_rag.text_mapping import build_from_text
+from kgrag.methods.og_rag.windows import fitting
 from kgrag.model import BuildReport, Hit, Span
 from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
 from kgrag.text import documents
@@ -46,7 +47,8 @@ class OgRag:
         cover: "greedy" as in the paper, or "exact".
         inverse_degree: whether a hypernode that is in many hyperedges is worth less.
         depth: how many values each signal of "fusion" looks at.
-        window_tokens: the largest window of text that is mapped at once.
+        window_tokens: the largest window of text that is mapped at once; smaller where its reply would be too long.
+        max_tokens: the longest reply of the model, in tokens; None where it is not limited.
         rules: sentences of the user's (section 6.3) that join every result; stored by the next build.
         read_only: leaves the BM25 indexes and the arrays on disk as they are.
 
@@ -72,6 +74,7 @@ class OgRag:
     inverse_degree: bool = False
     depth: int = 75
     window_tokens: int = 8192
+    max_tokens: int | None = None
     rules: tuple[str, ...] = ()
     read_only: bool = False
 
@@ -112,7 +115,7 @@ class OgRag:
                 self.store,
                 model=self.model,
                 embedder=self.embedder,
-                window_tokens=self.window_tokens,
+                window_tokens=fitting(self.window_tokens, self.max_tokens),
                 dry_run=dry_run,
                 progress=progress,
             )

@@ -123,20 +123,20 @@ class PolyRag:
         """
         if dry_run:
             return BuildReport(self.name, self._estimated(instances, triples))
-        counts: dict[str, int] = {}
-        if schema:
-            counts |= layer_files.load_schema([Path(path) for path in schema], store=self.store)
+        loaded = [layer_files.load_schema([Path(path) for path in schema], store=self.store)] if schema else []
         if instances is not None:
-            counts |= layer_files.load_instances(Path(instances), store=self.store)
+            loaded.append(layer_files.load_instances(Path(instances), store=self.store))
         if triples is not None:
-            counts |= layer_files.load_triples(Path(triples), store=self.store)
+            loaded.append(layer_files.load_triples(Path(triples), store=self.store))
+        counts = {name: count for one in loaded for name, count in one.counts.items()}
         self._refuse_unbuilt()
-        usage, notes = self._extracted(counts, progress)
+        usage, missing = self._extracted(counts, progress)
         counts |= self._further(steps, progress)
         for name, label in (("schema-term", "terms"), ("triple", "statements"), ("chunk", "chunks")):
             counts[label] = len(self._space(name, progress))
         bm25.fresh(self.store, self.lexical, save=not self.read_only)
-        return BuildReport(self.name, counts, usage, tuple(notes))
+        undone = (*(line for one in loaded for line in one.undone), *missing)
+        return BuildReport(self.name, counts, usage, undone=undone)
 
     def _estimated(self, instances: Path | None, triples: Path | None) -> dict[str, int]:
         self._refuse_unbuilt()
@@ -155,7 +155,7 @@ class PolyRag:
         return {layer for layer, graphs in layers if any(by.startswith("loaded=") for by in graphs.values())}
 
     def _extracted(self, counts: dict[str, int], progress: vector_spaces.Progress) -> tuple[Usage, list[str]]:
-        """Ask the model for the layers that no file gave."""
+        """Ask the model for the layers that no file gave; gives what that cost, and what was not done and why."""
         wanted = triple_extraction.paragraphs(self.store)
         loaded = self._loaded()
         done: dict[str, triple_extraction.Extraction] = {}
@@ -170,7 +170,7 @@ class PolyRag:
         for label, one in done.items():
             counts |= {f"{label}_extracted": one.facts, f"{label}_asked": one.asked, f"{label}_refused": one.refused}
         usage = sum((one.usage for one in done.values()), Usage())
-        return usage, [note for one in done.values() for note in one.notes]
+        return usage, [line for one in done.values() for line in one.undone]
 
     def _further(self, steps: Sequence[Step], progress: vector_spaces.Progress) -> dict[str, int]:
         if unknown := set(steps) - {"infer", "complete", "accept", "condense"}:

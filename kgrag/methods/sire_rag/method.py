@@ -106,7 +106,8 @@ class SireRag:
         nodes = sum(len(index) for index in self._pool.indices(progress))
         counts = {"chunks": len(passages), "extracted": taken.extracted, "unchanged": taken.unchanged, "nodes": nodes}
         counts |= {"trees_grown": grown.trees, "summaries_new": grown.written, "summaries_kept": grown.kept}
-        return BuildReport(self.name, counts, taken.usage + grown.usage, tuple(taken.notes + grown.notes))
+        undone = tuple(taken.undone + grown.undone)
+        return BuildReport(self.name, counts, taken.usage + grown.usage, tuple(taken.notes), undone)
 
     def _taken(
         self, passages: Sequence[Passage], path: Path | None, progress: vector_spaces.Progress
