@@ -4,7 +4,8 @@ The last step of every method (OG-RAG, section 4.2: context and question go to a
 in the evidence and cited from the chunks behind it (``kgrag.answering.source_sentences``); one that is not there is
 dropped, and a sentence without a quote is dropped with it, so every sentence that is left can be held against the
 stored text. Whether the quote carries the sentence is the model's judgement. Prompt read: ``answering/answer``.
-Nothing is written. """
+Nothing is written.
+"""
 
 from __future__ import annotations
 
