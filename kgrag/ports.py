@@ -144,6 +144,9 @@ class Workbench(Scratch, Protocol):
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
         """Yield the triples of one named graph."""
 
+    def another(self) -> Workbench:
+        """Return a new scratch store of this kind, which is empty."""
+
 
 Validator = Callable[[TripleStore, Sequence[GraphDraft]], list[Violation]]
 """Checks drafts that stand, with their catalogue entries, in a scratch store."""

@@ -47,8 +47,8 @@ class Scope:
     namespaces: tuple[str, ...]
     ontologies: tuple[str, ...]
     name: str
-    blanks: frozenset[str] = field(default=frozenset(), repr=False)
-    written: Written = field(default=Written({}), repr=False)
+    blanks: frozenset[str] = field(repr=False)
+    written: Written = field(repr=False)
     memory: dict[str, object] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -70,6 +70,7 @@ def prepare(
         parsed: whether its literals are as they were written, and not as a store keeps them.
     """
     written = as_written(triples, bench, whole=parsed)
+    bench.fill([])
     _put(bench, triples, AUDIT.target)
     blanks, mentioned = _mentioned(triples)
     _know(bench, reserved_among(mentioned))

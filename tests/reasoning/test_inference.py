@@ -62,6 +62,10 @@ OWL_RULES = {
         "ex:uncle owl:propertyChainAxiom ( ex:parent ex:parent ex:son ) . ex:a ex:parent ex:b . ex:b ex:parent ex:c . ex:c ex:son ex:d .",
         "ex:a ex:uncle ex:d .",
     ),
+    "eq-rep-p, then prp-spo2": (
+        "ex:p owl:sameAs ex:q . ex:r owl:propertyChainAxiom ( ex:p ex:p ) . ex:a ex:p ex:b . ex:b ex:q ex:c .",
+        "ex:a ex:r ex:c .",
+    ),
     "prp-eqp1": ("ex:p owl:equivalentProperty ex:q . ex:a ex:p 1 .", "ex:a ex:q 1 ."),
     "prp-eqp2": ("ex:p owl:equivalentProperty ex:q . ex:a ex:q 1 .", "ex:a ex:p 1 ."),
     "prp-inv1": ("ex:p owl:inverseOf ex:q . ex:a ex:p ex:b .", "ex:b ex:q ex:a ."),
@@ -130,7 +134,8 @@ OWL_RULES = {
 }
 CONTRADICTIONS = {
     "eq-diff1": "ex:a owl:sameAs ex:b ; owl:differentFrom ex:b .",
-    "eq-diff2": "[] a owl:AllDifferent ; owl:distinctMembers ( ex:a ex:b ) . ex:a owl:sameAs ex:b .",
+    "eq-diff2": "[] a owl:AllDifferent ; owl:members ( ex:a ex:b ) . ex:a owl:sameAs ex:b .",
+    "eq-diff3": "[] a owl:AllDifferent ; owl:distinctMembers ( ex:a ex:b ) . ex:a owl:sameAs ex:b .",
     "prp-irp": "ex:p a owl:IrreflexiveProperty . ex:a ex:p ex:a .",
     "prp-asyp": "ex:p a owl:AsymmetricProperty . ex:a ex:p ex:b . ex:b ex:p ex:a .",
     "prp-pdw": "ex:p owl:propertyDisjointWith ex:q . ex:a ex:p ex:b ; ex:q ex:b .",
