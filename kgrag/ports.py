@@ -81,8 +81,11 @@ class TripleStore(Protocol):
     def construct(self, query: str) -> list[ox.Triple]:
         """Run a CONSTRUCT or DESCRIBE. Raises InvalidSPARQL."""
 
-    def update(self, update: str) -> int:
-        """Run a SPARQL Update atomically and give the new revision. Raises InvalidSPARQL."""
+    def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
+        """Run a SPARQL Update atomically and return the new revision. Raises InvalidSPARQL.
+
+        ``graphs`` are those whose triples it may change, where a caller knows them; otherwise its text tells.
+        """
 
     def publish(self, drafts: Sequence[GraphDraft]) -> Publication:
         """Validate drafts in a scratch store, then let all that conform in at once; the rest goes to quarantine."""

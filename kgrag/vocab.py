@@ -105,9 +105,9 @@ KG = _Namespace(
     # properties
     "about baseIRI cites completions content contentHash decision derived dropped end fromChunk hasChild heading "
     "inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype location mentions "
-    "method model onProperty order outputTokens page parameters promptHash publication question quote revision "
-    "schemaVersion sentence size sparql stale start targetGraphKind text toChunk tokens unknown unresolved value "
-    "valueTerm violation weight",
+    "method model onProperty order outputTokens page parameters promptHash publication question quote removedKind "
+    "revision schemaVersion sentence size sparql stale start targetGraphKind text toChunk tokens unknown unresolved "
+    "value valueTerm violation weight",
 )
 KGV = _Namespace("https://w3id.org/kgrag/vector#", "matches near similarity")
 RDF = _Namespace(

@@ -122,7 +122,11 @@ def keys(name: str, *, store: TripleStore) -> list[str]:
 
 
 def texts(name: str, *, store: TripleStore, iris: Sequence[str] | None = None) -> list[tuple[str, str]]:
-    """Give (IRI, text) pairs sorted by IRI: of all that a space is to hold, or of ``iris``. Raises UnknownName."""
+    """Return (IRI, text) pairs sorted by IRI: of all that a space is to hold, or of ``iris``. Raises UnknownName.
+
+    What has no words is left out. A thing that graphs word differently has each wording once, on lines of its own;
+    of a competency question the wording that sorts first.
+    """
     wanted = keys(name, store=store) if iris is None else sorted(set(iris))
     return [pair for batch in _batches(wanted) for pair in _texts(name, store, batch)]
 
@@ -148,7 +152,10 @@ def _texts(name: str, store: TripleStore, iris: Sequence[str]) -> list[tuple[str
     terms = [ox.NamedNode(iri) for iri in iris]
     space = _space(name)
     query = queries.bind(space.texts, catalogue=store.names.catalogue, kind=space.kind, iris=terms)
-    return list({iri: (iri, text) for iri, text in store.select(query).values()}.values())
+    wordings: dict[str, list[str]] = {}
+    for iri, text in store.select(query).values():
+        wordings.setdefault(iri, []).append(text)
+    return [(iri, "\n".join(dict.fromkeys(said))) for iri, said in wordings.items()]
 
 
 def _batches(items: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -94,7 +94,7 @@ def follow(
             forgotten.append(forgetting.forget(document, store=store, spaces=spaces))
         elif going:
             misplaced += 1
-            store.update(_misplaced(store, document, going))
+            store.update(_misplaced(store, document, going), graphs=[])
         elif not here and not any(map(os.path.isabs, locations)):
             undecided.extend(locations)
     return Followed(report, tuple(forgotten), misplaced, tuple(undecided))

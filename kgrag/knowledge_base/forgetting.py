@@ -178,6 +178,7 @@ def _bereft(store: TripleStore, gone: Collection[str]) -> set[str]:
 
 def _trim(store: TripleStore, going: _Going) -> None:
     """Take what is gone, and the words of what stood on it, out of the graphs that stay."""
+    trimmed = _nodes(sorted(going.trimmed))
     stale = [graph for graph, kind in going.trimmed.items() if kind == _TREE]
     both = [(iri, True) for iri in sorted(going.gone)] + [(iri, False) for iri in sorted(going.silent)]
     for first in range(0, len(both), _BATCH):
@@ -185,13 +186,13 @@ def _trim(store: TripleStore, going: _Going) -> None:
         update = queries.bind(
             "forgetting/forget",
             catalogue=store.names.catalogue,
-            graphs=_nodes(sorted(going.trimmed)),
+            graphs=trimmed,
             gone=_nodes(iri for iri, gone in batch if gone),
             silent=_nodes(iri for iri, gone in batch if not gone),
             dropped=_nodes(going.dropped),
             stale=_nodes(sorted(stale)),
         )
-        store.update(update)
+        store.update(update, graphs=trimmed)
 
 
 def _drop_vectors(spaces: VectorSpaces, iris: Collection[str]) -> None:

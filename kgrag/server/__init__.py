@@ -16,7 +16,6 @@ module           what it does
 ``datasets``     a knowledge base, or a plain scratch dataset
 ``keys``         who may do what
 ``keyfile``      the file of keys
-``targets``      which graphs an update writes to, for keys that may write to some
 ``front``        the short way to ``/sparql`` for plain requests
 ``guard``        asks for a key for reading, on a private server
 ``spending``     who may ask where an answer costs money

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -26,10 +25,10 @@ from kgrag.server.search_calls import searched
 from kgrag.server.site import Site, address, site_of
 from kgrag.server.streaming import collected, streamed
 from kgrag.server.update_rewriting import with_dataset, without_silent_calls
-from kgrag.server.update_targets import written
 from kgrag.server.write_gate import Update
 from kgrag.server.write_turn import write
 from kgrag.sparql.gate import Reading, check_query, check_update, harmless
+from kgrag.sparql.update_targets import written
 
 __all__ = ["query", "update"]
 
@@ -40,6 +39,10 @@ _SHORT = 300
 """Characters of an address that is worth remembering."""
 _SEARCHING = frozenset({"WHERE", "COPY", "MOVE", "ADD"})
 """Words of updates whose work has no bound in their own length."""
+_UNDECIDED = (
+    "It cannot be told which graphs the update writes to, and this key may write to some graphs only. Name each graph "
+    "by its IRI, or use a key that may write to all of them."
+)
 
 
 async def query(request: HttpRequest) -> Response:
@@ -151,22 +154,15 @@ def _intended(text: str, operation: Operation, key: Key, site: Site) -> _Intent:
     refuse_in_update(tame)
     if operation.default or operation.named:
         tame = with_dataset(tame, operation.default, operation.named)
+    told = written(tame, site.dataset.prefixes)
+    stored = None if told.graphs is None else frozenset(site.dataset.stored_as(graph) for graph in told.graphs)
     if key.graphs is not None:
-        limited = written(tame, site.dataset.prefixes)
-        key.check_graphs(sorted(site.dataset.stored_as(graph) for graph in limited.graphs))
-        tame = limited.text
-    graphs = _spoken_of(tame, reading, site)
-    stored = None if graphs is None else frozenset(site.dataset.stored_as(graph) for graph in graphs)
+        if stored is None:
+            raise Problem(403, f"{told.reason} {_UNDECIDED}")
+        key.check_graphs(sorted(stored))
+        tame = told.text
     searches = bool(reading.words & _SEARCHING)
     return _Intent(tame, stored, searches, searches and key.rights < Rights.ADMIN)
-
-
-def _spoken_of(text: str, reading: Reading, site: Site) -> Collection[str] | None:
-    """Give the graphs that an update writes to, or, for a long or strange text, all those that it names."""
-    with suppress(Problem):
-        if len(text) < _QUICK:
-            return written(text, site.dataset.prefixes).graphs
-    return None if reading.graphs is None else reading.graphs | {""}
 
 
 async def _allowed(

@@ -59,28 +59,32 @@ _TOKEN = re.compile(
 )
 _DELICATE = ("service", "load", "silent", "from", "using", "with", '"', "'", "\\")
 _CHAINS = frozenset({"UNION", "OPTIONAL", "MINUS", "FILTER", "BIND", "EXISTS", "LATERAL", "AS"})
+_ADDING = frozenset({"INSERT", "ADD", "COPY", "MOVE"})
+_REMOVING = frozenset({"DELETE", "CLEAR", "DROP", "COPY", "MOVE"})
 _PROLOGUE = frozenset({"BASE", "PREFIX", "VERSION"})
 _BEFORE_NAME = frozenset({"PREFIX", "WITH", "NAMED", "USING", "GRAPH", "TO", "ADD", "MOVE", "COPY", "SILENT", "DROP"})
 _BEFORE_NAME |= {"CLEAR", "CREATE", "INTO"}
-_BEFORE_GRAPH = frozenset({"GRAPH", "WITH", "TO", "ADD", "MOVE", "COPY", "SILENT", "CLEAR", "DROP", "CREATE"})
 
 
 @dataclass(slots=True)
 class Reading:
     """What the gate learnt of a text.
 
-    ``words`` are those outside strings, comments, IRIs and names, in capitals; ``last`` is the last token; ``graphs``
-    are the IRIs of all named graphs that an update speaks of, None where it can't be told without parsing.
+    ``words`` are those outside strings, comments, IRIs and names, in capitals; ``last`` is the last token.
     """
 
     words: set[str] = field(default_factory=set)
     last: str = ""
-    graphs: set[str] | None = None
 
     @property
     def chooses_dataset(self) -> bool:
         """Whether the text itself says which graphs make up the default graph (FROM, USING)."""
         return bool(self.words & {"FROM", "USING", "WITH"})
+
+    @property
+    def adds_and_removes(self) -> bool:
+        """Whether an update may both add triples and take some away, so that as many may be others."""
+        return bool(self.words & _ADDING) and bool(self.words & _REMOVING)
 
     @property
     def does_nothing(self) -> bool:
@@ -136,7 +140,7 @@ def _read(text: str, *, update: bool) -> Reading:
     walk = _Walk(text, update)
     for token in tokens(text):
         walk.step(token)
-    return Reading(words=walk.words, last=walk.last, graphs=walk.graphs())
+    return Reading(words=walk.words, last=walk.last)
 
 
 def tokens(text: str) -> Iterator[re.Match[str]]:
@@ -159,15 +163,10 @@ class _Walk:
         self._chain = 0
         self._data = False
         self._suspicious = bool(re.search(r"service|load", text, flags=re.IGNORECASE))
-        self._prefixes: dict[str, str] = {}
-        self._declared = ""
-        self._named: list[str] | None = []
         self._brackets = len(re.findall(r"[{(\[]|<<", text))
 
     def step(self, token: re.Match[str]) -> None:
         kind, value = token.lastgroup or "", token.group()
-        if self._before in _BEFORE_GRAPH and kind != "word":
-            self._name_graph(kind, value)
         handler = getattr(self, f"_on_{kind}", None)
         if handler is not None:
             handler(value, token.start())
@@ -195,9 +194,6 @@ class _Walk:
             self._open.pop()
 
     def _on_iri(self, value: str, at: int) -> None:
-        if self._declared:
-            self._prefixes[self._declared] = value[1:-1]
-            self._declared = ""
         ambiguous = re.search(r"['#]", value) and not re.match(r"<[A-Za-z][\w+.-]*://", value)
         if ambiguous and (self._suspicious or self._brackets > MAX_DEPTH):
             self._refuse(at, f"{value[:80]} can be read as an IRI or as a comparison", "Write the IRI with a prefix")
@@ -216,7 +212,6 @@ class _Walk:
         self._on_chains(value.count("-"), at)
 
     def _on_name(self, value: str, at: int) -> None:
-        self._declared = value if self._before == "PREFIX" else ""
         prefix = value.partition(":")[0].upper()
         at_statement = self.update and not self._open and self._before not in _BEFORE_NAME
         if "LOAD" in prefix and at_statement:
@@ -238,26 +233,6 @@ class _Walk:
         if self._chain > MAX_CHAIN:
             what = f"more than {MAX_CHAIN:,} operators and groups are chained"
             self._refuse(at, what, "Use VALUES or IN for long lists, or split it into several requests")
-
-    def _name_graph(self, kind: str, value: str) -> None:
-        if kind not in ("iri", "name"):
-            self._named = None
-        elif self._named is not None:
-            self._named.append(value)
-
-    def graphs(self) -> set[str] | None:
-        """Give the IRIs of the named graphs spoken of; None where a variable, BASE, ALL or an escape hides them."""
-        if self._named is None or self.words & {"ALL", "NAMED", "BASE"} or any("\\" in name for name in self._named):
-            return None
-        found = {self._whole(name) for name in self._named}
-        return None if "" in found else found
-
-    def _whole(self, name: str) -> str:
-        if name.startswith("<"):
-            return name[1:-1]
-        prefix, _, local = name.partition(":")
-        space = self._prefixes.get(f"{prefix}:")
-        return "" if space is None else space + local
 
     def _refuse_service_prefix(self, at: int) -> None:
         prefix = self.last.partition(":")[0].upper()

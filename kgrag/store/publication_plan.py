@@ -197,13 +197,24 @@ def _kind_and_count(draft: GraphDraft, total: int, catalogue: ox.NamedNode) -> s
     }
 
 
-def publication(revision: int, kind: ox.NamedNode, created: ox.Literal, names: Names) -> list[ox.Quad]:
-    """Give the catalogue's statements about one change of the store."""
+def publication(
+    revision: int, kind: ox.NamedNode, created: ox.Literal, names: Names, *, removed: Iterable[Term] = ()
+) -> list[ox.Quad]:
+    """Return the catalogue's statements about one change of the store.
+
+    Args:
+        revision: its number.
+        kind: kg:Publication where the graphs that it wrote name it, kg:Rewrite where any graph may have changed.
+        created: when it was made.
+        names: of the knowledge base.
+        removed: kinds of the graphs that it took away, or made graphs of another kind.
+    """
     node, catalogue = names.publication(revision), names.catalogue
     return [
         ox.Quad(node, RDF.type, kind, catalogue),
         ox.Quad(node, KG.revision, number(revision), catalogue),
         ox.Quad(node, DCTERMS.created, created, catalogue),
+        *(ox.Quad(node, KG.removedKind, gone, catalogue) for gone in dict.fromkeys(removed)),
         ox.Quad(catalogue, RDF.type, KG.CatalogueGraph, catalogue),
         ox.Quad(catalogue, KG.publication, node, catalogue),
     ]

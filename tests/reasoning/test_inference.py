@@ -332,6 +332,31 @@ def test_reasoning_again_writes_nothing_until_a_source_changed(store: OxigraphSt
     assert reasoning_runs.stale(store) == []
 
 
+PREFIXES = "PREFIX ex: <http://example.org/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "INSERT DATA { GRAPH <https://example.org/o> { ex:b a ex:C } }",
+        "WITH <https://example.org/o> DELETE { ?s a ex:C } INSERT { ?s a ex:E } WHERE { ?s a ex:C }",
+        "DELETE { GRAPH ?g { ?s a ex:C } } INSERT { GRAPH ?g { ?s a ex:E } } WHERE { GRAPH ?g { ?s a ex:C } }",
+    ],
+)
+def test_an_update_of_a_source_makes_what_followed_from_it_stale(store: OxigraphStore, update: str) -> None:
+    graph = reasoning_runs.infer(store, [], profile="rdfs").graph
+    store.update(PREFIXES + update)
+    assert reasoning_runs.stale(store) == [graph]
+    assert reasoning_runs.infer(store, [SOURCE.value], profile="rdfs").found is not None
+    assert reasoning_runs.stale(store) == []
+
+
+def test_an_update_of_another_graph_makes_nothing_stale(store: OxigraphStore) -> None:
+    reasoning_runs.infer(store, [], profile="rdfs")
+    store.update(PREFIXES + "INSERT DATA { GRAPH <https://example.org/other> { ex:b a ex:C } }")
+    assert reasoning_runs.stale(store) == []
+
+
 def test_a_change_from_which_the_same_follows_leaves_nothing_stale(store: OxigraphStore) -> None:
     reasoning_runs.infer(store, [], profile="rdfs")
     put(store, "ex:C rdfs:subClassOf ex:D . ex:a a ex:C ; ex:size 1 .")

@@ -74,6 +74,7 @@ def test_a_key_that_reads_does_not_write(private: Server) -> None:
         ("INSERT DATA { <urn:s> <urn:p:p> 1 }", 403),
         ("INSERT DATA { GRAPH <urn:own> { <urn:s> <urn:p:p> 2 } } ; CLEAR GRAPH <urn:kgrag:graph/catalogue>", 403),
         ("DELETE { GRAPH ?g { ?s ?p ?o } } WHERE { GRAPH ?g { ?s ?p ?o } }", 403),
+        ("PREFIX o: <urn:othe> PREFIX SILENTo: <http://example.org/data/> MOVE SILENTo:r TO <urn:own>", 403),
         ("CLEAR ALL", 403),
     ],
 )  # fmt: skip

@@ -148,24 +148,3 @@ def test_no_text_takes_long_to_read(part: str) -> None:
 def test_a_text_in_a_string_is_never_taken_for_a_keyword(text: str) -> None:
     literal = str(ox.Literal(f"SERVICE LOAD {text}"))
     check_query(f"SELECT ?s WHERE {{ ?s ?p {literal} }}")
-
-
-def test_the_graphs_of_an_update_are_told() -> None:
-    text = (
-        "PREFIX x: <urn:> INSERT DATA { GRAPH x:a { <urn:s> <urn:p> x:o } GRAPH <urn:b> { x:s x:p 1 } }; DROP GRAPH x:c"
-    )
-    assert check_update(text).graphs == {"urn:a", "urn:b", "urn:c"}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "DELETE WHERE { GRAPH ?g { ?s ?p ?o } }",
-        "DROP ALL",
-        "CLEAR NAMED",
-        "BASE <urn:x/> INSERT DATA { GRAPH <a> { <b> <c> 1 } }",
-        r"INSERT DATA { GRAPH <urn:\u0061> { <urn:b> <urn:c> 1 } }",
-    ],
-)
-def test_the_graphs_of_an_update_are_unknown_where_they_need_parsing(text: str) -> None:
-    assert check_update(text).graphs is None

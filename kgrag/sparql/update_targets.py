@@ -1,8 +1,8 @@
-"""Which graphs an update writes to, for keys that may write to some graphs only.
+"""Which graphs an update may write to, by its text: graphs that it only reads are not among them.
 
-SPARQL 1.1 Update, section 3, and the grammar from rule 29 on. The text is read by the tokens of the gate, and given
-back with the tokens set apart: what the engine runs cannot be cut into other words than those that were looked at. What
-this reading cannot decide is refused, so that a limited key never writes by a reading of its own.
+SPARQL 1.1 Update, section 3, and the grammar from rule 29 on. The text is read by the tokens of the gate. What could be
+read in another way than by these tokens is left undecided: a key that may write to some graphs only is then refused,
+and the store counts every graph as changed.
 
 >>> written("PREFIX ex: <http://example.org/> WITH ex:a DELETE { ?s ?p 1 } " "WHERE { ?s ?p 1 }", {}).graphs
 frozenset({'http://example.org/a'})
@@ -17,7 +17,6 @@ from typing import NoReturn
 
 import pyoxigraph as ox
 
-from kgrag.server.problems import Problem
 from kgrag.sparql.gate import tokens
 
 __all__ = ["Written", "written"]
@@ -26,6 +25,8 @@ _DEFAULT = ""
 _GLUE = frozenset({"chain", "other", "datatype", "language", "string"})
 _PUNCTUATION = frozenset(".,;")
 _NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE]\d*)?\.?")
+_ABSOLUTE = re.compile(r"<[A-Za-z][\w+.-]*://[^\\]*$")
+"""An IRI that cannot be the end of a comparison and a call, as ``<b:c('…'`` can, and has no escape."""
 _PLAIN = frozenset({"A", "TRUE", "FALSE"})
 
 _Token = re.Match[str]
@@ -33,24 +34,34 @@ _Token = re.Match[str]
 
 @dataclass(frozen=True)
 class Written:
-    """An update with its tokens set apart, and the graphs that it writes to; "" is the default graph."""
+    """What was read of an update.
+
+    ``graphs`` are those that it may write to, "" the default graph; None where its text does not tell, and ``reason``
+    says why. ``text`` is the update with its tokens set apart: the engine cannot cut it into other words than those
+    that were looked at.
+    """
 
     text: str
-    graphs: frozenset[str]
+    graphs: frozenset[str] | None
+    reason: str = ""
+
+
+class _Undecided(Exception):
+    """The text does not tell which graphs are written to."""
 
 
 def written(update: str, prefixes: Mapping[str, str]) -> Written:
-    """Give the graphs that an update may write to.
+    """Return the graphs that an update may write to.
 
     Args:
         update: a text that the gate let pass.
         prefixes: those that the text may use without declaring them.
-
-    Raises:
-        Problem: 403: it cannot be told which graphs these are.
     """
     found = list(tokens(update))
-    return Written(_apart(found), frozenset(_Walk(update, found, dict(prefixes)).graphs()))
+    try:
+        return Written(_apart(found), frozenset(_Walk(update, found, dict(prefixes)).graphs()))
+    except _Undecided as undecided:
+        return Written(update, None, str(undecided))
 
 
 def _apart(found: list[_Token]) -> str:
@@ -91,10 +102,11 @@ class _Walk:
 
     def _refuse_disguises(self) -> None:
         for token in self.found:
-            if token.lastgroup == "iri" and re.search(r"['\\]", token.group()):
+            kind, value = token.lastgroup, token.group()
+            if kind == "iri" and re.search(r"['\\]", value) and not _ABSOLUTE.match(value):
                 self._undecided("an IRI with ' or \\ in it", token)
-            if token.lastgroup == "name" and token.group().upper().startswith("GRAPH"):
-                self._undecided("a prefix that begins with GRAPH", token)
+            if kind == "name" and value.upper().startswith(("GRAPH", "SILENT")):
+                self._undecided("a prefix that begins with GRAPH or SILENT", token)
 
     # prologue
 
@@ -275,8 +287,4 @@ class _Walk:
     def _undecided(self, what: str, token: _Token | None = None) -> NoReturn:
         place = (token or self.found[min(self.at, len(self.found) - 1)]).start()
         line = self.text.count("\n", 0, place) + 1
-        raise Problem(
-            403,
-            f"line {line}: {what}. It cannot be told which graphs the update writes to, and this key may write to some "
-            "graphs only. Name each graph by its IRI, or use a key that may write to all of them.",
-        )
+        raise _Undecided(f"line {line}: {what}.")
