@@ -50,7 +50,7 @@ def test_a_key_file_gives_names_rights_and_graphs(tmp_path: Path) -> None:
         (f"[[keys]]\nname = 'a'\nkey = '{LONG}'\nrights = 'all'", "rights are 'all'"),
         (f"[[keys]]\nname = 'a'\nkey = '{LONG}'\nrights = 'read'\ngraphs = ['urn:a']", "limits the right 'write'"),
         (f"[[keys]]\nname = 'a'\nkey = '{LONG}'\ngraphs = ['a']", "list of graph IRIs"),
-        (f"[[keys]]\nname = 'a'\nkey = '{LONG}'\n" * 2, "two keys alike"),
+        (f"[[keys]]\nname = 'a'\nkey = '{LONG}'\n" * 2, "two keys of the same name"),
     ],
 )
 def test_a_wrong_key_file_is_refused_without_telling_a_key(tmp_path: Path, text: str, said: str) -> None:
