@@ -14,7 +14,7 @@ from kgrag.server.readers.reader_link import ReaderLink
 from kgrag.server.readers.reader_pool import ReaderPool
 from kgrag.server.readers.reader_request import Overloaded, ReaderRun, ServerLimits
 from kgrag.server.readers.snapshot_pool import SnapshotPool
-from tests.server.test_readers import ENDLESS, LARGE, NUMBERS, _all, _asked, _Source
+from tests.server.test_reader_pool import ENDLESS, LARGE, NUMBERS, _all, _asked, _Source
 
 needs_queues = pytest.mark.skipif(not ReaderLink.keeps_messages_apart, reason="nothing is sent ahead on this system")
 
