@@ -103,21 +103,19 @@ def create_app(
 
     routes = [*_ROUTES, *(() if workers is None else (*api.ROUTES, *pages.ROUTES))]
     paths = {route.path.split("/")[1] for route in routes if isinstance(route, Route)}
-    tracker = Middleware(
-        RequestTracker, metrics=metrics, log=logs.requests, paths=paths, log_refused_write=log_refused_write
-    )
-    fast_path = Middleware(
-        FastPath, path="/sparql", methods=_QUERY_METHODS, endpoint=sparql_endpoints.query, keys=rules.keys
-    )
-    private = [Middleware(PrivateAccess, keys=rules.keys)] if rules.keys.private else []
+    query, keys = sparql_endpoints.query, rules.keys
+    middleware = [
+        # first: whatever refuses a request, it has an id and a line in the log
+        Middleware(
+            RequestTracker, metrics=metrics, log=logs.requests, paths=paths, log_refused_write=log_refused_write
+        ),
+        Middleware(FastPath, path="/sparql", methods=_QUERY_METHODS, endpoint=query, keys=keys),
+        *_MIDDLEWARE,
+        *([Middleware(PrivateAccess, keys=keys)] if keys.private else []),
+    ]
     errors: tuple[type[Exception], ...] = (Problem, KgragError, HTTPException, Exception)
-    app = Starlette(
-        routes=routes,
-        # the tracker first: whatever refuses a request, it has an id and a line in the log
-        middleware=[tracker, fast_path, *_MIDDLEWARE, *private],
-        exception_handlers=dict.fromkeys(errors, problem_response),
-        lifespan=lifespan,
-    )
+    handlers = dict.fromkeys(errors, problem_response)
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
     if workers is not None:
         app.router.default = pages.elsewhere
     return app

@@ -131,7 +131,7 @@ class ReaderPool:
         task.add_done_callback(self._tasks.discard)
 
     async def _renew_snapshot_and_send(self, reader: Reader, run: ReaderRun) -> None:
-        """Give the current snapshot to a reader in place of its last one, then send it the request."""
+        """Replace the snapshot of a reader by the current one, then send it the request."""
         try:
             snapshot = await self._snapshots.acquire()
         except Exception as error:  # raised to the sender of the request, not in this task

@@ -298,7 +298,7 @@ class _TaskRunner:
         self.result, self.started = None, time.perf_counter()
 
     def close_store(self) -> None:
-        """Close the store: its cache of blocks grew with what was read, and only this gives the memory back."""
+        """Close the store: its cache of blocks grew with what was read, and only this returns the memory."""
         self.cache_is_large, self._store = False, None
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
@@ -391,7 +391,7 @@ class _TaskRunner:
 
 
 def _make_importable(root: str) -> None:
-    """Let modules be imported from a folder, after all others."""
+    """Append a folder to those that modules are imported from."""
     if root not in sys.path:
         sys.path.append(root)
 
