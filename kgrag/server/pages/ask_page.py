@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import pyoxigraph as ox
 from starlette.requests import Request
@@ -18,10 +18,10 @@ from kgrag.server.pages.iri_links import Naming, naming_for
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_queries import kept, rows
 from kgrag.server.pages.page_rendering import PAGE_HEADERS, check_visited, guarded, page, rendered
+from kgrag.server.paid_access import is_cross_site
 from kgrag.server.problems import Problem, problem_of
-from kgrag.server.site import site_of
-from kgrag.server.spending import from_elsewhere
-from kgrag.server.worker_threads import Desk
+from kgrag.server.server_state import state_of, workers_of
+from kgrag.server.worker_threads import WorkerThreads
 
 __all__ = ["ask"]
 
@@ -94,16 +94,16 @@ async def ask(request: Request) -> Response:
         "waiting": False,
     }
     values |= await _welcome(request)
-    desk = cast("Desk", request.app.state.desk)
+    workers = workers_of(request)
     if not form.question:
-        desk.warm()
+        workers.warm()
         return page(request, "ask.html", **values)
     check_visited(request)
-    site = site_of(request)
-    if site.spending.costs and from_elsewhere(request):
+    state = state_of(request)
+    if state.rules.paid_access.answers_cost and is_cross_site(request):
         return page(request, "ask.html", **{**values, "problem": _LED_HERE})
-    site.spending.admit(request, site.keys)
-    working = asyncio.create_task(_answered(request, desk, form))
+    state.rules.paid_access.check(request, state.rules.keys)
+    working = asyncio.create_task(_answered(request, workers, form))
     if (await asyncio.wait({working}, timeout=_PATIENCE))[0]:
         status, found = working.result()
         return page(request, "ask.html", status, **{**values, **found})
@@ -111,10 +111,12 @@ async def ask(request: Request) -> Response:
     return StreamingResponse(_in_two(request, values, working), 200, headers, "text/html")
 
 
-async def _answered(request: Request, desk: Desk, form: _Form) -> tuple[int, dict[str, Any]]:
+async def _answered(request: Request, workers: WorkerThreads, form: _Form) -> tuple[int, dict[str, Any]]:
     """Give status and values of the page: those of the answer, or what went wrong."""
     try:
-        answer = await desk.do(lambda: desk.ask(form.question, method=form.method, k=form.k, found=lambda _: None))
+        answer = await workers.run(
+            lambda: workers.ask(form.question, method=form.method, k=form.k, on_hits=lambda _: None)
+        )
         return 200, await _told(request, answer)
     except Exception as error:
         problem = problem_of(error)
@@ -153,7 +155,7 @@ def _first(name: str) -> tuple[bool, str]:
 
 async def _welcome(request: Request) -> dict[str, Any]:
     """Give what the knowledge base holds, and questions that were answered before."""
-    names = site_of(request).dataset.names
+    names = state_of(request).dataset.names
     kinds = await kept(request, "pages/kinds", catalogue=names.catalogue)
     answered = await kept(request, "pages/questions", limit=_EXAMPLES)
     return {"graphs": sum(int(row[1]) for row in kinds.values()), "asked": answered.values()}

@@ -22,7 +22,7 @@ from kgrag.server.pages.page_rendering import PAGE_HEADERS, guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
 from kgrag.server.readers.reader_request import TookTooLong
-from kgrag.server.site import site_of
+from kgrag.server.server_state import state_of
 from kgrag.vocab import PREFIXES, local_name
 
 __all__ = ["editor", "terms"]
@@ -59,7 +59,7 @@ async def editor(request: Request) -> Response:
 
 
 def _text(request: Request) -> str:
-    given, names = request.query_params, site_of(request).dataset.names
+    given, names = request.query_params, state_of(request).dataset.names
     if query := given.get("query", ""):
         if len(query) > _LONGEST:
             raise Problem(400, f"the query has {len(query):,} characters; by address, at most {_LONGEST:,} are taken.")
@@ -124,7 +124,7 @@ async def terms(request: Request) -> Response:
     Raises:
         ServiceUnavailable: no reader was free.
     """
-    dataset = site_of(request).dataset
+    dataset = state_of(request).dataset
     naming = await naming_for(request)
     stated = await kept(request, "pages/terms", catalogue=dataset.names.catalogue, limit=2 * _TERMS)
     classes, properties = await asyncio.gather(

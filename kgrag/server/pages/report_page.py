@@ -21,7 +21,7 @@ from kgrag.server.pages.page_queries import rows
 from kgrag.server.pages.page_rendering import check_visited, guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
-from kgrag.server.site import site_of
+from kgrag.server.server_state import state_of
 from kgrag.vocab import KG
 
 __all__ = ["report"]
@@ -92,7 +92,7 @@ def _chosen(graph: str, profile: str) -> dict[str, str]:
 
 async def _graphs(request: Request) -> dict[str, str]:
     """Give the ontology graphs, with their titles."""
-    names = site_of(request).dataset.names
+    names = state_of(request).dataset.names
     table = await rows(
         request, "pages/graphs", catalogue=names.catalogue, kind=KG.OntologyGraph, limit=_GRAPHS, offset=0
     )

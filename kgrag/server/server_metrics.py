@@ -1,4 +1,4 @@
-"""What the server counts, as Prometheus reads it."""
+"""What the server counts, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from kgrag.server.readers.reader_pool import ReaderPool
 
-__all__ = ["Metrics"]
+__all__ = ["ServerMetrics"]
 
-_STEPS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_BUCKET_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 
 
-class Metrics:
+class ServerMetrics:
     """The counters of one server.
 
     Attributes:
@@ -39,10 +39,10 @@ class Metrics:
         )
         self._seconds = Histogram(
             "kgrag_request_seconds", "Seconds from a request to the end of its answer.", ["path"],
-            registry=self._registry, buckets=_STEPS,
+            registry=self._registry, buckets=_BUCKET_SECONDS,
         )  # fmt: skip
-        self._bound: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        """The rows that were met; paths, methods and statuses are few."""
+        self._labelled: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
+        """To look labels up in the library takes longer than to count; paths, methods and statuses are few."""
         self._writes = Counter(
             "kgrag_writes", "Writes done or refused.", ["operation", "status"], registry=self._registry
         )
@@ -53,24 +53,24 @@ class Metrics:
             "kgrag_revision": "Revision of the store.",
             "kgrag_quads": "Triples that the catalogue counts.",
         }
-        self._gauges = {name: Gauge(name, told, registry=self._registry) for name, told in gauges.items()}
+        self._gauges = {name: Gauge(name, text, registry=self._registry) for name, text in gauges.items()}
 
-    def request(self, path: str, method: str, status: int, seconds: float) -> None:
+    def count_request(self, path: str, method: str, status: int, seconds: float) -> None:
         """Count a request."""
-        row = path, method if method in _METHODS else "other", status
-        bound = self._bound.get(row)
-        if bound is None:
-            counter = self._requests.labels(row[0], row[1], str(status))
-            bound = self._bound[row] = counter, self._seconds.labels(path)
-        bound[0].inc()
-        bound[1].observe(seconds)
+        labels = path, method if method in _METHODS else "other", status
+        labelled = self._labelled.get(labels)
+        if labelled is None:
+            counter = self._requests.labels(labels[0], labels[1], str(status))
+            labelled = self._labelled[labels] = counter, self._seconds.labels(path)
+        labelled[0].inc()
+        labelled[1].observe(seconds)
 
-    def write(self, operation: str, status: int) -> None:
+    def count_write(self, operation: str, status: int) -> None:
         """Count a write."""
         self._writes.labels(operation, str(status)).inc()
 
     def text(self, pool: ReaderPool, *, revision: int, quads: int | None) -> bytes:
-        """Give all of it in the text format."""
+        """Return all counters, and gauges with these values, in the text format."""
         values = {
             "kgrag_readers_busy": pool.busy,
             "kgrag_readers_queued": pool.waiting,

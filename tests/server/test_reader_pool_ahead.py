@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from kgrag.errors import ServiceUnavailable
-from kgrag.server.readers.reader_link import Link
-from kgrag.server.readers.reader_pool import Limits, ReaderPool
-from kgrag.server.readers.reader_request import Overloaded, Run
-from kgrag.server.readers.snapshot_pool import Snapshots
-from tests.server.test_readers import ENDLESS, LARGE, NUMBERS, _all, _asked, _Source
+from kgrag.server.readers.reader_link import ReaderLink
+from kgrag.server.readers.reader_pool import ReaderPool
+from kgrag.server.readers.reader_request import Overloaded, ReaderRun, ServerLimits
+from kgrag.server.readers.snapshot_pool import SnapshotPool
+from tests.server.test_reader_pool import ENDLESS, LARGE, NUMBERS, _all, _asked, _Source
 
-needs_queues = pytest.mark.skipif(not Link.queues, reason="nothing is sent ahead on this system")
+needs_queues = pytest.mark.skipif(not ReaderLink.keeps_messages_apart, reason="nothing is sent ahead on this system")
 
 
-def _with(folder: Path, limits: Limits, work: Callable[[_Source, ReaderPool], Awaitable[None]]) -> None:
+def _with(folder: Path, limits: ServerLimits, work: Callable[[_Source, ReaderPool], Awaitable[None]]) -> None:
     """Run a test with a pool of one reader so far, which has worked."""
 
     async def whole() -> None:
@@ -35,7 +35,7 @@ def _with(folder: Path, limits: Limits, work: Callable[[_Source, ReaderPool], Aw
     asyncio.run(whole())
 
 
-async def _number(run: Run) -> int | str:
+async def _number(run: ReaderRun) -> int | str:
     """The number that a query was to give, or "ended" if its reader did."""
     try:
         data, problem = await _all(run)
@@ -46,7 +46,7 @@ async def _number(run: Run) -> int | str:
     return int(data.split()[1])
 
 
-def _one(pool: ReaderPool, number: int) -> Run:
+def _one(pool: ReaderPool, number: int) -> ReaderRun:
     return pool.run(_asked(f"SELECT ({number} AS ?n) {{}}"))
 
 
@@ -59,7 +59,7 @@ def test_small_requests_go_to_one_reader_at_once_and_each_gets_its_own_answer(tm
             ahead = len(pool.processes) == 1
             assert await asyncio.gather(*map(_number, runs)) == list(range(8))
 
-    _with(tmp_path, Limits(readers=4), work)
+    _with(tmp_path, ServerLimits(readers=4), work)
 
 
 @needs_queues
@@ -72,7 +72,7 @@ def test_what_was_sent_after_a_long_request_is_answered_by_another_reader_meanwh
         long.close()
         assert pool.killed == 1
 
-    _with(tmp_path, Limits(readers=2), work)
+    _with(tmp_path, ServerLimits(readers=2), work)
 
 
 @needs_queues
@@ -85,10 +85,10 @@ def test_what_was_sent_after_a_long_request_waits_its_turn_where_there_is_one_re
         long.close()
         assert await _number(_one(pool, 7)) == 7
 
-    _with(tmp_path, Limits(readers=1, queue=2, waiting=0.2), work)
+    _with(tmp_path, ServerLimits(readers=1, queue=2, waiting=0.2), work)
 
 
-async def _full(run: Run) -> str:
+async def _full(run: ReaderRun) -> str:
     with pytest.raises(Overloaded) as caught:
         await _all(run)
     return "late" if "seconds" in str(caught.value) else "full"
@@ -102,7 +102,7 @@ def test_a_long_request_that_is_stopped_takes_none_of_those_behind_it_along(tmp_
         asyncio.get_running_loop().call_soon(long.close)
         assert await asyncio.gather(*map(_number, runs)) == list(range(8))
 
-    _with(tmp_path, Limits(readers=1), work)
+    _with(tmp_path, ServerLimits(readers=1), work)
 
 
 def test_a_long_text_is_read_whole_beside_small_ones(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_long_text_is_read_whole_beside_small_ones(tmp_path: Path) -> None:
             assert await asyncio.gather(*map(_number, runs)) == [80_000, *range(8)]
         assert pool.killed == 0
 
-    _with(tmp_path, Limits(readers=2), work)
+    _with(tmp_path, ServerLimits(readers=2), work)
 
 
 @needs_queues
@@ -126,7 +126,7 @@ def test_a_request_that_is_given_up_behind_others_takes_none_of_them_along(tmp_p
         assert await asyncio.gather(*map(_number, runs)) == [0, 1, 2, 3, 5, 6, 7, 8]
         assert pool.waiting == pool.busy == 0
 
-    _with(tmp_path, Limits(readers=2), work)
+    _with(tmp_path, ServerLimits(readers=2), work)
 
 
 def test_a_reader_that_dies_takes_at_most_one_request_along(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_reader_that_dies_takes_at_most_one_request_along(tmp_path: Path) -> N
         assert killed > 10
         assert wrong <= killed
 
-    _with(tmp_path, Limits(readers=2), work)
+    _with(tmp_path, ServerLimits(readers=2), work)
 
 
 def test_readers_are_added_while_requests_of_some_milliseconds_wait(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_readers_are_added_while_requests_of_some_milliseconds_wait(tmp_path: Pa
 
         await asyncio.gather(*(client() for _ in range(9)))
 
-    _with(tmp_path, Limits(readers=3), work)
+    _with(tmp_path, ServerLimits(readers=3), work)
 
 
 def test_every_request_sees_what_was_written_before_it_came(tmp_path: Path) -> None:
@@ -182,25 +182,25 @@ def test_every_request_sees_what_was_written_before_it_came(tmp_path: Path) -> N
         await asyncio.gather(*(client() for _ in range(8)))
         assert source.folders() <= 3
 
-    _with(tmp_path, Limits(readers=2), work)
+    _with(tmp_path, ServerLimits(readers=2), work)
 
 
 @pytest.mark.parametrize("queues", [True, False], ids=["messages", "stream"])
 def test_without_a_socket_that_keeps_messages_apart_each_reader_has_one_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queues: bool
 ) -> None:
-    monkeypatch.setattr(Link, "queues", queues and Link.queues)
+    monkeypatch.setattr(ReaderLink, "keeps_messages_apart", queues and ReaderLink.keeps_messages_apart)
 
     async def work(_source: _Source, pool: ReaderPool) -> None:
         runs = [_one(pool, number) for number in range(40)]
-        assert Link.queues or all(run.reader is None or len(run.reader.runs) == 1 for run in runs)
+        assert ReaderLink.keeps_messages_apart or all(run.reader is None or len(run.reader.runs) == 1 for run in runs)
         assert await asyncio.gather(*map(_number, runs)) == list(range(40))
         killed = pool._idle[0].link.pid
         os.kill(killed, signal.SIGKILL)
         os.waitid(os.P_PID, killed, os.WEXITED | os.WNOWAIT)  # a reader that is about to die may still take a request
         assert await _number(_one(pool, 7)) == 7
 
-    _with(tmp_path, Limits(readers=2), work)
+    _with(tmp_path, ServerLimits(readers=2), work)
 
 
 def test_a_snapshot_that_cannot_be_written_is_told_and_the_next_one_works(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_snapshot_that_cannot_be_written_is_told_and_the_next_one_works(tmp_pa
                 raise OSError("disk full")
             source.store.backup(str(folder))
 
-        pool = ReaderPool(Snapshots(tmp_path / "other", take, lambda: 1), Limits(readers=1))
+        pool = ReaderPool(SnapshotPool(tmp_path / "other", take, lambda: 1), ServerLimits(readers=1))
         with pytest.raises(OSError, match="disk full"):
             await _all(pool.run(_asked("ASK {}")))
         broken.append(False)
@@ -226,11 +226,11 @@ def test_a_snapshot_that_cannot_be_written_is_told_and_the_next_one_works(tmp_pa
 def test_readers_that_are_not_needed_any_more_end_but_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
         long = [pool.run(_asked(LARGE)) for _ in range(3)]
-        assert [(await run.frame())[0] for run in long] == [b"H"] * 3
+        assert [(await run.next_frame())[0] for run in long] == [b"H"] * 3
         assert len(pool.processes) == 3
         for run in long[1:]:
             run.close()
-        monkeypatch.setattr("kgrag.server.readers.reader_pool._REST", 0.0)
+        monkeypatch.setattr("kgrag.server.readers.reader_pool._IDLE_SECONDS", 0.0)
         assert await asyncio.gather(*(_number(_one(pool, number)) for number in range(40))) == list(range(40))
         while len(pool._idle) > 1:
             await asyncio.sleep(0.01)
@@ -238,12 +238,12 @@ def test_readers_that_are_not_needed_any_more_end_but_for_one(tmp_path: Path, mo
         assert pool.killed == 2
         long[0].close()
 
-    _with(tmp_path, Limits(readers=3), work)
+    _with(tmp_path, ServerLimits(readers=3), work)
 
 
 def test_readers_end_though_nothing_is_asked_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
-        monkeypatch.setattr("kgrag.server.readers.reader_pool._REST", 0.05)
+        monkeypatch.setattr("kgrag.server.readers.reader_pool._IDLE_SECONDS", 0.05)
         some = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"VALUES ?{name} {{ {NUMBERS} }}" for name in "abc") + " }"
         while len(pool._idle) < 2:
             await asyncio.gather(*(_all(pool.run(_asked(some))) for _ in range(2)))
@@ -251,4 +251,4 @@ def test_readers_end_though_nothing_is_asked_any_more(tmp_path: Path, monkeypatc
             await asyncio.sleep(0.01)
         assert await _number(_one(pool, 7)) == 7
 
-    _with(tmp_path, Limits(readers=2), work)
+    _with(tmp_path, ServerLimits(readers=2), work)

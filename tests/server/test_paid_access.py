@@ -7,8 +7,8 @@ import pytest
 
 from kgrag import KnowledgeBase
 from kgrag.server.access_keys import Key, Keys, Rights, digest_of
-from kgrag.server.site import Rules
-from kgrag.server.spending import Spending, spending_of
+from kgrag.server.paid_access import PaidAccess, paid_access_of
+from kgrag.server.server_state import AccessRules
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 from tests.server.inside import KEY, Inside, served
@@ -30,32 +30,32 @@ def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-def _serving(kb: KnowledgeBase, spending: Spending, *, keys: bool = True) -> Iterator[Inside]:
+def _serving(kb: KnowledgeBase, spending: PaidAccess, *, keys: bool = True) -> Iterator[Inside]:
     more = [Key("reader", digest_of(READER), Rights.READ)] if keys else []
-    with served(kb, Rules(Keys(KEY if keys else "", more=more), spending)) as running:
+    with served(kb, AccessRules(Keys(KEY if keys else "", more=more), spending)) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def near(kb: KnowledgeBase) -> Iterator[Inside]:
     """Answers cost, and the server counts as one that listens on loopback only."""
-    yield from _serving(kb, Spending(costs=True, embeds=True, local=True))
+    yield from _serving(kb, PaidAccess(answers_cost=True, searches_cost=True, on_loopback=True))
 
 
 @pytest.fixture(scope="module")
 def wide(kb: KnowledgeBase) -> Iterator[Inside]:
     """Answers cost, and the server counts as one that the network reaches."""
-    yield from _serving(kb, Spending(costs=True, embeds=True))
+    yield from _serving(kb, PaidAccess(answers_cost=True, searches_cost=True))
 
 
 @pytest.fixture(scope="module")
 def keyless(kb: KnowledgeBase) -> Iterator[Inside]:
-    yield from _serving(kb, Spending(costs=True), keys=False)
+    yield from _serving(kb, PaidAccess(answers_cost=True), keys=False)
 
 
 @pytest.fixture(scope="module")
 def free(kb: KnowledgeBase) -> Iterator[Inside]:
-    yield from _serving(kb, Spending())
+    yield from _serving(kb, PaidAccess())
 
 
 def _ask(server: Inside, path: str = "/ask", **headers: str) -> httpx.Response:
@@ -159,5 +159,5 @@ def test_a_search_in_a_query_costs_where_texts_are_embedded_for_money(wide: Insi
     ],
 )
 def test_models_behind_a_key_cost(given: dict[str, str], costs: bool, embeds: bool) -> None:
-    assert spending_of(Settings(**given), "0.0.0.0") == Spending(costs, embeds, local=False)
-    assert spending_of(Settings(**given), "::1").local
+    assert paid_access_of(Settings(**given), "0.0.0.0") == PaidAccess(costs, embeds, on_loopback=False)
+    assert paid_access_of(Settings(**given), "::1").on_loopback

@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from kgrag.errors import InvalidSettings, StorageFailed
-from kgrag.server.write_log import Entry, WriteLog
+from kgrag.server.write_log import WriteEntry, WriteLog
 
 
-def _entry(number: int) -> Entry:
-    return Entry(f"r{number}", "loader", "update", {"urn:b", "urn:a"}, number, number + 1, 10, 204)
+def _entry(number: int) -> WriteEntry:
+    return WriteEntry(f"r{number}", "loader", "update", {"urn:b", "urn:a"}, number, number + 1, 10, 204)
 
 
 def test_lines_are_appended_to_what_another_server_wrote(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pyoxigraph as ox
 import pytest
 
 from kgrag.errors import ServiceUnavailable
-from kgrag.server.readers.reader_pool import Limits, ReaderPool
-from kgrag.server.readers.reader_request import Overloaded, Request, Run, TookTooLong
-from kgrag.server.readers.snapshot_pool import Snapshots
+from kgrag.server.readers.reader_pool import ReaderPool
+from kgrag.server.readers.reader_request import Overloaded, ReaderRequest, ReaderRun, ServerLimits, TookTooLong
+from kgrag.server.readers.snapshot_pool import SnapshotPool
 from tests.server.conftest import kill
 
 NUMBERS = " ".join(str(number) for number in range(200))
@@ -27,7 +27,7 @@ class _Source:
         self.store = ox.Store(str(folder / "store"))
         self.revision = 0
         self.copies = folder / "copies"
-        self.snapshots = Snapshots(self.copies, lambda to: self.store.backup(str(to)), lambda: self.revision)
+        self.snapshots = SnapshotPool(self.copies, lambda to: self.store.backup(str(to)), lambda: self.revision)
 
     def write(self, number: int) -> None:
         self.store.add(ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p:p"), ox.Literal(number)))
@@ -37,16 +37,16 @@ class _Source:
         return len(list(self.copies.iterdir()))
 
 
-def _asked(query: str, seconds: float = 20.0) -> Request:
+def _asked(query: str, seconds: float = 20.0) -> ReaderRequest:
     header = {"base": "", "prefixes": {}, "results": "text/csv", "rdf": "text/turtle", "union": False, "dataset": None}
-    return Request("query", json.dumps(header).encode(), query.encode(), seconds)
+    return ReaderRequest("query", json.dumps(header).encode(), query.encode(), seconds)
 
 
-async def _all(run: Run) -> tuple[bytes, str]:
+async def _all(run: ReaderRun) -> tuple[bytes, str]:
     data, problem = [], ""
     try:
         while True:
-            letter, payload = await run.frame()
+            letter, payload = await run.next_frame()
             if letter == b"W":
                 return payload[5 + payload[4] :], ""
             data += [payload] if letter == b"D" else []
@@ -57,7 +57,7 @@ async def _all(run: Run) -> tuple[bytes, str]:
         run.close()
 
 
-def _with(folder: Path, limits: Limits, work: Callable[[_Source, ReaderPool], Awaitable[None]]) -> None:
+def _with(folder: Path, limits: ServerLimits, work: Callable[[_Source, ReaderPool], Awaitable[None]]) -> None:
     async def whole() -> None:
         source = _Source(folder)
         pool = ReaderPool(source.snapshots, limits)
@@ -78,20 +78,20 @@ def test_a_reader_sees_what_was_written_before_it_was_asked(tmp_path: Path) -> N
             assert data == f"n\r\n{number + 1}\r\n".encode()
             assert source.folders() == 1
 
-    _with(tmp_path, Limits(readers=1), work)
+    _with(tmp_path, ServerLimits(readers=1), work)
 
 
 def test_a_snapshot_stays_as_long_as_a_reader_works_on_it(tmp_path: Path) -> None:
     async def work(source: _Source, pool: ReaderPool) -> None:
         long = pool.run(_asked(LARGE))
-        assert (await long.frame())[0] == b"H"
+        assert (await long.next_frame())[0] == b"H"
         source.write(1)
         await _all(pool.run(_asked("ASK {}")))
         assert source.folders() == 2
         long.close()
         assert source.folders() == 1
 
-    _with(tmp_path, Limits(readers=2), work)
+    _with(tmp_path, ServerLimits(readers=2), work)
 
 
 def test_a_query_that_takes_too_long_ends_and_its_reader_with_it(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_query_that_takes_too_long_ends_and_its_reader_with_it(tmp_path: Path)
             await _all(run)
         assert pool.processes == []
 
-    _with(tmp_path, Limits(readers=1), work)
+    _with(tmp_path, ServerLimits(readers=1), work)
 
 
 def test_a_request_that_finds_no_free_reader_is_told_so(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_request_that_finds_no_free_reader_is_told_so(tmp_path: Path) -> None:
         long.close()
         assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
 
-    _with(tmp_path, Limits(readers=1, waiting=0.2), work)
+    _with(tmp_path, ServerLimits(readers=1, waiting=0.2), work)
 
 
 def test_a_query_that_needs_too_much_memory_ends_its_reader_only(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_query_that_needs_too_much_memory_ends_its_reader_only(tmp_path: Path)
             await _all(pool.run(_asked(GREEDY)))
         assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
 
-    _with(tmp_path, Limits(readers=1, memory=600 << 20), work)
+    _with(tmp_path, ServerLimits(readers=1, memory=600 << 20), work)
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_what_goes_wrong_in_a_reader_is_told_and_the_reader_goes_on(tmp_path: Pa
         assert (await _all(pool.run(_asked(query))))[1] == kind
         assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
 
-    _with(tmp_path, Limits(readers=1, result=100_000), work)
+    _with(tmp_path, ServerLimits(readers=1, result=100_000), work)
 
 
 def test_a_pool_closes_while_a_reader_has_more_to_say_than_anybody_reads(tmp_path: Path) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
         run = pool.run(_asked(LARGE))
         for _ in range(3):
-            await run.frame()
+            await run.next_frame()
         full = asyncio.Event()
         asyncio.get_running_loop().call_later(0.5, full.set)  # until the pipe and the buffer behind it are full
         await full.wait()
@@ -149,7 +149,7 @@ def test_a_pool_closes_while_a_reader_has_more_to_say_than_anybody_reads(tmp_pat
         async with asyncio.timeout(10):
             await pool.close()
 
-    _with(tmp_path, Limits(readers=1), work)
+    _with(tmp_path, ServerLimits(readers=1), work)
 
 
 def test_a_reader_killed_while_it_had_nothing_to_do_is_replaced(tmp_path: Path) -> None:
@@ -161,19 +161,19 @@ def test_a_reader_killed_while_it_had_nothing_to_do_is_replaced(tmp_path: Path) 
         assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
         assert pool.killed == 1
 
-    _with(tmp_path, Limits(readers=1), work)
+    _with(tmp_path, ServerLimits(readers=1), work)
 
 
 def test_a_reader_killed_at_work_is_not_tried_again(tmp_path: Path) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
         await _all(pool.run(_asked("ASK {}")))
         run = pool.run(_asked(LARGE))
-        assert (await run.frame())[0] == b"H"
+        assert (await run.next_frame())[0] == b"H"
         os.kill(pool.processes[0], signal.SIGKILL)
         with pytest.raises(ServiceUnavailable, match="ended"):
             await _all(run)
 
-    _with(tmp_path, Limits(readers=1), work)
+    _with(tmp_path, ServerLimits(readers=1), work)
 
 
 def test_a_body_that_is_larger_than_the_pipe_arrives_as_it_was_sent(tmp_path: Path) -> None:
@@ -181,11 +181,11 @@ def test_a_body_that_is_larger_than_the_pipe_arrives_as_it_was_sent(tmp_path: Pa
 
     async def work(_source: _Source, pool: ReaderPool) -> None:
         for _ in range(2):
-            task = Request("parse", {"media": "text/turtle", "base": ""}, lines, 20.0, of_store=False)
+            task = ReaderRequest("parse", {"media": "text/turtle", "base": ""}, lines, 20.0, reads_store=False)
             data, problem = await _all(pool.run(task))
             assert (data.count(b"\n"), problem) == (20_000, "")
 
-    _with(tmp_path, Limits(readers=1), work)
+    _with(tmp_path, ServerLimits(readers=1), work)
 
 
 def test_a_reader_goes_on_with_a_new_look_at_the_store_after_a_large_result(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_reader_goes_on_with_a_new_look_at_the_store_after_a_large_result(tmp_
         assert await _all(pool.run(_asked("ASK { ?s ?p 1 }"))) == (b"true", "")
         assert pool.killed == 0
 
-    _with(tmp_path, Limits(readers=1), work)
+    _with(tmp_path, ServerLimits(readers=1), work)
 
 
 def test_a_run_that_is_stopped_raises_why_and_frees_its_place(tmp_path: Path) -> None:
@@ -210,4 +210,4 @@ def test_a_run_that_is_stopped_raises_why_and_frees_its_place(tmp_path: Path) ->
             await _all(run)
         assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
 
-    _with(tmp_path, Limits(readers=1), work)
+    _with(tmp_path, ServerLimits(readers=1), work)

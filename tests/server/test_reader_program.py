@@ -4,7 +4,7 @@ import pyoxigraph as ox
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgrag.server.readers.reader_program import _Rows
+from kgrag.server.readers.reader_program import _RowCounter
 
 FORMATS = {
     "application/sparql-results+json": ox.QueryResultsFormat.JSON,
@@ -25,7 +25,7 @@ def test_as_many_rows_are_counted_as_there_are(rows: list[tuple[str | None, str 
     for media, form in FORMATS.items():
         data = ox.Store().query(query).serialize(format=form)
         assert data is not None
-        counter, at = _Rows(media), 0
+        counter, at = _RowCounter(media), 0
         for turn in range(len(data)):
             counter.add(data[at : at + cuts[turn % len(cuts)]])
             at += cuts[turn % len(cuts)]

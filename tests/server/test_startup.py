@@ -1,4 +1,4 @@
-"""A server that is asked to stop."""
+"""A server that cannot start, and one that is asked to stop."""
 
 import signal
 import threading
@@ -7,10 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from kgrag import KnowledgeBase
+from kgrag.errors import UnknownName
+from kgrag.server import Access, Address, serve
 from tests.server.conftest import start
 from tests.server.test_failures import VALUES, _busy, _until
 
 LONG_ENOUGH = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"VALUES ?{name} {{ {VALUES} }}" for name in "abc") + " }"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
+def test_a_server_that_cannot_start_leaves_no_log_open(tmp_path: Path) -> None:
+    with KnowledgeBase(tmp_path / "kb") as kb, pytest.raises(UnknownName, match="publish"):
+        serve(kb, Address(port=0), access=Access(gate="pubish"))
+    opened = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    assert str(tmp_path / "kb" / "writes.jsonl") not in opened
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kgrag.server.single_write import Gathering
+from kgrag.server.http_transport import BatchedTransport
 
 
 class _Recorded(asyncio.Transport):
@@ -20,10 +20,10 @@ class _Recorded(asyncio.Transport):
         self.did.append("closed")
 
 
-def _done(work: Callable[[Gathering], None]) -> list[bytes | str]:
+def _done(work: Callable[[BatchedTransport], None]) -> list[bytes | str]:
     async def whole() -> list[bytes | str]:
         real = _Recorded()
-        work(Gathering(real))
+        work(BatchedTransport(real))
         await asyncio.sleep(0)
         return real.did
 
@@ -31,7 +31,7 @@ def _done(work: Callable[[Gathering], None]) -> list[bytes | str]:
 
 
 def test_what_is_written_in_one_turn_goes_in_one_piece() -> None:
-    def work(transport: Gathering) -> None:
+    def work(transport: BatchedTransport) -> None:
         transport.write(b"head ")
         transport.write(b"body")
 
@@ -39,7 +39,7 @@ def test_what_is_written_in_one_turn_goes_in_one_piece() -> None:
 
 
 def test_a_long_block_goes_at_once_and_after_what_was_written_before() -> None:
-    def work(transport: Gathering) -> None:
+    def work(transport: BatchedTransport) -> None:
         transport.write(b"head")
         transport.write(b"x" * 5000)
         transport.write(b"end")
@@ -48,7 +48,7 @@ def test_a_long_block_goes_at_once_and_after_what_was_written_before() -> None:
 
 
 def test_what_was_written_goes_before_the_connection_closes() -> None:
-    def work(transport: Gathering) -> None:
+    def work(transport: BatchedTransport) -> None:
         transport.write(b"last")
         transport.close()
 
@@ -58,6 +58,6 @@ def test_what_was_written_goes_before_the_connection_closes() -> None:
 @pytest.mark.parametrize("name", ["peername", "socket"])
 def test_all_else_is_that_of_the_real_transport(name: str) -> None:
     async def whole() -> object:
-        return Gathering(_Recorded()).get_extra_info(name)
+        return BatchedTransport(_Recorded()).get_extra_info(name)
 
     assert asyncio.run(whole()) == (("127.0.0.1", 1) if name == "peername" else None)
