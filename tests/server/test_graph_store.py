@@ -93,6 +93,19 @@ def test_a_tag_outlives_writes_to_other_graphs(server: Server, update: str, chan
     assert _tag(server, "urn:kgrag:graph/catalogue") != whole
 
 
+def test_an_update_over_http_is_on_record_for_the_graph_that_it_changed_only(server: Server) -> None:
+    server.update(
+        "INSERT DATA { GRAPH <urn:read> { <urn:a> <urn:p:p> 1 } GRAPH <urn:written> { <urn:a> <urn:p:p> 1 } }"
+    )
+    server.update("INSERT { GRAPH <urn:written> { ?s ?p 2 } } WHERE { GRAPH <urn:read> { ?s ?p ?o } }")
+    revision = server.client.get("/health").json()["revision"]
+    changed = (
+        f"SELECT ?g WHERE {{ ?g kg:publication/kg:revision {revision} FILTER(?g != <urn:kgrag:graph/catalogue>) }}"
+    )
+    rows = server.query(changed).json()["results"]["bindings"]
+    assert [row["g"]["value"] for row in rows] == ["urn:written"]
+
+
 def test_a_graph_is_made_only_once_where_the_client_wants_that(server: Server) -> None:
     once = {"params": {"graph": "urn:once"}, "headers": {**TURTLE, "If-None-Match": "*"}}
     assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 1 .", **once).status_code == 201
