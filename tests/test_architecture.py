@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import kgrag
-from kgrag import prompting, queries
-from kgrag.methods import METHODS
+from kgrag import plugins, prompting, queries
 from kgrag.resources import folder
 from kgrag.settings import Settings
 
@@ -154,7 +153,7 @@ def test_there_are_at_most_ten_settings() -> None:
 
 
 def test_the_readme_names_every_method() -> None:
-    assert [name for name in METHODS if f"`{name}`" not in README] == []
+    assert [name for name in plugins.methods() if f"`{name}`" not in README] == []
 
 
 def test_the_readme_names_every_command() -> None:

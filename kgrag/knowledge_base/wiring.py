@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cached_property
@@ -10,8 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from kgrag.errors import InvalidSettings, UnknownName
-from kgrag.methods import METHODS
+from kgrag import plugins
+from kgrag.errors import InvalidSettings
 from kgrag.ports import Embedder, LanguageModel, Method, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, MINILM, Settings, read_settings
@@ -157,10 +156,7 @@ class Wiring:
 
     def _make(self, spec: str) -> Method:
         name, _, tail = spec.partition(":")
-        if name not in METHODS:
-            raise UnknownName(f"there is no method '{name}'. {closest(name, METHODS)}")
-        module, _, cls = METHODS[name].partition(":")
-        kind: Any = getattr(importlib.import_module(module), cls)
+        kind: Any = plugins.imported(plugins.method(name).implementation)
         ports: dict[str, Callable[[], Any]] = {
             "store": lambda: self.store,
             "spaces": lambda: self.spaces,

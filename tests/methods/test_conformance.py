@@ -2,12 +2,11 @@
 
 import pytest
 
-from kgrag import KnowledgeBase, shacl
+from kgrag import KnowledgeBase, plugins, shacl
 from kgrag.errors import NotBuilt
-from kgrag.methods import METHODS
 from tests.conftest import DEMO
 
-pytestmark = pytest.mark.parametrize("name", sorted(METHODS))
+pytestmark = pytest.mark.parametrize("name", sorted(plugins.methods()))
 OPTIONS = {
     "cg_rag": {},
     "og_rag": {"mapped": DEMO / "mapped"},

@@ -11,9 +11,10 @@ from kgrag import shacl
 from kgrag.errors import InvalidSettings, MappingError, NotBuilt, ServiceUnavailable, StateError
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.index.vector_folder import FolderSpaces
-from kgrag.methods.og_rag import OgRag, hypergraph_arrays, hypergraph_drafts
+from kgrag.methods.og_rag import hypergraph_arrays, hypergraph_drafts
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering, greedy_cover
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
+from kgrag.methods.og_rag.method import OgRag
 from kgrag.methods.og_rag.relevance import Relevance
 from kgrag.model import Document
 from kgrag.store.oxigraph import OxigraphStore

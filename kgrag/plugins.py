@@ -1,0 +1,254 @@
+"""Plug-ins: what the packages of this environment add to kgrag, found by entry points; kgrag's own parts come this way too.
+
+==================  ==================================================================================================
+group               what an entry point names
+==================  ==================================================================================================
+kgrag.methods       a ``kgrag.declarations.MethodDeclaration``; the entry point's name is the method's
+kgrag.readers       a ``kgrag.text.readers.Reader``; the name is the suffix without its dot
+kgrag.chunkers      a function like ``kgrag.text.chunking.chunk``
+kgrag.embedders     a function from ``Settings`` to a ``kgrag.ports.Embedder``
+kgrag.models        a function from ``Settings`` to a ``kgrag.ports.LanguageModel``
+kgrag.rerankers     a function from ``Settings`` to a ``kgrag.ports.Reranker``
+kgrag.stores        a function like ``kgrag.store.oxigraph.OxigraphStore.open``
+kgrag.vectors       a function like ``kgrag.index.vector_folder.FolderSpaces``
+kgrag.checks        a package with ``shapes/ontology/*.ttl`` (checks) and ``shapes/profiles/*.toml``
+kgrag.reports       a function from ``kgrag.audit.Audit`` to text
+==================  ==================================================================================================
+
+A plug-in that cannot be imported, is not what its group asks for, or has the name of another one is left out, with the
+reason in ``Plugin.problem``; it never stops the others. Using it by name raises ``PluginBroken``.
+
+A package that registers anything may bring folders ``queries``, ``prompts``, ``shapes`` and ``ontologies``, laid out as
+kgrag's. What is in them is named with a prefix, the method's or the package's: ``queries.bind("hippo:walk")`` is
+``queries/walk.rq`` in the package that declares the method ``hippo``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache, reduce
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from kgrag.declarations import MethodDeclaration
+from kgrag.errors import PluginBroken, UnknownName, closest
+
+__all__ = ["GROUPS", "Plugin", "examined", "folders", "imported", "load", "method", "methods", "registered"]
+
+GROUPS = (
+    "kgrag.methods",
+    "kgrag.readers",
+    "kgrag.chunkers",
+    "kgrag.embedders",
+    "kgrag.models",
+    "kgrag.rerankers",
+    "kgrag.stores",
+    "kgrag.vectors",
+    "kgrag.checks",
+    "kgrag.reports",
+)
+_OWN = "kgrag"
+_METHODS = "kgrag.methods"
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One entry point: its group and name, the object that it names, and the distribution that it is from.
+
+    ``problem`` is "" for one that can be used.
+    """
+
+    group: str
+    name: str
+    target: str
+    distribution: str
+    version: str
+    problem: str = ""
+
+    @property
+    def own(self) -> bool:
+        """Whether it comes with kgrag itself."""
+        return self.distribution == _OWN
+
+
+@cache
+def registered(group: str) -> Mapping[str, Plugin]:
+    """Return the plug-ins of a group by name, in the order of names; nothing is imported."""
+    found: dict[str, list[Plugin]] = {}
+    for point in metadata.entry_points(group=group):
+        distribution = point.dist.name if point.dist else "?"
+        version = point.dist.version if point.dist else "?"
+        found.setdefault(point.name, []).append(Plugin(group, point.name, point.value, distribution, version))
+    return MappingProxyType({name: _single(found[name]) for name in sorted(found)})
+
+
+def _single(plugins: list[Plugin]) -> Plugin:
+    if len(plugins) == 1:
+        return plugins[0]
+    owners = " and ".join(f"{each.distribution} {each.version}" for each in plugins)
+    return replace(plugins[0], problem=f"two distributions register this name: {owners}. Uninstall one of them.")
+
+
+@cache
+def load(group: str, name: str) -> Any:
+    """Return the object that a plug-in names, imported when first asked for.
+
+    Raises:
+        UnknownName: the group has none of this name.
+        PluginBroken: it cannot be imported, or two distributions register the name.
+    """
+    known = registered(group)
+    if name not in known:
+        kind = group.removeprefix("kgrag.").removesuffix("s")
+        hint = closest(name, known) if known else _missing()
+        raise UnknownName(f"there is no {kind} '{name}'. {hint}")
+    plugin = known[name]
+    if plugin.problem:
+        raise _broken(plugin, plugin.problem)
+    try:
+        return imported(plugin.target)
+    except Exception as error:
+        raise _broken(plugin, f"{plugin.target}: {type(error).__name__}: {error}") from error
+
+
+def _missing() -> str:
+    """Return what to do when not even kgrag's own plug-ins are there: the metadata of the installation are stale."""
+    try:
+        where = f"kgrag {metadata.version(_OWN)} is installed without its plug-ins"
+    except metadata.PackageNotFoundError:
+        where = "kgrag runs from a folder where it is not installed"
+    return f"{where}, and finds none. Install it again: pip install --force-reinstall --no-deps PATH_OF_KGRAG."
+
+
+def _broken(plugin: Plugin, problem: str) -> PluginBroken:
+    return PluginBroken(
+        f"the plug-in '{plugin.name}' ({plugin.group}, {plugin.distribution} {plugin.version}) cannot be used: {problem}"
+    )
+
+
+def _reason(error: PluginBroken) -> str:
+    return str(error).partition("cannot be used: ")[2]
+
+
+def imported(target: str) -> Any:
+    """Return what ``module:attribute`` or ``module`` names. Raises whatever importing raises."""
+    module, _, attribute = target.partition(":")
+    return reduce(getattr, attribute.split(".") if attribute else (), importlib.import_module(module))
+
+
+# --- methods ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def methods() -> Mapping[str, MethodDeclaration]:
+    """Return the declarations of the methods that can be used, by name."""
+    return MappingProxyType(
+        {name: found for name, found in _declared().items() if isinstance(found, MethodDeclaration)}
+    )
+
+
+def method(name: str) -> MethodDeclaration:
+    """Return the declaration of a method.
+
+    Raises:
+        UnknownName: there is no such method.
+        PluginBroken: it is registered, and cannot be used.
+    """
+    found = _declared().get(name)
+    if isinstance(found, MethodDeclaration):
+        return found
+    if found is not None:
+        raise _broken(registered(_METHODS)[name], found)
+    load(_METHODS, name)  # raises UnknownName, with the nearest name
+    raise AssertionError(name)
+
+
+@cache
+def _declared() -> Mapping[str, MethodDeclaration | str]:
+    """Return name -> declaration, or what is wrong with it; kgrag's own come first, so that no other takes their names."""
+    found: dict[str, MethodDeclaration | str] = {}
+    taken: dict[str, str] = {}
+    for name, plugin in sorted(registered(_METHODS).items(), key=lambda item: (not item[1].own, item[0])):
+        try:
+            declared = load(_METHODS, name)
+        except PluginBroken as error:
+            found[name] = _reason(error)
+            continue
+        problem = _fault(plugin, declared, taken)
+        found[name] = problem or declared
+        if not problem:
+            taken |= {each.iri.value: name for each in declared.graph_kinds}
+            taken |= {each.name: name for each in declared.vector_spaces}
+    return found
+
+
+def _fault(plugin: Plugin, declared: Any, taken: Mapping[str, str]) -> str:
+    """Return what is wrong with a declaration, or ""."""
+    if not isinstance(declared, MethodDeclaration):
+        return f"{plugin.target} is a {type(declared).__name__}, and a MethodDeclaration was expected."
+    if declared.name != plugin.name:
+        return f"it declares the name '{declared.name}', which should be that of its entry point."
+    if not is_dataclass(declared.options) or any("help" not in each.metadata for each in fields(declared.options)):
+        return f"its options {declared.options.__name__} should be a dataclass whose fields are made by option(…)."
+    names = [*(kind.iri.value for kind in declared.graph_kinds), *(space.name for space in declared.vector_spaces)]
+    for name in names:
+        if name in taken:
+            return f"it declares {name}, which is of the method '{taken[name]}'."
+    if plugin.own:
+        return ""
+    for kind in declared.graph_kinds:
+        if kind.iri.value.startswith("https://w3id.org/kgrag/"):
+            return f"it declares the kind of graph {kind.iri.value} in kgrag's own namespace. Use one of yours."
+    for space in declared.vector_spaces:
+        if not space.name.startswith(f"{plugin.name}-"):
+            return f"it declares the vector space '{space.name}', whose name should begin with '{plugin.name}-'."
+    return ""
+
+
+def examined() -> Iterator[Plugin]:
+    """Yield every plug-in of every group, each imported, with its problem where it has one."""
+    for group in GROUPS:
+        for name, plugin in registered(group).items():
+            try:
+                if group == _METHODS:
+                    imported(method(name).implementation)
+                else:
+                    load(group, name)
+            except PluginBroken as error:
+                yield replace(plugin, problem=_reason(error))
+            except Exception as error:
+                yield replace(plugin, problem=f"{type(error).__name__}: {error}")
+            else:
+                yield plugin
+
+
+# --- files --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def folders() -> Mapping[str, Path]:
+    """Return prefix -> folder of the package of every plug-in that is not kgrag's own; nothing is imported.
+
+    The prefixes of a package are the names of its methods, then its own name.
+    """
+    found: dict[str, Path] = {}
+    for group in GROUPS:
+        for plugin in registered(group).values():
+            if not plugin.own and (place := _folder(plugin.target.partition(":")[0])) is not None:
+                found.setdefault(plugin.name if group == _METHODS else place.name, place)
+                found.setdefault(place.name, place)
+    return MappingProxyType(found)
+
+
+def _folder(module: str) -> Path | None:
+    top, *inner = module.split(".")
+    spec = find_spec(top)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    place = Path(spec.submodule_search_locations[0]).joinpath(*inner)
+    return place if place.is_dir() else place.parent
