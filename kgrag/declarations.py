@@ -1,8 +1,8 @@
-"""What a method declares about itself, in one place: kinds of graph, vector spaces, options of ``build``, its README row.
+"""What a method declares about itself, in one place: kinds of graph, vector spaces, build options, its README row.
 
 A method's package holds one ``MethodDeclaration`` and registers it as an entry point of the group ``kgrag.methods``
-(``kgrag.plugins``). From the declarations follow the vector spaces, what ``forget`` does to each graph, the shape of the
-catalogue, the options of ``kgrag build METHOD``, the labels of the web pages and the README's table of methods.
+(``kgrag.plugins``). From the declarations follow the vector spaces, what ``forget`` does to each graph, the shape of
+the catalogue, the options of ``kgrag build METHOD``, the labels of the web pages and the README's table of methods.
 
 Importing a declaration must be quick: the method's class is named by a string and imported when it is first used.
 
@@ -128,7 +128,7 @@ class MethodDeclaration:
 
 
 def table_of_methods(declared: Iterable[MethodDeclaration]) -> str:
-    """Return the README's table of methods, in Markdown: ``passages``, which every method is compared with, comes first."""
+    """Return the README's table of methods, in Markdown; ``passages``, which others are compared with, comes first."""
     ordered = sorted(declared, key=lambda method: (method.name != "passages", method.name))
     rows = [f"| `{each.name}` | {each.retrieves} | {each.needs} | {each.paper} |" for each in ordered]
     return "\n".join(["| name | what it retrieves | needs | paper |", "|---|---|---|---|", *rows]) + "\n"

@@ -1,4 +1,4 @@
-"""Plug-ins: what the packages of this environment add to kgrag, found by entry points; kgrag's own parts come this way too.
+"""Plug-ins: what installed packages add to kgrag, found by entry points; kgrag's own parts come this way too.
 
 ==================  ==================================================================================================
 group               what an entry point names
@@ -104,9 +104,7 @@ def load(group: str, name: str) -> Any:
     """
     known = registered(group)
     if name not in known:
-        kind = group.removeprefix("kgrag.").removesuffix("s")
-        hint = closest(name, known) if known else _missing()
-        raise UnknownName(f"there is no {kind} '{name}'. {hint}")
+        raise _unknown(group, name)
     plugin = known[name]
     if plugin.problem:
         raise _broken(plugin, plugin.problem)
@@ -116,13 +114,12 @@ def load(group: str, name: str) -> Any:
         raise _broken(plugin, f"{plugin.target}: {type(error).__name__}: {error}") from error
 
 
-def _missing() -> str:
-    """Return what to do when not even kgrag's own plug-ins are there: the metadata of the installation are stale."""
-    try:
-        where = f"kgrag {metadata.version(_OWN)} is installed without its plug-ins"
-    except metadata.PackageNotFoundError:
-        where = "kgrag runs from a folder where it is not installed"
-    return f"{where}, and finds none. Install it again: pip install --force-reinstall --no-deps PATH_OF_KGRAG."
+def _unknown(group: str, name: str) -> UnknownName:
+    known = registered(group)
+    hint = closest(name, known)
+    if not registered(_METHODS):  # not even kgrag's own: its metadata are missing, or older than its code
+        hint = "No plug-in of kgrag is registered at all. Install kgrag again: pip install --force-reinstall --no-deps PATH"
+    return UnknownName(f"there is no {group.removeprefix('kgrag.').removesuffix('s')} '{name}'. {hint}")
 
 
 def _broken(plugin: Plugin, problem: str) -> PluginBroken:
@@ -147,9 +144,8 @@ def imported(target: str) -> Any:
 @cache
 def methods() -> Mapping[str, MethodDeclaration]:
     """Return the declarations of the methods that can be used, by name."""
-    return MappingProxyType(
-        {name: found for name, found in _declared().items() if isinstance(found, MethodDeclaration)}
-    )
+    usable = {name: found for name, found in _declared().items() if isinstance(found, MethodDeclaration)}
+    return MappingProxyType(usable)
 
 
 def method(name: str) -> MethodDeclaration:
@@ -164,13 +160,12 @@ def method(name: str) -> MethodDeclaration:
         return found
     if found is not None:
         raise _broken(registered(_METHODS)[name], found)
-    load(_METHODS, name)  # raises UnknownName, with the nearest name
-    raise AssertionError(name)
+    raise _unknown(_METHODS, name)
 
 
 @cache
 def _declared() -> Mapping[str, MethodDeclaration | str]:
-    """Return name -> declaration, or what is wrong with it; kgrag's own come first, so that no other takes their names."""
+    """Return name -> declaration, or what is wrong with it; kgrag's own come first, so that none takes their names."""
     found: dict[str, MethodDeclaration | str] = {}
     taken: dict[str, str] = {}
     for name, plugin in sorted(registered(_METHODS).items(), key=lambda item: (not item[1].own, item[0])):
@@ -179,7 +174,7 @@ def _declared() -> Mapping[str, MethodDeclaration | str]:
         except PluginBroken as error:
             found[name] = _reason(error)
             continue
-        problem = _fault(plugin, declared, taken)
+        problem = " ".join(_faults(plugin, declared, taken))
         found[name] = problem or declared
         if not problem:
             taken |= {each.iri.value: name for each in declared.graph_kinds}
@@ -187,27 +182,24 @@ def _declared() -> Mapping[str, MethodDeclaration | str]:
     return found
 
 
-def _fault(plugin: Plugin, declared: Any, taken: Mapping[str, str]) -> str:
-    """Return what is wrong with a declaration, or ""."""
+def _faults(plugin: Plugin, declared: Any, taken: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is wrong with a declaration."""
     if not isinstance(declared, MethodDeclaration):
-        return f"{plugin.target} is a {type(declared).__name__}, and a MethodDeclaration was expected."
+        yield f"{plugin.target} is a {type(declared).__name__}, and a MethodDeclaration was expected."
+        return
     if declared.name != plugin.name:
-        return f"it declares the name '{declared.name}', which should be that of its entry point."
+        yield f"it declares the name '{declared.name}', which should be that of its entry point."
     if not is_dataclass(declared.options) or any("help" not in each.metadata for each in fields(declared.options)):
-        return f"its options {declared.options.__name__} should be a dataclass whose fields are made by option(…)."
-    names = [*(kind.iri.value for kind in declared.graph_kinds), *(space.name for space in declared.vector_spaces)]
-    for name in names:
+        yield f"its options {declared.options.__name__} should be a dataclass whose fields are made by option(…)."
+    kinds = [kind.iri.value for kind in declared.graph_kinds]
+    spaces = [space.name for space in declared.vector_spaces]
+    for name in (*kinds, *spaces):
         if name in taken:
-            return f"it declares {name}, which is of the method '{taken[name]}'."
-    if plugin.own:
-        return ""
-    for kind in declared.graph_kinds:
-        if kind.iri.value.startswith("https://w3id.org/kgrag/"):
-            return f"it declares the kind of graph {kind.iri.value} in kgrag's own namespace. Use one of yours."
-    for space in declared.vector_spaces:
-        if not space.name.startswith(f"{plugin.name}-"):
-            return f"it declares the vector space '{space.name}', whose name should begin with '{plugin.name}-'."
-    return ""
+            yield f"it declares {name}, which is of the method '{taken[name]}'."
+    if not plugin.own and any(iri.startswith("https://w3id.org/kgrag/") for iri in kinds):
+        yield "it declares a kind of graph in kgrag's own namespace. Use one of yours."
+    if not plugin.own and not all(name.startswith(f"{plugin.name}-") for name in spaces):
+        yield f"the name of each of its vector spaces should begin with '{plugin.name}-'."
 
 
 def examined() -> Iterator[Plugin]:

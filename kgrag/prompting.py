@@ -1,7 +1,8 @@
-"""Prompts as files: ``prompts/<method>/<name>.j2``, found and rendered into a ``Prompt``; a plug-in's as ``hippo:name``.
+"""Prompts as files: ``prompts/<method>/<name>.j2``, found and rendered into a ``Prompt``.
 
-A file begins with a jinja2 comment that names the paper's section and declares ``input name: type`` lines and an
-``output`` line. A JSON Schema of the reply stands beside it as ``<name>.schema.json``, or is given when rendering.
+A plug-in's prompts are named with its prefix, ``hippo:triples``. A file begins with a jinja2 comment that names the
+paper's section and declares ``input name: type`` lines and an ``output`` line. A JSON Schema of the reply is in
+``<name>.schema.json``, or is given when rendering.
 Values are printed as they are and never interpreted: a document that contains ``{{ }}`` stays text.
 """
 

@@ -35,7 +35,7 @@ def folder(name: str) -> Path:
 
 
 def listing(name: str, suffixes: tuple[str, ...]) -> list[str]:
-    """Return the names (path without suffix) of the files of a data folder, then those of plug-ins with their prefix."""
+    """Return the names (path without suffix) of the files of a data folder, then those of plug-ins, with prefix."""
     found = _names(folder(name), suffixes)
     seen: set[Path] = set()
     for prefix, place in plugins.folders().items():
@@ -72,7 +72,7 @@ def find(kind: str, name: str, suffixes: tuple[str, ...]) -> Path:
 
 
 def files(kind: str, suffix: str, *, own: bool = True) -> list[Path]:
-    """Return the paths of all files of a data folder, sorted; ``own=False`` leaves out kgrag's, so that plug-ins' remain."""
+    """Return the paths of all files of a data folder, kgrag's before plug-ins'; ``own=False`` leaves out kgrag's."""
     tops = [folder(kind)] if own else []
     tops += [place / kind for place in dict.fromkeys(plugins.folders().values())]
     return [path for top in tops for path in sorted(top.rglob(f"*{suffix}"))]

@@ -1,10 +1,11 @@
 """Deleting a document with proof: afterwards no query finds it, or what was derived from it alone.
 
-What happens to a graph is declared with its kind (``kgrag.declarations.GraphKind``). Dropped are the document's graph and
-every graph whose sources are all gone, also kept answers that quote it and inferences that rest on it; what another graph
-still states stays. Other graphs lose every statement about what is no more. A node of a summary tree that stands on something gone loses its words and keeps its place, so that the next build
-writes it anew from what is left; its graph is marked stale. A proposal loses the evidence that is gone, and goes when
-nothing is left and no person decided it. Vectors follow at once, BM25 indices at their next use.
+What happens to a graph is declared with its kind (``kgrag.declarations.GraphKind``). Dropped are the document's graph
+and every graph whose sources are all gone, also kept answers that quote it and inferences that rest on it; what another
+graph still states stays. Other graphs lose every statement about what is no more. A node of a summary tree that stands
+on something gone loses its words and keeps its place, so that the next build writes it anew from what is left; its
+graph is marked stale. A proposal loses the evidence that is gone, and goes when nothing is left and no person decided
+it. Vectors follow at once, BM25 indices at their next use.
 
 Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/listing``.
 """

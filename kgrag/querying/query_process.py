@@ -2,9 +2,9 @@
 
 The engine cannot be told to stop, so each query runs in a process of its own (``query_worker``), which is killed when
 its time is up. That process reads a copy of the facts: the triples of graphs whose kind holds facts (ontologies, data,
-assertions, inferences, and what methods declare so), merged into one graph, so that a fact that two graphs state counts once, and nothing of catalogue, texts, kept answers
-or quarantine can be seen. The copy lies in the knowledge base's cache folder, or in a temporary one, and is made anew
-when such a graph changed.
+assertions, inferences, and what methods declare so), merged into one graph, so that a fact that two graphs state counts
+once, and nothing of catalogue, texts, kept answers or quarantine can be seen. The copy lies in the knowledge base's
+cache folder, or in a temporary one, and is made anew when such a graph changed.
 
 Queries read: ``facts/graphs``, ``spaces/changed``.
 """

@@ -20,8 +20,8 @@ DECLARATION = MethodDeclaration(
     name="obqc",
     implementation="kgrag.methods.obqc.method:Obqc",
     label="a SPARQL query, checked",
-    retrieves="rows of a SPARQL query that a model wrote and the ontology checked, mended or refused; `unknown` instead "
-    "of a query known to be wrong",
+    retrieves="rows of a SPARQL query that a model wrote and the ontology checked, mended or refused; `unknown` "
+    "instead of a query known to be wrong",
     needs="an ontology and a model, or stored competency questions (`kgrag build obqc --competency FILE`)",
     paper="Allemang, Sequeda: *Increasing the LLM accuracy for question answering: ontologies to the rescue!*, 2024",
     also_writes=(KG.DataGraph,),
