@@ -24,11 +24,13 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 import pyoxigraph as ox
 
 __all__ = [
+    "NO_COMPLETIONS",
     "Answer",
     "BuildReport",
     "Chunk",
@@ -283,11 +285,19 @@ class Answer:
         return f"<p>{html.escape(self.text)}</p><ol>{quotes}</ol>"
 
 
+NO_COMPLETIONS: Mapping[str, int] = MappingProxyType({"completions": 0, "input_tokens": 0, "output_tokens": 0})
+"""Counts of a dry run that asks nothing of a language model."""
+
+
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build wrote: counts by name (``hyperedges``, ``blocks`` …), what it cost, and notes for a person."""
+    """What a build wrote: counts by name (``hyperedges``, ``blocks`` …), what it cost, and notes for a person.
+
+    ``pending`` names, with the reason, each part that was not done and that the next build does; () when all was.
+    """
 
     method: str
     counts: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ from typing import Any
 from kgrag.declarations import MethodDeclaration
 from kgrag.errors import PluginBroken, UnknownName, closest
 
-__all__ = ["GROUPS", "Plugin", "examined", "folders", "imported", "load", "method", "methods", "registered"]
+__all__ = ["GROUPS", "Plugin", "examined", "folders", "implementation", "load", "method", "methods", "registered"]
 
 GROUPS = (
     "kgrag.methods",
@@ -109,7 +109,7 @@ def load(group: str, name: str) -> Any:
     if plugin.problem:
         raise _broken(plugin, plugin.problem)
     try:
-        return imported(plugin.target)
+        return _imported(plugin.target)
     except Exception as error:
         raise _broken(plugin, f"{plugin.target}: {type(error).__name__}: {error}") from error
 
@@ -118,21 +118,21 @@ def _unknown(group: str, name: str) -> UnknownName:
     known = registered(group)
     hint = closest(name, known)
     if not registered(_METHODS):  # not even kgrag's own: its metadata are missing, or older than its code
-        hint = "No plug-in of kgrag is registered at all. Install kgrag again: pip install --force-reinstall --no-deps PATH"
-    return UnknownName(f"there is no {group.removeprefix('kgrag.').removesuffix('s')} '{name}'. {hint}")
+        hint = "Not even kgrag's own are registered. Install kgrag again: pip install --force-reinstall --no-deps PATH"
+    kind = group.removeprefix("kgrag.").removesuffix("s")
+    return UnknownName(f"there is no {kind} '{name}'. {hint}")
 
 
 def _broken(plugin: Plugin, problem: str) -> PluginBroken:
-    return PluginBroken(
-        f"the plug-in '{plugin.name}' ({plugin.group}, {plugin.distribution} {plugin.version}) cannot be used: {problem}"
-    )
+    origin = f"{plugin.group}, {plugin.distribution} {plugin.version}"
+    return PluginBroken(f"the plug-in '{plugin.name}' ({origin}) cannot be used: {problem}")
 
 
 def _reason(error: PluginBroken) -> str:
     return str(error).partition("cannot be used: ")[2]
 
 
-def imported(target: str) -> Any:
+def _imported(target: str) -> Any:
     """Return what ``module:attribute`` or ``module`` names. Raises whatever importing raises."""
     module, _, attribute = target.partition(":")
     return reduce(getattr, attribute.split(".") if attribute else (), importlib.import_module(module))
@@ -161,6 +161,22 @@ def method(name: str) -> MethodDeclaration:
     if found is not None:
         raise _broken(registered(_METHODS)[name], found)
     raise _unknown(_METHODS, name)
+
+
+def implementation(name: str) -> type:
+    """Return the class of a method, imported when first asked for.
+
+    Raises:
+        UnknownName: there is no such method.
+        PluginBroken: its declaration or its class cannot be used.
+    """
+    declared = method(name)
+    try:
+        found: type = _imported(declared.implementation)
+    except Exception as error:
+        plugin = registered(_METHODS)[name]
+        raise _broken(plugin, f"{declared.implementation}: {type(error).__name__}: {error}") from error
+    return found
 
 
 @cache
@@ -208,13 +224,11 @@ def examined() -> Iterator[Plugin]:
         for name, plugin in registered(group).items():
             try:
                 if group == _METHODS:
-                    imported(method(name).implementation)
+                    implementation(name)
                 else:
                     load(group, name)
             except PluginBroken as error:
                 yield replace(plugin, problem=_reason(error))
-            except Exception as error:
-                yield replace(plugin, problem=f"{type(error).__name__}: {error}")
             else:
                 yield plugin
 

@@ -1,10 +1,13 @@
-"""Protocols: what a method needs of the world. Adapters make them real, ``kgrag.testing`` has fakes."""
+"""Protocols: what a method needs of the world. Adapters make them real, ``kgrag.testing`` has fakes.
+
+What the world may ask of a method beyond ``Method`` is in ``kgrag.capabilities``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +17,12 @@ from kgrag.model import BuildReport, Completion, GraphDraft, Hit, Prompt, Public
 from kgrag.vocab import Names
 
 __all__ = [
+    "Closes",
     "Embedder",
     "LanguageModel",
     "Method",
+    "Progress",
+    "Reranker",
     "Scratch",
     "TripleStore",
     "Validator",
@@ -27,6 +33,8 @@ __all__ = [
 ]
 
 Vectors = npt.NDArray[np.float32]
+Progress = Callable[[str, int, int], None]
+"""Called after each batch with (what is being done, how many are done, of how many; 0 when that is not known)."""
 
 
 class LanguageModel(Protocol):
@@ -56,6 +64,21 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:
         """Give a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts."""
+
+
+class Reranker(Protocol):
+    """Puts the hits of a method into a better order for a question."""
+
+    def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits, or some of them, best first, with scores of its own; none is added."""
+
+
+@runtime_checkable
+class Closes(Protocol):
+    """Has files or connections that are to be closed."""
+
+    def close(self) -> None:
+        """Close them."""
 
 
 class TripleStore(Protocol):
@@ -193,14 +216,27 @@ class VectorSpaces(Protocol):
 
 @runtime_checkable
 class Method(Protocol):
-    """A retrieval method: one module in ``kgrag.methods``, one paper."""
+    """A retrieval method: a frozen dataclass whose fields are ports and hyper-parameters.
+
+    A field without a default, or with one of these names, is a port and filled in by its name: ``store``, ``spaces``,
+    ``embedder``, ``model``, ``runner``, ``open_scratch``, ``lexical`` and ``weights`` (folders for sidecars; None in
+    memory), ``read_only``. Every other field is a hyper-parameter, has a default, and can be set in
+    ``name:field=value``. ``kgrag.testing.check_method`` tests a method.
+    """
 
     @property
     def name(self) -> str:
         """Its name on the command line."""
 
-    def build(self) -> BuildReport:
-        """Write the graphs and vectors that ``retrieve`` reads; building again changes nothing."""
+    def build(self, options: Any = ..., *, progress: Progress | None = None, dry_run: bool = False) -> BuildReport:
+        """Write the graphs and vectors that ``retrieve`` reads; building again changes nothing.
+
+        Args:
+            options: of the class that the method's declaration names.
+            progress: called after each batch.
+            dry_run: write nothing; the report's counts are ``completions``, ``input_tokens`` and ``output_tokens`` that
+                a build would ask of the language model, and a note says which are estimates.
+        """
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """Give at most k hits, best first. Raises NotBuilt."""
+        """Return at most k hits, best first. Raises NotBuilt."""

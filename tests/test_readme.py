@@ -25,6 +25,8 @@ def test_every_command_line_names_a_command_and_options_that_exist() -> None:
     for words in _lines():
         words = words[2:] if words[0] == "--kb" else words
         command = COMMANDS.get(words[0])
+        if words[0] == "build":
+            command = command.get_command(None, words[1])
         options = {flag for parameter in command.params for flag in parameter.opts} if command else set()
         wrong += (
             [words] if command is None else [word for word in words if word.startswith("--") and word not in options]

@@ -23,7 +23,7 @@ from kgrag.ports import Embedder, TripleStore, VectorIndex, VectorSpaces
 from kgrag.resources import closest
 from kgrag.vocab import KG
 
-__all__ = ["PLATFORM", "Progress", "changed", "fresh", "keys", "spaces", "texts"]
+__all__ = ["PLATFORM", "Progress", "changed", "fresh", "keys", "missing", "spaces", "texts"]
 
 Progress = Callable[[str, int, int], None] | None
 """Told (stage label, done, total) at the end of each batch."""
@@ -110,6 +110,15 @@ def keys(name: str, *, store: TripleStore) -> list[str]:
     tree = {"tree": store.names.tree_graph(space.tree)} if space.tree else {}
     table = store.select(queries.bind(space.query, catalogue=store.names.catalogue, **tree))
     return list(dict.fromkeys(iri for (iri,) in table.values()))
+
+
+def missing(name: str, *, store: TripleStore, spaces: VectorSpaces) -> int:
+    """Return how many texts ``fresh`` would embed now; nothing is written. Raises UnknownName, EmbeddingMismatch."""
+    index = spaces.space(name)
+    if index.revision <= store.revision and not changed(name, store=store, since=index.revision):
+        return 0
+    kept = set(index.keys()) if _space(name).content_named else set()
+    return sum(iri not in kept for iri in keys(name, store=store))
 
 
 def texts(name: str, *, store: TripleStore, iris: Sequence[str] | None = None) -> list[tuple[str, str]]:

@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from kgrag.answering import cited_answers, kept_answers
-from kgrag.errors import InputError, InvalidSettings, StateError, UnknownName
+from kgrag.capabilities import Answers, ChecksQueries, Counts, capable
+from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, training_runs
+from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.wiring import Wiring
 from kgrag.model import Answer, BuildReport, Hit, Publication, Table
+from kgrag.ports import Progress
 from kgrag.querying.searches import functions, names_search, refuse_in_update
-from kgrag.resources import closest
 from kgrag.store import rdf_files, statistics
 from kgrag.text import ingestion
-from kgrag.text.ingestion import IngestReport, Progress
+from kgrag.text.ingestion import IngestReport
 
 if TYPE_CHECKING:
     import rdflib
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from kgrag.knowledge_base.folder_sync import Followed
     from kgrag.knowledge_base.forgetting import Forgotten
     from kgrag.knowledge_base.reasoning_runs import Materialised
+    from kgrag.llm.budget import Budget
     from kgrag.querying.ontology_check import Check
 
 __all__ = ["KnowledgeBase"]
@@ -139,22 +142,36 @@ class KnowledgeBase(Wiring):
         self.store.flush()
         return done
 
-    def build(self, method: str, **options: Any) -> BuildReport:
-        """Build a method's graphs and vectors; ``options`` are those of the method's ``build``.
+    def build(
+        self,
+        method: str,
+        *,
+        progress: Progress | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        **options: Any,
+    ) -> BuildReport:
+        """Build a method's graphs and vectors; building again goes on where it stopped and changes nothing else.
+
+        Args:
+            method: its name, with hyper-parameters where wanted: ``"sire_rag:levels=3"``.
+            progress: called after each batch with (what is being done, how many are done, of how many).
+            dry_run: write nothing; the report says what a build would ask of the language model.
+            budget: the most that may be asked of the language model.
+            options: those that the method declares; ``kgrag build METHOD --help`` lists them.
 
         Raises:
             UnknownName: there is no such method.
-            InvalidSettings: the method has no such option.
+            InvalidSettings: the method has no such option, or a value is of the wrong type.
+            BudgetSpent: the budget is used up; what came before is kept, and the next build goes on from there.
         """
-        chosen = self.method(method)
-        known = _options(chosen.build)
-        if unknown := options.keys() - known:
-            raise InvalidSettings(
-                f"method '{method}' has no build option {min(unknown)!r}. {closest(min(unknown), known)}"
-            )
-        report = chosen.build(**options)
-        self.store.flush()
-        return report
+        given = read_options(method, options)
+        chosen = self.method(method) if budget is None else self.method_within(method, budget)
+        try:
+            return chosen.build(given, progress=progress, dry_run=dry_run)
+        finally:
+            if not dry_run:
+                self.store.flush()
 
     def train(
         self, method: str, questions: str | Path, *, held_out: Sequence[str | Path] = (), **options: Any
@@ -222,12 +239,11 @@ class KnowledgeBase(Wiring):
             NotBuilt: the method has nothing to answer from yet.
             InputError: the question is empty, or k is below 1.
         """
-        own = getattr(self.method(method), "answer", None)
-        if own is None:
+        chosen = self.method(method)
+        if not isinstance(chosen, Answers):
             return None
         _sensible(question, k)
-        found: Answer = own(question, k)
-        return found
+        return chosen.answer(question, k)
 
     def answer_from(self, question: str, hits: Sequence[Hit], *, method: str) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``."""
@@ -243,9 +259,7 @@ class KnowledgeBase(Wiring):
         Raises:
             NotBuilt: no ontology is loaded.
         """
-        asker: Any = self.method("obqc")
-        found: Check = asker.checked(sparql)
-        return found
+        return capable(self.method("obqc"), ChecksQueries, "obqc").checked(sparql)
 
     def audit(self, target: str | Path | None = None, **options: Any) -> Audit:
         """Audit a file, a graph by its IRI, or all ontology graphs; ``options`` are the fields of ``AuditOptions``.
@@ -326,11 +340,7 @@ class KnowledgeBase(Wiring):
         """Count what is there, or give a method's own figures."""
         if method is None:
             return statistics.overview(self.store)
-        chosen = self.method(method)
-        figures = getattr(chosen, "statistics", None)
-        if figures is None:
-            raise UnknownName(f"method '{method}' keeps no figures of its own. Run `kgrag stats`.")
-        return dict(figures())
+        return capable(self.method(method), Counts, method).statistics()
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Check store, catalogue, shapes and vectors against each other; mend what can be mended."""
@@ -377,9 +387,3 @@ def _iri(text: str) -> ox.NamedNode:
         return ox.NamedNode(text)
     except ValueError as error:
         raise InputError(f"{text!r} is no absolute IRI ({error}). Write e.g. https://example.org/graph.") from None
-
-
-def _options(function: Any) -> set[str]:
-    import inspect
-
-    return set(inspect.signature(function).parameters)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kgrag import plugins
 from kgrag.errors import InvalidSettings
-from kgrag.ports import Embedder, LanguageModel, Method, TripleStore, VectorSpaces
+from kgrag.ports import Closes, Embedder, LanguageModel, Method, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, MINILM, Settings, read_settings
 
 if TYPE_CHECKING:
+    from kgrag.llm.budget import Budget
     from kgrag.llm.embedders import CachedEmbedder
     from kgrag.ports import Scratch
     from kgrag.querying.query_process import QueryProcess
@@ -151,17 +152,32 @@ class Wiring:
             InvalidSettings: it has no such hyper-parameter, or the value does not fit.
         """
         if spec not in self._methods:
-            self._methods[spec] = self._make(spec)
+            self._methods[spec] = self._make(spec, lambda: self.model)
         return self._methods[spec]
 
-    def _make(self, spec: str) -> Method:
+    def method_within(self, spec: str, budget: Budget) -> Method:
+        """Return a method as ``method`` does, with a language model that stops when a budget is spent.
+
+        Replies go to the same cache, and those in the cache cost nothing.
+        """
+        from kgrag.llm.budget import BudgetedModel
+        from kgrag.llm.completion_cache import CachedModel
+
+        def limited() -> LanguageModel:
+            if isinstance(self.model, CachedModel):
+                return self.model.around(BudgetedModel(self.model.inner, budget))
+            return BudgetedModel(self.model, budget)
+
+        return self._make(spec, limited)
+
+    def _make(self, spec: str, model: Callable[[], LanguageModel]) -> Method:
         name, _, tail = spec.partition(":")
-        kind: Any = plugins.imported(plugins.method(name).implementation)
+        kind: Any = plugins.implementation(name)
         ports: dict[str, Callable[[], Any]] = {
             "store": lambda: self.store,
             "spaces": lambda: self.spaces,
             "embedder": lambda: self.embedder,
-            "model": lambda: self.model,
+            "model": model,
             "lexical": lambda: self._folder(_LEXICAL),
             "weights": lambda: self._folder(_MODELS),
             "read_only": lambda: self.read_only,
@@ -176,10 +192,10 @@ class Wiring:
 
     def close(self) -> None:
         """Flush and let go of the folder."""
-        for cached in ("embedder", "model", "runner"):
-            close = getattr(self.__dict__.get(cached), "close", None)
-            if close is not None:
-                close()
+        for name in ("embedder", "model", "runner"):
+            made = self.__dict__.get(name)  # a part that nobody used was never made
+            if isinstance(made, Closes):
+                made.close()
         self._store.close()
 
     def __enter__(self) -> Self:
