@@ -95,12 +95,17 @@ def _single(plugins: list[Plugin]) -> Plugin:
 
 
 @cache
-def load(group: str, name: str) -> Any:
+def load(group: str, name: str, kind: type = object) -> Any:
     """Return the object that a plug-in names, imported when first asked for.
+
+    Args:
+        group: one of ``GROUPS``.
+        name: that of the entry point.
+        kind: what the object has to be an instance of.
 
     Raises:
         UnknownName: the group has none of this name.
-        PluginBroken: it cannot be imported, or two distributions register the name.
+        PluginBroken: it cannot be imported, is of another kind, or two distributions register the name.
     """
     known = registered(group)
     if name not in known:
@@ -109,9 +114,12 @@ def load(group: str, name: str) -> Any:
     if plugin.problem:
         raise _broken(plugin, plugin.problem)
     try:
-        return _imported(plugin.target)
+        found = _imported(plugin.target)
     except Exception as error:
         raise _broken(plugin, f"{plugin.target}: {type(error).__name__}: {error}") from error
+    if not isinstance(found, kind):
+        raise _broken(plugin, f"{plugin.target} is a {type(found).__name__}, and a {kind.__name__} was expected.")
+    return found
 
 
 def _unknown(group: str, name: str) -> UnknownName:
@@ -186,7 +194,7 @@ def _declared() -> Mapping[str, MethodDeclaration | str]:
     taken: dict[str, str] = {}
     for name, plugin in sorted(registered(_METHODS).items(), key=lambda item: (not item[1].own, item[0])):
         try:
-            declared = load(_METHODS, name)
+            declared = load(_METHODS, name, MethodDeclaration)
         except PluginBroken as error:
             found[name] = _reason(error)
             continue
@@ -198,11 +206,8 @@ def _declared() -> Mapping[str, MethodDeclaration | str]:
     return found
 
 
-def _faults(plugin: Plugin, declared: Any, taken: Mapping[str, str]) -> Iterator[str]:
+def _faults(plugin: Plugin, declared: MethodDeclaration, taken: Mapping[str, str]) -> Iterator[str]:
     """Yield what is wrong with a declaration."""
-    if not isinstance(declared, MethodDeclaration):
-        yield f"{plugin.target} is a {type(declared).__name__}, and a MethodDeclaration was expected."
-        return
     if declared.name != plugin.name:
         yield f"it declares the name '{declared.name}', which should be that of its entry point."
     if not is_dataclass(declared.options) or any("help" not in each.metadata for each in fields(declared.options)):

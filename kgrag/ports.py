@@ -5,7 +5,7 @@ What the world may ask of a method beyond ``Method`` is in ``kgrag.capabilities`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -13,14 +13,16 @@ import numpy as np
 import numpy.typing as npt
 import pyoxigraph as ox
 
-from kgrag.model import BuildReport, Completion, GraphDraft, Hit, Prompt, Publication, Table, Violation
+from kgrag.model import BuildReport, Chunk, Completion, Document, GraphDraft, Hit, Prompt, Publication, Table, Violation
 from kgrag.vocab import Names
 
 __all__ = [
+    "Chunker",
     "Closes",
     "Embedder",
     "LanguageModel",
     "Method",
+    "OpenedStore",
     "Progress",
     "Reranker",
     "Scratch",
@@ -64,6 +66,13 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:
         """Give a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts."""
+
+
+class Chunker(Protocol):
+    """Cuts a document into chunks; ``kgrag.text.chunking.chunk`` is the default one."""
+
+    def __call__(self, document: Document, *, tokens: int) -> list[Chunk]:
+        """Return chunks of at most so many tokens, each with ``text == document.text[start:end]``, in order."""
 
 
 class Reranker(Protocol):
@@ -133,6 +142,15 @@ class TripleStore(Protocol):
 
     def close(self) -> None:
         """Flush and let go of the lock."""
+
+
+class OpenedStore(TripleStore, Protocol):
+    """What a knowledge base is opened on: a triple store that also runs queries of users, past a gate."""
+
+    def query(
+        self, sparql: str, *, union: bool = False, calls: Mapping[ox.NamedNode, Callable[..., Any]] | None = None
+    ) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
+        """Run a query from outside; ``union`` merges all named graphs into the default graph. Raises InvalidSPARQL."""
 
 
 class Scratch(Protocol):

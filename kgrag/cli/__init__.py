@@ -18,6 +18,7 @@ from kgrag.cli import (
     content_commands,
     eval_command,
     maintenance_commands,
+    plugins_command,
     proposals_command,
     reason_command,
     serve_command,
@@ -51,6 +52,7 @@ for part in (
     train_command,
     tree_command,
     proposals_command,
+    plugins_command,
 ):
     part.register(app)
 

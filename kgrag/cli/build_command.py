@@ -15,6 +15,7 @@ import typer.core
 
 from kgrag.cli.options import JsonFormat, KbOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
+from kgrag.model import BuildReport
 
 __all__ = ["register"]
 
@@ -117,20 +118,24 @@ def _build(
     budget = Budget(max_completions, max_tokens) if limited else None
     with open_kb(kb) as opened, progress_bar() as progress:
         report = opened.build(method, progress=progress, dry_run=dry_run, budget=budget, **options)
+    _print(report, price if dry_run else None, format_)
+    if report.pending:
+        raise typer.Exit(PART_DONE)
+
+
+def _print(report: BuildReport, price: tuple[float, float] | None, format_: JsonFormat) -> None:
     counts: dict[str, Any] = dict(report.counts)
-    if price is not None and dry_run:
+    if price is not None:
         cost = counts.get("input_tokens", 0) * price[0] + counts.get("output_tokens", 0) * price[1]
         counts["price"] = round(cost / 1e6, 4)
     if format_ is JsonFormat.JSON:
         usage = {"completions": report.usage.completions, "input_tokens": report.usage.input_tokens}
         document = {"method": report.method, "counts": counts, "usage": usage, "notes": list(report.notes)}
         print_json(document | {"pending": list(report.pending)})
-    else:
-        typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
-        for label, lines in (("note", report.notes), ("pending", report.pending)):
-            for line in lines[:_MAX_LINES_SHOWN]:
-                note(f"{label}: {line}")
-            if len(lines) > _MAX_LINES_SHOWN:
-                note(f"{label}: {len(lines) - _MAX_LINES_SHOWN} more")
-    if report.pending:
-        raise typer.Exit(PART_DONE)
+        return
+    typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    for label, lines in (("note", report.notes), ("pending", report.pending)):
+        for line in lines[:_MAX_LINES_SHOWN]:
+            note(f"{label}: {line}")
+        if len(lines) > _MAX_LINES_SHOWN:
+            note(f"{label}: {len(lines) - _MAX_LINES_SHOWN} more")

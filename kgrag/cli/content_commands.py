@@ -15,6 +15,8 @@ __all__ = ["register"]
 
 _SHOWN = 20
 
+ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registered chunker.")]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
@@ -83,11 +85,12 @@ def ingest(
     chunk_tokens: Annotated[
         int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
     ] = 180,
+    chunker: ChunkerOption = "pauses",
     embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Embed the chunks now, or at first use.")] = True,
 ) -> None:
     """Read documents, cut them into chunks with exact offsets, publish and embed them."""
     with open_kb(kb) as opened, progress_bar() as progress:
-        report = opened.ingest(*paths, chunk_tokens=chunk_tokens, progress=progress, embed=embed)
+        report = opened.ingest(*paths, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, embed=embed)
     typer.echo(
         f"{report.documents} documents, {report.chunks} chunks; {report.unchanged} unchanged, "
         f"{report.duplicates} duplicates, {report.replaced} chunked again, {len(report.skipped)} skipped, "
@@ -106,10 +109,11 @@ def sync(
     chunk_tokens: Annotated[
         int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
     ] = 180,
+    chunker: ChunkerOption = "pauses",
 ) -> None:
     """Bring the knowledge base in step with a folder: add what is new, change what changed, forget what is gone."""
     with open_kb(kb) as opened, progress_bar() as progress:
-        done = opened.sync(folder, chunk_tokens=chunk_tokens, progress=progress)
+        done = opened.sync(folder, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress)
     report = done.ingested
     typer.echo(
         f"{report.documents} documents added, {report.unchanged} unchanged, {len(done.forgotten)} forgotten, "

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["KnowledgeBase"]
 
 _STORE = "store"
+_CANDIDATES_PER_HIT = 4  # of a reranker
 
 
 class KnowledgeBase(Wiring):
@@ -85,7 +86,12 @@ class KnowledgeBase(Wiring):
         return publication
 
     def ingest(
-        self, *paths: str | Path, chunk_tokens: int = 180, progress: Progress | None = None, embed: bool = True
+        self,
+        *paths: str | Path,
+        chunk_tokens: int = 180,
+        chunker: str = ingestion.CHUNKER,
+        progress: Progress | None = None,
+        embed: bool = True,
     ) -> IngestReport:
         """Read documents (files or folders), chunk them, publish them, embed the chunks.
 
@@ -101,13 +107,22 @@ class KnowledgeBase(Wiring):
         skipped: list[str] = []
         broken: dict[Path, str] = {}
         source = read_paths([Path(path) for path in paths], skipped=skipped, broken=broken)
-        report = ingestion.ingest(source, store=self.store, chunk_tokens=chunk_tokens, progress=progress)
+        report = ingestion.ingest(
+            source, store=self.store, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress
+        )
         self.store.flush()
         if embed and report.documents + report.unchanged:
             self.build("passages", progress=progress)
         return replace(report, skipped=tuple(skipped), broken=tuple(broken.values()))
 
-    def sync(self, folder: str | Path, *, chunk_tokens: int = 180, progress: Progress | None = None) -> Followed:
+    def sync(
+        self,
+        folder: str | Path,
+        *,
+        chunk_tokens: int = 180,
+        chunker: str = ingestion.CHUNKER,
+        progress: Progress | None = None,
+    ) -> Followed:
         """Bring the knowledge base in step with a folder: new and changed documents in, deleted ones out, in one pass.
 
         Raises:
@@ -123,7 +138,12 @@ class KnowledgeBase(Wiring):
         source = read_paths([Path(folder)], skipped=skipped, broken=broken)
         reading = folder_sync.Reading(Path(folder), source, broken.keys())
         done = folder_sync.follow(
-            reading, store=self.store, spaces=self.spaces, chunk_tokens=chunk_tokens, progress=progress
+            reading,
+            store=self.store,
+            spaces=self.spaces,
+            chunk_tokens=chunk_tokens,
+            chunker=chunker,
+            progress=progress,
         )
         self.store.flush()
         self.build("passages", progress=progress)
@@ -194,39 +214,52 @@ class KnowledgeBase(Wiring):
 
     # --- out ----------------------------------------------------------------------------------------------------
 
-    def retrieve(self, question: str, *, method: str = "passages", k: int = 5) -> list[Hit]:
-        """Give at most k hits, best first.
+    def retrieve(self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "") -> list[Hit]:
+        """Return at most k hits, best first.
+
+        Args:
+            question: what is asked.
+            method: who retrieves, with hyper-parameters where wanted.
+            k: how many hits at most.
+            rerank: name of a registered reranker, which puts four times as many hits into its order; "" = none.
 
         Raises:
             NotBuilt: the method has nothing to retrieve from yet.
             InputError: the question is empty, or k is below 1.
+            UnknownName: there is no such method or reranker.
         """
         _sensible(question, k)
-        return self.method(method).retrieve(question, k)
+        if not rerank:
+            return self.method(method).retrieve(question, k)
+        reranker = self.reranker(rerank)
+        return reranker.rerank(question, self.method(method).retrieve(question, _CANDIDATES_PER_HIT * k))[:k]
 
     def retrieve_timed(
-        self, question: str, *, method: str = "passages", k: int = 5
+        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = ""
     ) -> tuple[list[Hit], dict[str, float]]:
         """Give the hits, and the milliseconds that embedding, searching and both took."""
         self.method(method)
         embedded, start = self.embedder.seconds, time.perf_counter()
-        hits = self.retrieve(question, method=method, k=k)
+        hits = self.retrieve(question, method=method, k=k, rerank=rerank)
         total = 1000 * (time.perf_counter() - start)
         embed = 1000 * (self.embedder.seconds - embedded)
         return hits, {"embed": round(embed, 3), "search": round(total - embed, 3), "total": round(total, 3)}
 
-    def ask(self, question: str, *, method: str = "passages", k: int = 5, keep: bool = False) -> Answer:
+    def ask(
+        self, question: str, *, method: str = "passages", k: int = 5, keep: bool = False, rerank: str = ""
+    ) -> Answer:
         """Answer with citations that were found in stored chunks, or say *unknown*; ``keep`` publishes the answer.
 
-        A method that has an ``answer`` of its own, as those that answer from rows and not from texts, gives it.
+        A method that has an ``answer`` of its own, as those that answer from rows and not from texts, gives it. With
+        ``rerank`` the answer is written from the reranked hits, whatever the method.
 
         Raises:
             NotBuilt: the method has nothing to retrieve from yet.
             InputError: the question is empty, or k is below 1.
         """
-        answer = self.own_answer(question, method=method, k=k)
+        answer = None if rerank else self.own_answer(question, method=method, k=k)
         if answer is None:
-            hits = self.retrieve(question, method=method, k=k)
+            hits = self.retrieve(question, method=method, k=k, rerank=rerank)
             answer = self.answer_from(question, hits, method=method)
         if keep:
             self.keep(answer)
