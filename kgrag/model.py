@@ -24,11 +24,13 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 import pyoxigraph as ox
 
 __all__ = [
+    "NO_COMPLETIONS",
     "Answer",
     "BuildReport",
     "Chunk",
@@ -296,11 +298,15 @@ class Answer:
         return f"<p>{html.escape(self.text)}</p><ol>{quotes}</ol>"
 
 
+NO_COMPLETIONS: Mapping[str, int] = MappingProxyType({"completions": 0, "input_tokens": 0, "output_tokens": 0})
+"""Counts of a dry run that asks nothing of a language model."""
+
+
 @dataclass(frozen=True, slots=True)
 class BuildReport:
     """What a build wrote: counts by name (``hyperedges``, ``blocks`` …), what it cost, and notes for a person.
 
-    ``undone`` names each part that was not done, with the reason: windows and chunks without a usable reply, which the
+    ``pending`` names each part that was not done, with the reason: windows and chunks without a usable reply, which the
     next build asks for again, and graphs that went to quarantine. () when the build is whole.
     """
 
@@ -308,4 +314,4 @@ class BuildReport:
     counts: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
-    undone: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()

@@ -58,6 +58,13 @@ class CachedModel:
     _open: list[sqlite3.Connection] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=RLock, init=False, repr=False)
 
+    def around(self, inner: LanguageModel) -> CachedModel:
+        """Return the same cache around another model of the same identity."""
+        made = replace(self, inner=inner)
+        object.__setattr__(made, "_open", self._open)
+        object.__setattr__(made, "_lock", self._lock)
+        return made
+
     @property
     def identity(self) -> str:
         """That of the inner model."""

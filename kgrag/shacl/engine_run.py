@@ -5,18 +5,20 @@ Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.errors import InvalidRDF
+from kgrag.errors import InvalidRDF, KgragError
 from kgrag.model import GraphDraft, Table, Term, Violation, plain
 from kgrag.ports import TripleStore, Validator
-from kgrag.resources import folder
+from kgrag.resources import find
 from kgrag.shacl.compiled_shapes import NESTED, Branch, Constraint, Shapes, Target
 from kgrag.shacl.constraint_queries import Asker, Row, Where, named, rows
 from kgrag.shacl.shapes_graph import PropertyPath, ends, is_step, path_text
@@ -24,10 +26,12 @@ from kgrag.shacl.shapes_reader import load_shapes
 from kgrag.shacl.sparql_constraints import asks_in_graphs, over_union
 from kgrag.shacl.written_literals import Written
 from kgrag.shacl.written_statements import WrittenView
+from kgrag.store import graph_kinds
 from kgrag.vocab import local_name
 
 __all__ = ["graph_shapes", "graph_validator", "validate", "validation"]
 
+_LOG = logging.getLogger(__name__)
 _BY_VALUE = frozenset(
     {
         *("class", "datatype", "in", "languageIn", "maxExclusive", "maxInclusive", "maxLength"),
@@ -53,8 +57,26 @@ _NESTED_MESSAGES = {
 
 @cache
 def graph_shapes() -> Shapes:
-    """Give the shapes of kgrag's own graphs, ``shapes/graphs/*.ttl``."""
-    return load_shapes(sorted((folder("shapes") / "graphs").glob("*.ttl")))
+    """Return the shapes of named graphs: those of each declared kind of graph, and what the catalogue may list.
+
+    Shapes of a plug-in that do not parse are logged and left out; its graphs then only have to be in the catalogue.
+    """
+    declared = graph_kinds.kinds().values()
+    listed = graph_kinds.catalogue_shapes(declared)
+    names = sorted({kind.shape for kind in declared if kind.shape})
+    own = [find("shapes", f"graphs/{name}", (".ttl",)) for name in names if ":" not in name]
+    return load_shapes([*own, *filter(None, map(_of_plugin, (name for name in names if ":" in name)))], also=listed)
+
+
+def _of_plugin(name: str) -> Path | None:
+    prefix, _, local = name.partition(":")
+    try:
+        path = find("shapes", f"{prefix}:graphs/{local}", (".ttl",))
+        load_shapes([path])
+    except KgragError as error:
+        _LOG.warning("The shapes %s of a plug-in are left out: %s", name, error)
+        return None
+    return path
 
 
 def validate(

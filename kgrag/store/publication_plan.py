@@ -15,6 +15,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft, Term, Violation, plain
+from kgrag.store.graph_kinds import kinds
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, SCHEMA_VERSION, VOID, XSD, Names, number
 
 __all__ = [
@@ -31,8 +32,6 @@ __all__ = [
     "quarantine",
     "statements",
 ]
-
-_UNCOUNTED = frozenset({KG.CatalogueGraph, KG.HypernodeGraph, KG.ProvenanceGraph})
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +183,8 @@ def _count(change: Change, catalogue: ox.NamedNode) -> list[ox.Quad]:
         stated = [quad for quad in change.entry_gone if quad.predicate == VOID.triples]
         total = sum(int(plain(quad.object)) for quad in stated) + len(change.come)
         return [ox.Quad(draft.iri, VOID.triples, number(total), catalogue)] if stated else []
-    if draft.mode == "append" and draft.kind in _UNCOUNTED:
+    kind = kinds().get(draft.kind.value)
+    if draft.mode == "append" and kind is not None and not kind.counted:
         return []
     total = len(change.come) if not change.known else len(draft.triples)
     return [ox.Quad(draft.iri, VOID.triples, number(total), catalogue)]

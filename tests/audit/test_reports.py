@@ -11,7 +11,7 @@ import jsonschema
 import pyoxigraph as ox
 import pytest
 
-from kgrag.audit.reports import FORMS, as_html, as_json, as_junit, as_markdown, as_sarif, as_shacl, as_text
+from kgrag.audit.reports import as_html, as_json, as_junit, as_markdown, as_sarif, as_shacl, as_text, forms, written
 from tests.audit.conftest import FLAWED, ONTOLOGY
 
 HOSTILE = '</script><img src=x onerror=alert(1)> | `code` [link](http://x) \\u0007 ]]> & "q"'
@@ -25,10 +25,10 @@ def hostile(audited):
     return audited(ONTOLOGY + text, metrics=True)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms())
 def test_every_form_is_written_of_hostile_text_and_of_nothing(hostile, audited, form: str) -> None:
-    assert FORMS[form](hostile).strip()
-    assert isinstance(FORMS[form](audited("")), str)
+    assert written(hostile, form).strip()
+    assert isinstance(written(audited(""), form), str)
 
 
 def test_text_groups_by_check_and_counts(audited) -> None:

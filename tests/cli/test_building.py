@@ -89,12 +89,12 @@ def test_a_build_that_lacks_a_part_ends_with_4_names_it_and_goes_on_with_it(run:
     done = run("build", "og_rag")
     assert (done.exit_code, counts(done)["unchanged"]) == (4, 0)
     assert counts(done)["pending"] > 0
-    assert re.search(r"not done: sowing, characters \d+ to \d+: the reply was cut after 7 tokens", done.output)
+    assert re.search(r"pending: sowing, characters \d+ to \d+: the reply was cut after 7 tokens", done.output)
     kept = edges(run)
     assert kept < FACTS
     again = run("build", "og_rag", "--format", "json")
     assert again.exit_code == 4
-    assert len(json.loads(again.stdout)["undone"]) == counts(done)["pending"]
+    assert len(json.loads(again.stdout)["pending"]) == counts(done)["pending"]
     service.limit = 100_000
     assert run("build", "og_rag").exit_code == 0
     assert edges(run) == FACTS
@@ -130,7 +130,7 @@ def test_a_fact_that_goes_to_quarantine_ends_a_build_with_4_and_says_why(run: Ru
 def test_a_graph_that_fails_its_shape_ends_a_build_with_4_whoever_published_it(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def build(self: Passages, *, progress: object = None) -> BuildReport:
+    def build(self: Passages, options: object, *, progress: object = None, dry_run: bool = False) -> BuildReport:
         bad = ox.Triple(ox.NamedNode("urn:x"), KG.key, ox.NamedNode("urn:y"))
         self.store.publish([GraphDraft(ox.NamedNode("urn:edge"), KG.HyperedgeGraph, [bad])])
         return BuildReport("passages")
@@ -138,4 +138,4 @@ def test_a_graph_that_fails_its_shape_ends_a_build_with_4_whoever_published_it(
     monkeypatch.setattr(Passages, "build", build)
     done = run("build", "passages")
     assert done.exit_code == 4
-    assert "not done: in quarantine: <urn:edge>: " in done.output
+    assert "pending: in quarantine: <urn:edge>: " in done.output

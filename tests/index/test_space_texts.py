@@ -13,7 +13,7 @@ from kgrag.testing import HashEmbedder
 from kgrag.vocab import DCTERMS, KG, OWL, RDF, RDFS, Names
 
 NAMES = Names()
-SPACES = sorted(vector_spaces.SPACES)
+SPACES = sorted(vector_spaces.spaces())
 SH = "http://www.w3.org/ns/shacl#"
 QUESTION = ox.NamedNode(f"{SH}SPARQLSelectExecutable")
 SELECT = (ox.NamedNode(f"{SH}select"), ox.Literal("SELECT ?s WHERE { GRAPH ?g { ?s ?p ?o } }"))
@@ -36,7 +36,7 @@ Words = dict[ox.NamedNode, list[Term]]
 
 def graph(space: str, number: int, words: Words) -> GraphDraft:
     """Returns a graph of the space's kind with these nodes, each with its words; chunks have no title."""
-    kind, tree = vector_spaces.SPACES[space].kind, vector_spaces.SPACES[space].tree
+    kind, tree = vector_spaces.spaces()[space].kind, vector_spaces.spaces()[space].tree
     said = {"competency-question": KG.question, "schema-term": RDFS.label}.get(space, KG.text)
     triples = [ox.Triple(node, said, text) for node, texts in words.items() for text in texts]
     for node in words:
@@ -64,7 +64,7 @@ def literals(*texts: str) -> list[Term]:
 
 
 def test_every_space_query_is_tried_here() -> None:
-    tried = {query for space in vector_spaces.SPACES.values() for query in (space.query, space.texts)}
+    tried = {query for space in vector_spaces.spaces().values() for query in (space.query, space.texts)}
     assert tried | {"spaces/changed"} == {name for name in queries.names() if name.startswith("spaces/")}
 
 
@@ -75,7 +75,7 @@ def test_with_two_graphs_every_node_has_one_text_with_its_words(space: str) -> N
         graph(space, 1, held), graph(space, 2, {SHARED: literals("water table"), SECOND: literals("soil depth")})
     )
     wanted = {FIRST.value: "river basin", SHARED.value: "water table", SECOND.value: "soil depth"}
-    if vector_spaces.SPACES[space].tree:
+    if vector_spaces.spaces()[space].tree:
         del wanted[SECOND.value]  # it belongs to another tree
     texts = vector_spaces.texts(space, store=store)
     assert [iri for iri, _ in texts] == vector_spaces.keys(space, store=store) == sorted(wanted)

@@ -66,7 +66,7 @@ def test_the_vectors_of_what_is_gone_are_dropped_at_once(built: KnowledgeBase) -
 def test_forgetting_concerns_the_spaces_of_what_it_took_away_only(built: KnowledgeBase) -> None:
     since = built.store.revision
     built.forget("The Secret")
-    concerned = {name for name in vector_spaces.SPACES if vector_spaces.changed(name, store=built.store, since=since)}
+    concerned = {name for name in vector_spaces.spaces() if vector_spaces.changed(name, store=built.store, since=since)}
     trees = {"aggregate", "dual-summary", "relatedness-summary", "similarity-summary"}
     assert concerned == {"chunk", "proposition", *trees}
 

@@ -12,9 +12,10 @@ from kgrag import shacl
 from kgrag.errors import InvalidSettings, MappingError, NotBuilt, ServiceUnavailable, StateError
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.index.vector_folder import FolderSpaces
-from kgrag.methods.og_rag import OgRag, hypergraph_arrays, hypergraph_drafts
+from kgrag.methods.og_rag import OgRagOptions, hypergraph_arrays, hypergraph_drafts
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering, greedy_cover
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
+from kgrag.methods.og_rag.method import OgRag
 from kgrag.methods.og_rag.relevance import Relevance
 from kgrag.model import Completion, Document
 from kgrag.store.oxigraph import OxigraphStore
@@ -95,7 +96,7 @@ def graphs(store):
 
 def test_mapped_records_become_hyperedges_whose_sources_are_their_own_lines(make, folder):
     method = make(texts={}, ontology="")
-    report = method.build(mapped=folder)
+    report = method.build(OgRagOptions(mapped=folder))
     assert (report.counts["records"], report.counts["hyperedges"], report.counts["hypernodes"]) == (2, 2, 6)
     assert report.counts["minted_properties"] == 3
     assert [note.split(":")[1].strip() for note in report.notes] == ["zz.jsonld"]
@@ -108,17 +109,17 @@ def test_mapped_records_become_hyperedges_whose_sources_are_their_own_lines(make
 
 def test_building_again_changes_nothing_and_the_same_input_gives_the_same_graphs(make, folder):
     first, second = make(texts={}), make(texts={})
-    first.build(mapped=folder)
+    first.build(OgRagOptions(mapped=folder))
     revision = first.store.revision
-    assert first.build(mapped=folder).counts["unchanged"] == 2
+    assert first.build(OgRagOptions(mapped=folder)).counts["unchanged"] == 2
     assert first.store.revision == revision
-    second.build(mapped=folder)
+    second.build(OgRagOptions(mapped=folder))
     assert graphs(first.store) == graphs(second.store)
 
 
 def test_what_is_written_conforms_to_the_shapes(make, folder):
     method = make()
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     method.build()
     assert shacl.validate(method.store, shacl.graph_shapes()) == []
 
@@ -137,16 +138,16 @@ def test_a_killed_build_goes_on_with_the_records_that_are_missing(make, folder, 
 
     monkeypatch.setattr(method.store, "publish", dies)
     with pytest.raises(KeyboardInterrupt):
-        method.build(mapped=folder)
+        method.build(OgRagOptions(mapped=folder))
     monkeypatch.setattr(method.store, "publish", publish)
-    assert method.build(mapped=folder).counts["unchanged"] == 1
+    assert method.build(OgRagOptions(mapped=folder)).counts["unchanged"] == 1
     assert method.statistics()["hyperedges"] == 2
 
 
 def test_one_record_nested_5000_deep_costs_no_other(make, folder):
     (folder / "deep.jsonld").write_text('{"a":' * 150 + '"x"' + "}" * 150, encoding="utf-8")
     (folder / "deeper.jsonld").write_text('{"a":' * 5000 + '"x"' + "}" * 5000, encoding="utf-8")
-    report = make(texts={}, ontology="").build(mapped=folder)
+    report = make(texts={}, ontology="").build(OgRagOptions(mapped=folder))
     assert report.counts["records"] == 2
     assert sum("deep" in note for note in report.notes) == 2
 
@@ -155,7 +156,7 @@ def test_nothing_but_a_record_that_is_too_deep_is_an_error(make, tmp_path):
     path = tmp_path / "deep.json"
     path.write_text('{"a":' * 150 + '"x"' + "}" * 150, encoding="utf-8")
     with pytest.raises(MappingError, match="nested deeper"):
-        make(texts={}, ontology="").build(mapped=path)
+        make(texts={}, ontology="").build(OgRagOptions(mapped=path))
 
 
 def test_a_fact_that_two_records_state_has_both_as_sources(make, tmp_path):
@@ -163,7 +164,7 @@ def test_a_fact_that_two_records_state_has_both_as_sources(make, tmp_path):
     rows = [{"file": name, "graph": [CROPS[0], {"@type": "crop", "name": name}]} for name in "ab"]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     method = make(texts={}, ontology="")
-    method.build(mapped=path)
+    method.build(OgRagOptions(mapped=path))
     best = method.retrieve("Rye seeding rate", 1)[0]
     assert len({span.document for span in best.sources}) == 2
 
@@ -172,15 +173,15 @@ def test_an_empty_fact_counts_as_published_and_not_otherwise(make, tmp_path):
     path = tmp_path / "x.json"
     path.write_text(json.dumps({"@graph": [{"zone": {"name": "N"}}]}), encoding="utf-8")
     published, default = make(texts={}, ontology=""), make(texts={}, ontology="")
-    published.build(mapped=path, as_published=True)
-    default.build(mapped=path)
+    published.build(OgRagOptions(mapped=path, as_published=True))
+    default.build(OgRagOptions(mapped=path))
     assert published.statistics()["nodes_per_hyperedge"] == {"mean": 0.5, "min": 0, "max": 1}
     assert default.statistics()["nodes_per_hyperedge"] == {"mean": 1.0, "min": 1, "max": 1}
 
 
 def test_a_key_is_embedded_in_words_and_names_its_property(make, folder):
     method = make(texts={})
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     key = method.store.names.hypernode_key("crop grown in zone name")
     triples = method.store.triples(method.store.names.hypernodes)
     said = {triple.predicate: triple.object for triple in triples if triple.subject == key}
@@ -190,7 +191,7 @@ def test_a_key_is_embedded_in_words_and_names_its_property(make, folder):
 
 def test_table_6_is_counted_by_stored_queries(make, data):
     method = make(texts={}, ontology="")
-    method.build(mapped=data / "ograg" / "soybean" / "mapped", as_published=True)
+    method.build(OgRagOptions(mapped=data / "ograg" / "soybean" / "mapped", as_published=True))
     figures = method.statistics()
     assert (figures["hypernodes"], figures["hyperedges"], figures["degree"]["max"]) == (247, 166, 166)
 
@@ -241,7 +242,7 @@ def test_a_reply_of_another_shape_is_kept_in_quarantine_and_reported(make, text)
     method = make(text, texts={"Rye": TEXTS["Rye"]})
     report = method.build()
     assert (report.counts["quarantined"], report.counts["pending"]) == (1, 1)
-    (line,) = report.undone
+    (line,) = report.pending
     assert line.startswith(f"Rye, characters 0 to {len(TEXTS['Rye'])}: in quarantine: ")
     assert method.statistics()["hyperedges"] == 0
     kept = [quad for quad in method.store._store if quad.predicate == KG.content]
@@ -256,9 +257,9 @@ def test_a_window_in_quarantine_is_asked_again_and_leaves_it_when_it_is_mapped(m
     method = make(model, texts={"Rye": TEXTS["Rye"]})
     method.build()
     report = method.build()
-    assert (report.counts["unchanged"], report.counts["pending"], len(report.undone)) == (0, 1, 1)
+    assert (report.counts["unchanged"], report.counts["pending"], len(report.pending)) == (0, 1, 1)
     report = method.build()
-    assert (report.counts["hyperedges"], report.counts["pending"], report.undone) == (1, 0, ())
+    assert (report.counts["hyperedges"], report.counts["pending"], report.pending) == (1, 0, ())
     assert [quad for quad in method.store._store if quad.predicate == KG.content] == []
     assert method.build().counts["unchanged"] == 1
 
@@ -289,7 +290,7 @@ def at_most(characters):
 def test_a_window_whose_reply_is_cut_is_halved_at_a_sentence_until_nothing_is_lost(make):
     method = make(at_most(400), texts={"Sowing": LONG})
     report = method.build()
-    assert (report.counts["hyperedges"], report.counts["pending"], report.undone) == (16, 0, ())
+    assert (report.counts["hyperedges"], report.counts["pending"], report.pending) == (16, 0, ())
     texts = [prompt.variables["text"] for prompt in method.model.prompts]
     assert texts[0] == LONG
     assert " ".join(text.strip() for text in texts[1:3]) == LONG
@@ -306,7 +307,7 @@ def test_a_prompt_that_is_too_long_for_the_model_is_halved_too(make):
         return too_long if len(text) > len(LONG) / 3 else listed(text)
 
     report = make(said, texts={"Sowing": LONG}).build()
-    assert (report.counts["hyperedges"], report.undone) == (16, ())
+    assert (report.counts["hyperedges"], report.pending) == (16, ())
 
 
 def test_a_sentence_whose_reply_is_cut_is_pending_and_the_rest_is_kept(make):
@@ -319,13 +320,13 @@ def test_a_sentence_whose_reply_is_cut_is_pending_and_the_rest_is_kept(make):
     method = make(said, texts={"Sowing": LONG})
     report = method.build()
     start = LONG.index(bad)
-    (line,) = report.undone
+    (line,) = report.pending
     place = re.fullmatch(r"Sowing, characters (\d+) to (\d+): it was cut", line)
     assert int(place[1]) <= start < int(place[2]) <= start + 2 * len(bad) + 4
     assert method.statistics()["hyperedges"] == report.counts["hyperedges"] >= 14
     second = replace(method, model=ScriptedModel(at_most(10_000)))
     report = second.build()
-    assert (report.counts["pending"], report.undone) == (0, ())
+    assert (report.counts["pending"], report.pending) == (0, ())
     assert [bad in prompt.variables["text"] for prompt in second.model.prompts] == [True]
     assert second.statistics()["hyperedges"] == 16
     assert second.build().counts["unchanged"] == 1
@@ -336,7 +337,7 @@ def test_a_reply_that_was_withheld_leaves_its_window_pending_and_nothing_in_quar
     method = make(ScriptedModel({"og_rag/map": [withheld, reply(CROPS[0])]}), texts={"Rye": TEXTS["Rye"]})
     report = method.build()
     assert (report.counts["pending"], report.counts["quarantined"], report.counts["unchanged"]) == (1, 0, 0)
-    assert report.undone == (f"Rye, characters 0 to {len(TEXTS['Rye'])}: the content filter withheld the reply",)
+    assert report.pending == (f"Rye, characters 0 to {len(TEXTS['Rye'])}: the content filter withheld the reply",)
     assert method.build().counts["hyperedges"] == 1
 
 
@@ -422,7 +423,7 @@ def test_without_ontology_or_text_it_says_what_to_do(make):
 
 def test_mapped_records_are_not_mapped_again(make, folder):
     method = make()
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     assert method.build(dry_run=True).counts["windows"] == 2
 
 
@@ -463,7 +464,7 @@ def test_the_prompts_variables_are_what_a_model_without_network_reads(make):
 
 def test_k_caps_the_hyperedges_and_so_does_the_method(make, folder):
     method = make(texts={}, ontology="")
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     assert len(method.retrieve("crop", 1)) == 1
     assert len(replace(method, edges=1).retrieve("crop", 9)) == 1
     with pytest.raises(InvalidSettings, match="at least 1"):
@@ -483,7 +484,7 @@ def test_a_value_outside_its_range_is_refused(make, options):
 @pytest.mark.parametrize("inverse_degree", [False, True])
 def test_every_way_of_choosing_finds_the_fact(make, folder, scoring, cover, inverse_degree):
     method = make(texts={}, ontology="", scoring=scoring, cover=cover, inverse_degree=inverse_degree)
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     hits = method.retrieve("seeding rate of Pea", 2)
     assert "Pea" in hits[0].text
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -493,7 +494,7 @@ def test_every_way_of_choosing_finds_the_fact(make, folder, scoring, cover, inve
 def test_rules_join_every_result_and_can_be_cited_once_built(make, folder):
     rules = ("Farm area in the North is 1 ha.", "1 kg of herbicide is 18 kg of CO2.")
     method = make(texts={}, ontology="", rules=rules)
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     hits = method.retrieve("Rye", 1)
     assert [hit.text for hit in hits if hit.kind == "rule"] == list(rules)
     span = hits[-1].sources[0]
@@ -597,7 +598,7 @@ def same(one, other):
 def built(make, folder, tmp_path):
     """A method whose arrays are on disk, and their file."""
     method = make(texts={}, ontology="", lexical=tmp_path / "lexical")
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     return method, tmp_path / "lexical" / "hypergraph.npz"
 
 
@@ -632,7 +633,7 @@ def test_read_only_use_leaves_the_disk_as_it_is(built):
 def test_a_fact_that_is_added_is_found_and_one_that_is_removed_is_not(built, folder):
     method, path = built
     (folder / "oat.jsonld").write_text(reply({"@type": "crop", "name": "Oat", "seeding rate": "90 kg"}))
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     found = method.retrieve("Which seeding rate has Oat?", 1)[0]
     assert "Oat" in found.text
     assert Adjacency.load(path).revision == method.store.revision

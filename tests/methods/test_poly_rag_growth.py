@@ -215,9 +215,9 @@ def test_a_chunk_of_which_one_class_was_cut_keeps_the_others_and_is_asked_again_
         kb.ingest(tmp_path / "farm.txt")
         for _ in range(2):
             report = kb.build("poly_rag")
-            assert [line.endswith("poly_rag/instances: it was cut") for line in report.undone] == [True]
+            assert [line.endswith("poly_rag/instances: it was cut") for line in report.pending] == [True]
             assert ask(kb, "What is the seeding rate of Brena?", "ontology")[0] == ["140 kg"]
-        assert kb.build("poly_rag").undone == ()
+        assert kb.build("poly_rag").pending == ()
         assert ask(kb, "What is the days to maturity of Brena?", "ontology")[0] == ["90"]
         assert kb.build("poly_rag").counts["instances_asked"] == 0
         assert conforms(kb)
@@ -228,7 +228,7 @@ def test_a_chunk_of_which_one_class_was_cut_keeps_the_others_and_is_asked_again_
 
 def test_a_relation_that_the_ontology_lacks_is_proposed_with_its_evidence(pyramid: KnowledgeBase) -> None:
     method = pyramid.method("poly_rag")
-    pyramid.build("poly_rag", steps=["complete"])
+    pyramid.build("poly_rag", complete=True)
     found = {one.label: one for one in method.proposals()}  # type: ignore[attr-defined]
     assert len(found["has published in"].evidence) == 3
     assert "birth place" not in found
@@ -236,7 +236,7 @@ def test_a_relation_that_the_ontology_lacks_is_proposed_with_its_evidence(pyrami
 
 
 def test_nothing_changes_until_a_proposal_is_accepted(pyramid: KnowledgeBase) -> None:
-    pyramid.build("poly_rag", steps=["complete"])
+    pyramid.build("poly_rag", complete=True)
     assert ask(pyramid, "What has Bo Oak published in?", "ontology")[0] == []
     pyramid.method("poly_rag").decide("has published in", "accepted")  # type: ignore[attr-defined]
     assert ask(pyramid, "What has Bo Oak published in?", "ontology")[0] == ["Nature"]
@@ -244,7 +244,7 @@ def test_nothing_changes_until_a_proposal_is_accepted(pyramid: KnowledgeBase) ->
 
 
 def test_a_decision_can_be_taken_back(pyramid: KnowledgeBase) -> None:
-    pyramid.build("poly_rag", steps=["accept"])
+    pyramid.build("poly_rag", accept=True)
     method = pyramid.method("poly_rag")
     assert ask(pyramid, "What has Bo Oak published in?", "ontology")[0] == ["Nature"]
     method.decide("has published in", "rejected")  # type: ignore[attr-defined]
@@ -253,14 +253,14 @@ def test_a_decision_can_be_taken_back(pyramid: KnowledgeBase) -> None:
 
 def test_what_was_rejected_is_not_proposed_again(pyramid: KnowledgeBase) -> None:
     method = pyramid.method("poly_rag")
-    pyramid.build("poly_rag", steps=["complete"])
+    pyramid.build("poly_rag", complete=True)
     method.decide("has published in", "rejected")  # type: ignore[attr-defined]
-    pyramid.build("poly_rag", steps=["complete"])
+    pyramid.build("poly_rag", complete=True)
     assert {one.label: one.decision for one in method.proposals()}["has published in"] == "rejected"  # type: ignore[attr-defined]
 
 
 def test_two_names_of_one_thing_are_proposed_in_a_graph_of_their_own(pyramid: KnowledgeBase) -> None:
-    pyramid.build("poly_rag", steps=["complete"])
+    pyramid.build("poly_rag", complete=True)
     method = pyramid.method("poly_rag")
     (alias,) = [one for one in method.proposals() if one.layer == "aliases"]  # type: ignore[attr-defined]
     assert alias.label == "Ann Lee = Ann Lee (painter)"
@@ -281,19 +281,19 @@ def test_a_proposal_that_there_is_not_is_named(pyramid: KnowledgeBase) -> None:
 def test_completion_without_two_layers_says_what_is_missing(kb: KnowledgeBase, tmp_path: Path) -> None:
     kb.build("poly_rag", triples=lines(tmp_path / "t.jsonl", TRIPLES))
     with pytest.raises(NotBuilt, match="two layers"):
-        kb.build("poly_rag", steps=["complete"])
+        kb.build("poly_rag", complete=True)
 
 
 def test_a_step_that_there_is_not_is_refused(pyramid: KnowledgeBase) -> None:
-    with pytest.raises(InvalidSettings, match="step 'grow'"):
-        pyramid.build("poly_rag", steps=["grow"])
+    with pytest.raises(InvalidSettings, match="no build option 'grow'.*condense"):
+        pyramid.build("poly_rag", grow=True)
 
 
 # --- condensation --------------------------------------------------------------------------------------------------
 
 
 def test_no_fact_becomes_unreachable_by_condensing(pyramid: KnowledgeBase) -> None:
-    report = pyramid.build("poly_rag", steps=["condense"])
+    report = pyramid.build("poly_rag", condense=True)
     assert report.counts["condensed_from"] == len(TRIPLES)
     lost = queries.bind("poly_rag/unreachable", catalogue=pyramid.store.names.catalogue)
     assert len(pyramid.store.select(lost)) == 0
@@ -302,7 +302,7 @@ def test_no_fact_becomes_unreachable_by_condensing(pyramid: KnowledgeBase) -> No
 
 def test_retrieval_reads_the_condensed_layer_and_cites_the_same_places(pyramid: KnowledgeBase) -> None:
     before = pyramid.ask("What has Bo Oak published in?", method="poly_rag:layers=graph")
-    pyramid.build("poly_rag", steps=["condense"])
+    pyramid.build("poly_rag", condense=True)
     after = pyramid.ask("What has Bo Oak published in?", method="poly_rag:layers=graph")
     assert after.sentences == before.sentences == ("Nature",)
     assert after.citations == before.citations
@@ -311,12 +311,12 @@ def test_retrieval_reads_the_condensed_layer_and_cites_the_same_places(pyramid: 
 
 def test_the_same_triple_of_two_files_is_condensed_to_one(pyramid: KnowledgeBase, tmp_path: Path) -> None:
     pyramid.build("poly_rag", triples=lines(tmp_path / "more.jsonl", [("BO OAK", "has published in", "Nature")]))
-    report = pyramid.build("poly_rag", steps=["condense"])
+    report = pyramid.build("poly_rag", condense=True)
     assert (report.counts["condensed_from"], report.counts["condensed"]) == (len(TRIPLES) + 1, len(TRIPLES))
 
 
 def test_triples_that_come_later_are_condensed_by_the_next_build(pyramid: KnowledgeBase, tmp_path: Path) -> None:
-    pyramid.build("poly_rag", steps=["condense"])
+    pyramid.build("poly_rag", condense=True)
     pyramid.build("poly_rag", triples=lines(tmp_path / "more.jsonl", [("Di Fir", "has published in", "Cell")]))
     assert ask(pyramid, "What has Di Fir published in?", "graph")[0] == ["Cell"]
 
@@ -326,21 +326,21 @@ def test_a_forgotten_document_takes_the_condensed_layer_and_its_proposals_along(
 ) -> None:
     (tmp_path / "bo.txt").write_text("Bo Oak painted Zuron.")
     read.ingest(tmp_path / "bo.txt")
-    read.build("poly_rag", steps=["complete", "condense"])
+    read.build("poly_rag", complete=True, condense=True)
     assert ask(read, "Who painted Auron?", "graph")[0] == ["Ann Lee"]
     (done,) = read.forget("ann")
     assert not done.remains
     assert ask(read, "Who painted Auron?", "graph")[0] == []
     assert ask(read, "Who painted Zuron?", "graph")[0] == ["Bo Oak"]
     assert conforms(read)
-    read.build("poly_rag", steps=["condense"])
+    read.build("poly_rag", condense=True)
     assert ask(read, "Who painted Zuron?", "graph")[0] == ["Bo Oak"]
 
 
 def test_condensing_again_changes_nothing(pyramid: KnowledgeBase) -> None:
-    pyramid.build("poly_rag", steps=["condense"])
+    pyramid.build("poly_rag", condense=True)
     revision = pyramid.store.revision
-    pyramid.build("poly_rag", steps=["condense"])
+    pyramid.build("poly_rag", condense=True)
     assert pyramid.store.revision == revision
 
 
@@ -352,7 +352,7 @@ def of_two_files(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
     (tmp_path / "staff.ttl").write_text(SCHEMA)
     kb.build("poly_rag", schema=[tmp_path / "staff.ttl"], triples=lines(tmp_path / "t.jsonl", TRIPLES))
     more = [("Di Fir", "has published in", "Cell"), ("Di Fir", "coached", "Ed Ash"), ("Ed Ash", "coached", "Flo Yew")]
-    kb.build("poly_rag", triples=lines(tmp_path / "more.jsonl", more), steps=["complete"])
+    kb.build("poly_rag", triples=lines(tmp_path / "more.jsonl", more), complete=True)
     return kb
 
 
@@ -410,7 +410,7 @@ def test_a_question_about_a_class_is_answered_through_the_domain_of_a_property(
     instances = lines(tmp_path / "i.jsonl", [("Ann Lee", "birthPlace", "Bath")])
     kb.build("poly_rag", schema=[tmp_path / "staff.ttl"], instances=instances)
     assert ask(kb, "Which person has birth place Bath?", "ontology")[0] == []
-    report = kb.build("poly_rag", steps=["infer"])
+    report = kb.build("poly_rag", infer=True)
     assert report.counts["inferred"] > 0
     assert ask(kb, "Which person has birth place Bath?", "ontology")[0] == ["Ann Lee"]
     assert conforms(kb)
@@ -429,7 +429,7 @@ def test_an_answer_that_follows_cites_the_fact_it_follows_from_and_names_the_axi
 ) -> None:
     (tmp_path / "staff.ttl").write_text(SUBPROPERTY)
     instances = lines(tmp_path / "i.jsonl", [("Ann Lee", "birthCity", "Bath")])
-    kb.build("poly_rag", schema=[tmp_path / "staff.ttl"], instances=instances, steps=["infer"])
+    kb.build("poly_rag", schema=[tmp_path / "staff.ttl"], instances=instances, infer=True)
     answer = kb.ask("What is the birth place of Ann Lee?", method="poly_rag")
     assert list(answer.sentences) == ["Bath"]
     assert [citation.quote for citation in answer.citations] == ["Bath"]
@@ -451,7 +451,7 @@ def twice_named(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
         schema=[tmp_path / "staff.ttl"],
         instances=lines(tmp_path / "i.jsonl", instances),
         triples=lines(tmp_path / "t.jsonl", triples),
-        steps=["complete"],
+        complete=True,
     )
     return kb
 
@@ -479,7 +479,7 @@ def test_a_fact_is_found_under_each_name_once_a_person_says_that_they_are_one(
 
 
 def test_inferences_follow_a_decision_about_names_both_ways(twice_named: KnowledgeBase) -> None:
-    twice_named.build("poly_rag", steps=["infer"])
+    twice_named.build("poly_rag", infer=True)
     names = twice_named.store.names
     inferred = names.layer_graph("inferred")
     copied = ox.Triple(
@@ -496,7 +496,7 @@ def test_inferences_follow_a_decision_about_names_both_ways(twice_named: Knowled
 def test_a_name_leads_to_the_entity_that_bears_it_and_to_no_other(twice_named: KnowledgeBase) -> None:
     method = twice_named.method("poly_rag")
     method.decide(SAME, "accepted")  # type: ignore[attr-defined]
-    twice_named.build("poly_rag", steps=["infer"])
+    twice_named.build("poly_rag", infer=True)
     found = mentions("What is the award of Ann Lee?", twice_named.store)
     assert {one.entity for one in found} == {twice_named.store.names.entity("ann lee").value}
 

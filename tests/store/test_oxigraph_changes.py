@@ -148,7 +148,7 @@ UNDECIDED = {
 def test_an_update_that_does_not_name_its_graphs_may_have_changed_any(store: OxigraphStore, text: str) -> None:
     store.update(text)
     assert record(store)["type"] == [KG.Rewrite.value]
-    assert all(vector_spaces.changed(space, store=store, since=1) for space in vector_spaces.SPACES)
+    assert all(vector_spaces.changed(space, store=store, since=1) for space in vector_spaces.spaces())
 
 
 def test_the_graph_that_a_variable_stood_for_is_on_record_when_its_count_changes(store: OxigraphStore) -> None:

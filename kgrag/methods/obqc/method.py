@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from pathlib import Path
+from functools import partial
 from typing import ClassVar, Literal
 
 from kgrag.errors import InvalidSettings
 from kgrag.index import vector_spaces
-from kgrag.model import Answer, BuildReport, Hit
-from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorSpaces
+from kgrag.methods.obqc import ObqcOptions
+from kgrag.model import NO_COMPLETIONS, Answer, BuildReport, Hit
+from kgrag.ports import Embedder, LanguageModel, Progress, Scratch, TripleStore, VectorSpaces
 from kgrag.querying import text_to_sparql as asking
 from kgrag.querying.ontology_check import Check
 from kgrag.querying.text_to_sparql import CYCLES, Asker, Outcome, Reading, Runner
@@ -80,13 +81,16 @@ class Obqc:
                 "obqc: cycles and examples are at least 0, rows and seconds above 0, near from 0 to 1."
             )
 
-    def build(self, *, competency: Path | None = None, progress: vector_spaces.Progress = None) -> BuildReport:
+    def build(
+        self, options: ObqcOptions = ObqcOptions(), *, progress: Progress | None = None, dry_run: bool = False
+    ) -> BuildReport:
         """Embed the terms of the ontologies and the competency questions; building again changes nothing.
 
         Args:
-            competency: JSON Lines ``{"question": …, "sparql": …}``, which replace those of an earlier file. Questions
-                in RDF are loaded like any RDF.
-            progress: told after each batch.
+            options: ``competency`` is a file of JSON Lines ``{"question": …, "sparql": …}``, which replace those of an
+                earlier file. Questions in RDF are loaded like any RDF.
+            progress: called after each batch.
+            dry_run: read the file, count what would be embedded, and write nothing.
 
         Raises:
             NotBuilt: no ontology is loaded.
@@ -95,9 +99,13 @@ class Obqc:
         """
         asker = self._asker
         asker.ontologies()
-        if competency is not None:
-            pairs = asking.read_pairs(Path(competency))
-            self.store.publish([asking.draft(pairs, names=self.store.names, source=str(competency))])
+        pairs = asking.read_pairs(options.competency) if options.competency is not None else []
+        if dry_run:
+            count = partial(vector_spaces.missing, store=self.store, spaces=self.spaces)
+            embedded = count(_TERMS) + (len(pairs) or count(_QUESTIONS))
+            return BuildReport(self.name, {"embedded": embedded, **NO_COMPLETIONS})
+        if options.competency is not None:
+            self.store.publish([asking.draft(pairs, names=self.store.names, source=str(options.competency))])
         terms, questions = asker.space(_TERMS, progress), asker.space(_QUESTIONS, progress)
         return BuildReport(self.name, {"terms": len(terms), "competency_questions": len(questions)})
 

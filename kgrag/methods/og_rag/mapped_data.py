@@ -93,7 +93,7 @@ def build_mapped(path: Path, *, store: TripleStore, as_published: bool, progress
             progress("og_rag records", done, len(records))
     counts = {"records": len(records), "unchanged": len(records) - new, **tally.counts()}
     return BuildReport(
-        method=hypergraph_drafts.METHOD, counts=counts, notes=tuple(tally.notes), undone=tuple(tally.undone)
+        method=hypergraph_drafts.METHOD, counts=counts, notes=tuple(tally.notes), pending=tuple(tally.undone)
     )
 
 

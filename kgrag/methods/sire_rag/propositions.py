@@ -32,7 +32,7 @@ from kgrag.ports import LanguageModel, TripleStore
 from kgrag.store.provenance import Deed, provenance_draft
 from kgrag.vocab import KG, number
 
-__all__ = ["Outcome", "Passage", "extract", "load", "passages"]
+__all__ = ["FACTS", "REWRITE", "Outcome", "Passage", "extract", "load", "passages", "unasked"]
 
 REWRITE = "sire_rag/rewrite"
 FACTS = "sire_rag/facts"
@@ -88,8 +88,7 @@ def extract(wanted: Sequence[Passage], *, store: TripleStore, model: LanguageMod
         ServiceError: the model failed; what came before is published.
     """
     origin = f"model={model.identity}"
-    done = {chunk for chunk, by in _extracted(store) if by == origin or by.startswith(_LOADED)}
-    left = [passage for passage in wanted if passage.chunk not in done]
+    left = unasked(wanted, store=store, model=model)
     outcome = Outcome(unchanged=len(wanted) - len(left))
     for first in range(0, len(left), _AT_ONCE):
         batch = left[first : first + _AT_ONCE]
@@ -97,6 +96,13 @@ def extract(wanted: Sequence[Passage], *, store: TripleStore, model: LanguageMod
         if progress:
             progress("sire_rag propositions", first + len(batch), len(left))
     return outcome
+
+
+def unasked(wanted: Sequence[Passage], *, store: TripleStore, model: LanguageModel) -> list[Passage]:
+    """Return the chunks that this model was not asked about and that no file gave propositions for."""
+    origin = f"model={model.identity}"
+    done = {chunk for chunk, by in _extracted(store) if by == origin or by.startswith(_LOADED)}
+    return [passage for passage in wanted if passage.chunk not in done]
 
 
 def _extracted(store: TripleStore) -> list[tuple[str, ...]]:

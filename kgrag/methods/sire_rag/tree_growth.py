@@ -89,11 +89,17 @@ class Growth:
         draft = partial(tree_drafts.dual_draft, _iris(leaves), names=self.store.names)
         self._follow(_Plan(DUAL, leaves, draft, beside=lambda: self._by_entity(leaves)))
 
+    def is_current(self, tree: str, leaves: Sequence[Leaf]) -> bool:
+        """Whether a tree was grown from these very leaves with these settings, so that a build would leave it alone."""
+        record = self._standing(tree)[1]
+        now = (self._settings(), digest(*sorted(_iris(leaves))))
+        return not self.manner.whole and (record.settings, record.leaves) == now
+
     def _follow(self, plan: _Plan) -> None:
         """Let a tree follow its leaves, unless it stands on these very ones."""
         standing, record = self._standing(plan.tree)
         settings, now, missing = self._settings(), digest(*sorted(_iris(plan.leaves))), len(self.undone)
-        if not self.manner.whole and (record.settings, record.leaves) == (settings, now):
+        if self.is_current(plan.tree, plan.leaves):
             self.kept += len(standing.summaries)
             return
         changed = record.changed + len(standing.leaves ^ set(_iris(plan.leaves)))

@@ -12,7 +12,7 @@ import pyoxigraph as ox
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from kgrag.methods import METHODS
+from kgrag import plugins
 from kgrag.model import Answer, Citation, Hit
 from kgrag.server.pages.iri_links import Naming, naming_for
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
@@ -26,14 +26,6 @@ from kgrag.server.worker_threads import WorkerThreads
 __all__ = ["ask"]
 
 _LONGEST, _MOST = 4000, 50
-_METHODS = {
-    "passages": "passages of text",
-    "cg_rag": "passages and what they cite",
-    "obqc": "a SPARQL query, checked",
-    "og_rag": "facts of an ontology",
-    "poly_rag": "a pyramid from ontology to text",
-    "sire_rag": "texts, statements, summaries",
-}
 _EXAMPLES = 6
 _PATIENCE, _SILENCE = 1.0, 15.0
 """Seconds that a page may wait for its answer, and that a connection may be silent."""
@@ -145,7 +137,8 @@ def _read(request: Request) -> _Form:
 
 def _methods(chosen: str) -> dict[str, str]:
     """Give what the method can be, with a description; one with hyper-parameters of the user's is kept."""
-    known = {name: f"{name} – {_METHODS[name]}" if name in _METHODS else name for name in sorted(METHODS, key=_first)}
+    declared = plugins.methods()
+    known = {name: f"{name} – {declared[name].label}" for name in sorted(declared, key=_first)}
     return known if chosen in known else {**known, chosen: chosen}
 
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgrag.audit import Audit, AuditFinding, AuditOptions, profile_names
-from kgrag.audit.reports import FORMS
+from kgrag.audit.reports import written
 from kgrag.audit.reports.text_reports import shortened
 from kgrag.server.api.json_endpoints import audited
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for
@@ -112,7 +112,7 @@ def _file(audit: Audit, form: str) -> Response:
         "Content-Type": f"{media}; charset=utf-8",
         "X-Content-Type-Options": "nosniff",
     }
-    return Response(FORMS[form](audit), headers=headers)
+    return Response(written(audit, form), headers=headers)
 
 
 def _terms(audit: Audit) -> list[ox.NamedNode]:
