@@ -12,6 +12,7 @@ import numpy as np
 from kgrag import queries
 from kgrag.answering import cited_answers
 from kgrag.answering.labelled_questions import Labelled
+from kgrag.answering.passage_hits import passage_hits
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.bm25 import LexicalIndex
@@ -114,13 +115,11 @@ class CgRag:
         """
         if k < 1:
             raise InvalidSettings(f"cg_rag: k is {k}. Ask for at least 1 passage.")
-        return neighbourhoods.hits(self.store, self.ranking(question, k))
+        return passage_hits(self.store, self.ranking(question, k))
 
     def retrieve_without(self, question: str, k: int, excluded: Collection[str]) -> list[Hit]:
         """Retrieve as if documents, by the identifiers of their source, were not in the collection. Raises as above."""
-        return neighbourhoods.hits(
-            self.store, self.ranking(question, k, without=citation_graph.named(self.store, excluded))
-        )
+        return passage_hits(self.store, self.ranking(question, k, without=citation_graph.named(self.store, excluded)))
 
     def ranking(self, question: str, k: int, *, without: Sequence[str] = ()) -> list[tuple[str, float]]:
         """Give at most k (chunk, score) pairs, best first, as if the documents ``without`` were not in the collection.

@@ -1,6 +1,6 @@
 """What stands around a chunk: as evidence beside a hit (CG-RAG, section 4.4), and as a picture.
 
-Queries read: ``cg_rag/around``, ``passages/evidence``. Prompt read: ``cg_rag/neighbourhood``. Template read:
+Queries read: ``cg_rag/around``. Prompt read: ``cg_rag/neighbourhood``. Template read:
 ``neighbourhood.html.j2``, which escapes all that it prints. Nothing is written.
 """
 
@@ -17,16 +17,16 @@ import jinja2
 import pyoxigraph as ox
 
 from kgrag import prompting, queries
+from kgrag.answering.passage_hits import passage_hits
 from kgrag.errors import UnknownName, UnsupportedTask
 from kgrag.methods.cg_rag.citation_graph import KINDS
 from kgrag.methods.cg_rag.edges import Kind
-from kgrag.model import Hit, Span, plain
+from kgrag.model import Hit
 from kgrag.ports import LanguageModel, TripleStore
 
-__all__ = ["Neighbour", "around", "hits", "page", "with_context"]
+__all__ = ["Neighbour", "around", "page", "with_context"]
 
 PROMPT = "cg_rag/neighbourhood"
-_ATTRIBUTES = ("title", "identifier", "heading", "page")
 _SAID = {  # (kind, whether the edge leaves the chunk in the middle) -> what the neighbour is to it
     (Kind.ADJACENT, True): "behind it",
     (Kind.ADJACENT, False): "before it",
@@ -60,21 +60,6 @@ class Neighbour:
         return str(self.hit.attributes.get("title") or self.hit.attributes.get("identifier") or "")
 
 
-def hits(store: TripleStore, ranking: Sequence[tuple[str, float]]) -> list[Hit]:
-    """Give ranked chunks as hits; one that is not stored is left out."""
-    query = queries.bind("passages/evidence", chunks=[ox.NamedNode(chunk) for chunk, _ in ranking])
-    table = store.select(query)
-    rows = [dict(zip(table.variables, map(plain, row), strict=True)) for row in table]
-    known = {row["chunk"]: row for row in rows}
-    return [_hit(chunk, score, known[chunk]) for chunk, score in ranking if chunk in known]
-
-
-def _hit(chunk: str, score: float, row: dict[str, str]) -> Hit:
-    span = Span(chunk, row["document"], int(row["start"]), int(row["end"]))
-    attributes = {name: row[name] for name in _ATTRIBUTES if row[name]}
-    return Hit(chunk, "passage", row["text"], score, (span,), attributes)
-
-
 def around(store: TripleStore, chunk: str, *, limit: int) -> list[Neighbour]:
     """Give the direct neighbours of a chunk, at most ``limit``: the strongest of each kind in turn.
 
@@ -93,7 +78,7 @@ def around(store: TripleStore, chunk: str, *, limit: int) -> list[Neighbour]:
         if each[2] != chunk:
             first.setdefault(each[2], each)
     chosen = list(first.values())[:limit]
-    known = {hit.iri: hit for hit in hits(store, [(other, -weight) for _, weight, other, _, _ in chosen])}
+    known = {hit.iri: hit for hit in passage_hits(store, [(other, -weight) for _, weight, other, _, _ in chosen])}
     return [
         Neighbour(kind, leaves, -weight, known[other]) for _, weight, other, kind, leaves in chosen if other in known
     ]
@@ -141,7 +126,7 @@ def page(store: TripleStore, chunk: str, *, limit: int) -> str:
     Raises:
         UnknownName: there is no such chunk.
     """
-    middle = hits(store, [(_checked(chunk), 0.0)])
+    middle = passage_hits(store, [(_checked(chunk), 0.0)])
     if not middle:
         raise UnknownName(f"there is no chunk <{chunk}>. `kgrag retrieve` gives the IRIs of chunks.")
     circle = around(store, chunk, limit=limit)
