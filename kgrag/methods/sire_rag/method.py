@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from kgrag import queries
 from kgrag.answering import fusion
-from kgrag.drawing.tree_picture import View
+from kgrag.drawing.tree_picture import TreeView
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import vector_spaces
 from kgrag.methods.sire_rag import pool_evidence, propositions, traversal, tree_drafts
@@ -140,7 +140,7 @@ class SireRag:
         ranking = self._pool.telling(self._ranking(question, vector, k), k, novelty=self.novelty)
         return pool_evidence.hits(ranking, pool_evidence.Descent(self._pool, vector, self.spans))
 
-    def traverse(self, question: str = "", *, node: str = "", width: int = 3) -> View:
+    def traverse(self, question: str = "", *, node: str = "", width: int = 3) -> TreeView:
         """Walk down a tree for people who look: from the top, or from a node, towards a question where there is one.
 
         Of "both" trees the one of similarity is shown. ``width`` nodes at most are shown below each, at least 1.

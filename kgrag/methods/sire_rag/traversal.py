@@ -14,7 +14,7 @@ import numpy as np
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.drawing.tree_picture import Shown, View
+from kgrag.drawing.tree_picture import TreeNodeView, TreeView
 from kgrag.errors import UnknownName
 from kgrag.methods.sire_rag.pool import Pool
 from kgrag.methods.sire_rag.pool_evidence import Descent, part_of
@@ -26,7 +26,7 @@ __all__ = ["traverse"]
 _Below = Mapping[str, Sequence[tuple[str, str, float]]]
 
 
-def traverse(pool: Pool, tree: str, *, vector: Vectors | None, width: int, node: str = "") -> View:
+def traverse(pool: Pool, tree: str, *, vector: Vectors | None, width: int, node: str = "") -> TreeView:
     """Give part of a tree.
 
     Args:
@@ -51,7 +51,7 @@ def traverse(pool: Pool, tree: str, *, vector: Vectors | None, width: int, node:
     reached = {iri for held in below.values() for iri, _, _ in held[:width]} | {top for top, _, _ in tops[:width]}
     words = _words(pool, reached)
     roots = tuple(_shown(top, below, words, width=width, scored=vector is not None) for top in tops[:width])
-    return View(f"{tree} tree", roots, max(len(tops) - width, 0))
+    return TreeView(f"{tree} tree", roots, max(len(tops) - width, 0))
 
 
 def _nearest(child: tuple[str, str, float]) -> tuple[float, str]:
@@ -99,9 +99,9 @@ def _shown(
     *,
     width: int,
     scored: bool,
-) -> Shown:
+) -> TreeNodeView:
     iri, _, cosine = node
     kind, level, text = words.get(iri, ("summary", 0, "(waits for the next build)"))
     held = below.get(iri, ())
     children = tuple(_shown(child, below, words, width=width, scored=scored) for child in held[:width])
-    return Shown(iri, kind, level, text, cosine if scored else None, children, max(len(held) - width, 0))
+    return TreeNodeView(iri, kind, level, text, cosine if scored else None, children, max(len(held) - width, 0))
