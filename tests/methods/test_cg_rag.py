@@ -14,6 +14,8 @@ from kgrag.errors import InvalidSettings, NotBuilt, UnknownName
 from kgrag.methods.cg_rag import lesegr, neighbourhoods
 from kgrag.methods.cg_rag.citation_arrays import CitationArrays, ReachLimits, Subgraph
 from kgrag.methods.cg_rag.edges import EdgeKind, PaperChunks, adjacent, cross_references, nearest_chunks
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder
 
 TOPICS = ("barley", "lentil", "mulch", "irrigation", "weed", "beetle")
 
@@ -244,6 +246,19 @@ def test_a_paper_can_be_found_through_what_cites_it(built: KnowledgeBase) -> Non
 def test_documents_are_passed_over_by_the_identifier_of_their_source(built: KnowledgeBase) -> None:
     method = built.method("cg_rag")
     titles = [hit.attributes.get("title") for hit in method.retrieve_without("beetle care", 50, {"beetle", "unknown"})]
+    assert "On weed" in titles
+    assert "On beetle" not in titles
+
+
+def test_documents_are_passed_over_in_a_knowledge_base_whose_base_iri_contains_the_word_document(
+    tmp_path: Path,
+) -> None:
+    base = Settings(base_iri="https://example.org/document/fields/")
+    with KnowledgeBase(settings=base, embedder=HashEmbedder()) as kb:
+        kb.ingest(small(tmp_path))
+        kb.build("cg_rag")
+        hits = kb.method("cg_rag").retrieve_without("beetle care", 50, {"beetle"})
+    titles = {hit.attributes.get("title") for hit in hits}
     assert "On weed" in titles
     assert "On beetle" not in titles
 

@@ -299,7 +299,9 @@ def has_citation_graph(store: TripleStore) -> bool:
 
 def document_numbers(arrays: CitationArrays, documents: Sequence[str]) -> IntArray:
     """Return the numbers that documents (IRIs) have in the arrays, ascending; a document without chunks has none."""
-    prefixes = [f"{document.replace('document/', 'chunk/', 1)}-" for document in documents]
+    # the IRI of a chunk is that of its document with another kind and the chunk's span behind it; the kind is the last
+    # "document/", since the base of the knowledge base may contain one too
+    prefixes = ["chunk/".join(document.rsplit("document/", 1)) + "-" for document in documents]
     cut = len(arrays.iris.beginning)
     wanted = np.array([prefix[cut:].encode() for prefix in prefixes], dtype=np.bytes_)
     first = np.searchsorted(arrays.iris.rest, wanted) if len(wanted) else np.zeros(0, np.int64)
