@@ -11,12 +11,13 @@ import pytest
 from kgrag import KnowledgeBase, prompting, queries, shacl
 from kgrag.errors import InputError, InvalidSettings, NotBuilt, ServiceError, UnknownName
 from kgrag.methods.sire_rag.aggregates import Proposition, aggregates
-from kgrag.methods.sire_rag.summary_trees import Summary
-from kgrag.methods.sire_rag.tree_drafts import entity_key, similarity_draft
+from kgrag.methods.sire_rag.summary_trees import SummaryNode
+from kgrag.methods.sire_rag.tree_drafts import chunk_tree_draft
 from kgrag.model import Document
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.text import ingestion
+from kgrag.text.sentences import entity_key
 from kgrag.vocab import KG, RDF, Names
 
 NAMES = Names()
@@ -151,7 +152,7 @@ def test_a_new_document_is_extracted_alone_and_joins_the_trees(kb: KnowledgeBase
 
 
 def test_a_build_that_failed_half_way_goes_on_without_asking_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgrag.methods.sire_rag.propositions._AT_ONCE", 4)
+    monkeypatch.setattr("kgrag.methods.sire_rag.propositions._CHUNKS_PER_PUBLICATION", 4)
     asked = []
 
     def said(prompt):
@@ -409,6 +410,26 @@ def test_a_walk_may_begin_at_any_node(built: KnowledgeBase) -> None:
     assert walker.traverse(node=below.iri, width=50).roots[0].children == below.children
 
 
+def test_a_node_is_shown_with_its_own_score_and_tree_whichever_tree_was_asked_for(built: KnowledgeBase) -> None:
+    related: Any = built.method("sire_rag:tree=relatedness")
+    similar: Any = built.method("sire_rag")
+    summary = next(root for root in related.traverse("Singer 7", width=50).roots if root.kind == "summary")
+    aggregate = summary.children[0]
+    passage = aggregate.children[0]
+    for node in (summary, aggregate, passage):
+        views = [walker.traverse("Singer 7", node=node.iri, width=50) for walker in (related, similar)]
+        assert [view.roots[0].score for view in views] == pytest.approx([node.score] * 2)
+        expected = ["relatedness tree"] * 2 if node is not passage else ["relatedness tree", "similarity tree"]
+        assert [view.title for view in views] == expected
+
+
+def test_a_proposition_is_no_node_of_a_tree(built: KnowledgeBase) -> None:
+    walker: Any = built.method("sire_rag")
+    rows = built.store.select(queries.bind("sire_rag/propositions", catalogue=built.store.names.catalogue)).values()
+    with pytest.raises(UnknownName, match="kgrag tree"):
+        walker.traverse(node=rows[0][1])
+
+
 def test_a_node_that_is_not_there_is_refused(built: KnowledgeBase) -> None:
     walker: Any = built.method("sire_rag")
     for name in ("urn:kgrag:tree-node/none", "no iri"):
@@ -454,8 +475,8 @@ def test_every_text_in_a_tree_leads_back_to_a_chunk(built: KnowledgeBase) -> Non
 
 
 def test_a_summary_above_nothing_goes_to_quarantine(kb: KnowledgeBase) -> None:
-    loose = Summary("urn:kgrag:tree-node/loose", "Said by nobody.", 1, ())
-    publication = kb.store.publish([similarity_draft([], [loose], names=kb.store.names)])
+    loose = SummaryNode("urn:kgrag:tree-node/loose", "Said by nobody.", 1, ())
+    publication = kb.store.publish([chunk_tree_draft([], [loose], names=kb.store.names)])
     assert [violation.focus for violation in publication.violations] == [loose.iri]
 
 
