@@ -242,11 +242,42 @@ def test_lines_about_nothing_and_chunks_without_a_line_are_reported(kb: Knowledg
     assert [note[:6] for note in report.notes] == ["1 of 2", "1 chun"]
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '{"idx": 1}', '{"idx": 0, "propositions": [5]}'])
+def test_triples_and_propositions_that_cannot_be_used_are_counted(kb: KnowledgeBase, tmp_path: Path) -> None:
+    fill(kb, ("A", "Ann sings. " * 40), chunk_tokens=40)
+    line = {
+        "title": "A",
+        "triples": [["Ann", "sings"], ["Ann", "sings in", "Bath"]],
+        "propositions": [{"text": "Rome is old.", "entities": ["Rome"]}, {"text": "No one.", "entities": []}],
+    }
+    report = kb.build("sire_rag", extraction=extraction(tmp_path / "x.jsonl", line))
+    assert [note.split(" of ")[0] for note in report.notes] == ["1 triples", "2 propositions"]
+    assert texts(kb) == {"Ann sings in Bath."}
+
+
+def test_a_number_may_be_the_name_of_an_entity(kb: KnowledgeBase, tmp_path: Path) -> None:
+    fill(kb, ("A", "1984 is a book."))
+    line = {"idx": 0, "propositions": [{"text": "1984 is a book.", "entities": [1984]}]}
+    kb.build("sire_rag", extraction=extraction(tmp_path / "x.jsonl", line))
+    assert texts(kb) == {"1984 is a book."}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[1]",
+        '{"idx": 1}',
+        '{"idx": 0, "propositions": [5]}',
+        '{"idx": 0, "propositions": "A sings."}',
+        '{"idx": 0, "triples": 5}',
+        '{"idx": 0, "entities": "Ann", "propositions": ["Ann sings."]}',
+        '{"idx": 0, "propositions": [{"text": "A sings.", "entities": "Ann"}]}',
+    ],
+)
 def test_a_file_that_is_no_extraction_is_refused(kb: KnowledgeBase, tmp_path: Path, text: str) -> None:
     fill(kb, ("A", "A sings."))
     (tmp_path / "x.jsonl").write_text(text, encoding="utf-8")
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="x.jsonl"):
         kb.build("sire_rag", extraction=tmp_path / "x.jsonl")
 
 

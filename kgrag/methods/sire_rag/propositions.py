@@ -242,6 +242,9 @@ def _read_lines(path: Path) -> list[_Line]:
             raise InputError(
                 f"{path}, line {place}: an object with idx or title, entities, and triples or propositions is expected."
             )
+        for name in ("entities", "triples", "propositions"):
+            if not isinstance(line.get(name) or [], list):
+                raise InputError(f"{path}, line {place}: {name} is {line[name]!r}. Write a list.")
     return lines
 
 
@@ -255,39 +258,52 @@ def _stated_by_chunk(
         by_identifier[chunk.identifier].append(chunk)
         by_title[chunk.title].append(chunk)
     stated: dict[str, list[ExtractedProposition]] = {}
-    unmatched = 0
+    unmatched, broken, unplaced = 0, 0, 0
     for place, line in lines:
         about = by_identifier.get(str(line.get("idx", ""))) or by_title.get(str(line.get("title", ""))) or []
         unmatched += not about
+        broken += sum(not _is_triple(triple) for triple in line.get("triples") or [])
         propositions = _merged(_facts(line, f"{path}, line {place}"))
+        placed: set[str] = set()
         for chunk in about:
             own = propositions
             if len(about) > 1:  # of several chunks each gets the propositions whose entities it names
                 text = entity_key(chunk.text)
                 own = [one for one in propositions if any(entity_key(name) in text for name in one.entities)]
             stated[chunk.chunk] = [*stated.get(chunk.chunk, []), *own]
+            placed |= {one.text for one in own}
+        unplaced += len(propositions) - len(placed) if about else 0
     if unmatched:
         report.notes.append(f"{unmatched} of {len(lines)} lines of {path.name} are about no stored document")
     if bare := len(chunks) - len(stated):
         report.notes.append(f"{bare} chunks are in no line of {path.name}; they have no propositions from it")
+    if broken:
+        report.notes.append(f"{broken} triples of {path.name} were left out: a triple is a list of three")
+    if unplaced:
+        reason = "no chunk of their document names one of their entities"
+        report.notes.append(f"{unplaced} propositions of {path.name} were left out: {reason}")
     return stated
+
+
+def _is_triple(triple: object) -> bool:
+    return isinstance(triple, list) and len(triple) == 3
 
 
 def _facts(line: Mapping[str, Any], where: str) -> Iterator[Mapping[str, Any]]:
     """Yield the triples and propositions of a line as facts."""
     entities = [str(name) for name in line.get("entities") or []]
     for triple in line.get("triples") or []:
-        if isinstance(triple, list) and len(triple) == 3:
+        if _is_triple(triple):
             subject, relation, value = map(str, triple)
             known = {entity_key(name) for name in [subject, *entities]}
             ends = [name for name in (subject, value) if entity_key(name) in known]
             yield {"fact": f"{subject} {relation} {value}.", "entities": ends}
     for proposition in line.get("propositions") or []:
         fields = proposition if isinstance(proposition, dict) else {"text": proposition}
-        text = fields.get("text")
-        if not isinstance(text, str):
+        text, names = fields.get("text"), fields.get("entities") or []
+        if not isinstance(text, str) or not isinstance(names, list):
             raise InputError(
-                f"{where}: {proposition!r} is no proposition. Write a text, or an object with text and entities."
+                f"{where}: {proposition!r} is no proposition. Write a text, or an object with text and entities (a list)."
             )
-        names = fields.get("entities") or [name for name in entities if entity_key(name) in entity_key(text)]
-        yield {"fact": text, "entities": names}
+        named = [str(name) for name in names] or [name for name in entities if entity_key(name) in entity_key(text)]
+        yield {"fact": text, "entities": named}
