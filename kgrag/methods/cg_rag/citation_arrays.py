@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -89,14 +89,12 @@ class QuestionView:
         gates: f(q, c) of each node, shape (n,), 0 to 1.
         dense: unit vectors of the nodes, shape (n, d).
         question: unit vector of the question, shape (d,).
-        scores: R(q, c) of each node, shape (n,); empty until an encoder has scored them.
     """
 
     subgraph: Subgraph
     gates: FloatArray
     dense: Vectors
     question: Vectors
-    scores: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
     @property
     def nodes(self) -> IntArray:

@@ -23,16 +23,7 @@ from kgrag.model import GraphDraft
 from kgrag.ports import TripleStore, VectorIndex
 from kgrag.vocab import DCTERMS, KG, RDF, XSD, Names, digest
 
-__all__ = [
-    "KINDS",
-    "METHOD",
-    "EdgeSignals",
-    "GraphUpdate",
-    "chunks_of",
-    "citation_draft",
-    "documents_named",
-    "draw",
-]
+__all__ = ["KINDS", "METHOD", "EdgeSignals", "GraphUpdate", "chunks_of", "citation_draft", "documents_named", "draw"]
 
 METHOD = "cg_rag"
 

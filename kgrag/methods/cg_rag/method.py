@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -131,9 +131,15 @@ class CgRag:
         Raises:
             NotBuilt: as ``retrieve``.
         """
-        arrays, view = self._built(), self._scored(question, without)
-        best = np.lexsort((view.nodes, -view.scores))[:k]
-        return list(zip(arrays.iris.at(view.nodes[best]), view.scores[best].tolist(), strict=True))
+        arrays, view, trained = self._built(), self.view(question, without), self._trained_encoder()
+        if trained is None:
+            scores = lesegr.scores(
+                view.subgraph, view.gates, view.dense, view.question, layers=self.layers, aggregation=self.aggregation
+            )
+        else:
+            scores = trained.scores(view)
+        best = np.lexsort((view.nodes, -scores))[:k]
+        return list(zip(arrays.iris.at(view.nodes[best]), scores[best].tolist(), strict=True))
 
     def answer(self, question: str, k: int) -> Answer:
         """Answer from the k best chunks, each with a summary of what is linked to it (section 4.4).
@@ -199,7 +205,7 @@ class CgRag:
         return figures | citations.read_citations(self.store).counts | {"encoder": encoder}
 
     def view(self, question: str, without: Sequence[str] = ()) -> QuestionView:
-        """Return what a question reaches, not yet scored, as if the documents ``without`` were not there."""
+        """Return what a question reaches, as if the documents ``without`` were not there."""
         arrays, index, words = self._built(), self._dense(None), self._words(None)
         vector = self.embedder.embed([question], "query")[0]
         relevance = words.relevance(question)
@@ -220,15 +226,6 @@ class CgRag:
         subgraph = arrays.around(candidates, gates, limits, without=hidden)
         dense = index.vectors(arrays.iris.at(subgraph.nodes))
         return QuestionView(subgraph, gates[subgraph.nodes], dense, vector)
-
-    def _scored(self, question: str, without: Sequence[str]) -> QuestionView:
-        view, trained = self.view(question, without), self._trained_encoder()
-        if trained is not None:
-            return replace(view, scores=trained.scores(view))
-        scores = lesegr.scores(
-            view.subgraph, view.gates, view.dense, view.question, layers=self.layers, aggregation=self.aggregation
-        )
-        return replace(view, scores=scores)
 
     def _built(self) -> CitationArrays:
         arrays = self._arrays()

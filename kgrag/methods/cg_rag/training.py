@@ -86,9 +86,13 @@ class EncoderFile:
         opened = _OPEN.setdefault(self.store, {})
         key = "" if self.folder is None else str(self.folder / _FILE_NAME)
         if self.folder is not None:
-            state = _time_and_size(self.folder / _FILE_NAME)
+            try:
+                status = Path(key).stat()
+                state = (status.st_mtime_ns, status.st_size)
+            except OSError:  # there is none
+                state = None
             if key not in opened or opened[key][0] != state:
-                opened[key] = (state, _read(self.folder / _FILE_NAME) if state else None)
+                opened[key] = (state, _read(Path(key)) if state else None)
         trained = opened.get(key, (None, None))[1]
         return trained if trained is not None and trained.record.get("embedder") == self.embedder else None
 
@@ -114,14 +118,6 @@ class EncoderFile:
                 f"the trained encoder {path} could not be written: {error}. Free space or make the folder writable."
             )
             raise StorageFailed(message) from error
-
-
-def _time_and_size(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
 
 
 def _read(path: Path) -> TrainedEncoder | None:

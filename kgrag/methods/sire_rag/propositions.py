@@ -302,8 +302,7 @@ def _facts(line: Mapping[str, Any], where: str) -> Iterator[Mapping[str, Any]]:
         fields = proposition if isinstance(proposition, dict) else {"text": proposition}
         text, names = fields.get("text"), fields.get("entities") or []
         if not isinstance(text, str) or not isinstance(names, list):
-            raise InputError(
-                f"{where}: {proposition!r} is no proposition. Write a text, or an object with text and entities (a list)."
-            )
+            form = "Write a text, or an object with text and a list of entities."
+            raise InputError(f"{where}: {proposition!r} is no proposition. {form}")
         named = [str(name) for name in names] or [name for name in entities if entity_key(name) in entity_key(text)]
         yield {"fact": text, "entities": named}

@@ -99,14 +99,14 @@ class TreeGrowth:
 
     def _update(self, plan: _TreePlan) -> None:
         """Bring a tree up to its leaves, unless it was grown from these very ones with these settings."""
-        tree, record = self._stored(plan.tree)
+        tree, before = self._stored(plan.tree)
         settings, leaves = self._settings_digest(), digest(*sorted(_iris(plan.leaves)))
-        if not self.settings.whole and (record.settings, record.leaves) == (settings, leaves):
+        if not self.settings.whole and (before.settings, before.leaves) == (settings, leaves):
             self.kept += len(tree.summaries)
             return
         builder = self._builder(plan.tree)
-        changed = record.changed + len(tree.leaves ^ set(_iris(plan.leaves)))
-        other = record.settings != settings or not tree.summaries
+        changed = before.changed + len(tree.leaves ^ set(_iris(plan.leaves)))
+        other = before.settings != settings or not tree.summaries
         # a dual tree is always grown whole: once stored, its clusters by text and by entity look alike
         if self.settings.whole or other or plan.more_clusters or changed > _MAX_SHARE_CHANGED * len(plan.leaves):
             summaries = grow(plan.leaves, builder, plan.more_clusters() if plan.more_clusters else ())
@@ -115,11 +115,9 @@ class TreeGrowth:
             summaries, written = change(tree, plan.leaves, self._heirs(tree, plan), builder)
         self.written += written
         self.kept += len(summaries) - written
-        self._publish(plan, summaries, _TreeRecord(settings, leaves, changed))
-
-    def _publish(self, plan: _TreePlan, summaries: Sequence[SummaryNode], record: _TreeRecord) -> None:
-        parameters = ox.Literal(json.dumps(asdict(record), sort_keys=True))
-        publication = self.store.publish([replace(plan.draft(summaries), described=[(KG.parameters, parameters)])])
+        record = json.dumps(asdict(_TreeRecord(settings, leaves, changed)), sort_keys=True)
+        draft = replace(plan.draft(summaries), described=[(KG.parameters, ox.Literal(record))])
+        publication = self.store.publish([draft])
         self.notes += [f"in quarantine: {found.focus}: {found.message}" for found in publication.violations]
         self.trees += 1
         if self.progress:
