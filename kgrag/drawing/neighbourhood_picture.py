@@ -22,7 +22,7 @@ _MARGIN_PX = 10
 
 @dataclass(frozen=True, slots=True)
 class LinkedChunk:
-    """A chunk beside the one in the middle, and the edge between the two.
+    """A chunk that is linked to the one in the middle, and the edge between the two.
 
     ``link`` words what the chunk is to the middle ("cites it"); ``weight`` is 0 to 2; ``outgoing`` edges leave the
     middle; ``colour`` is a CSS colour.

@@ -124,7 +124,9 @@ def draw(
                 )
             )
         publication = store.publish(drafts)
-        update.notes += [f"in quarantine: {found.focus}: {found.message}" for found in publication.violations]
+        update.notes += [
+            f"in quarantine: {violation.focus}: {violation.message}" for violation in publication.violations
+        ]
         update.drawn += len(drafts)
         if progress:
             progress("cg_rag edges", update.drawn, len(changed))

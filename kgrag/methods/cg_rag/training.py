@@ -1,4 +1,4 @@
-"""Training of the graph encoder (CG-RAG, section 5.1), and the trained encoder as it is kept beside the store.
+"""Training of the graph encoder (CG-RAG, section 5.1), and the trained encoder as it is kept with its knowledge base.
 
 Cross-entropy of the chunks of the right documents against every other chunk that the question reaches, AdamW, a share
 of the *documents* held out to know when to stop. The weights are one file behind its SHA-256; the provenance graph has

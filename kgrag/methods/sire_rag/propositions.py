@@ -165,7 +165,9 @@ def _publish(store: TripleStore, extractions: Iterable[_Extraction], origin: str
     if drafts:
         publication = store.publish([*drafts, provenance_draft(activities, method=METHOD, names=store.names)])
         report.extracted += len(drafts) - len(publication.quarantined)
-        report.notes += [f"in quarantine: {found.focus}: {found.message}" for found in publication.violations]
+        report.notes += [
+            f"in quarantine: {violation.focus}: {violation.message}" for violation in publication.violations
+        ]
 
 
 def _proposition_draft(

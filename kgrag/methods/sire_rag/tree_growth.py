@@ -118,7 +118,7 @@ class TreeGrowth:
         record = json.dumps(asdict(_TreeRecord(settings, leaves, changed)), sort_keys=True)
         draft = replace(plan.draft(summaries), described=[(KG.parameters, ox.Literal(record))])
         publication = self.store.publish([draft])
-        self.notes += [f"in quarantine: {found.focus}: {found.message}" for found in publication.violations]
+        self.notes += [f"in quarantine: {violation.focus}: {violation.message}" for violation in publication.violations]
         self.trees += 1
         if self.progress:
             self.progress(f"sire_rag {plan.tree} tree", len(summaries), len(summaries))
