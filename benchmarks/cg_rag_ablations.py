@@ -21,8 +21,8 @@ import numpy as np
 from benchmarks.cg_rag_scisumm import Split, prepared, split
 from benchmarks.cg_rag_world import Asked, World
 from kgrag.methods.cg_rag import lesegr
-from kgrag.methods.cg_rag.graph_mirror import Reach
-from kgrag.methods.cg_rag.training import Recipe, Seen
+from kgrag.methods.cg_rag.citation_arrays import QuestionView, ReachLimits
+from kgrag.methods.cg_rag.training_examples import TrainingRecipe
 
 __all__ = ["main", "measure"]
 
@@ -40,12 +40,12 @@ def main() -> None:
         return
     world, hand, machine = found
     splits = [split(hand, machine, seed) for seed in range(options.seeds)]
-    told = measure(world, splits, Recipe(hidden=options.hidden))
+    told = measure(world, splits, TrainingRecipe(hidden=options.hidden))
     if options.json:
         options.json.write_text(json.dumps(told, indent=1), encoding="utf-8")
 
 
-def measure(world: World, splits: Sequence[Split], recipe: Recipe) -> dict[str, Any]:
+def measure(world: World, splits: Sequence[Split], recipe: TrainingRecipe) -> dict[str, Any]:
     """Print a row a choice: untrained and trained, means over the splits."""
     told = {}
     print(
@@ -62,7 +62,7 @@ def measure(world: World, splits: Sequence[Split], recipe: Recipe) -> dict[str, 
     return told
 
 
-def _choices(world: World, recipe: Recipe) -> Iterator[tuple[str, World, Recipe]]:
+def _choices(world: World, recipe: TrainingRecipe) -> Iterator[tuple[str, World, TrainingRecipe]]:
     pairs = [(int(citing), int(cited)) for citing, cited in world.citations()]
     yield "graph transformer, K = 4, both signals", world, recipe
     yield "GAT", world, replace(recipe, kind="gat")
@@ -72,19 +72,19 @@ def _choices(world: World, recipe: Recipe) -> Iterator[tuple[str, World, Recipe]
     yield "sparse only (BM25)", world.at(semantic=False), recipe
     yield "dense only (MiniLM)", world.at(sparse=False), recipe
     yield "one layer", world, replace(recipe, layers=1)
-    yield "no hop: edges among candidates alone", world.at(reach=Reach(hops=0, width=0)), recipe
+    yield "no hop: edges among candidates alone", world.at(reach=ReachLimits(hops=0, width=0)), recipe
 
 
-def _row(world: World, parts: Split, recipe: Recipe) -> list[float]:
+def _row(world: World, parts: Split, recipe: TrainingRecipe) -> list[float]:
     """Give Hit@1, Hit@3 and MRR of the validation questions, untrained and trained."""
     from kgrag.methods.cg_rag import encoder
 
     learned = [example for asked in parts.learned if (example := world.example(asked)).right.any()]
     chosen = [world.example(asked) for asked in parts.validation]
     fitted = encoder.fit(learned, chosen, recipe)
-    untrained = [_rank(world, asked, example.seen, _plain(example.seen)) for asked, example in _both(parts, chosen)]
+    untrained = [_rank(world, asked, example.view, _plain(example.view)) for asked, example in _both(parts, chosen)]
     trained = [
-        _rank(world, asked, example.seen, encoder.scores(fitted.encoder, example.seen))
+        _rank(world, asked, example.view, encoder.scores(fitted.encoder, example.view))
         for asked, example in _both(parts, chosen)
     ]
     return [*_figures(untrained), *_figures(trained)]
@@ -94,11 +94,11 @@ def _both(parts: Split, chosen: Sequence[Any]) -> Iterator[tuple[Asked, Any]]:
     return zip(parts.validation, chosen, strict=True)
 
 
-def _plain(seen: Seen) -> Any:
+def _plain(seen: QuestionView) -> Any:
     return lesegr.scores(seen.subgraph, seen.gates, seen.dense, seen.question, layers=1, aggregation="mean")
 
 
-def _rank(world: World, asked: Asked, seen: Seen, scores: Any) -> int:
+def _rank(world: World, asked: Asked, seen: QuestionView, scores: Any) -> int:
     degrees = np.zeros(int(world.mirror.documents.max()) + 1)
     return world.ranked(asked, seen.nodes, scores, degrees).rank
 

@@ -25,7 +25,7 @@ from kgrag import KnowledgeBase, Settings
 from kgrag.evaluation.datasets import read_dataset
 from kgrag.evaluation.intervals import bootstrap
 from kgrag.methods.cg_rag import lesegr
-from kgrag.methods.cg_rag.training import Recipe
+from kgrag.methods.cg_rag.training_examples import TrainingRecipe
 from kgrag.text import ingestion
 
 __all__ = ["main"]
@@ -86,7 +86,7 @@ def _run(world: World, asked: Sequence[Asked], seed: int) -> dict[str, list[list
     order = np.random.default_rng(seed).permutation(len(asked)).tolist()
     half, fifth = len(order) // 2, len(order) // 10
     chosen, learned = ([world.example(asked[i]) for i in part] for part in (order[:fifth], order[fifth:half]))
-    module = encoder.fit([each for each in learned if each.right.any()], chosen, Recipe(seed=seed)).encoder
+    module = encoder.fit([each for each in learned if each.right.any()], chosen, TrainingRecipe(seed=seed)).encoder
     rows: dict[str, list[list[float]]] = defaultdict(list)
     for number in order[half:]:
         for method, scores in _scored(world, asked[number], module).items():

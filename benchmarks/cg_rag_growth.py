@@ -93,7 +93,7 @@ def _measured(size: int, chunks: int, path: Path) -> dict[str, Any]:
         method: Any = kb.method("cg_rag:encoder=untrained")
         plain = _timed(lambda text: method.ranking(text, 5), asked)
         whole = _timed(lambda text: method.retrieve(text, 5), asked)
-        module = encoder.Encoder(encoder.Architecture(_DIMENSION), torch.eye(_DIMENSION)[:128])
+        module = encoder.GraphEncoder(encoder.EncoderArchitecture(_DIMENSION), torch.eye(_DIMENSION)[:128])
         trained = _timed(lambda text: encoder.scores(module, method.view(text)), asked)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     return {

@@ -36,8 +36,8 @@ from kgrag.answering.labelled_questions import wording
 from kgrag.evaluation.datasets import Dataset, read_dataset, read_questions
 from kgrag.evaluation.experiments import prepare
 from kgrag.methods.cg_rag import lesegr
-from kgrag.methods.cg_rag.graph_mirror import Mirror
-from kgrag.methods.cg_rag.training import Recipe
+from kgrag.methods.cg_rag.citation_arrays import CitationArrays
+from kgrag.methods.cg_rag.training_examples import TrainingRecipe
 
 __all__ = ["Split", "filled", "main", "measure", "prepared", "split"]
 
@@ -81,7 +81,7 @@ def main() -> None:
         return
     world, hand, machine = found
     counts = {"most": options.machine, "taught": options.taught}
-    report = measure(world, hand, machine, range(options.seeds), Recipe(hidden=options.hidden), **counts)
+    report = measure(world, hand, machine, range(options.seeds), TrainingRecipe(hidden=options.hidden), **counts)
     if options.json:
         options.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
 
@@ -100,7 +100,12 @@ def prepared(kb: Path | None) -> tuple[World, list[Asked], list[Asked]] | None:
 
 
 def measure(
-    world: World, hand: Sequence[Asked], machine: Sequence[Asked], seeds: Sequence[int], recipe: Recipe, **parts: int
+    world: World,
+    hand: Sequence[Asked],
+    machine: Sequence[Asked],
+    seeds: Sequence[int],
+    recipe: TrainingRecipe,
+    **parts: int,
 ) -> dict[str, Any]:
     """Train and rank with every seed, print the tables, and give their figures."""
     edges = len(world.mirror.neighbours) // 2
@@ -146,7 +151,7 @@ def split(hand: Sequence[Asked], machine: Sequence[Asked], seed: int, *, most: i
     return Split([*first, *(more[i] for i in draw.permutation(len(more))[:taught])], chosen, tests, second)
 
 
-def _run(world: World, parts: Split, recipe: Recipe) -> dict[str, dict[str, dict[str, Ranked]]]:
+def _run(world: World, parts: Split, recipe: TrainingRecipe) -> dict[str, dict[str, dict[str, Ranked]]]:
     """Give the ranks of every method on both tests, by method and question."""
     from kgrag.methods.cg_rag import encoder
 
@@ -212,7 +217,9 @@ def _plain(world: World, asked: Asked, pairs: Any, share: float) -> dict[str, Ra
     return rows
 
 
-def _linked(world: World, asked: Asked, pairs: Any, shuffled: Mirror, trained: Mapping[str, Any]) -> dict[str, Ranked]:
+def _linked(
+    world: World, asked: Asked, pairs: Any, shuffled: CitationArrays, trained: Mapping[str, Any]
+) -> dict[str, Ranked]:
     """Rank by LeSeGR and its controls."""
     from kgrag.methods.cg_rag import encoder
 

@@ -18,17 +18,17 @@ from kgrag import KnowledgeBase, queries
 from kgrag.evaluation.datasets import Dataset, Question
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.bm25 import LexicalIndex
-from kgrag.methods.cg_rag import graph_mirror, lesegr
+from kgrag.methods.cg_rag import citation_arrays, lesegr
+from kgrag.methods.cg_rag.citation_arrays import CitationArrays, QuestionView, ReachLimits
 from kgrag.methods.cg_rag.citation_graph import chunks_of
-from kgrag.methods.cg_rag.edges import Edge, Kind, nearest_chunks
-from kgrag.methods.cg_rag.graph_mirror import Mirror, Reach
-from kgrag.methods.cg_rag.training import Example, Seen
+from kgrag.methods.cg_rag.edges import ChunkEdge, EdgeKind, nearest_chunks
+from kgrag.methods.cg_rag.training_examples import TrainingExample
 from kgrag.text import documents
 
 __all__ = ["Asked", "Ranked", "World", "rank_documents"]
 
 Scores = npt.NDArray[np.float64]
-_CITED = 2 * int(Kind.CITATION)  # the relation of a chunk to those that cite it
+_CITED = 2 * int(EdgeKind.CITATION)  # the relation of a chunk to those that cite it
 _UNSEEN = -1e9
 
 
@@ -60,14 +60,14 @@ class Ranked:
 class World:
     """Chunks by place: their edges, vectors (n, d), BM25, documents and spans."""
 
-    mirror: Mirror
+    mirror: CitationArrays
     dense: npt.NDArray[np.float32]
     words: LexicalIndex
     numbers: Mapping[str, int]
     starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
     embed: Callable[[Sequence[str]], npt.NDArray[np.float32]]
-    reach: Reach = field(default_factory=lambda: Reach(width=256))
+    reach: ReachLimits = field(default_factory=lambda: ReachLimits(width=256))
     candidates: int = 50
     sparse: bool = True
     semantic: bool = True
@@ -78,7 +78,7 @@ class World:
     def of(cls, kb: KnowledgeBase) -> World:
         """Read a knowledge base in which ``cg_rag`` is built."""
         store = kb.store
-        mirror = graph_mirror.fresh(store, None, save=False)
+        mirror = citation_arrays.fresh(store, None, save=False)
         iris = mirror.iris.at(np.arange(len(mirror)))
         index = vector_spaces.fresh("chunk", store=store, spaces=kb.spaces, embedder=kb.embedder)
         rows = store.select(queries.bind("cg_rag/identifiers", catalogue=store.names.catalogue)).values()
@@ -121,7 +121,7 @@ class World:
         relevance[hidden], cosines[hidden] = 0, -1
         return relevance, np.asarray(cosines, dtype=np.float32)
 
-    def seen(self, asked: Asked, mirror: Mirror | None = None) -> Seen:
+    def seen(self, asked: Asked, mirror: CitationArrays | None = None) -> QuestionView:
         """Give what a question reaches, as ``CgRag.view`` does."""
         relevance, cosines = self.signals(asked)
         gates = lesegr.gates(relevance) if self.sparse else np.ones_like(relevance)
@@ -135,15 +135,15 @@ class World:
         )
         if not self.semantic:
             one = np.ones((len(subgraph.nodes), 1), np.float32)
-            return Seen(subgraph, gates[subgraph.nodes], one, np.ones(1, np.float32))
+            return QuestionView(subgraph, gates[subgraph.nodes], one, np.ones(1, np.float32))
         vector = self._vectors[asked.question.text]
-        return Seen(subgraph, gates[subgraph.nodes], self.dense[subgraph.nodes], vector)
+        return QuestionView(subgraph, gates[subgraph.nodes], self.dense[subgraph.nodes], vector)
 
-    def example(self, asked: Asked, mirror: Mirror | None = None) -> Example:
+    def example(self, asked: Asked, mirror: CitationArrays | None = None) -> TrainingExample:
         """Give a question to learn from."""
         seen = self.seen(asked, mirror)
         numbers = self.mirror.documents[seen.nodes]
-        return Example(seen, numbers == asked.right, numbers, np.isin(seen.nodes, asked.exact))
+        return TrainingExample(seen, numbers == asked.right, numbers, np.isin(seen.nodes, asked.exact))
 
     def citations(self) -> npt.NDArray[np.int64]:
         """Give (citing, cited) pairs of document numbers, each once, shape (p, 2)."""
@@ -158,7 +158,7 @@ class World:
         shown = pairs[~np.isin(pairs[:, 0], asked.hidden)]
         return np.bincount(shown[:, 1], minlength=int(self.mirror.documents.max()) + 1)
 
-    def rewired(self, pairs: Iterable[tuple[int, int]], top: int = 4) -> Mirror:
+    def rewired(self, pairs: Iterable[tuple[int, int]], top: int = 4) -> CitationArrays:
         """Give the mirror with other citations between documents, drawn as the method draws them."""
         if self._weights is None:
             self._weights = self.words.weights()
@@ -174,13 +174,13 @@ class World:
             for edge in self._drawn(by_document[citing], by_document[cited], top):
                 origins.append(int(edge.origin))
                 targets.append(int(edge.target))
-                kinds.append(int(Kind.CITATION))
+                kinds.append(int(EdgeKind.CITATION))
                 weights.append(edge.weight)
         chunks = self.mirror.iris.at(np.arange(len(self.mirror)))
         columns = (np.array(origins), np.array(targets), np.array(kinds), np.array(weights))
-        return Mirror.of(chunks, self.mirror.documents.tolist(), columns, revision=-1)
+        return CitationArrays.of(chunks, self.mirror.documents.tolist(), columns, revision=-1)
 
-    def _drawn(self, citing: list[int], cited: list[int], top: int) -> list[Edge]:
+    def _drawn(self, citing: list[int], cited: list[int], top: int) -> list[ChunkEdge]:
         return nearest_chunks(
             [str(place) for place in citing],
             [str(place) for place in cited],

@@ -39,7 +39,7 @@ from kgrag.llm.embedders import CachedEmbedder, SentenceTransformerEmbedder
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.methods.sire_rag import summary_trees
 from kgrag.methods.sire_rag.clustering import clusters
-from kgrag.methods.sire_rag.summary_trees import Forester, Leaf, grow
+from kgrag.methods.sire_rag.summary_trees import TreeBuilder, TreeLeaf, grow
 from kgrag.vocab import digest
 
 __all__ = ["PROCEDURES", "main"]
@@ -120,10 +120,10 @@ def _grow_one(name: str, size: str, file: str) -> None:
             lengths[names[-1]] = _SUMMARY_TOKENS
         return names
 
-    forester = Forester(
+    forester = TreeBuilder(
         summarise, lambda texts: np.stack([vectors[text] for text in texts]), lambda _, text, __: f"n{int(text):09}"
     )
-    leaves = [Leaf(f"l{number:09}", str(number)) for number in range(int(size))]
+    leaves = [TreeLeaf(f"l{number:09}", str(number)) for number in range(int(size))]
     start = time.process_time()
     grown = grow(leaves, forester)
     found = {
@@ -149,7 +149,7 @@ def _copies(rows: Any, tokens: Any, size: int) -> tuple[Any, Any]:
 
 def _recall(name: str, procedures: Sequence[str], embedder: CachedEmbedder) -> str:
     dataset = read_dataset(data_folder() / "multihop" / name)
-    leaves = [Leaf(one.identifier, f"{one.title}\n{one.text}") for one in dataset.documents()]
+    leaves = [TreeLeaf(one.identifier, f"{one.title}\n{one.text}") for one in dataset.documents()]
     lines = [f"\n{name}, {len(dataset.scored)} questions, the similarity tree by cosine\n"]
     lines += ["| procedure | summaries | recall@5 | recall@20 | all@20 |", "|---|--:|--:|--:|--:|"]
     for procedure in procedures:
@@ -161,20 +161,20 @@ def _recall(name: str, procedures: Sequence[str], embedder: CachedEmbedder) -> s
     return "\n".join(lines)
 
 
-def _forester(embedder: CachedEmbedder) -> Forester:
+def _forester(embedder: CachedEmbedder) -> TreeBuilder:
     model = ExtractiveModel()
 
     def summarise(groups: Sequence[Sequence[str]]) -> list[str]:
         prompts = [prompting.render("sire_rag/summary", texts=list(group)) for group in groups]
         return [completion.text for completion in model.complete(prompts)]
 
-    return Forester(
+    return TreeBuilder(
         summarise, lambda texts: embedder.embed(texts, "passage"), lambda level, text, _: f"n{level}-{digest(text)}"
     )
 
 
 def _scores(
-    leaves: Sequence[Leaf], grown: Sequence[Any], questions: Sequence[Any], embedder: CachedEmbedder
+    leaves: Sequence[TreeLeaf], grown: Sequence[Any], questions: Sequence[Any], embedder: CachedEmbedder
 ) -> list[list[float]]:
     names = [*(leaf.iri for leaf in leaves), *(node.iri for node in grown)]
     rows = embedder.embed([*(leaf.text for leaf in leaves), *(node.text for node in grown)], "passage")

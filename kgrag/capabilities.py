@@ -28,7 +28,7 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from kgrag import plugins
 from kgrag.answering.labelled_questions import Labelled
-from kgrag.drawing.tree_picture import View
+from kgrag.drawing.tree_picture import TreeView
 from kgrag.errors import InvalidSettings, PluginBroken
 from kgrag.model import Answer, BuildReport, Hit
 from kgrag.ports import Progress
@@ -98,7 +98,7 @@ class Draws(Protocol):
 class Traverses(Protocol):
     """Has a tree that can be walked down."""
 
-    def traverse(self, question: str = "", *, node: str = "", width: int = 3) -> View:
+    def traverse(self, question: str = "", *, node: str = "", width: int = 3) -> TreeView:
         """Return part of the tree, from a node (default: the top) towards a question. Raises NotBuilt, UnknownName."""
 
 

@@ -9,8 +9,8 @@ from kgrag import KnowledgeBase, shacl
 from kgrag.answering.cited_answers import PROMPT, answer
 from kgrag.answering.json_forms import answer_json
 from kgrag.cli.printing import answer_text
-from kgrag.methods.sire_rag.summary_trees import Summary
-from kgrag.methods.sire_rag.tree_drafts import similarity_draft
+from kgrag.methods.sire_rag.summary_trees import SummaryNode
+from kgrag.methods.sire_rag.tree_drafts import chunk_tree_draft
 from kgrag.model import Answer, Chunk, Document, Hit, Span
 from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.text import documents, ingestion
@@ -215,11 +215,11 @@ def test_a_summary_is_cited_from_a_chunk_far_below_it_that_its_hit_does_not_name
     spans = fill(kb, **{f"t{n}": f"Singer {n} was born in Bath in {1900 + n}. She sang." for n in range(30)})
     chunks = [spans[f"t{n}"].chunk for n in range(30)]
     halves = [
-        Summary(f"urn:s{n}", f"Singers of {1900 + 15 * n} and later.", 1, tuple(chunks[15 * n : 15 * n + 15]))
+        SummaryNode(f"urn:s{n}", f"Singers of {1900 + 15 * n} and later.", 1, tuple(chunks[15 * n : 15 * n + 15]))
         for n in range(2)
     ]
-    top = Summary("urn:top", "Singer 27 was born in 1927, Singer 3 in 1903.", 2, ("urn:s0", "urn:s1"))
-    kb.store.publish([similarity_draft(chunks, [*halves, top], names=kb.store.names)])
+    top = SummaryNode("urn:top", "Singer 27 was born in 1927, Singer 3 in 1903.", 2, ("urn:s0", "urn:s1"))
+    kb.store.publish([chunk_tree_draft(chunks, [*halves, top], names=kb.store.names)])
     hit = Hit(top.iri, "summary", top.text, 1.0, (spans["t3"],))
     found = ask(kb, reply("Singer 27 was born in 1927.", (1, "Singer 27 was born in 1927")), hit)
     assert quotes(found) == ["Singer 27 was born in Bath in 1927."]

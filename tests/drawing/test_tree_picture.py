@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 import pytest
 
 from kgrag.drawing import tree_picture
-from kgrag.drawing.tree_picture import Shown, View
+from kgrag.drawing.tree_picture import TreeNodeView, TreeView
 
 EVIL = "</text><script>alert('x')</script> & \" ' {{ 7 * 7 }} \x00 𝕏 東京"
-LEAF = Shown("urn:a\"'<b>", "passage", 0, EVIL, 0.25)
-VIEW = View("a <b> tree", (Shown("urn:s", "summary", 1, "Cereals. " * 40, 0.5, (LEAF,), 2),), 7)
+LEAF = TreeNodeView("urn:a\"'<b>", "passage", 0, EVIL, 0.25)
+VIEW = TreeView("a <b> tree", (TreeNodeView("urn:s", "summary", 1, "Cereals. " * 40, 0.5, (LEAF,), 2),), 7)
 
 
 class Tags(HTMLParser):
@@ -67,7 +67,7 @@ def test_a_long_text_is_cut_in_the_picture_and_whole_in_the_tooltip() -> None:
 
 
 def test_an_empty_tree_is_a_picture_too() -> None:
-    empty = View("similarity tree", ())
+    empty = TreeView("similarity tree", ())
     assert tree_picture.outline(empty) == "similarity tree"
     ElementTree.fromstring(tree_picture.svg(empty))
     assert "h1" in read(tree_picture.page(empty)).tags

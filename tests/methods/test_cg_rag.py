@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from kgrag import KnowledgeBase, queries, shacl
 from kgrag.errors import InvalidSettings, NotBuilt, UnknownName
 from kgrag.methods.cg_rag import lesegr, neighbourhoods
-from kgrag.methods.cg_rag.edges import Kind, Paper, adjacent, cross_references, nearest_chunks
-from kgrag.methods.cg_rag.graph_mirror import Mirror, Reach, Subgraph
+from kgrag.methods.cg_rag.citation_arrays import CitationArrays, ReachLimits, Subgraph
+from kgrag.methods.cg_rag.edges import EdgeKind, PaperChunks, adjacent, cross_references, nearest_chunks
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder
 
 TOPICS = ("barley", "lentil", "mulch", "irrigation", "weed", "beetle")
 
@@ -51,7 +53,7 @@ def built(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
 
 
 def test_a_paper_of_one_chunk_has_no_edge_inside() -> None:
-    paper = Paper("urn:d", ("urn:a",), ("As Section 1 and Table 1 show. Table 1: x",), ("1 Aim",))
+    paper = PaperChunks("urn:d", ("urn:a",), ("As Section 1 and Table 1 show. Table 1: x",), ("1 Aim",))
     assert [*adjacent(paper), *cross_references(paper)] == []
 
 
@@ -70,7 +72,7 @@ def test_a_paper_of_one_chunk_has_no_edge_inside() -> None:
     ],
 )
 def test_a_chunk_is_joined_to_what_it_refers_to(mention: str, target: str | None) -> None:
-    paper = Paper(
+    paper = PaperChunks(
         "urn:p",
         ("urn:a", "urn:b", "urn:c", "urn:d", "urn:e"),
         (f"Text, {mention}.", "Figure 2: Curves.", "Body.", "More. Table 4. Yields by year", "Proofs."),
@@ -156,19 +158,19 @@ def _document(kb: KnowledgeBase, title: str) -> ox.NamedNode:
     return ox.NamedNode(next(document for document, name, _ in rows if name == title))
 
 
-# --- the mirror -----------------------------------------------------------------------------------------------------
+# --- the arrays -----------------------------------------------------------------------------------------------------
 
 
-def _mirror(edges: list[tuple[int, int, int, float]], count: int, documents: list[int] | None = None) -> Mirror:
+def _arrays(edges: list[tuple[int, int, int, float]], count: int, documents: list[int] | None = None) -> CitationArrays:
     table = np.array(edges, dtype=float).reshape(len(edges), 4).T
     columns = (table[0].astype(int), table[1].astype(int), table[2].astype(int), table[3])
-    return Mirror.of([f"urn:{n:05d}" for n in range(count)], documents or [*range(count)], columns, revision=0)
+    return CitationArrays.of([f"urn:{n:05d}" for n in range(count)], documents or [*range(count)], columns, revision=0)
 
 
 def test_a_paper_that_everyone_cites_does_not_make_the_subgraph_grow() -> None:
-    hub = _mirror([(n, 0, Kind.CITATION, 1.0) for n in range(1, 3000)], 3000)
+    hub = _arrays([(n, 0, EdgeKind.CITATION, 1.0) for n in range(1, 3000)], 3000)
     gates = np.linspace(0.1, 1, 3000, dtype=np.float32)
-    found = hub.around(np.array([5, 9]), gates, Reach(hops=2, width=64, fan=16))
+    found = hub.around(np.array([5, 9]), gates, ReachLimits(hops=2, width=64, fan=16))
     assert len(found.nodes) <= 66
     assert 0 in found.nodes
     assert np.bincount(found.receivers).max() <= 16
@@ -176,23 +178,23 @@ def test_a_paper_that_everyone_cites_does_not_make_the_subgraph_grow() -> None:
 
 
 def test_a_hidden_paper_is_neither_candidate_nor_neighbour() -> None:
-    chain = _mirror([(0, 1, Kind.CITATION, 2.0), (1, 2, Kind.CITATION, 2.0)], 3)
+    chain = _arrays([(0, 1, EdgeKind.CITATION, 2.0), (1, 2, EdgeKind.CITATION, 2.0)], 3)
     gates = np.ones(3, np.float32)
-    assert chain.around(np.array([0]), gates, Reach()).nodes.tolist() == [0, 1, 2]
-    assert chain.around(np.array([0, 1]), gates, Reach(), without=np.array([1])).nodes.tolist() == [0]
+    assert chain.around(np.array([0]), gates, ReachLimits()).nodes.tolist() == [0, 1, 2]
+    assert chain.around(np.array([0, 1]), gates, ReachLimits(), without=np.array([1])).nodes.tolist() == [0]
 
 
 def test_a_cycle_and_a_self_citation_end(tmp_path: Path) -> None:
-    ring = _mirror([(0, 1, 2, 1.0), (1, 0, 2, 1.0), (1, 1, 2, 1.0)], 2)
-    found = ring.around(np.array([0]), np.ones(2, np.float32), Reach())
+    ring = _arrays([(0, 1, 2, 1.0), (1, 0, 2, 1.0), (1, 1, 2, 1.0)], 2)
+    found = ring.around(np.array([0]), np.ones(2, np.float32), ReachLimits())
     assert found.nodes.tolist() == [0, 1]
     path = tmp_path / "m.npz"
     ring.save(path)
-    again = Mirror.load(path)
+    again = CitationArrays.load(path)
     assert again is not None
     assert again.neighbours.tolist() == ring.neighbours.tolist()
     path.write_bytes(path.read_bytes()[:-7])
-    assert Mirror.load(path) is None
+    assert CitationArrays.load(path) is None
 
 
 # --- LeSeGR ---------------------------------------------------------------------------------------------------------
@@ -244,6 +246,19 @@ def test_a_paper_can_be_found_through_what_cites_it(built: KnowledgeBase) -> Non
 def test_documents_are_passed_over_by_the_identifier_of_their_source(built: KnowledgeBase) -> None:
     method = built.method("cg_rag")
     titles = [hit.attributes.get("title") for hit in method.retrieve_without("beetle care", 50, {"beetle", "unknown"})]
+    assert "On weed" in titles
+    assert "On beetle" not in titles
+
+
+def test_documents_are_passed_over_in_a_knowledge_base_whose_base_iri_contains_the_word_document(
+    tmp_path: Path,
+) -> None:
+    base = Settings(base_iri="https://example.org/document/fields/")
+    with KnowledgeBase(settings=base, embedder=HashEmbedder()) as kb:
+        kb.ingest(small(tmp_path))
+        kb.build("cg_rag")
+        hits = kb.method("cg_rag").retrieve_without("beetle care", 50, {"beetle"})
+    titles = {hit.attributes.get("title") for hit in hits}
     assert "On weed" in titles
     assert "On beetle" not in titles
 
@@ -303,13 +318,13 @@ def test_a_model_that_cannot_summarise_leaves_the_hits_as_they_are(built: Knowle
 def test_every_kind_of_neighbour_has_a_place(built: KnowledgeBase) -> None:
     core = built.retrieve("core paper on soil", method="cg_rag:hops=0", k=1)[0].iri
     found = neighbourhoods.around(built.store, core, limit=8)
-    assert "cites it" in {each.said for each in found}
+    assert "cites it" in {each.wording for each in found}
     middle = next(
         hit.iri
         for hit in built.retrieve("Sentence 30", method="cg_rag", k=20)
         if hit.attributes.get("title") == "A long paper"
     )
-    assert {each.said for each in neighbourhoods.around(built.store, middle, limit=4)} >= {"it cites"}
+    assert {each.wording for each in neighbourhoods.around(built.store, middle, limit=4)} >= {"it cites"}
 
 
 def test_a_picture_escapes_what_it_shows(kb: KnowledgeBase, tmp_path: Path) -> None:

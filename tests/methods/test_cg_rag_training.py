@@ -13,8 +13,8 @@ from kgrag.errors import InputError, InvalidSettings, NotBuilt
 from kgrag.evaluation import read_dataset
 from kgrag.evaluation.experiments import run
 from kgrag.methods.cg_rag import encoder, training
-from kgrag.methods.cg_rag.graph_mirror import Subgraph
-from kgrag.methods.cg_rag.training import Example, Recipe, Seen
+from kgrag.methods.cg_rag.citation_arrays import QuestionView, Subgraph
+from kgrag.methods.cg_rag.training_examples import TrainingExample, TrainingRecipe
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 
@@ -67,7 +67,7 @@ def built(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
     return kb
 
 
-def seen(nodes: int, seed: int = 0, edges: int = 0) -> Seen:
+def seen(nodes: int, seed: int = 0, edges: int = 0) -> QuestionView:
     draw = np.random.default_rng(seed)
     dense = np.abs(draw.normal(size=(nodes, 8))).astype(np.float32)
     dense /= np.linalg.norm(dense, axis=1, keepdims=True)
@@ -75,7 +75,7 @@ def seen(nodes: int, seed: int = 0, edges: int = 0) -> Seen:
     graph = Subgraph(
         np.arange(nodes), ends[0], ends[1], draw.integers(6, size=edges).astype(np.int8), np.ones(edges, np.float32)
     )
-    return Seen(graph, draw.uniform(0.1, 1, size=nodes).astype(np.float32), dense, dense[0])
+    return QuestionView(graph, draw.uniform(0.1, 1, size=nodes).astype(np.float32), dense, dense[0])
 
 
 @pytest.mark.parametrize("kind", ["transformer", "gat", "gcn"])
@@ -85,12 +85,12 @@ def test_before_training_a_chunk_without_neighbours_keeps_the_product_of_proposi
 ) -> None:
     view = seen(5)
     basis = torch.linalg.qr(torch.randn(8, min(hidden, 8), generator=torch.Generator().manual_seed(0)))[0].T
-    architecture = encoder.Architecture(8, hidden=hidden, kind=kind)
-    scores = encoder.scores(encoder.Encoder(architecture, basis.contiguous()), view)
+    architecture = encoder.EncoderArchitecture(8, hidden=hidden, kind=kind)
+    scores = encoder.scores(encoder.GraphEncoder(architecture, basis.contiguous()), view)
     assert np.allclose(scores, view.gates * (view.dense @ view.question), atol=1e-5)
 
 
-def _examples(count: int, first: int = 0) -> list[Example]:
+def _examples(count: int, first: int = 0) -> list[TrainingExample]:
     """The right node is the one that node 0, which matches best, is cited by."""
     found = []
     for seed in range(first, first + count):
@@ -101,12 +101,14 @@ def _examples(count: int, first: int = 0) -> list[Example]:
         graph = Subgraph(
             np.arange(6), np.array([0]), np.array([target]), np.array([4], np.int8), np.ones(1, np.float32)
         )
-        found.append(Example(Seen(graph, gates, view.dense, view.question), np.arange(6) == target, np.arange(6)))
+        found.append(
+            TrainingExample(QuestionView(graph, gates, view.dense, view.question), np.arange(6) == target, np.arange(6))
+        )
     return found
 
 
 def test_training_learns_that_what_is_cited_is_meant_and_repeats_itself() -> None:
-    recipe = Recipe(hidden=8, epochs=6, rate=5e-3, patience=6)
+    recipe = TrainingRecipe(hidden=8, epochs=6, rate=5e-3, patience=6)
     first, second = (encoder.fit(_examples(48), _examples(12, first=100), recipe) for _ in range(2))
     assert first.figures[0] < 0.85
     assert max(first.figures) > 0.95
@@ -115,7 +117,9 @@ def test_training_learns_that_what_is_cited_is_meant_and_repeats_itself() -> Non
 
 @pytest.mark.parametrize("kind", ["gat", "gcn"])
 def test_other_encoders_train_too(kind: str) -> None:
-    fitted = encoder.fit(_examples(16), _examples(8, first=50), Recipe(hidden=8, epochs=2, kind=kind, rate=5e-3))
+    fitted = encoder.fit(
+        _examples(16), _examples(8, first=50), TrainingRecipe(hidden=8, epochs=2, kind=kind, rate=5e-3)
+    )
     assert max(fitted.figures) >= fitted.figures[0]
 
 
@@ -164,8 +168,8 @@ def test_weights_stand_with_the_knowledge_base_and_damaged_ones_are_not_used(tmp
 
 def test_an_encoder_of_another_embedder_is_not_used(built: KnowledgeBase, tmp_path: Path) -> None:
     built.train("cg_rag", questions(tmp_path, "q.jsonl", CROPS[:16]), **QUICK)
-    assert training.held(built.store, None, built.embedder.identity) is not None
-    assert training.held(built.store, None, "another") is None
+    assert training.EncoderFile(built.store, None, built.embedder.identity).load() is not None
+    assert training.EncoderFile(built.store, None, "another").load() is None
 
 
 def test_what_is_no_encoder_is_not_read() -> None:
@@ -209,7 +213,7 @@ def test_a_method_without_training_says_so(built: KnowledgeBase, tmp_path: Path)
 @pytest.mark.parametrize("wrong", [{"hidden": 6}, {"epochs": 0}, {"share": 0.0}, {"kind": "mlp"}])
 def test_a_recipe_out_of_range_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidSettings, match="training"):
-        Recipe(**wrong)  # type: ignore[arg-type]
+        TrainingRecipe(**wrong)  # type: ignore[arg-type]
 
 
 def test_a_paper_that_is_passed_over_is_not_reached(built: KnowledgeBase) -> None:

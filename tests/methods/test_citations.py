@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgrag import KnowledgeBase
-from kgrag.methods.cg_rag.citations import Known, Resolver, read_citations
+from kgrag.methods.cg_rag.citations import CitationResolver, KnownDocument, read_citations
 
-BEANS = Known("urn:d:beans", "Growing beans on poor soil", ("doi:10.1000/Beans.1", "B1"))
-MULCH = Known("urn:d:mulch", "Straw mulch", ("B2",))
-PHRASES = Known("urn:d:smt", "Statistical machine translation", ("P1",))
+BEANS = KnownDocument("urn:d:beans", "Growing beans on poor soil", ("doi:10.1000/Beans.1", "B1"))
+MULCH = KnownDocument("urn:d:mulch", "Straw mulch", ("B2",))
+PHRASES = KnownDocument("urn:d:smt", "Statistical machine translation", ("P1",))
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ PHRASES = Known("urn:d:smt", "Statistical machine translation", ("P1",))
     ],
 )
 def test_a_citation_names_the_document_that_it_should(citation: str, document: str) -> None:
-    assert Resolver([BEANS, MULCH, PHRASES]).resolve(citation) == document
+    assert CitationResolver([BEANS, MULCH, PHRASES]).resolve(citation) == document
 
 
 @settings(max_examples=60, derandomize=True)
 @given(st.text(max_size=300))
 def test_no_text_breaks_the_resolver(text: str) -> None:
-    assert Resolver([BEANS, MULCH]).resolve(text) in {"", "urn:d:beans", "urn:d:mulch"}
+    assert CitationResolver([BEANS, MULCH]).resolve(text) in {"", "urn:d:beans", "urn:d:mulch"}
 
 
 def _lines(path: Path, *records: object) -> Path:

@@ -46,7 +46,7 @@ def test_a_text_between_two_kinds_may_be_in_both() -> None:
 
 
 def test_a_length_for_each_vector_is_wanted() -> None:
-    with pytest.raises(ValueError, match="one length a vector"):
+    with pytest.raises(ValueError, match="one length per vector"):
         clusters([[1.0]], [])
 
 

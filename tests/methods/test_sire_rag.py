@@ -11,12 +11,13 @@ import pytest
 from kgrag import KnowledgeBase, prompting, queries, shacl
 from kgrag.errors import InputError, InvalidSettings, NotBuilt, ServiceError, UnknownName
 from kgrag.methods.sire_rag.aggregates import Proposition, aggregates
-from kgrag.methods.sire_rag.summary_trees import Summary
-from kgrag.methods.sire_rag.tree_drafts import entity_key, similarity_draft
+from kgrag.methods.sire_rag.summary_trees import SummaryNode
+from kgrag.methods.sire_rag.tree_drafts import chunk_tree_draft
 from kgrag.model import Document
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.text import ingestion
+from kgrag.text.sentences import entity_key
 from kgrag.vocab import KG, RDF, Names
 
 NAMES = Names()
@@ -151,7 +152,7 @@ def test_a_new_document_is_extracted_alone_and_joins_the_trees(kb: KnowledgeBase
 
 
 def test_a_build_that_failed_half_way_goes_on_without_asking_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgrag.methods.sire_rag.propositions._AT_ONCE", 4)
+    monkeypatch.setattr("kgrag.methods.sire_rag.propositions._CHUNKS_PER_PUBLICATION", 4)
     asked = []
 
     def said(prompt):
@@ -241,11 +242,42 @@ def test_lines_about_nothing_and_chunks_without_a_line_are_reported(kb: Knowledg
     assert [note[:6] for note in report.notes] == ["1 of 2", "1 chun"]
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '{"idx": 1}', '{"idx": 0, "propositions": [5]}'])
+def test_triples_and_propositions_that_cannot_be_used_are_counted(kb: KnowledgeBase, tmp_path: Path) -> None:
+    fill(kb, ("A", "Ann sings. " * 40), chunk_tokens=40)
+    line = {
+        "title": "A",
+        "triples": [["Ann", "sings"], ["Ann", "sings in", "Bath"]],
+        "propositions": [{"text": "Rome is old.", "entities": ["Rome"]}, {"text": "No one.", "entities": []}],
+    }
+    report = kb.build("sire_rag", extraction=extraction(tmp_path / "x.jsonl", line))
+    assert [note.split(" of ")[0] for note in report.notes] == ["1 triples", "2 propositions"]
+    assert texts(kb) == {"Ann sings in Bath."}
+
+
+def test_a_number_may_be_the_name_of_an_entity(kb: KnowledgeBase, tmp_path: Path) -> None:
+    fill(kb, ("A", "1984 is a book."))
+    line = {"idx": 0, "propositions": [{"text": "1984 is a book.", "entities": [1984]}]}
+    kb.build("sire_rag", extraction=extraction(tmp_path / "x.jsonl", line))
+    assert texts(kb) == {"1984 is a book."}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[1]",
+        '{"idx": 1}',
+        '{"idx": 0, "propositions": [5]}',
+        '{"idx": 0, "propositions": "A sings."}',
+        '{"idx": 0, "triples": 5}',
+        '{"idx": 0, "entities": "Ann", "propositions": ["Ann sings."]}',
+        '{"idx": 0, "propositions": [{"text": "A sings.", "entities": "Ann"}]}',
+    ],
+)
 def test_a_file_that_is_no_extraction_is_refused(kb: KnowledgeBase, tmp_path: Path, text: str) -> None:
     fill(kb, ("A", "A sings."))
     (tmp_path / "x.jsonl").write_text(text, encoding="utf-8")
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="x.jsonl"):
         kb.build("sire_rag", extraction=tmp_path / "x.jsonl")
 
 
@@ -409,6 +441,26 @@ def test_a_walk_may_begin_at_any_node(built: KnowledgeBase) -> None:
     assert walker.traverse(node=below.iri, width=50).roots[0].children == below.children
 
 
+def test_a_node_is_shown_with_its_own_score_and_tree_whichever_tree_was_asked_for(built: KnowledgeBase) -> None:
+    related: Any = built.method("sire_rag:tree=relatedness")
+    similar: Any = built.method("sire_rag")
+    summary = next(root for root in related.traverse("Singer 7", width=50).roots if root.kind == "summary")
+    aggregate = summary.children[0]
+    passage = aggregate.children[0]
+    for node in (summary, aggregate, passage):
+        views = [walker.traverse("Singer 7", node=node.iri, width=50) for walker in (related, similar)]
+        assert [view.roots[0].score for view in views] == pytest.approx([node.score] * 2)
+        expected = ["relatedness tree"] * 2 if node is not passage else ["relatedness tree", "similarity tree"]
+        assert [view.title for view in views] == expected
+
+
+def test_a_proposition_is_no_node_of_a_tree(built: KnowledgeBase) -> None:
+    walker: Any = built.method("sire_rag")
+    rows = built.store.select(queries.bind("sire_rag/propositions", catalogue=built.store.names.catalogue)).values()
+    with pytest.raises(UnknownName, match="kgrag tree"):
+        walker.traverse(node=rows[0][1])
+
+
 def test_a_node_that_is_not_there_is_refused(built: KnowledgeBase) -> None:
     walker: Any = built.method("sire_rag")
     for name in ("urn:kgrag:tree-node/none", "no iri"):
@@ -454,8 +506,8 @@ def test_every_text_in_a_tree_leads_back_to_a_chunk(built: KnowledgeBase) -> Non
 
 
 def test_a_summary_above_nothing_goes_to_quarantine(kb: KnowledgeBase) -> None:
-    loose = Summary("urn:kgrag:tree-node/loose", "Said by nobody.", 1, ())
-    publication = kb.store.publish([similarity_draft([], [loose], names=kb.store.names)])
+    loose = SummaryNode("urn:kgrag:tree-node/loose", "Said by nobody.", 1, ())
+    publication = kb.store.publish([chunk_tree_draft([], [loose], names=kb.store.names)])
     assert [violation.focus for violation in publication.violations] == [loose.iri]
 
 

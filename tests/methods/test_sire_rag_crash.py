@@ -23,7 +23,7 @@ from kgrag import KnowledgeBase
 from kgrag.methods.sire_rag import propositions
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
-propositions._AT_ONCE = 8
+propositions._CHUNKS_PER_PUBLICATION = 8
 print("start", flush=True)
 with KnowledgeBase(sys.argv[1], settings=Settings(), embedder=HashEmbedder()) as kb:
     kb.build("sire_rag:cluster_tokens=120", progress=lambda *step: print(*step, flush=True))

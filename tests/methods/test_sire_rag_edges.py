@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from kgrag import KnowledgeBase, queries
-from kgrag.methods.sire_rag.tree_drafts import entity_key
 from kgrag.model import Document
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 from kgrag.text import ingestion
+from kgrag.text.sentences import entity_key
 
 
 def fill(kb: KnowledgeBase, *texts: tuple[str, str]) -> None:

@@ -1,9 +1,7 @@
-"""Draws the contextual citation graph of a store: document by document, and only where something changed.
+"""The contextual citation graph of a store, kept up to date document by document, and only where something changed.
 
-CG-RAG, section 4.2. Queries read: ``cg_rag/chunks``, ``cg_rag/papers``, ``cg_rag/graphs``, ``cg_rag/identifiers``,
-and those of ``kgrag.methods.cg_rag.citations``. Graphs written: one citation graph a document.
-
-Citation graphs as drafts: one graph a document, with the edges that begin in it and what it cites.
+CG-RAG, section 4.2. Queries read: ``cg_rag/chunks``, ``cg_rag/papers``, ``cg_rag/graphs``, ``cg_rag/identifiers``.
+Graphs written: one citation graph per document, with the edges that begin in it and what it cites.
 """
 
 from __future__ import annotations
@@ -14,36 +12,39 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-import numpy as np
 import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.index.vector_spaces import Progress
 from kgrag.methods.cg_rag.citations import Citations
-from kgrag.methods.cg_rag.edges import Edge, Kind, Paper, adjacent, cross_references, nearest_chunks
+from kgrag.methods.cg_rag.edges import ChunkEdge, EdgeKind, PaperChunks, adjacent, cross_references, nearest_chunks
 from kgrag.model import GraphDraft
 from kgrag.ports import TripleStore, VectorIndex
 from kgrag.vocab import DCTERMS, KG, RDF, XSD, Names, digest
 
-__all__ = [
-    "KINDS",
-    "METHOD",
-    "Drawn",
-    "Signals",
-    "chunks_of",
-    "citation_draft",
-    "draw",
-    "named",
-]
+__all__ = ["KINDS", "METHOD", "EdgeSignals", "GraphUpdate", "chunks_of", "citation_draft", "documents_named", "draw"]
 
-_VERSION = "1"  # of how edges are drawn; another one draws them anew
-_AT_ONCE = 200  # documents that are published together
+METHOD = "cg_rag"
+
+KINDS = {
+    EdgeKind.ADJACENT: KG.AdjacencyEdge,
+    EdgeKind.CROSS_REFERENCE: KG.CrossReferenceEdge,
+    EdgeKind.CITATION: KG.CitationEdge,
+}
+"""The class of each kind of edge."""
+
+_EDGES_VERSION = "1"  # part of every fingerprint: another version draws all edges anew
+_DOCUMENTS_PER_PUBLICATION = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Signals:
-    """Both representations of chunks, and K, how many edges a chunk has into each cited document."""
+class EdgeSignals:
+    """What edges between documents are weighed by.
+
+    ``dense`` and ``lexical`` index the same chunks; ``embedder`` is the identity of what made the vectors; ``top`` is
+    K, the largest number of edges from a chunk into each cited document.
+    """
 
     dense: VectorIndex
     lexical: LexicalIndex
@@ -52,17 +53,17 @@ class Signals:
 
 
 @dataclass(slots=True)
-class Drawn:
-    """What drawing did."""
+class GraphUpdate:
+    """Numbers of documents whose edges were drawn, stayed, or were dropped with the document; what is pending."""
 
     drawn: int = 0
     unchanged: int = 0
     dropped: int = 0
-    undone: list[str] = field(default_factory=list)
+    pending: list[str] = field(default_factory=list)
 
 
 def chunks_of(store: TripleStore) -> dict[str, tuple[str, ...]]:
-    """Give the chunks of every document that has any, in reading order, documents by IRI."""
+    """Return the chunks of every document that has any, in reading order, documents sorted by IRI."""
     rows = store.select(queries.bind("cg_rag/chunks", catalogue=store.names.catalogue)).values()
     return {
         document: tuple(dict.fromkeys(chunk for _, chunk in part))
@@ -70,176 +71,160 @@ def chunks_of(store: TripleStore) -> dict[str, tuple[str, ...]]:
     }
 
 
-def named(store: TripleStore, identifiers: Collection[str]) -> list[str]:
-    """Give the documents that have one of these identifiers, sorted; an identifier that none has stands for itself."""
+def documents_named(store: TripleStore, identifiers: Collection[str]) -> list[str]:
+    """Return the IRIs of the documents with these identifiers, sorted; an identifier of no document is kept as it is.
+
+    So an IRI of a document may be passed in place of its identifier.
+    """
     rows = store.select(queries.bind("cg_rag/identifiers", catalogue=store.names.catalogue)).values()
-    found = {document for document, identifier in rows if identifier in identifiers}
-    return sorted(found | set(identifiers).difference(identifier for _, identifier in rows))
+    documents = {document for document, identifier in rows if identifier in identifiers}
+    return sorted(documents | set(identifiers).difference(identifier for _, identifier in rows))
 
 
 def draw(
     store: TripleStore,
     chunks: Mapping[str, tuple[str, ...]],
     citations: Citations,
-    signals: Signals,
+    signals: EdgeSignals,
     *,
     progress: Progress = None,
-) -> Drawn:
+) -> GraphUpdate:
     """Publish the edges of every document whose chunks, citations or settings changed, and drop those of vanished ones.
 
     Args:
         store: takes the graphs.
-        chunks: of every document.
+        chunks: of every document, as ``chunks_of`` returns them.
         citations: who cites whom.
         signals: what edges between documents are weighed by.
-        progress: told after each batch.
+        progress: called after each batch of documents.
     """
-    names = store.names
-    origins = {document: _origin(document, chunks, citations, signals) for document in chunks}
-    graphs = {names.citation_graph(ox.NamedNode(document)).value: document for document in chunks}
-    rows = store.select(queries.bind("cg_rag/graphs", catalogue=names.catalogue)).values()
-    there = {graphs[graph]: origin for graph, origin in rows if graph in graphs}
+    graphs = {store.names.citation_graph(ox.NamedNode(document)).value: document for document in chunks}
+    rows = store.select(queries.bind("cg_rag/graphs", catalogue=store.names.catalogue)).values()
+    drawn_from = {graphs[graph]: fingerprint for graph, fingerprint in rows if graph in graphs}
     vanished = [ox.NamedNode(graph) for graph, _ in rows if graph not in graphs]
-    outcome = Drawn(dropped=store.remove(vanished) if vanished else 0)
-    left = [document for document in chunks if there.get(document) != origins[document]]
-    outcome.unchanged = len(chunks) - len(left)
-    drawing = _Drawing(chunks, citations, signals) if left else None
-    for first in range(0, len(left), _AT_ONCE):
-        batch = left[first : first + _AT_ONCE]
-        papers = {paper.document: paper for paper in _papers(store, batch)}
-        drafts = [
-            citation_draft(
-                document,
-                drawing.edges(papers[document]) if drawing else (),
-                cited=[other for other in citations.cited.get(document, ()) if other in chunks],
-                unresolved=citations.unresolved.get(document, ()),
-                origin=origins[document],
-                names=names,
-            )
-            for document in batch
-        ]
-        publication = store.publish(drafts)
-        outcome.undone += publication.faults
-        outcome.drawn += len(batch)
-        if progress:
-            progress("cg_rag edges", outcome.drawn, len(left))
-    return outcome
-
-
-class _Drawing:
-    """Weighs the edges of one document after the other."""
-
-    def __init__(self, chunks: Mapping[str, tuple[str, ...]], citations: Citations, signals: Signals) -> None:
-        self.chunks, self.citations, self.signals = chunks, citations, signals
-        self.weights: Any = signals.lexical.weights()
-
-    def edges(self, paper: Paper) -> Iterator[Edge]:
-        """Yield every edge that begins in a document."""
-        yield from adjacent(paper)
-        yield from cross_references(paper)
-        cited = [other for other in self.citations.cited.get(paper.document, ()) if other in self.chunks]
-        own = self._represented(paper.chunks) if cited else None
-        for other in cited:
-            target = self.chunks[other]
-            if own is not None:
-                (dense, sparse), (their_dense, their_sparse) = own, self._represented(target)
-                yield from nearest_chunks(
-                    paper.chunks,
-                    target,
-                    dense=(dense, their_dense),
-                    sparse=(sparse, their_sparse),
-                    k=self.signals.top,
+    update = GraphUpdate(dropped=store.remove(vanished) if vanished else 0)
+    fingerprints = {document: _fingerprint(document, chunks, citations, signals) for document in chunks}
+    changed = [document for document in chunks if drawn_from.get(document) != fingerprints[document]]
+    update.unchanged = len(chunks) - len(changed)
+    weights = signals.lexical.weights() if changed else None
+    for first in range(0, len(changed), _DOCUMENTS_PER_PUBLICATION):
+        drafts = []
+        for paper in _papers(store, changed[first : first + _DOCUMENTS_PER_PUBLICATION]):
+            cited = _cited(paper.document, chunks, citations)
+            edges = [*adjacent(paper), *cross_references(paper)]
+            edges += _citation_edges(paper, [chunks[other] for other in cited], signals, weights)
+            drafts.append(
+                citation_draft(
+                    paper.document,
+                    edges,
+                    cited=cited,
+                    unresolved=citations.unresolved.get(paper.document, ()),
+                    fingerprint=fingerprints[paper.document],
+                    names=store.names,
                 )
-
-    def _represented(self, chunks: Sequence[str]) -> tuple[Any, Any]:
-        places = self.signals.lexical.iris.places(chunks)
-        return self.signals.dense.vectors(chunks), self.weights[np.maximum(places, 0)]
-
-
-def _origin(document: str, chunks: Mapping[str, tuple[str, ...]], citations: Citations, signals: Signals) -> str:
-    """Name all that decides which edges begin in a document, but for how rare its words are elsewhere."""
-    cited = [other for other in citations.cited.get(document, ()) if other in chunks]
-    parts = (part for other in cited for part in ("cites", other, *chunks[other]))
-    lost = citations.unresolved.get(document, ())
-    how = (_VERSION, str(signals.top), signals.embedder)
-    return digest(*how, document, *chunks[document], *parts, "unresolved", *lost)
+            )
+        publication = store.publish(drafts)
+        update.pending += publication.faults
+        update.drawn += len(drafts)
+        if progress:
+            progress("cg_rag edges", update.drawn, len(changed))
+    return update
 
 
-def _papers(store: TripleStore, documents: Sequence[str]) -> Iterator[Paper]:
-    terms = [ox.NamedNode(document) for document in documents]
-    held: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-    for document, *rest in store.select(queries.bind("cg_rag/papers", documents=terms)).values():
-        held[document].append(tuple(rest))
+def _fingerprint(
+    document: str, chunks: Mapping[str, tuple[str, ...]], citations: Citations, signals: EdgeSignals
+) -> str:
+    """Return a digest of all that decides which edges begin in a document, but for how rare its words are elsewhere.
+
+    With the rarity of words, which changes with every document, each ingest would draw the edges of all documents anew.
+    """
+    cited = (part for other in _cited(document, chunks, citations) for part in ("cites", other, *chunks[other]))
+    settings = (_EDGES_VERSION, str(signals.top), signals.embedder)
+    unresolved = citations.unresolved.get(document, ())
+    return digest(*settings, document, *chunks[document], *cited, "unresolved", *unresolved)
+
+
+def _cited(document: str, chunks: Mapping[str, tuple[str, ...]], citations: Citations) -> list[str]:
+    """Return the documents with chunks that a document cites."""
+    return [other for other in citations.cited.get(document, ()) if other in chunks]
+
+
+def _papers(store: TripleStore, documents: Sequence[str]) -> Iterator[PaperChunks]:
+    wanted = [ox.NamedNode(document) for document in documents]
+    rows_of: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+    for document, *rest in store.select(queries.bind("cg_rag/papers", documents=wanted)).values():
+        rows_of[document].append(tuple(rest))
     for document in documents:
-        rows = held[document]
-        chunks, texts, headings = (tuple(row[column] for row in rows) for column in range(3))
-        yield Paper(document, chunks, texts, headings)
+        chunks, texts, headings = (tuple(row[column] for row in rows_of[document]) for column in range(3))
+        yield PaperChunks(document, chunks, texts, headings)
 
 
-METHOD = "cg_rag"
+def _citation_edges(
+    paper: PaperChunks, cited: Sequence[tuple[str, ...]], signals: EdgeSignals, weights: Any
+) -> Iterator[ChunkEdge]:
+    """Yield the edges from a document into each document that it cites, the latter as their chunks."""
 
-KINDS = {
-    Kind.ADJACENT: KG.AdjacencyEdge,
-    Kind.CROSS_REFERENCE: KG.CrossReferenceEdge,
-    Kind.CITATION: KG.CitationEdge,
-}
-"""The class of each kind of edge."""
+    def represented(chunks: Sequence[str]) -> tuple[Any, Any]:
+        return signals.dense.vectors(chunks), weights[signals.lexical.iris.places(chunks)]
+
+    if not cited:
+        return
+    dense, sparse = represented(paper.chunks)
+    for chunks in cited:
+        their_dense, their_sparse = represented(chunks)
+        yield from nearest_chunks(
+            paper.chunks, chunks, dense=(dense, their_dense), sparse=(sparse, their_sparse), k=signals.top
+        )
 
 
 def citation_draft(
     document: str,
-    edges: Iterable[Edge],
+    edges: Iterable[ChunkEdge],
     *,
     cited: Sequence[str],
     unresolved: Sequence[str],
-    origin: str,
+    fingerprint: str,
     names: Names,
 ) -> GraphDraft:
-    """Give the graph of what a document cites and of the edges that begin in its chunks.
+    """Return the graph of what a document cites and of the edges that begin in its chunks.
 
     Args:
         document: IRI.
         edges: several of one kind between the same chunks count once, as the strongest.
         cited: documents of the collection that it cites.
         unresolved: citations that name none.
-        origin: a fingerprint of what all this was made from.
+        fingerprint: of what all this was made from, for the catalogue.
         names: the IRIs of the knowledge base.
     """
     node = ox.NamedNode(document)
-    said = [
+    triples = [
         ox.Triple(node, RDF.type, KG.Document),
         *(ox.Triple(node, DCTERMS.references, ox.NamedNode(other)) for other in cited),
         *(ox.Triple(node, KG.unresolved, ox.Literal(text)) for text in unresolved if text),
     ]
+    strongest: dict[tuple[EdgeKind, str, str], ChunkEdge] = {}
+    for edge in edges:
+        key = (edge.kind, edge.origin, edge.target)
+        if key not in strongest or edge.weight > strongest[key].weight:
+            strongest[key] = edge
+    for edge in strongest.values():
+        triples += _edge_triples(edge, names)
     return GraphDraft(
         names.citation_graph(node),
         KG.CitationGraph,
-        [*said, *(triple for edge in _strongest(edges) for triple in _edge_triples(edge, names))],
+        triples,
         mode="replace",
         method=METHOD,
         sources=[node, *(ox.NamedNode(other) for other in cited)],
-        described=[(KG.parameters, ox.Literal(origin))],
+        described=[(KG.parameters, ox.Literal(fingerprint))],
     )
 
 
-def _strongest(edges: Iterable[Edge]) -> Iterable[Edge]:
-    kept: dict[tuple[Kind, str, str], Edge] = {}
-    for edge in edges:
-        key = (edge.kind, edge.origin, edge.target)
-        if key not in kept or edge.weight > kept[key].weight:
-            kept[key] = edge
-    return kept.values()
-
-
-def _edge_triples(edge: Edge, names: Names) -> Iterator[ox.Triple]:
+def _edge_triples(edge: ChunkEdge, names: Names) -> Iterator[ox.Triple]:
     node = names.edge(edge.kind.name, edge.origin, edge.target)
+    # the store writes decimals without zeros at the end, and a graph that reads back otherwise would look changed
+    weight = f"{edge.weight:.4f}".rstrip("0").rstrip(".") or "0"
     yield ox.Triple(node, RDF.type, KINDS[edge.kind])
     yield ox.Triple(node, KG.fromChunk, ox.NamedNode(edge.origin))
     yield ox.Triple(node, KG.toChunk, ox.NamedNode(edge.target))
-    yield ox.Triple(node, KG.weight, _decimal(edge.weight))
-
-
-def _decimal(value: float) -> ox.Literal:
-    """Give a number as the store keeps it: without zeros at the end."""
-    text = f"{value:.4f}".rstrip("0").rstrip(".")
-    return ox.Literal(text or "0", datatype=XSD.decimal)
+    yield ox.Triple(node, KG.weight, ox.Literal(weight, datatype=XSD.decimal))

@@ -1,8 +1,8 @@
-"""Who cites whom: citations as documents give them, matched with the documents of the collection.
+"""Who cites whom: citations as documents print them, matched with the documents of the collection.
 
 A citation is an identifier, a DOI, a title, or an entry of a reference list; also a triple ``cito:cites`` or
-``dcterms:references`` of loaded RDF. What names no document of the collection is kept and counted. Queries read:
-``citations/*``. Nothing is written.
+``dcterms:references`` of loaded RDF. A citation that names no document of the collection is kept and counted. Queries
+read: ``citations/*``. Nothing is written.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from rapidfuzz import fuzz
 from kgrag import queries
 from kgrag.ports import TripleStore
 
-__all__ = ["Citations", "Known", "Resolver", "read_citations"]
+__all__ = ["CitationResolver", "Citations", "KnownDocument", "read_citations"]
 
 _DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>{}]+")
+_DOI_PREFIXES = ("", "doi:", "doi ", "https://doi.org/", "http://dx.doi.org/", "http://doi.org/")
+_NOT_AT_END_OF_DOI = ".,;:)]}'\""
 _WORD = re.compile(r"\w+")
-_NOT_DOI = ".,;:)]}'\""
-_CLOSES = ".,;:?!\"')]}”’»"
-_OPENS = ".,;:?!\"'([{“‘«*_"
-_LEAST_WORDS = 3
-_TRIED = 8  # titles that share the rarest words with an entry
-_SAME = 92.0
-_LONGEST = 2000
+_CLOSES_A_TITLE = ".,;:?!\"')]}”’»"
+_OPENS_A_TITLE = ".,;:?!\"'([{“‘«*_"
+_MIN_TITLE_WORDS = 3  # entries of other works contain "Introduction" and "Soil science" too
+_MAX_TITLES_COMPARED = 8
+_MIN_SIMILARITY_PERCENT = 92.0
+_MAX_CITATION_LETTERS = 2000  # fuzzy matching is slow on a whole page that was taken for one entry
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownDocument:
     """A document of the collection: its IRI, its title, and every identifier that it has."""
 
     document: str
@@ -48,143 +49,132 @@ class Citations:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Count the citations that name a document, and those that name none."""
+        """The number of citations that name a document, and of those that name none."""
         return {
             "citations": sum(map(len, self.cited.values())),
             "unresolved": sum(map(len, self.unresolved.values())),
         }
 
 
-class Resolver:
+class CitationResolver:
     """Finds the document that a citation names.
 
     Tried in turn: an identifier or IRI, a DOI, a whole title, a title inside a reference entry. A title inside an entry
-    has at least three words, stands between punctuation marks, and agrees to 92 % (``rapidfuzz``), so that damage of a
-    scan is forgiven and the title of another work that begins with the same words is not taken for it.
+    has at least three words, has punctuation marks on both sides, and agrees to 92 % (``rapidfuzz``), so that damage of
+    a scan is forgiven and the title of another work that begins with the same words is not taken for it.
     """
 
-    def __init__(self, known: Iterable[Known]) -> None:
-        self._names: dict[str, str] = {}
-        self._titles: dict[str, str] = {}
-        self._by_word: dict[str, list[str]] = defaultdict(list)
-        for document in known:
-            for name in (document.document, *document.identifiers):
+    def __init__(self, documents: Iterable[KnownDocument]) -> None:
+        self._by_name: dict[str, str] = {}
+        self._by_title: dict[str, str] = {}
+        self._titles_with: dict[str, list[str]] = defaultdict(list)
+        for known in documents:
+            for name in (known.document, *known.identifiers):
                 for form in _forms(name):
-                    self._names.setdefault(form, document.document)
-            self._add_title(document)
-
-    def _add_title(self, document: Known) -> None:
-        title = _plain(document.title)
-        words = set(_WORD.findall(title))
-        if not title or title in self._titles:
-            return
-        self._titles[title] = document.document
-        if len(words) >= _LEAST_WORDS:
-            for word in words:
-                self._by_word[word].append(title)
+                    self._by_name.setdefault(form, known.document)
+            title = _normal(known.title)
+            if not title or title in self._by_title:
+                continue
+            self._by_title[title] = known.document
+            words = set(_WORD.findall(title))
+            if len(words) >= _MIN_TITLE_WORDS:
+                for word in words:
+                    self._titles_with[word].append(title)
 
     def resolve(self, citation: str) -> str:
-        """Give the IRI of the document that a citation names, "" for none.
+        """Return the IRI of the document that a citation names, "" for none.
 
-        >>> known = Known("urn:d", "Growing beans on poor soil", ("doi:10.1000/Beans",))
-        >>> Resolver([known]).resolve("[3] A. Sower. 1999. Growing beans on poor soil. In Proc. of Fields.")
+        >>> known = KnownDocument("urn:d", "Growing beans on poor soil", ("doi:10.1000/Beans",))
+        >>> CitationResolver([known]).resolve("[3] A. Sower. 1999. Growing beans on poor soil. In Proc. of Fields.")
         'urn:d'
-        >>> Resolver([known]).resolve("https://doi.org/10.1000/beans.")
+        >>> CitationResolver([known]).resolve("https://doi.org/10.1000/beans.")
         'urn:d'
         """
-        text = citation[:_LONGEST]
+        text = citation[:_MAX_CITATION_LETTERS]
         for form in _forms(text):
-            if form in self._names:
-                return self._names[form]
+            if form in self._by_name:
+                return self._by_name[form]
         doi = _DOI.search(text)
-        if doi and (found := self._names.get(_doi(doi[0]))):
-            return found
-        plain = _plain(text)
-        return self._titles.get(plain) or self._inside(plain)
+        if doi and (document := self._by_name.get(_normal_doi(doi[0]))):
+            return document
+        entry = _normal(text)
+        if entry in self._by_title:
+            return self._by_title[entry]
+        titles = [title for title in self._likely_titles(entry) if _contains(entry, title)]
+        return self._by_title[max(titles, key=lambda title: (len(title), title))] if titles else ""
 
-    def _inside(self, entry: str) -> str:
-        """Find the longest title that stands in an entry."""
-        found = [title for title in self._likely(entry) if _stands(title, entry)]
-        return self._titles[max(found, key=lambda title: (len(title), title))] if found else ""
-
-    def _likely(self, entry: str) -> list[str]:
-        """Give the titles that share most with an entry, a word counting more the fewer titles have it."""
-        worth: dict[str, float] = defaultdict(float)
+    def _likely_titles(self, entry: str) -> list[str]:
+        """Return the few titles that share most with an entry, a word counting more the fewer titles have it."""
+        shared: dict[str, float] = defaultdict(float)
         for word in set(_WORD.findall(entry)):
-            titles = self._by_word.get(word, ())
-            if len(titles) <= max(50, len(self._titles) // 20):
+            titles = self._titles_with.get(word, ())
+            # words that many titles share ("of", "using") decide nothing and cost the most comparisons
+            if len(titles) <= max(50, len(self._by_title) // 20):
                 for title in titles:
-                    worth[title] += 1 / len(titles)
-        return sorted(worth, key=lambda title: (-worth[title], title))[:_TRIED]
+                    shared[title] += 1 / len(titles)
+        return sorted(shared, key=lambda title: (-shared[title], title))[:_MAX_TITLES_COMPARED]
 
 
 def read_citations(store: TripleStore) -> Citations:
     """Resolve every citation of every document of the store."""
-    known = _known(store)
-    resolver = Resolver(known)
-    here = {document.document for document in known}
-    stated = store.select(queries.bind("citations/stated", catalogue=store.names.catalogue)).values()
-    pairs = [(resolver.resolve(citing), cited) for citing, cited in stated]
-    given = store.select(queries.bind("citations/given", catalogue=store.names.catalogue)).values()
+    catalogue = store.names.catalogue
+    titles: dict[str, str] = {}
+    identifiers: dict[str, dict[str, None]] = defaultdict(dict)
+    for document, title, identifier in store.select(queries.bind("citations/documents", catalogue=catalogue)).values():
+        titles.setdefault(document, title)
+        if identifier:
+            identifiers[document].setdefault(identifier)
+    resolver = CitationResolver(
+        KnownDocument(document, title, tuple(identifiers[document])) for document, title in titles.items()
+    )
+    printed = store.select(queries.bind("citations/given", catalogue=catalogue)).values()
+    triples = store.select(queries.bind("citations/stated", catalogue=catalogue)).values()
+    loaded = ((resolver.resolve(subject), citation) for subject, citation in triples)
     cited: dict[str, dict[str, None]] = defaultdict(dict)
     unresolved: dict[str, dict[str, None]] = defaultdict(dict)
-    for citing, citation in (*given, *((citing, cited) for citing, cited in pairs if citing in here)):
+    for citing, citation in (*printed, *((citing, citation) for citing, citation in loaded if citing in titles)):
         target = resolver.resolve(citation)
         if not target:
             unresolved[citing].setdefault(citation)
         elif target != citing:
             cited[citing].setdefault(target)
-    return Citations(_frozen(cited), _frozen(unresolved))
+    return Citations(_sorted_by_document(cited), _sorted_by_document(unresolved))
 
 
-def _frozen(found: dict[str, dict[str, None]]) -> dict[str, tuple[str, ...]]:
-    return {document: tuple(names) for document, names in sorted(found.items())}
-
-
-def _known(store: TripleStore) -> list[Known]:
-    rows = store.select(queries.bind("citations/documents", catalogue=store.names.catalogue)).values()
-    titles: dict[str, str] = {}
-    names: dict[str, dict[str, None]] = defaultdict(dict)
-    for document, title, identifier in rows:
-        titles.setdefault(document, title)
-        if identifier:
-            names[document].setdefault(identifier)
-    return [Known(document, title, tuple(names[document])) for document, title in titles.items()]
+def _sorted_by_document(citations: dict[str, dict[str, None]]) -> dict[str, tuple[str, ...]]:
+    return {document: tuple(names) for document, names in sorted(citations.items())}
 
 
 def _forms(name: str) -> Sequence[str]:
-    """Give the ways in which an identifier may be written: as it is, and as a bare DOI."""
-    plain = " ".join(name.split()).casefold()
-    doi = _DOI.search(plain)
-    whole = doi and plain[: doi.start()] in (
-        "",
-        "doi:",
-        "doi ",
-        "https://doi.org/",
-        "http://dx.doi.org/",
-        "http://doi.org/",
-    )
-    return (plain, _doi(doi[0])) if doi and whole else (plain,) if plain else ()
+    """Return the ways in which an identifier may be written: as it is, and as a bare DOI."""
+    normal = " ".join(name.split()).casefold()
+    doi = _DOI.search(normal)
+    if doi and normal[: doi.start()] in _DOI_PREFIXES:
+        return normal, _normal_doi(doi[0])
+    return (normal,) if normal else ()
 
 
-def _doi(text: str) -> str:
-    return text.casefold().rstrip(_NOT_DOI)
+def _normal_doi(doi: str) -> str:
+    return doi.casefold().rstrip(_NOT_AT_END_OF_DOI)
 
 
-def _plain(text: str) -> str:
-    """Give a text in small letters on one line, without hyphens at line ends and without a full stop at its end."""
+def _normal(text: str) -> str:
+    """Return a text in small letters on one line, without hyphens at line ends and without a full stop at its end."""
     joined = re.sub(r"(?<=\w)[-\xad]\s*\n\s*(?=\w)|\xad\s?", "", text)
     return " ".join(joined.casefold().split()).strip().removesuffix(".")
 
 
-def _stands(title: str, entry: str) -> bool:
-    """Say whether a title stands in an entry, between punctuation marks or at its ends."""
+def _contains(entry: str, title: str) -> bool:
+    """Return whether a title is in an entry, between punctuation marks or at the entry's ends."""
     if len(title) > len(entry):
         return False
-    found = fuzz.partial_ratio_alignment(title, entry, score_cutoff=_SAME)
-    if found is None:
+    match = fuzz.partial_ratio_alignment(title, entry, score_cutoff=_MIN_SIMILARITY_PERCENT)
+    if match is None:
         return False
-    before, behind = entry[: found.dest_start].rstrip(), entry[found.dest_end :].lstrip()
-    opened = not before or before[-1] in _OPENS or before[-1].isdigit() or entry[found.dest_start] in _OPENS
-    closed = not behind or behind[0] in _CLOSES or entry[found.dest_end - 1] in _CLOSES
+    before, behind = entry[: match.dest_start].rstrip(), entry[match.dest_end :].lstrip()
+    # a year without brackets ("1999 Growing beans") also opens a title
+    opened = (
+        not before or before[-1] in _OPENS_A_TITLE or before[-1].isdigit() or entry[match.dest_start] in _OPENS_A_TITLE
+    )
+    closed = not behind or behind[0] in _CLOSES_A_TITLE or entry[match.dest_end - 1] in _CLOSES_A_TITLE
     return opened and closed

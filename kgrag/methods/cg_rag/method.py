@@ -1,9 +1,10 @@
-"""The method: draw the citation graph, retrieve by LeSeGR, answer with what stands around the hits."""
+"""The method: draw the citation graph, retrieve by LeSeGR, answer with summaries of the chunks linked to the hits."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -12,18 +13,21 @@ import numpy as np
 from kgrag import queries
 from kgrag.answering import cited_answers
 from kgrag.answering.labelled_questions import Labelled
+from kgrag.answering.passage_hits import passage_hits
 from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.bm25 import LexicalIndex
-from kgrag.methods.cg_rag import citation_graph, citations, graph_mirror, lesegr, neighbourhoods, training
-from kgrag.methods.cg_rag.graph_mirror import Mirror, Places, Reach
+from kgrag.methods.cg_rag import citation_arrays, citation_graph, citations, lesegr, neighbourhoods, training
+from kgrag.methods.cg_rag.citation_arrays import CitationArrays, FloatArray, IntArray, QuestionView, ReachLimits
+from kgrag.methods.cg_rag.training_examples import TrainingRecipe, read_examples, refuse_leaks
 from kgrag.model import NO_COMPLETIONS, Answer, BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
 
 __all__ = ["CgRag"]
 
 _SPACE = "chunk"
+_CHUNKS_PER_HIDDEN_DOCUMENT = 200
 _ENCODERS = ("auto", "trained", "untrained")
 _AGGREGATIONS = ("mean", "sum")
 
@@ -33,19 +37,19 @@ class CgRag:
     """Retrieves chunks of a citation graph by lexical and semantic signals that are passed along its edges.
 
     Args:
-        store: holds documents and the citation graph.
+        store: contains documents and the citation graph.
         spaces: keep the vectors of chunks.
         embedder: embeds chunks and questions.
         model: summarises neighbourhoods and writes answers; not used to retrieve.
-        lexical: folder of the BM25 index and of the graph's mirror; None keeps them in memory.
+        lexical: folder of the BM25 index and of the citation arrays; None keeps them in memory.
         weights: folder of the trained encoder; None keeps it in memory.
         encoder: "trained" scores by the trained encoder, "untrained" without; "auto" takes the trained one when there
             is one that fits the embedder.
         top: K, edges from a chunk into each cited document; read when building; at least 1.
         candidates: N, of each signal, at least 1.
         hops: how far from a candidate messages come, 0 to 2.
-        width: how many chunks join the candidates at most.
-        fan: how many messages a chunk hears at most, at least 1.
+        width: the largest number of chunks that join the candidates.
+        fan: the largest number of messages that a chunk receives, at least 1.
         layers: L of the untrained encoder, at least 1; a trained one has its own.
         aggregation: of the untrained encoder, "mean" or "sum".
         neighbours: how many neighbours of a hit are summarised for an answer; 0 answers from the hits alone.
@@ -111,16 +115,16 @@ class CgRag:
             return BuildReport(self.name, {"documents": len(chunks), "embedded": embedded, **NO_COMPLETIONS})
         dense, words = self._dense(progress), self._words(progress)
         found = citations.read_citations(self.store)
-        signals = citation_graph.Signals(dense, words, self.embedder.identity, self.top)
+        signals = citation_graph.EdgeSignals(dense, words, self.embedder.identity, self.top)
         drawn = citation_graph.draw(self.store, chunks, found, signals, progress=progress)
-        mirror = self._mirror()
-        edges = len(mirror.neighbours) // 2
-        counts = {"documents": len(chunks), "chunks": len(mirror), "edges": edges, **found.counts}
+        arrays = self._arrays()
+        edges = len(arrays.neighbours) // 2
+        counts = {"documents": len(chunks), "chunks": len(arrays), "edges": edges, **found.counts}
         counts |= {"drawn": drawn.drawn, "unchanged": drawn.unchanged, "dropped": drawn.dropped}
-        return BuildReport(self.name, counts, pending=tuple(drawn.undone))
+        return BuildReport(self.name, counts, pending=tuple(drawn.pending))
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """Give the k best chunks, best first; ties by IRI.
+        """Return the k best chunks, best first; ties by IRI.
 
         Raises:
             NotBuilt: there is no citation graph, or no trained encoder where one was asked for.
@@ -129,24 +133,28 @@ class CgRag:
         """
         if k < 1:
             raise InvalidSettings(f"cg_rag: k is {k}. Ask for at least 1 passage.")
-        return neighbourhoods.hits(self.store, self.ranking(question, k))
+        return passage_hits(self.store, self.ranking(question, k))
 
     def retrieve_without(self, question: str, k: int, excluded: Collection[str]) -> list[Hit]:
         """Retrieve as if documents, by the identifiers of their source, were not in the collection. Raises as above."""
-        return neighbourhoods.hits(
-            self.store, self.ranking(question, k, without=citation_graph.named(self.store, excluded))
-        )
+        without = citation_graph.documents_named(self.store, excluded)
+        return passage_hits(self.store, self.ranking(question, k, without=without))
 
     def ranking(self, question: str, k: int, *, without: Sequence[str] = ()) -> list[tuple[str, float]]:
-        """Give at most k (chunk, score) pairs, best first, as if the documents ``without`` were not in the collection.
+        """Return at most k (chunk, score) pairs, best first, as if the documents ``without`` were not there.
 
         Raises:
             NotBuilt: as ``retrieve``.
         """
-        mirror, seen = self._built(), self._look(question, without)
-        best = np.lexsort((seen.nodes, -seen.scores))[:k]
-        scores = seen.scores[best].tolist()
-        return list(zip(mirror.iris.at(seen.nodes[best]), scores, strict=True))
+        arrays, view, trained = self._built(), self.view(question, without), self._trained_encoder()
+        if trained is None:
+            scores = lesegr.scores(
+                view.subgraph, view.gates, view.dense, view.question, layers=self.layers, aggregation=self.aggregation
+            )
+        else:
+            scores = trained.scores(view)
+        best = np.lexsort((view.nodes, -scores))[:k]
+        return list(zip(arrays.iris.at(view.nodes[best]), scores[best].tolist(), strict=True))
 
     def answer(self, question: str, k: int) -> Answer:
         """Answer from the k best chunks, each with a summary of what is linked to it (section 4.4).
@@ -167,7 +175,7 @@ class CgRag:
         questions: Sequence[Labelled],
         *,
         held_out: Sequence[Labelled] = (),
-        recipe: training.Recipe = training.Recipe(),
+        recipe: TrainingRecipe = TrainingRecipe(),
         progress: Progress | None = None,
     ) -> BuildReport:
         """Train the graph encoder on questions whose documents are known, and keep it when it is better than none.
@@ -176,87 +184,86 @@ class CgRag:
             questions: to learn from; a share of their documents is held out to know when to stop.
             held_out: questions that it will be measured on. One that is among ``questions`` is an error.
             recipe: how it is trained.
-            progress: told after each epoch.
+            progress: called as questions are read and after each epoch.
 
         Raises:
             NotBuilt: there is no citation graph.
             InvalidSettings: a question is on both sides, or too few name a document of the store.
         """
-        self._built()
-        training.refuse_leaks(questions, held_out)
-        return training.train(self, questions, recipe, progress=progress)
+        arrays, started = self._built(), datetime.now(UTC)
+        refuse_leaks(questions, held_out)
+        # embedded in one batch, which the embedder remembers when each question is looked at by itself
+        self.embedder.embed([question.text for question in questions], "query")
+        examples = read_examples(questions, store=self.store, arrays=arrays, view=self.view, progress=progress)
+        file = self._encoder_file()
+        return training.train(examples, recipe, file, asked=len(questions), started=started, progress=progress)
 
     @staticmethod
-    def recipe() -> training.Recipe:
-        """Give how it is trained unless told otherwise."""
-        return training.Recipe()
+    def recipe() -> TrainingRecipe:
+        """Return the default recipe of training."""
+        return TrainingRecipe()
 
     def trained_on(self, questions: Sequence[str]) -> list[str]:
-        """Give those of the questions that the trained encoder, where it is in use, has learned from."""
-        held = self._encoder()
-        return [] if held is None else held.seen(questions)
+        """Return those of the questions that the trained encoder, where it is in use, has learned from."""
+        trained = self._trained_encoder()
+        return [] if trained is None else trained.learned_from(questions)
 
     def picture(self, subject: str) -> str:
         """Return a web page of a chunk and its neighbours, with kinds and weights of edges. Raises UnknownName."""
         return neighbourhoods.page(self.store, subject, limit=max(self.neighbours, 1))
 
     def statistics(self) -> dict[str, Any]:
-        """Count the edges of each kind, resolved and unresolved citations, and say which encoder is in use."""
+        """Count the edges of each kind, resolved and unresolved citations, and name the encoder that is in use."""
         table = self.store.select(queries.bind("cg_rag/counts", catalogue=self.store.names.catalogue)).values()
         figures: dict[str, Any] = {kind.rpartition("#")[2]: int(count) for kind, count in table}
-        held = self._encoder()
-        return figures | citations.read_citations(self.store).counts | {"encoder": "trained" if held else "untrained"}
+        encoder = "untrained" if self._trained_encoder() is None else "trained"
+        return figures | citations.read_citations(self.store).counts | {"encoder": encoder}
 
-    def _look(self, question: str, without: Sequence[str] = ()) -> training.Seen:
-        """Score what a question reaches."""
-        view = self.view(question, without)
-        held = self._encoder()
-        if held is not None:
-            return replace(view, scores=held.scores(view))
-        scores = lesegr.scores(
-            view.subgraph, view.gates, view.dense, view.question, layers=self.layers, aggregation=self.aggregation
-        )
-        return replace(view, scores=scores)
-
-    def view(self, question: str, without: Sequence[str] = ()) -> training.Seen:
-        """Give what a question reaches, with both signals, not yet scored."""
-        mirror, index, words = self._built(), self._dense(None), self._words(None)
+    def view(self, question: str, without: Sequence[str] = ()) -> QuestionView:
+        """Return what a question reaches, as if the documents ``without`` were not there."""
+        arrays, index, words = self._built(), self._dense(None), self._words(None)
         vector = self.embedder.embed([question], "query")[0]
         relevance = words.relevance(question)
-        if len(words) != len(mirror):  # a graph that is behind the store
-            relevance = relevance[np.maximum(words.iris.places(mirror.iris.at(np.arange(len(mirror)))), 0)]
-        hidden = graph_mirror.numbers_of(mirror, without)
+        if len(words) != len(arrays):  # another thread wrote to the store between the two: match them by IRI
+            places = words.iris.places(arrays.iris.at(np.arange(len(arrays))))
+            relevance = np.append(relevance, np.float32(0))[places]  # -1, for a chunk without words, is the 0
+        hidden = citation_arrays.document_numbers(arrays, without)
         if len(hidden):
-            relevance = np.where(np.isin(mirror.documents, hidden), 0, relevance).astype(np.float32)
+            relevance = np.where(np.isin(arrays.documents, hidden), 0, relevance).astype(np.float32)
         gates = lesegr.gates(relevance)
-        near = mirror.iris.places([iri for iri, _ in index.search(vector, self.candidates + 200 * len(hidden))])
-        near = near[near >= 0]
-        near = near[~np.isin(mirror.documents[near], hidden)][: self.candidates]
-        seeds = lesegr.seeds(_best(relevance, self.candidates), near)
-        reach = Reach(self.hops, self.width, self.fan)
-        subgraph = mirror.around(seeds, gates, reach, without=hidden)
-        dense = index.vectors(mirror.iris.at(subgraph.nodes))
-        return training.Seen(subgraph, gates[subgraph.nodes], dense, vector)
+        # the nearest chunks may all be hidden: so many more are searched that enough others are left
+        nearest = index.search(vector, self.candidates + _CHUNKS_PER_HIDDEN_DOCUMENT * len(hidden))
+        semantic = arrays.iris.places([iri for iri, _ in nearest])
+        semantic = semantic[semantic >= 0]
+        semantic = semantic[~np.isin(arrays.documents[semantic], hidden)][: self.candidates]
+        candidates = np.union1d(_most_relevant(relevance, self.candidates), semantic).astype(np.int64)
+        limits = ReachLimits(self.hops, self.width, self.fan)
+        subgraph = arrays.around(candidates, gates, limits, without=hidden)
+        dense = index.vectors(arrays.iris.at(subgraph.nodes))
+        return QuestionView(subgraph, gates[subgraph.nodes], dense, vector)
 
-    def _built(self) -> Mirror:
-        mirror = self._mirror()
-        if not len(mirror.neighbours) and not graph_mirror.drawn(self.store):
+    def _built(self) -> CitationArrays:
+        arrays = self._arrays()
+        if not len(arrays.neighbours) and not citation_arrays.has_citation_graph(self.store):
             raise NotBuilt("method 'cg_rag' has no citation graph yet. Run `kgrag build cg_rag` first.")
-        return mirror
+        return arrays
 
-    def _mirror(self) -> Mirror:
-        return graph_mirror.fresh(self.store, self.lexical, save=not self.read_only)
+    def _arrays(self) -> CitationArrays:
+        return citation_arrays.fresh(self.store, self.lexical, save=not self.read_only)
 
-    def _encoder(self) -> training.Held | None:
+    def _encoder_file(self) -> training.EncoderFile:
+        return training.EncoderFile(self.store, self.weights, self.embedder.identity)
+
+    def _trained_encoder(self) -> training.TrainedEncoder | None:
         if self.encoder == "untrained":
             return None
-        held = training.held(self.store, self.weights, self.embedder.identity)
-        if held is None and self.encoder == "trained":
+        trained = self._encoder_file().load()
+        if trained is None and self.encoder == "trained":
             raise NotBuilt(
                 "method 'cg_rag' has no trained encoder that fits the embedder. "
                 "Run `kgrag train cg_rag --questions FILE.jsonl`, or ask without encoder=trained."
             )
-        return held
+        return trained
 
     def _dense(self, progress: Progress | None) -> VectorIndex:
         return vector_spaces.fresh(
@@ -267,9 +274,9 @@ class CgRag:
         return bm25.fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
 
 
-def _best(relevance: np.ndarray[Any, Any], count: int) -> Places:
-    """Give the places of the most relevant texts that are relevant at all; ties by place."""
-    found = np.flatnonzero(relevance > 0)
-    if len(found) > count:
-        found = found[relevance[found] >= np.partition(relevance[found], -count)[-count]]
-    return found[np.lexsort((found, -relevance[found]))][:count]
+def _most_relevant(relevance: FloatArray, count: int) -> IntArray:
+    """Return the numbers of the most relevant chunks that are relevant at all; ties by number."""
+    chunks = np.flatnonzero(relevance > 0)
+    if len(chunks) > count:
+        chunks = chunks[relevance[chunks] >= np.partition(relevance[chunks], -count)[-count]]
+    return chunks[np.lexsort((chunks, -relevance[chunks]))][:count]

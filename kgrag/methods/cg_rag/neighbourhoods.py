@@ -1,212 +1,169 @@
-"""What stands around a chunk: as evidence beside a hit (CG-RAG, section 4.4), and as a picture.
+"""The chunks that are linked to a chunk: as context of a hit (CG-RAG, section 4.4), and as a picture.
 
-Queries read: ``cg_rag/around``, ``passages/evidence``. Prompt read: ``cg_rag/neighbourhood``. Template read:
-``neighbourhood.html.j2``, which escapes all that it prints. Nothing is written.
+Query read: ``cg_rag/around``, and those of ``kgrag.answering.passage_hits``. Prompt read: ``cg_rag/neighbourhood``.
+Nothing is written.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
-from typing import Any
 
-import jinja2
 import pyoxigraph as ox
 
 from kgrag import prompting, queries
+from kgrag.answering.passage_hits import passage_hits
+from kgrag.drawing.neighbourhood_picture import LinkedChunk, neighbourhood_page
 from kgrag.errors import ReplyUnusable, UnknownName, UnsupportedTask
 from kgrag.llm import structured_output
 from kgrag.methods.cg_rag.citation_graph import KINDS
-from kgrag.methods.cg_rag.edges import Kind
-from kgrag.model import Hit, Span, plain
+from kgrag.methods.cg_rag.edges import EdgeKind
+from kgrag.model import Hit
 from kgrag.ports import LanguageModel, TripleStore
 
-__all__ = ["Neighbour", "around", "hits", "page", "with_context"]
+__all__ = ["Neighbour", "around", "page", "with_context"]
 
-PROMPT = "cg_rag/neighbourhood"
-_ATTRIBUTES = ("title", "identifier", "heading", "page")
-_SAID = {  # (kind, whether the edge leaves the chunk in the middle) -> what the neighbour is to it
-    (Kind.ADJACENT, True): "behind it",
-    (Kind.ADJACENT, False): "before it",
-    (Kind.CROSS_REFERENCE, True): "it refers to",
-    (Kind.CROSS_REFERENCE, False): "refers to it",
-    (Kind.CITATION, True): "it cites",
-    (Kind.CITATION, False): "cites it",
+_PROMPT = "cg_rag/neighbourhood"
+_WORDINGS = {  # (kind, whether the edge leaves the chunk in the middle) -> what the neighbour is to that chunk
+    (EdgeKind.ADJACENT, True): "behind it",
+    (EdgeKind.ADJACENT, False): "before it",
+    (EdgeKind.CROSS_REFERENCE, True): "it refers to",
+    (EdgeKind.CROSS_REFERENCE, False): "refers to it",
+    (EdgeKind.CITATION, True): "it cites",
+    (EdgeKind.CITATION, False): "cites it",
 }
-_COLOURS = {Kind.ADJACENT: "#57606a", Kind.CROSS_REFERENCE: "#8250df", Kind.CITATION: "#0b5cad"}
-_WIDTH, _BOX, _TALL = 900, 190, 44
-_LONGEST = 1200
+_COLOURS = {EdgeKind.ADJACENT: "#57606a", EdgeKind.CROSS_REFERENCE: "#8250df", EdgeKind.CITATION: "#0b5cad"}
+_MAX_SUMMARY_LETTERS = 1200  # a model that repeats itself must not bury the hit's own text
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A chunk beside another one: the edge's kind, whether it leaves that other one, its weight, and the chunk."""
+    """A chunk that is linked to a chunk in the middle.
 
-    kind: Kind
-    leaves: bool
+    ``outgoing`` edges leave the chunk in the middle; ``weight`` is 0 to 2; ``hit`` is the neighbour itself.
+    """
+
+    kind: EdgeKind
+    outgoing: bool
     weight: float
     hit: Hit
 
     @property
-    def said(self) -> str:
-        """What it is to the chunk in the middle."""
-        return _SAID[self.kind, self.leaves]
+    def wording(self) -> str:
+        """What the neighbour is to the chunk in the middle, as "cites it"."""
+        return _WORDINGS[self.kind, self.outgoing]
 
     @property
     def title(self) -> str:
-        """The title of its document, else its identifier."""
-        return str(self.hit.attributes.get("title") or self.hit.attributes.get("identifier") or "")
+        """The title of the neighbour's document, else its identifier, else ""."""
+        return _title(self.hit)
 
 
-def hits(store: TripleStore, ranking: Sequence[tuple[str, float]]) -> list[Hit]:
-    """Give ranked chunks as hits; one that is not stored is left out."""
-    query = queries.bind("passages/evidence", chunks=[ox.NamedNode(chunk) for chunk, _ in ranking])
-    table = store.select(query)
-    rows = [dict(zip(table.variables, map(plain, row), strict=True)) for row in table]
-    known = {row["chunk"]: row for row in rows}
-    return [_hit(chunk, score, known[chunk]) for chunk, score in ranking if chunk in known]
-
-
-def _hit(chunk: str, score: float, row: dict[str, str]) -> Hit:
-    span = Span(chunk, row["document"], int(row["start"]), int(row["end"]))
-    attributes = {name: row[name] for name in _ATTRIBUTES if row[name]}
-    return Hit(chunk, "passage", row["text"], score, (span,), attributes)
+def _title(hit: Hit) -> str:
+    return str(hit.attributes.get("title") or hit.attributes.get("identifier") or "")
 
 
 def around(store: TripleStore, chunk: str, *, limit: int) -> list[Neighbour]:
-    """Give the direct neighbours of a chunk, at most ``limit``: the strongest of each kind in turn.
+    """Return the direct neighbours of a chunk, at most ``limit``: the strongest of each kind in turn.
 
     A chunk that is linked in several ways comes once, by the first of these.
     """
-    rows = store.select(queries.bind("cg_rag/around", chunk=ox.NamedNode(chunk))).values()
     kinds = {term.value: kind for kind, term in KINDS.items()}
-    turns: dict[tuple[Kind, bool], int] = {}
-    found: list[tuple[int, float, str, Kind, bool]] = []
-    for kind, origin, target, weight in rows:
-        leaves = origin == chunk
-        place = turns[kinds[kind], leaves] = turns.get((kinds[kind], leaves), -1) + 1
-        found.append((place, -float(weight), target if leaves else origin, kinds[kind], leaves))
-    first: dict[str, tuple[int, float, str, Kind, bool]] = {}
-    for each in sorted(found):
-        if each[2] != chunk:
-            first.setdefault(each[2], each)
-    chosen = list(first.values())[:limit]
-    known = {hit.iri: hit for hit in hits(store, [(other, -weight) for _, weight, other, _, _ in chosen])}
-    return [
-        Neighbour(kind, leaves, -weight, known[other]) for _, weight, other, kind, leaves in chosen if other in known
-    ]
+    next_turn: dict[tuple[EdgeKind, bool], int] = {}
+    edges: list[tuple[int, float, str, EdgeKind, bool]] = []
+    for kind_iri, origin, target, weight in store.select(
+        queries.bind("cg_rag/around", chunk=ox.NamedNode(chunk))
+    ).values():
+        kind, outgoing = kinds[kind_iri], origin == chunk
+        turn = next_turn.get((kind, outgoing), 0)
+        next_turn[kind, outgoing] = turn + 1
+        edges.append((turn, -float(weight), target if outgoing else origin, kind, outgoing))
+    first_edges: dict[str, tuple[float, EdgeKind, bool]] = {}
+    for _, negative_weight, neighbour, kind, outgoing in sorted(edges):
+        if neighbour != chunk:
+            first_edges.setdefault(neighbour, (-negative_weight, kind, outgoing))
+    chosen = list(first_edges.items())[:limit]
+    hits = {hit.iri: hit for hit in passage_hits(store, [(iri, weight) for iri, (weight, _, _) in chosen])}
+    return [Neighbour(kind, outgoing, weight, hits[iri]) for iri, (weight, kind, outgoing) in chosen if iri in hits]
 
 
 def with_context(
-    question: str, found: Sequence[Hit], *, store: TripleStore, model: LanguageModel, limit: int
+    question: str, hits: Sequence[Hit], *, store: TripleStore, model: LanguageModel, limit: int
 ) -> list[Hit]:
-    """Give hits whose text is followed by a summary of their neighbours, and whose sources include these.
+    """Return hits whose text is followed by a summary of their neighbours, and whose sources include these.
 
     The neighbourhoods are summarised in one batch. A model that cannot summarise them leaves the hits as they are, and
     so does a reply that was cut or withheld.
 
+    Args:
+        question: what was asked; the summaries answer it.
+        hits: chunks.
+        store: contains the citation graph.
+        model: summarises.
+        limit: the largest number of neighbours per hit.
+
     Raises:
         ServiceError: the model failed.
     """
-    circles = [around(store, hit.iri, limit=limit) for hit in found]
-    asked = [number for number, circle in enumerate(circles) if circle]
+    neighbourhoods = [around(store, hit.iri, limit=limit) for hit in hits]
+    linked = [number for number, neighbours in enumerate(neighbourhoods) if neighbours]
     prompts = [
         prompting.render(
-            PROMPT,
+            _PROMPT,
             question=question,
-            text=found[number].text,
-            around=[{"kind": each.said, "title": each.title, "text": each.hit.text} for each in circles[number]],
+            text=hits[number].text,
+            around=[{"kind": n.wording, "title": n.title, "text": n.hit.text} for n in neighbourhoods[number]],
         )
-        for number in asked
+        for number in linked
     ]
     try:
         replies = model.complete(prompts) if prompts else []
     except UnsupportedTask:
-        return list(found)
-    enriched = list(found)
-    for number, reply in zip(asked, replies, strict=True):
+        return list(hits)
+    enriched = list(hits)
+    for number, reply in zip(linked, replies, strict=True):
         try:
-            summary = " ".join(structured_output.text_of(reply).encode("utf-8", "replace").decode().split())[:_LONGEST]
+            text = structured_output.text_of(reply)
         except ReplyUnusable:
             continue
-        if summary:
-            sources = [span for each in circles[number] for span in each.hit.sources]
-            text = f"{found[number].text}\n\n## Linked passages\n\n{summary}"
-            attributes = {**found[number].attributes, "context": summary}
-            all_sources = tuple(dict.fromkeys([*found[number].sources, *sources]))
-            enriched[number] = replace(found[number], text=text, sources=all_sources, attributes=attributes)
+        # a reply may hold halves of surrogate pairs, which neither the store nor a terminal takes
+        if summary := " ".join(text.encode("utf-8", "replace").decode().split())[:_MAX_SUMMARY_LETTERS]:
+            hit = hits[number]
+            sources = [*hit.sources, *(span for neighbour in neighbourhoods[number] for span in neighbour.hit.sources)]
+            enriched[number] = replace(
+                hit,
+                text=f"{hit.text}\n\n## Linked passages\n\n{summary}",
+                sources=tuple(dict.fromkeys(sources)),
+                attributes={**hit.attributes, "context": summary},
+            )
     return enriched
 
 
 def page(store: TripleStore, chunk: str, *, limit: int) -> str:
-    """Draw a chunk and its direct neighbours as one web page without scripts.
+    """Return a chunk and at most ``limit`` of its direct neighbours as one web page without scripts.
 
     Raises:
         UnknownName: there is no such chunk.
     """
-    middle = hits(store, [(_checked(chunk), 0.0)])
-    if not middle:
-        raise UnknownName(f"there is no chunk <{chunk}>. `kgrag retrieve` gives the IRIs of chunks.")
-    circle = around(store, chunk, limit=limit)
-    height = max(240, 84 * ((len(circle) + 1) // 2) + 60)
-    title = str(middle[0].attributes.get("title") or middle[0].attributes.get("identifier") or chunk)
-    centre = {"x": (_WIDTH - _BOX) / 2, "y": (height - _TALL) / 2, "label": _short(title, 26)}
-    drawn = [_drawn(each, number, len(circle), height) for number, each in enumerate(circle)]
-    text = _short(middle[0].text, 700)
-    return _template().render(
-        title=title, chunk=chunk, text=text, around=drawn, width=_WIDTH, height=height, centre=centre
-    )
-
-
-def _checked(chunk: str) -> str:
     try:
-        return ox.NamedNode(chunk).value
+        ox.NamedNode(chunk)
     except ValueError as error:
-        raise UnknownName(f"{chunk!r} is no IRI of a chunk: {error}. `kgrag retrieve` gives them.") from None
-
-
-def _drawn(each: Neighbour, number: int, count: int, height: int) -> dict[str, Any]:
-    """Place a neighbour: what links to the chunk on both sides in turn, from the top down."""
-    rows = math.ceil(count / 2)
-    right, row = number % 2 == 1, number // 2
-    x = _WIDTH - _BOX - 10 if right else 10
-    y = (row + 0.5) * (height / rows) - _TALL / 2
-    ends = (_WIDTH / 2 + (_BOX / 2 if right else -_BOX / 2), height / 2), (x if right else x + _BOX, y + _TALL / 2)
-    (x1, y1), (x2, y2) = ends
-    return {
-        "x": round(x, 1),
-        "y": round(y, 1),
-        "x1": round(x1, 1),
-        "y1": round(y1, 1),
-        "x2": round(x2, 1),
-        "y2": round(y2, 1),
-        "xm": round((x1 + x2) / 2, 1),
-        "ym": round((y1 + y2) / 2 - 3, 1),
-        "leaves": each.leaves,
-        "dashed": each.kind is Kind.CROSS_REFERENCE,
-        "colour": _COLOURS[each.kind],
-        "stroke": round(1 + 2 * min(each.weight, 2.0) / 2, 2),
-        "kind": each.said,
-        "weight": f"{each.weight:.2f}",
-        "title": each.title,
-        "chunk": each.hit.iri,
-        "label": _short(each.title or each.hit.iri, 30),
-        "words": _short(each.hit.text, 36),
-        "text": _short(each.hit.text, 280),
-    }
-
-
-def _short(text: str, length: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1]}…"
-
-
-@cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(Path(__file__).with_name("neighbourhood.html.j2").read_text(encoding="utf-8"))
+        message = f"{chunk!r} is not an IRI of a chunk: {error}. `kgrag retrieve` prints the IRIs of chunks."
+        raise UnknownName(message) from None
+    hits = passage_hits(store, [(chunk, 0.0)])
+    if not hits:
+        raise UnknownName(f"there is no chunk <{chunk}>. `kgrag retrieve` prints the IRIs of chunks.")
+    linked = [
+        LinkedChunk(
+            neighbour.hit.iri,
+            neighbour.title,
+            neighbour.hit.text,
+            neighbour.wording,
+            neighbour.weight,
+            outgoing=neighbour.outgoing,
+            colour=_COLOURS[neighbour.kind],
+            dashed=neighbour.kind is EdgeKind.CROSS_REFERENCE,
+        )
+        for neighbour in around(store, chunk, limit=limit)
+    ]
+    return neighbourhood_page(chunk, _title(hits[0]) or chunk, hits[0].text, linked)

@@ -2,32 +2,29 @@
 
 Two signals over the same texts (a chunk under the title of its document): cosine of embeddings, and BM25. The default
 joins the two by scaled score, which ranked better (nDCG@10) than either alone and than fusion by rank on all of seven
-development sets. Graphs written: none. Queries read: ``passages/evidence``, and those of ``kgrag.index.vector_spaces``.
+development sets. Graphs written: none. Queries read: those of ``kgrag.answering.passage_hits`` and
+``kgrag.index.vector_spaces``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-import pyoxigraph as ox
-
-from kgrag import queries
 from kgrag.answering import fusion
+from kgrag.answering.passage_hits import passage_hits
 from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import vector_spaces
 from kgrag.index.bm25 import LexicalIndex, fresh
-from kgrag.model import NO_COMPLETIONS, BuildReport, Hit, Span, plain
+from kgrag.model import NO_COMPLETIONS, BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
 
 __all__ = ["Passages"]
 
 _SPACE = "chunk"
 _SIGNALS = ("fusion", "rrf", "dense", "bm25")
-_ATTRIBUTES = ("title", "identifier", "heading", "page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +107,7 @@ class Passages:
         """
         if k < 1:
             raise InvalidSettings(f"passages: k is {k}. Ask for at least 1 passage.")
-        return self._hits(self._ranking(question, k)[:k])
+        return passage_hits(self.store, self._ranking(question, k)[:k])
 
     def _ranking(self, question: str, k: int) -> fusion.Ranking:
         if self.signal == "dense":
@@ -141,22 +138,6 @@ class Passages:
 
     def _words(self, progress: Progress | None) -> LexicalIndex:
         return fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
-
-    def _hits(self, ranking: fusion.Ranking) -> list[Hit]:
-        known = self._evidence([iri for iri, _ in ranking])
-        return [_hit(iri, score, known[iri]) for iri, score in ranking if iri in known]
-
-    def _evidence(self, chunks: Sequence[str]) -> dict[str, dict[str, str]]:
-        query = queries.bind("passages/evidence", chunks=[ox.NamedNode(chunk) for chunk in chunks])
-        table = self.store.select(query)
-        rows = (dict(zip(table.variables, map(plain, row), strict=True)) for row in table)
-        return {row["chunk"]: row for row in rows}
-
-
-def _hit(iri: str, score: float, row: dict[str, str]) -> Hit:
-    span = Span(chunk=iri, document=row["document"], start=int(row["start"]), end=int(row["end"]))
-    attributes = {name: row[name] for name in _ATTRIBUTES if row[name]}
-    return Hit(iri=iri, kind="passage", text=row["text"], score=score, sources=(span,), attributes=attributes)
 
 
 def _empty() -> NotBuilt:

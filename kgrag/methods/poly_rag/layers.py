@@ -1,6 +1,6 @@
 """What each layer of the pyramid gives for a question, and why it gives nothing (PolyRAG, section 4).
 
-Queries read: ``poly_rag/*``, ``templates/*``, ``passages/evidence``. Prompts read: ``poly_rag/sufficient``, ``obqc/*``.
+Queries read: ``poly_rag/*``, ``templates/*``. Prompts read: ``poly_rag/sufficient``, ``obqc/*``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import pyoxigraph as ox
 
 from kgrag import mapping, prompting, queries
 from kgrag.answering import fusion
+from kgrag.answering.passage_hits import passage_hits
 from kgrag.errors import NotBuilt, ReplyUnusable, UnsupportedTask
 from kgrag.index import bm25, vector_spaces
 from kgrag.llm import structured_output
 from kgrag.methods.poly_rag.aliases import aliases, with_aliases
 from kgrag.methods.poly_rag.question_templates import Answered, answered, templated
-from kgrag.model import Answer, Hit, Span, Usage, plain
+from kgrag.model import Answer, Hit, Span, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
 from kgrag.querying.text_to_sparql import Asker, mentions, row_evidence, story_of
 from kgrag.text import documents
@@ -36,7 +37,6 @@ _READ: WeakKeyDictionary[TripleStore, tuple[mapping.Ontology, int]] = WeakKeyDic
 _SUFFICIENT = "poly_rag/sufficient"
 _DEPTH = 100
 _MOST_SOURCES = 3
-_ATTRIBUTES = ("title", "identifier", "heading", "page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,22 +254,9 @@ class TextLayer:
             words = bm25.fresh(self.store, self.folder, save=not self.read_only)
             ranking = fusion.score_fusion([ranking, words.search(question, depth)], weights=[0.5, 0.5])
         best = [(iri, score) for iri, score in ranking if iri not in records][:k]
-        hits = self._hits(best)
+        hits = passage_hits(self.store, best)
         return Found("text", tuple(hits), why="" if hits else "there is no text")
 
     def _records(self) -> set[str]:
         query = queries.bind("poly_rag/records", catalogue=self.store.names.catalogue)
         return {chunk for (chunk,) in self.store.select(query).values()}
-
-    def _hits(self, ranking: fusion.Ranking) -> list[Hit]:
-        query = queries.bind("passages/evidence", chunks=[ox.NamedNode(chunk) for chunk, _ in ranking])
-        table = self.store.select(query)
-        rows = [dict(zip(table.variables, map(plain, row), strict=True)) for row in table]
-        known = {row["chunk"]: row for row in rows}
-        return [_passage(iri, score, known[iri]) for iri, score in ranking if iri in known]
-
-
-def _passage(iri: str, score: float, row: Mapping[str, str]) -> Hit:
-    span = Span(chunk=iri, document=row["document"], start=int(row["start"]), end=int(row["end"]))
-    attributes = {name: row[name] for name in _ATTRIBUTES if row[name]}
-    return Hit(iri=iri, kind="passage", text=row["text"], score=score, sources=(span,), attributes=attributes)

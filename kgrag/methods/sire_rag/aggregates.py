@@ -1,17 +1,17 @@
 """Aggregates: the propositions about one entity, joined in reading order (SiReRAG, section 4.2).
 
+Query read: ``sire_rag/propositions``. Nothing is written.
+
 Deviations:
     An aggregate longer than a limit is cut into parts, so that an entity of every passage does not make a leaf that no
     embedder reads to the end. Entities with the very same propositions share an aggregate. The authors' code loses
     facts whose entities all occur once; here such a proposition is an aggregate by itself.
-
-Queries read: ``sire_rag/propositions``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from kgrag import queries
@@ -44,12 +44,12 @@ class Aggregate:
 
 
 def read_propositions(store: TripleStore) -> list[Proposition]:
-    """Give the propositions that mention an entity, in reading order."""
+    """Return the propositions that mention an entity, in reading order."""
     rows = store.select(queries.bind("sire_rag/propositions", catalogue=store.names.catalogue)).values()
     entities: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for chunk, proposition, text, entity in rows:
         entities[proposition, text, chunk].append(entity)
-    return [Proposition(iri, text, chunk, tuple(named)) for (iri, text, chunk), named in entities.items()]
+    return [Proposition(iri, text, chunk, tuple(mentioned)) for (iri, text, chunk), mentioned in entities.items()]
 
 
 def aggregates(propositions: Sequence[Proposition], *, limit: int, names: Names) -> list[Aggregate]:
@@ -57,47 +57,45 @@ def aggregates(propositions: Sequence[Proposition], *, limit: int, names: Names)
 
     Args:
         propositions: in reading order.
-        limit: the longest aggregate in tokens, at least 1; a longer proposition stands alone.
+        limit: the longest aggregate in tokens, at least 1; a longer proposition is an aggregate by itself.
         names: the IRIs of the knowledge base.
 
     Returns:
         Aggregates sorted by IRI; every proposition is in at least one.
     """
-    grouped: dict[str, list[Proposition]] = defaultdict(list)
+    by_entity: dict[str, list[Proposition]] = defaultdict(list)
     for proposition in propositions:
         for entity in proposition.entities:
-            grouped[entity].append(proposition)
-    shared = {entity: held for entity, held in grouped.items() if len(held) > 1}
-    covered = {one.iri for held in shared.values() for one in held}
-    about: dict[tuple[Proposition, ...], list[str]] = defaultdict(list)
-    for entity, held in shared.items():
-        for part in _parts(held, limit):
-            about[part].append(entity)
-    for one in propositions:
-        if one.iri not in covered:
-            about[one,] = list(one.entities)
-    made = {node.iri: node for node in _nodes(about, names)}
+            by_entity[entity].append(proposition)
+    shared = {entity: about for entity, about in by_entity.items() if len(about) > 1}
+    entities_of: dict[tuple[Proposition, ...], list[str]] = defaultdict(list)
+    for entity, about in shared.items():
+        for part in _parts(about, limit):
+            entities_of[part].append(entity)
+    covered = {proposition.iri for about in shared.values() for proposition in about}
+    for proposition in propositions:
+        if proposition.iri not in covered:
+            entities_of[proposition,] = list(proposition.entities)
+    made = {}
+    for part, entities in entities_of.items():
+        iris = tuple(proposition.iri for proposition in part)
+        text = " ".join(proposition.text for proposition in part)
+        chunks = tuple(dict.fromkeys(proposition.chunk for proposition in part))
+        node = names.tree_node("aggregate", text, *iris).value
+        made[node] = Aggregate(node, text, tuple(sorted(entities)), iris, chunks)
     return [made[iri] for iri in sorted(made)]
 
 
-def _parts(held: Iterable[Proposition], limit: int) -> Iterator[tuple[Proposition, ...]]:
-    """Cut what is too long, between propositions; words that several passages repeat are taken once."""
+def _parts(about: Sequence[Proposition], limit: int) -> Iterator[tuple[Proposition, ...]]:
+    """Cut what is too long, between propositions; words that are repeated count once, at their last place."""
+    first_with_text = {proposition.text: proposition for proposition in reversed(about)}
     part: list[Proposition] = []
     length = 0
-    for one in {proposition.text: proposition for proposition in reversed(list(held))}.values().__reversed__():
-        tokens = count_tokens(one.text)
+    for proposition in reversed(first_with_text.values()):
+        tokens = count_tokens(proposition.text)
         if part and length + tokens > limit:
             yield tuple(part)
             part, length = [], 0
-        part.append(one)
+        part.append(proposition)
         length += tokens
     yield tuple(part)
-
-
-def _nodes(about: Mapping[tuple[Proposition, ...], Sequence[str]], names: Names) -> Iterator[Aggregate]:
-    for part, entities in about.items():
-        inside = tuple(one.iri for one in part)
-        text = " ".join(one.text for one in part)
-        chunks = tuple(dict.fromkeys(one.chunk for one in part))
-        iri = names.tree_node("aggregate", text, *inside).value
-        yield Aggregate(iri, text, tuple(sorted(entities)), inside, chunks)

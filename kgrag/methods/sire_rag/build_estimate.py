@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from kgrag import prompting
 from kgrag.methods.sire_rag.aggregates import aggregates, read_propositions
-from kgrag.methods.sire_rag.propositions import FACTS, REWRITE, Passage, unasked
-from kgrag.methods.sire_rag.summary_trees import Leaf
-from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, Growth
+from kgrag.methods.sire_rag.propositions import FACTS_PROMPT, REWRITE_PROMPT, ChunkInContext, unasked
+from kgrag.methods.sire_rag.summary_trees import TreeLeaf
+from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, TreeGrowth
 from kgrag.model import BuildReport
 
 __all__ = ["estimate"]
@@ -25,7 +25,7 @@ _AGGREGATES_PER_CHUNK = 4
 """Where no chunk was asked about yet: 3.3 to 4.1 propositions were taken from a passage of the development sets."""
 
 
-def estimate(passages: Sequence[Passage], growth: Growth, *, extracted: bool) -> BuildReport:
+def estimate(passages: Sequence[ChunkInContext], growth: TreeGrowth, *, extracted: bool) -> BuildReport:
     """Return the completions and tokens that a build would ask for.
 
     Args:
@@ -34,8 +34,10 @@ def estimate(passages: Sequence[Passage], growth: Growth, *, extracted: bool) ->
         extracted: whether propositions come from a file, so that the model is not asked for any.
     """
     left = [] if extracted else unasked(passages, store=growth.store, model=growth.model)
-    rewrites = [prompting.render(REWRITE, title=one.title, before=one.before, text=one.text).text for one in left]
-    facts = [prompting.render(FACTS, title=one.title, text=one.text).text for one in left]
+    rewrites = [
+        prompting.render(REWRITE_PROMPT, title=one.title, before=one.before, text=one.text).text for one in left
+    ]
+    facts = [prompting.render(FACTS_PROMPT, title=one.title, text=one.text).text for one in left]
     trees = _summaries(passages, growth, new=len(passages) if extracted else len(left))
     summaries = sum(count for count, _ in trees)
     # a rewritten chunk is about as long as the chunk, and so are its facts and a summary of a cluster
@@ -52,17 +54,17 @@ def estimate(passages: Sequence[Passage], growth: Growth, *, extracted: bool) ->
     }
     notes = ["tokens are estimated: 4 characters a token, replies as long as what they are about"]
     if summaries:
-        size = growth.manner.clustering.texts
+        size = growth.settings.clustering.texts
         notes.append(f"the number of summaries is estimated: clusters of {size} texts; rewrites and facts are exact")
     return BuildReport("sire_rag", counts, notes=tuple(notes))
 
 
-def _summaries(passages: Sequence[Passage], growth: Growth, *, new: int) -> list[tuple[int, float]]:
+def _summaries(passages: Sequence[ChunkInContext], growth: TreeGrowth, *, new: int) -> list[tuple[int, float]]:
     """Return, per tree, how many summaries it may get, and of how many characters; none where it stands as it is."""
-    made = aggregates(read_propositions(growth.store), limit=growth.manner.aggregate_tokens, names=growth.store.names)
+    made = aggregates(read_propositions(growth.store), limit=growth.settings.aggregate_tokens, names=growth.store.names)
     leaves = {
-        SIMILARITY: [Leaf(one.chunk, one.titled) for one in passages],
-        RELATEDNESS: [Leaf(one.iri, one.text) for one in made],
+        SIMILARITY: [TreeLeaf(one.chunk, one.titled) for one in passages],
+        RELATEDNESS: [TreeLeaf(one.iri, one.text) for one in made],
     }
     asked = len(passages) - new
     expected = {SIMILARITY: 0, RELATEDNESS: round(new * (len(made) / asked if asked else _AGGREGATES_PER_CHUNK))}
@@ -75,10 +77,10 @@ def _summaries(passages: Sequence[Passage], growth: Growth, *, new: int) -> list
     return found
 
 
-def _layers(leaves: int, length: float, growth: Growth) -> tuple[int, float]:
+def _layers(leaves: int, length: float, growth: TreeGrowth) -> tuple[int, float]:
     """Return the number of summaries above so many leaves of this mean length, and the characters that they sum up."""
-    clustering, characters, summaries, layer = growth.manner.clustering, 0.0, 0, leaves
-    for _ in range(1, growth.manner.levels):
+    clustering, characters, summaries, layer = growth.settings.clustering, 0.0, 0, leaves
+    for _ in range(1, growth.settings.levels):
         if layer <= clustering.dimensions + 1:
             break
         longest = clustering.tokens * _CHARACTERS_PER_TOKEN

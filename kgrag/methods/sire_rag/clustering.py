@@ -5,6 +5,9 @@ is fitted with as many components as the Bayesian information criterion likes be
 that holds more than a tenth of it; first over all texts, then within each cluster; a cluster over the token limit is
 split again. Pure functions over arrays; the same input gives the same clusters.
 
+Linear algebra runs on one thread meanwhile: the matrices are small, and threads that wait for each other made mixtures
+20 to 60 times slower on two busy cores.
+
 Deviations:
     Principal components in place of UMAP, which needs a compiler at run time (numba) and is the slow part; the
     similarity tree finds as many passages with either (``python -m benchmarks.sire_rag_growth``). The number of
@@ -13,9 +16,6 @@ Deviations:
     at most.
     A cluster that no mixture splits is halved along its first principal component, so that splitting always ends.
     A text is counted by its number, not by its vector, so that equal texts stay apart.
-
-Linear algebra runs on one thread meanwhile: the matrices are small, and threads that wait for each other made mixtures
-20 to 60 times slower on two busy cores.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ import numpy.typing as npt
 
 __all__ = ["Clustering", "clusters"]
 
-_GRID = (1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 49)
-_PATIENCE = 2
-_SAMPLE = 4000
+_COMPONENT_COUNTS = (1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 49)  # RAPTOR tries every count below 50
+_MAX_WORSE_COUNTS = 2
+_MAX_TEXTS_FITTED = 4000
+_MAX_SHARE_OF_A_SPLIT = 0.8  # a split that leaves more together would be repeated many times
 
-_Array = npt.NDArray[np.float64]
+_FloatArray = npt.NDArray[np.float64]
+_Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Clustering:
 
 
 def clusters(vectors: npt.ArrayLike, tokens: Sequence[int], settings: Clustering | None = None) -> list[list[int]]:
-    """Give clusters as sorted lists of row numbers; every row is in at least one, and no two lists are equal.
+    """Return clusters as sorted lists of row numbers; every row is in at least one, and no two lists are equal.
 
     Args:
         vectors: shape (n, d), any float type.
@@ -72,82 +74,78 @@ def clusters(vectors: npt.ArrayLike, tokens: Sequence[int], settings: Clustering
 
     rows = np.asarray(vectors, dtype=np.float64)
     if len(rows) != len(tokens):
-        raise ValueError(f"{len(rows)} vectors and {len(tokens)} lengths were given. Give one length a vector.")
+        raise ValueError(f"there are {len(rows)} vectors, but {len(tokens)} lengths. Pass one length per vector.")
     if not len(rows):
         return []
-    how = settings or Clustering()
+    settings = settings or Clustering()
     lengths = np.asarray(tokens)
-    found: dict[tuple[int, ...], None] = {}
+    distinct: set[tuple[int, ...]] = set()
     with threadpool_limits(limits=1):
-        for wide in _mixture(rows, np.arange(len(rows)), how):
-            for narrow in _mixture(rows, wide, how):
-                found |= dict.fromkeys(tuple(part.tolist()) for part in _fitting(rows, narrow, lengths, how))
-    return [list(members) for members in sorted(found)]
+        for wide in _mixture(rows, np.arange(len(rows)), settings):
+            for narrow in _mixture(rows, wide, settings):
+                distinct |= {tuple(part.tolist()) for part in _within_limit(rows, narrow, lengths, settings)}
+    return [list(members) for members in sorted(distinct)]
 
 
-def _fitting(
-    rows: _Array, members: npt.NDArray[np.intp], lengths: _Array, how: Clustering
-) -> list[npt.NDArray[np.intp]]:
+def _within_limit(
+    rows: _FloatArray, members: _Rows, lengths: npt.NDArray[np.int64], settings: Clustering
+) -> list[_Rows]:
     """Split a cluster until each part is within the token limit; one text that is longer stays alone."""
-    done: list[npt.NDArray[np.intp]] = []
+    done: list[_Rows] = []
     waiting = [members]
     while waiting:
         part = waiting.pop()
-        if len(part) == 1 or lengths[part].sum() <= how.tokens:
+        if len(part) == 1 or lengths[part].sum() <= settings.tokens:
             done.append(part)
             continue
-        split = _mixture(rows, part, how)
-        shrunk = max(map(len, split)) <= 0.8 * len(part)
-        waiting += split if shrunk else _halves(rows, part)
+        split = _mixture(rows, part, settings)
+        if max(map(len, split)) > _MAX_SHARE_OF_A_SPLIT * len(part):
+            order = np.argsort(_reduced(rows[part], 1)[:, 0], kind="stable")
+            middle = len(part) // 2
+            split = [np.sort(part[order[:middle]]), np.sort(part[order[middle:]])]
+        waiting += split
     return done
 
 
-def _halves(rows: _Array, members: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
-    order = np.argsort(_reduced(rows[members], 1)[:, 0], kind="stable")
-    middle = len(members) // 2
-    return [np.sort(members[order[:middle]]), np.sort(members[order[middle:]])]
-
-
-def _mixture(rows: _Array, members: npt.NDArray[np.intp], how: Clustering) -> list[npt.NDArray[np.intp]]:
-    """Give the soft clusters of some rows; a single one where there are too few to tell apart."""
-    if len(members) <= how.dimensions + 1:
+def _mixture(rows: _FloatArray, members: _Rows, settings: Clustering) -> list[_Rows]:
+    """Return the soft clusters of some rows; a single one where there are too few to tell apart."""
+    if len(members) <= settings.dimensions + 1:
         return [members]
-    reduced = _reduced(rows[members], how.dimensions)
-    shares = _memberships(reduced, how)
-    belongs = shares > how.membership
-    belongs[np.arange(len(members)), shares.argmax(axis=1)] = True
+    probabilities = _memberships(_reduced(rows[members], settings.dimensions), settings)
+    belongs = probabilities > settings.membership
+    belongs[np.arange(len(members)), probabilities.argmax(axis=1)] = True
     return [members[column] for column in belongs.T if column.any()]
 
 
-def _reduced(rows: _Array, dimensions: int) -> _Array:
-    """Give the principal components, shape (n, at most ``dimensions``), with the spread of the first set to 1."""
+def _reduced(rows: _FloatArray, dimensions: int) -> _FloatArray:
+    """Return the principal components, shape (n, at most ``dimensions``), with the spread of the first set to 1."""
     centred = rows - rows.mean(axis=0)
     values, directions = np.linalg.eigh(centred.T @ centred / len(rows))
-    reduced: _Array = centred @ directions[:, ::-1][:, :dimensions]
+    reduced: _FloatArray = centred @ directions[:, ::-1][:, :dimensions]
     spread = float(np.sqrt(max(values[-1], 0.0)))
-    return reduced / spread if spread > 1e-9 else np.zeros_like(reduced)
+    return reduced / spread if spread > 1e-9 else np.zeros_like(reduced)  # equal texts have no spread but rounding
 
 
-def _memberships(reduced: _Array, how: Clustering) -> _Array:
-    """Give the probability of each component for each row, shape (n, components), by the best mixture."""
+def _memberships(reduced: _FloatArray, settings: Clustering) -> _FloatArray:
+    """Return the probability of each component for each row, shape (n, components), by the best mixture."""
     from sklearn.mixture import GaussianMixture
 
-    generator = np.random.default_rng(how.seed)
     sample = reduced
-    if len(reduced) > _SAMPLE:
-        sample = reduced[np.sort(generator.choice(len(reduced), _SAMPLE, replace=False))]
+    if len(reduced) > _MAX_TEXTS_FITTED:
+        generator = np.random.default_rng(settings.seed)
+        sample = reduced[np.sort(generator.choice(len(reduced), _MAX_TEXTS_FITTED, replace=False))]
     distinct = len(np.unique(sample.round(9), axis=0))
     best, lowest, worse = None, np.inf, 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a mixture that has not settled after 100 steps is still judged
-        for count in _GRID:
-            if count > 1 and (count >= distinct or count * how.texts > len(sample)):
+        for count in _COMPONENT_COUNTS:
+            if count > 1 and (count >= distinct or count * settings.texts > len(sample)):
                 break
-            mixture = GaussianMixture(count, init_params="k-means++", random_state=how.seed, reg_covar=1e-4).fit(sample)
-            criterion = mixture.bic(sample)
+            mixture = GaussianMixture(count, init_params="k-means++", random_state=settings.seed, reg_covar=1e-4)
+            criterion = mixture.fit(sample).bic(sample)
             if criterion < lowest:
                 best, lowest, worse = mixture, criterion, 0
-            elif (worse := worse + 1) == _PATIENCE:
+            elif (worse := worse + 1) == _MAX_WORSE_COUNTS:
                 break
-    shares: _Array = np.ones((len(reduced), 1)) if best is None else best.predict_proba(reduced)
-    return shares
+    probabilities: _FloatArray = np.ones((len(reduced), 1)) if best is None else best.predict_proba(reduced)
+    return probabilities

@@ -9,15 +9,14 @@ from typing import Any, ClassVar
 
 from kgrag import queries
 from kgrag.answering import fusion
-from kgrag.drawing.tree_picture import View
+from kgrag.drawing.tree_picture import TreeView
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.methods.sire_rag import SireRagOptions, pool_evidence, propositions, traversal, tree_drafts
 from kgrag.methods.sire_rag.build_estimate import estimate
 from kgrag.methods.sire_rag.clustering import Clustering
-from kgrag.methods.sire_rag.pool import ABLATIONS, SIGNALS, TREES, Ablation, Pool, Signal, Tree, parts_of
-from kgrag.methods.sire_rag.propositions import Passage
-from kgrag.methods.sire_rag.summary_trees import Leaf
-from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, Growth, Manner
+from kgrag.methods.sire_rag.pool import ABLATIONS, SIGNALS, TREES, Ablation, NodePool, Signal, Tree, parts_of
+from kgrag.methods.sire_rag.summary_trees import TreeLeaf
+from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, TreeGrowth, TreeSettings
 from kgrag.model import BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, Vectors, VectorSpaces
 
@@ -29,7 +28,7 @@ class SireRag:
     """Retrieves chunks, aggregates of propositions and summaries from one pool.
 
     Args:
-        store: holds documents, propositions and trees.
+        store: contains documents, propositions and trees.
         spaces: keep the vectors of the pool.
         embedder: embeds nodes and questions.
         model: takes propositions from chunks and writes summaries.
@@ -37,7 +36,7 @@ class SireRag:
         tree: which nodes are searched: of "both" trees, or of the "similarity" or "relatedness" tree alone.
         signal: "dense" as in the paper, "bm25" (section 6.3), or "fusion" of the two by scaled score.
         weight: share of the dense ranking in a fusion, 0 to 1.
-        depth: how many candidates each ranking gives, at least 1.
+        depth: the number of candidates of each ranking, at least 1.
         novelty: the least share of an entry's propositions that no better entry states, 0 to 1; 0 keeps every entry.
         spans: how many source chunks a hit cites at most, those nearest to the question first; at least 1.
         ablation: "none", or "A" to "E" of the paper's Table 5 in place of ``tree``; B to E want a build with it.
@@ -100,30 +99,32 @@ class SireRag:
             InputError: ``extraction`` cannot be read.
             ServiceError: the model failed; what came before is kept, and the next build goes on from there.
         """
-        passages = _passages(self.store)
+        passages = propositions.chunks_in_context(self.store)
         if not passages:
             raise NotBuilt("method 'sire_rag' has no passage to grow trees from. Run `kgrag ingest PATH` first.")
         if dry_run:
             return estimate(passages, self._growth(options, None), extracted=options.extraction is not None)
         taken = self._taken(passages, options.extraction, progress)
-        grown = self._grown([Leaf(passage.chunk, passage.titled) for passage in passages], options, progress)
+        grown = self._grown([TreeLeaf(passage.chunk, passage.titled) for passage in passages], options, progress)
         nodes = sum(len(index) for index in self._pool.indices(progress))
         counts = {"chunks": len(passages), "extracted": taken.extracted, "unchanged": taken.unchanged, "nodes": nodes}
         counts |= {"trees_grown": grown.trees, "summaries_new": grown.written, "summaries_kept": grown.kept}
-        undone = tuple(taken.undone + grown.undone)
-        return BuildReport(self.name, counts, taken.usage + grown.usage, tuple(taken.notes), undone)
+        pending = tuple(taken.pending + grown.pending)
+        return BuildReport(self.name, counts, taken.usage + grown.usage, tuple(taken.notes), pending)
 
-    def _taken(self, passages: Sequence[Passage], path: Path | None, progress: Progress | None) -> propositions.Outcome:
+    def _taken(
+        self, passages: Sequence[propositions.ChunkInContext], path: Path | None, progress: Progress | None
+    ) -> propositions.ExtractionReport:
         if path is not None:
             return propositions.load(path, passages, store=self.store)
         return propositions.extract(passages, store=self.store, model=self.model, progress=progress)
 
-    def _growth(self, options: SireRagOptions, progress: Progress | None) -> Growth:
+    def _growth(self, options: SireRagOptions, progress: Progress | None) -> TreeGrowth:
         clustering = Clustering(tokens=self.cluster_tokens)
-        manner = Manner(clustering, self.levels, self.aggregate_tokens, whole=options.regrow)
-        return Growth(self.store, self.model, self.embedder, manner, progress)
+        settings = TreeSettings(clustering, self.levels, self.aggregate_tokens, whole=options.regrow)
+        return TreeGrowth(self.store, self.model, self.embedder, settings, progress)
 
-    def _grown(self, leaves: Sequence[Leaf], options: SireRagOptions, progress: Progress | None) -> Growth:
+    def _grown(self, leaves: Sequence[TreeLeaf], options: SireRagOptions, progress: Progress | None) -> TreeGrowth:
         growth = self._growth(options, progress)
         growth.similarity(leaves)
         growth.relatedness()
@@ -132,7 +133,7 @@ class SireRag:
         return growth
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """Give the k best nodes of the pool, best first; ties by IRI.
+        """Return the k best nodes of the pool, best first; ties by IRI.
 
         Raises:
             NotBuilt: there is no tree.
@@ -143,13 +144,13 @@ class SireRag:
             raise InvalidSettings(f"sire_rag: k is {k}. Ask for at least 1 node.")
         self._refuse_unbuilt()
         vector = self.embedder.embed([question], "query")[0]
-        ranking = self._pool.telling(self._ranking(question, vector, k), k, novelty=self.novelty)
-        return pool_evidence.hits(ranking, pool_evidence.Descent(self._pool, vector, self.spans))
+        ranking = self._pool.without_repeats(self._ranking(question, vector, k), k, novelty=self.novelty)
+        return pool_evidence.hits(ranking, pool_evidence.TreeDescent(self._pool, vector, self.spans))
 
-    def traverse(self, question: str = "", *, node: str = "", width: int = 3) -> View:
-        """Walk down a tree for people who look: from the top, or from a node, towards a question where there is one.
+    def traverse(self, question: str = "", *, node: str = "", width: int = 3) -> TreeView:
+        """Return a view of a tree for people: from the top, or from a node, towards a question where there is one.
 
-        Of "both" trees the one of similarity is shown. ``width`` nodes at most are shown below each, at least 1.
+        Of "both" trees the one of similarity is shown. At most ``width`` nodes, at least 1, are shown below each.
 
         Raises:
             NotBuilt: there is no tree.
@@ -165,12 +166,16 @@ class SireRag:
 
     def statistics(self) -> dict[str, Any]:
         """Count the nodes of each tree."""
-        return {tree: len(self._nodes(tree)) for tree in (RELATEDNESS, SIMILARITY)}
+        graphs = {tree: self.store.names.tree_graph(tree) for tree in (RELATEDNESS, SIMILARITY)}
+        return {
+            tree: len({node for (node,) in self.store.select(queries.bind("sire_rag/nodes", tree=graph)).values()})
+            for tree, graph in graphs.items()
+        }
 
     @property
-    def _pool(self) -> Pool:
+    def _pool(self) -> NodePool:
         parts = parts_of(self.tree, self.ablation)
-        return Pool(self.store, self.spaces, self.embedder, parts, folder=self.lexical, read_only=self.read_only)
+        return NodePool(self.store, self.spaces, self.embedder, parts, folder=self.lexical, read_only=self.read_only)
 
     def _ranking(self, question: str, vector: Vectors, k: int) -> fusion.Ranking:
         depth = max(self.depth, 2 * k)
@@ -185,11 +190,3 @@ class SireRag:
         if not self.store.described(tree):
             wanted = "" if self.ablation == "none" else f":ablation={self.ablation}"
             raise NotBuilt(f"method 'sire_rag' has no tree yet. Run `kgrag build sire_rag{wanted}` first.")
-
-    def _nodes(self, tree: str) -> set[str]:
-        query = queries.bind("sire_rag/nodes", tree=self.store.names.tree_graph(tree))
-        return {node for (node,) in self.store.select(query).values()}
-
-
-def _passages(store: TripleStore) -> list[Passage]:
-    return propositions.passages(store)

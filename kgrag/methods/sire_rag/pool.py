@@ -1,17 +1,16 @@
 """The flat pool (SiReRAG, section 4.3): which kinds of entries are searched, and by which signal.
 
-Each kind of entry is a vector space and a BM25 index of its own, and a search of the pool joins what its parts give by
-cosine or by BM25 score. So one tree alone, both, and the ablations of Table 5 are choices of parts, and chunks are
-indexed once for every method.
+Each kind of entry is a vector space and a BM25 index of its own, and a search of the pool joins the results of its
+parts by cosine or by BM25 score. So one tree alone, both, and the ablations of Table 5 are choices of parts, and chunks
+are indexed once for every method.
 
-Queries read: ``sire_rag/stated``, and those of ``kgrag.index.vector_spaces``.
+Query read: ``sire_rag/stated``, and those of ``kgrag.index.vector_spaces``. Nothing is written but index files.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,7 +22,7 @@ from kgrag.answering import fusion
 from kgrag.index import bm25, vector_spaces
 from kgrag.ports import Embedder, TripleStore, VectorIndex, Vectors, VectorSpaces
 
-__all__ = ["ABLATIONS", "SIGNALS", "TREES", "Ablation", "Pool", "Signal", "Tree", "parts_of"]
+__all__ = ["ABLATIONS", "SIGNALS", "TREES", "Ablation", "NodePool", "Signal", "Tree", "parts_of"]
 
 Tree = Literal["both", "relatedness", "similarity"]
 Signal = Literal["bm25", "dense", "fusion"]
@@ -46,7 +45,7 @@ _BY_ABLATION = {
 
 
 def parts_of(tree: Tree, ablation: Ablation) -> tuple[str, ...]:
-    """Give the spaces that are searched: those of a tree, or of an ablation of both (Table 5).
+    """Return the spaces that are searched: those of a tree, or of an ablation of both (Table 5).
 
     >>> parts_of("both", "D")
     ('chunk', 'similarity-summary', 'proposition')
@@ -55,8 +54,8 @@ def parts_of(tree: Tree, ablation: Ablation) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
-    """Some parts of the pool; ``folder`` holds the BM25 indices, None keeps them in memory."""
+class NodePool:
+    """Some parts of the pool; ``folder`` contains the BM25 indices, None keeps them in memory."""
 
     store: TripleStore
     spaces: VectorSpaces
@@ -66,30 +65,30 @@ class Pool:
     read_only: bool = False
 
     def indices(self, progress: vector_spaces.Progress = None) -> list[VectorIndex]:
-        """Give the vector spaces of the parts as the store stands now."""
+        """Return the vector spaces of the parts at the store's present revision."""
         return [self.index(part, progress) for part in self.parts]
 
     def index(self, part: str, progress: vector_spaces.Progress = None) -> VectorIndex:
-        """Give the vector space of a part as the store stands now."""
+        """Return the vector space of a part at the store's present revision."""
         return vector_spaces.fresh(
             part, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
         )
 
     def dense(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
-        """Give the k entries nearest to a vector, shape (d,), best first, ties by IRI."""
+        """Return the k entries nearest to a vector, shape (d,), best first, ties by IRI."""
         return _best((pair for index in self.indices() for pair in index.search(vector, k)), k)
 
     def matching(self, question: str, k: int) -> list[tuple[str, float]]:
-        """Give the k entries that match the words of a question best (BM25), ties by IRI."""
+        """Return the k entries that match the words of a question best (BM25), ties by IRI."""
         words = [bm25.fresh(self.store, self.folder, space=part, save=not self.read_only) for part in self.parts]
         return _best((pair for index in words for pair in index.search(question, k)), k)
 
     def fused(self, question: str, vector: Vectors, k: int, *, weight: float) -> list[tuple[str, float]]:
-        """Give the first k of both rankings, joined by scaled score; ``weight`` is the share of the dense one."""
+        """Return the first k of both rankings, joined by scaled score; ``weight`` is the share of the dense one."""
         return fusion.score_fusion([self.dense(vector, k), self.matching(question, k)], weights=[weight, 1 - weight])
 
-    def telling(self, ranking: fusion.Ranking, k: int, *, novelty: float) -> fusion.Ranking:
-        """Give the first k entries that state something new.
+    def without_repeats(self, ranking: fusion.Ranking, k: int, *, novelty: float) -> fusion.Ranking:
+        """Return the first k entries that state something new.
 
         Args:
             ranking: best first.
@@ -100,29 +99,24 @@ class Pool:
         if not novelty:
             return ranking[:k]
         kept: list[tuple[str, float]] = []
-        said: set[str] = set()
-        for first in range(0, len(ranking), 2 * k):
+        known: set[str] = set()
+        for first in range(0, len(ranking), 2 * k):  # most often the first 2 * k entries are enough, and one query
             batch = ranking[first : first + 2 * k]
-            stated = self._stated([iri for iri, _ in batch])
+            nodes = [ox.NamedNode(iri) for iri, _ in batch]
+            query = queries.bind("sire_rag/stated", catalogue=self.store.names.catalogue, nodes=nodes)
+            stated: dict[str, set[str]] = defaultdict(set)
+            for node, proposition in self.store.select(query).values():
+                stated[node].add(proposition)
             for iri, score in batch:
-                fresh = stated[iri] - said
-                if len(fresh) < novelty * len(stated[iri]):
+                new = stated[iri] - known
+                if len(new) < novelty * len(stated[iri]):
                     continue
-                said |= fresh
+                known |= new
                 kept.append((iri, score))
                 if len(kept) == k:
                     return kept
         return kept
 
-    def _stated(self, nodes: Sequence[str]) -> dict[str, set[str]]:
-        wanted = [ox.NamedNode(node) for node in nodes]
-        query = queries.bind("sire_rag/stated", catalogue=self.store.names.catalogue, nodes=wanted)
-        stated: dict[str, set[str]] = defaultdict(set)
-        for node, proposition in self.store.select(query).values():
-            stated[node].add(proposition)
-        return stated
-
 
 def _best(pairs: Iterable[tuple[str, float]], k: int) -> list[tuple[str, float]]:
-    found = dict(pairs)  # a summary may stand in two trees
-    return heapq.nsmallest(k, found.items(), key=lambda pair: (-pair[1], pair[0]))
+    return fusion.ranked(dict(pairs), k)  # as a mapping, since a summary may be in two trees

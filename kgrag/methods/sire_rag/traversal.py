@@ -3,105 +3,104 @@
 RAPTOR calls this tree traversal; SiReRAG retrieves from the flat pool instead. Without a question, children come in the
 order of their IRIs.
 
-Queries read: ``sire_rag/roots``, ``sire_rag/evidence``, ``sire_rag/below``.
+Queries read: ``sire_rag/roots``, ``sire_rag/evidence``, ``sire_rag/below``. Nothing is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.drawing.tree_picture import Shown, View
+from kgrag.drawing.tree_picture import TreeNodeView, TreeView
 from kgrag.errors import UnknownName
-from kgrag.methods.sire_rag.pool import Pool
-from kgrag.methods.sire_rag.pool_evidence import Descent, part_of
+from kgrag.methods.sire_rag.pool import NodePool
+from kgrag.methods.sire_rag.pool_evidence import ScoredNode, TreeDescent, part_of
 from kgrag.ports import Vectors
-from kgrag.vocab import KG
+from kgrag.vocab import KG, local_name
 
 __all__ = ["traverse"]
 
-_Below = Mapping[str, Sequence[tuple[str, str, float]]]
 
-
-def traverse(pool: Pool, tree: str, *, vector: Vectors | None, width: int, node: str = "") -> View:
-    """Give part of a tree.
+def traverse(pool: NodePool, tree: str, *, vector: Vectors | None, width: int, node: str = "") -> TreeView:
+    """Return part of a tree.
 
     Args:
-        pool: where the tree is.
-        tree: its name.
+        pool: contains the tree.
+        tree: its name; a ``node`` of another tree is shown in its own.
         vector: of the question, shape (d,); None without one.
-        width: how many nodes are shown at the top, and below each node.
+        width: the largest number of nodes at the top, and below each node.
         node: begins there; "" begins at the top.
 
     Raises:
-        UnknownName: the tree has no such node.
+        UnknownName: no tree has such a node.
     """
     towards = np.zeros(pool.embedder.dimension, np.float32) if vector is None else vector
-    descent = Descent(pool, towards, width)
-    tops = _tops(descent, tree, node)
-    below: dict[str, list[tuple[str, str, float]]] = {}
-    layer = [top for top, _, _ in tops[:width]]
+    descent = TreeDescent(pool, towards, width)
+    if node:
+        tree, top = _node_of_a_tree(descent, tree, node)
+        tops = [top]
+    else:
+        tops = _roots(descent, tree)
+    below: dict[str, list[ScoredNode]] = {}
+    layer = [top.iri for top in tops[:width]]
     while layer:
-        found = descent.below(layer)
-        below |= {above: sorted(children, key=_nearest) for above, children in found.items()}
-        layer = [child for above in layer for child, _, _ in below.get(above, ())[:width] if child not in below]
-    reached = {iri for held in below.values() for iri, _, _ in held[:width]} | {top for top, _, _ in tops[:width]}
-    words = _words(pool, reached)
-    roots = tuple(_shown(top, below, words, width=width, scored=vector is not None) for top in tops[:width])
-    return View(f"{tree} tree", roots, max(len(tops) - width, 0))
+        for parent, children in descent.below(layer).items():
+            below[parent] = sorted(children, key=lambda child: (-child.cosine, child.iri))
+        layer = [child.iri for parent in layer for child in below.get(parent, ())[:width] if child.iri not in below]
+    visible = {child.iri for children in below.values() for child in children[:width]}
+    words = _words(pool, visible | {top.iri for top in tops[:width]})
+
+    def view_of(scored: ScoredNode) -> TreeNodeView:
+        kind, level, text = words.get(scored.iri, ("summary", 0, "(waits for the next build)"))
+        children = below.get(scored.iri, ())
+        shown = tuple(view_of(child) for child in children[:width])
+        score = None if vector is None else scored.cosine
+        return TreeNodeView(scored.iri, kind, level, text, score, shown, max(len(children) - width, 0))
+
+    return TreeView(f"{tree} tree", tuple(view_of(top) for top in tops[:width]), max(len(tops) - width, 0))
 
 
-def _nearest(child: tuple[str, str, float]) -> tuple[float, str]:
-    return -child[2], child[0]
-
-
-def _tops(descent: Descent, tree: str, node: str) -> list[tuple[str, str, float]]:
+def _roots(descent: TreeDescent, tree: str) -> list[ScoredNode]:
+    """Return the roots of a tree, nearest first; of equally near ones the highest level first."""
     store = descent.pool.store
     rows = store.select(queries.bind("sire_rag/roots", tree=store.names.tree_graph(tree))).values()
-    levels = {row[0]: row[1] for row in rows}
-    if node:
-        query = queries.bind("sire_rag/evidence", catalogue=store.names.catalogue, nodes=[_iri(node)])
-        levels = {row[0]: row[2] or "0" for row in store.select(query).values()}
-        if not levels:
-            raise UnknownName(f"no node <{node}> stands in a tree. Name one that `kgrag tree` shows.")
-    cosines = descent.cosines({iri: part_of(tree, level) for iri, level in levels.items()})
-    found = [(iri, part_of(tree, level), cosines[iri]) for iri, level in levels.items()]
-    return sorted(found, key=lambda top: (-top[2], -int(levels[top[0]]), top[0]))
+    levels = {node: int(level) for node, level in rows}
+    parts = {node: part_of(tree, level) for node, level in rows}
+    cosines = descent.cosines(parts)
+    roots = [ScoredNode(node, part, cosines[node]) for node, part in parts.items()]
+    return sorted(roots, key=lambda root: (-root.cosine, -levels[root.iri], root.iri))
 
 
-def _iri(text: str) -> ox.NamedNode:
+def _node_of_a_tree(descent: TreeDescent, tree: str, node: str) -> tuple[str, ScoredNode]:
+    """Return a node and the tree that it is in: that of the given name where it is in several, or is a chunk."""
+    store = descent.pool.store
     try:
-        return ox.NamedNode(text)
+        query = queries.bind("sire_rag/evidence", catalogue=store.names.catalogue, nodes=[ox.NamedNode(node)])
     except ValueError as error:
-        raise UnknownName(f"{text!r} is no IRI ({error}). Name a node that `kgrag tree` shows.") from None
+        raise UnknownName(f"{node!r} is not an IRI ({error}). Name a node that `kgrag tree` shows.") from None
+    levels = {
+        tree if node_type == KG.Chunk.value else local_name(graph): level
+        for _, node_type, level, _, _, graph in store.select(query).values()
+        if node_type != KG.Proposition.value
+    }
+    if not levels:
+        raise UnknownName(f"there is no node <{node}> in a tree. Name one that `kgrag tree` shows.")
+    own_tree = tree if tree in levels else min(levels)
+    part = part_of(own_tree, levels[own_tree])
+    return own_tree, ScoredNode(node, part, descent.cosines({node: part})[node])
 
 
-def _words(pool: Pool, nodes: Iterable[str]) -> dict[str, tuple[str, int, str]]:
-    """Give kind, level and text of each node."""
+def _words(pool: NodePool, nodes: Iterable[str]) -> dict[str, tuple[str, int, str]]:
+    """Return kind, level and text of each node."""
     wanted = [ox.NamedNode(node) for node in sorted(nodes)]
     query = queries.bind("sire_rag/evidence", catalogue=pool.store.names.catalogue, nodes=wanted)
     words = {}
-    for node, kind, level, text, title, _ in pool.store.select(query).values():
-        if kind == KG.Chunk.value:
+    for node, node_type, level, text, title, _ in pool.store.select(query).values():
+        if node_type == KG.Chunk.value:
             words[node] = ("passage", 0, f"{title}: {text}" if title else text)
         else:
             words[node] = ("summary" if int(level) else "aggregate", int(level), text)
     return words
-
-
-def _shown(
-    node: tuple[str, str, float],
-    below: _Below,
-    words: Mapping[str, tuple[str, int, str]],
-    *,
-    width: int,
-    scored: bool,
-) -> Shown:
-    iri, _, cosine = node
-    kind, level, text = words.get(iri, ("summary", 0, "(waits for the next build)"))
-    held = below.get(iri, ())
-    children = tuple(_shown(child, below, words, width=width, scored=scored) for child in held[:width])
-    return Shown(iri, kind, level, text, cosine if scored else None, children, max(len(held) - width, 0))

@@ -1,121 +1,58 @@
-"""The graphs of SiReRAG as drafts: propositions of a chunk, activities, and trees."""
+"""The trees of SiReRAG as graphs, to be published and read back. Nothing is read or written here."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyoxigraph as ox
 
 from kgrag.methods.sire_rag.aggregates import Aggregate
-from kgrag.methods.sire_rag.summary_trees import Standing, Summary
+from kgrag.methods.sire_rag.summary_trees import SummaryNode, SummaryTree
 from kgrag.model import GraphDraft, plain
-from kgrag.text.sentences import entity_key
-from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, Names, number
+from kgrag.vocab import DCTERMS, KG, PROV, RDF, Names, number
 
-__all__ = [
-    "METHOD",
-    "Statement",
-    "dual_draft",
-    "entity_key",
-    "proposition_draft",
-    "read_tree",
-    "relatedness_draft",
-    "similarity_draft",
-    "with_parameters",
-]
+__all__ = ["METHOD", "chunk_tree_draft", "read_tree", "relatedness_draft"]
 
 METHOD = "sire_rag"
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A proposition in words, and the names of the entities that it mentions."""
-
-    text: str
-    entities: tuple[str, ...]
-
-
-def proposition_draft(
-    chunk: ox.NamedNode, statements: Sequence[Statement], *, activity: ox.NamedNode, origin: str, names: Names
+def chunk_tree_draft(
+    chunks: Iterable[str], summaries: Iterable[SummaryNode], *, names: Names, tree: str = "similarity"
 ) -> GraphDraft:
-    """Give the graph of what a chunk states; ``origin`` says by what that was found (``model=…``, ``extraction=…``)."""
-    triples: list[ox.Triple] = []
-    labels: dict[ox.NamedNode, str] = {}
-    for order, statement in enumerate(statements):
-        node = names.proposition(chunk.value, str(order), statement.text)
-        triples.append(ox.Triple(node, RDF.type, KG.Proposition))
-        triples.append(ox.Triple(node, KG.text, ox.Literal(statement.text)))
-        triples.append(ox.Triple(node, KG.order, number(order)))
-        for name in statement.entities:
-            if key := entity_key(name):
-                labels.setdefault(names.entity(key), " ".join(name.split()))
-                triples.append(ox.Triple(node, KG.mentions, names.entity(key)))
-    triples += _entity_triples(labels)
-    return GraphDraft(
-        names.proposition_graph(chunk),
-        KG.PropositionGraph,
-        list(dict.fromkeys(triples)),
-        mode="replace",
-        method=METHOD,
-        sources=[chunk],
-        activity=activity,
-        described=[(KG.parameters, ox.Literal(origin))],
-    )
+    """Return a tree whose leaves are chunks: that of similar chunks, or "dual", clustered twice (ablation E)."""
+    leaves = (triple for chunk in chunks for triple in _node_triples(ox.NamedNode(chunk), 0))
+    return _tree_draft(tree, [*leaves, *_summary_triples(summaries)], names)
 
 
-def _entity_triples(labels: Mapping[ox.NamedNode, str]) -> Iterator[ox.Triple]:
-    for entity, label in labels.items():
-        yield ox.Triple(entity, RDF.type, KG.Entity)
-        yield ox.Triple(entity, RDFS.label, ox.Literal(label))
-
-
-def similarity_draft(chunks: Iterable[str], summaries: Iterable[Summary], *, names: Names) -> GraphDraft:
-    """Give the tree whose leaves are chunks."""
-    return _tree_draft("similarity", [*_chunk_leaves(chunks), *_summary_triples(summaries)], names)
-
-
-def dual_draft(chunks: Iterable[str], summaries: Iterable[Summary], *, names: Names) -> GraphDraft:
-    """Give the tree whose leaves are chunks, clustered twice (ablation E)."""
-    return _tree_draft("dual", [*_chunk_leaves(chunks), *_summary_triples(summaries)], names)
-
-
-def relatedness_draft(aggregates: Iterable[Aggregate], summaries: Iterable[Summary], *, names: Names) -> GraphDraft:
-    """Give the tree whose leaves are aggregates."""
+def relatedness_draft(aggregates: Iterable[Aggregate], summaries: Iterable[SummaryNode], *, names: Names) -> GraphDraft:
+    """Return the tree whose leaves are aggregates."""
     leaves = (triple for aggregate in aggregates for triple in _aggregate_triples(aggregate))
     return _tree_draft("relatedness", [*leaves, *_summary_triples(summaries)], names)
 
 
-def with_parameters(draft: GraphDraft, parameters: str) -> GraphDraft:
-    """Give a tree's draft with what it was grown with, for the catalogue."""
-    return replace(draft, described=[(KG.parameters, ox.Literal(parameters))])
-
-
-def read_tree(triples: Iterable[ox.Triple]) -> Standing:
+def read_tree(triples: Iterable[ox.Triple]) -> SummaryTree:
     """Read a tree back from its graph."""
-    level: dict[str, int] = {}
-    text: dict[str, str] = {}
+    levels: dict[str, int] = {}
+    texts: dict[str, str] = {}
     children: dict[str, list[str]] = defaultdict(list)
     for triple in triples:
         if triple.predicate == KG.level:
-            level[plain(triple.subject)] = int(plain(triple.object))
+            levels[plain(triple.subject)] = int(plain(triple.object))
         elif triple.predicate == KG.text:
-            text[plain(triple.subject)] = plain(triple.object)
+            texts[plain(triple.subject)] = plain(triple.object)
         elif triple.predicate == KG.hasChild:
             children[plain(triple.subject)].append(plain(triple.object))
     summaries = [
-        Summary(iri, text.get(iri, ""), at, tuple(sorted(children[iri]))) for iri, at in sorted(level.items()) if at
+        SummaryNode(iri, texts.get(iri, ""), level, tuple(sorted(children[iri])))
+        for iri, level in sorted(levels.items())
+        if level
     ]
-    return Standing(frozenset(iri for iri, at in level.items() if not at), tuple(summaries))
+    return SummaryTree(frozenset(iri for iri, level in levels.items() if not level), tuple(summaries))
 
 
 def _tree_draft(tree: str, triples: Sequence[ox.Triple], names: Names) -> GraphDraft:
     return GraphDraft(names.tree_graph(tree), KG.TreeGraph, triples, mode="replace", method=METHOD)
-
-
-def _chunk_leaves(chunks: Iterable[str]) -> Iterator[ox.Triple]:
-    return (triple for chunk in chunks for triple in _node_triples(ox.NamedNode(chunk), 0))
 
 
 def _aggregate_triples(aggregate: Aggregate) -> Iterator[ox.Triple]:
@@ -131,7 +68,7 @@ def _aggregate_triples(aggregate: Aggregate) -> Iterator[ox.Triple]:
             yield ox.Triple(node, predicate, ox.NamedNode(value))
 
 
-def _summary_triples(summaries: Iterable[Summary]) -> Iterator[ox.Triple]:
+def _summary_triples(summaries: Iterable[SummaryNode]) -> Iterator[ox.Triple]:
     for summary in summaries:
         node = ox.NamedNode(summary.iri)
         yield from _node_triples(node, summary.level)
