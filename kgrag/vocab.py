@@ -220,6 +220,9 @@ class Names:
 
         Raises:
             ValueError: the kind has other characters than ``a-z``, ``0-9``, ``-`` and ``/``.
+
+        >>> Names("urn:x:").mint("graph/hippo-facts", "urn:chunk").value
+        'urn:x:graph/hippo-facts/ea2c0e61d9679e14054f'
         """
         if not re.fullmatch(r"[a-z][a-z0-9-]*(/[a-z][a-z0-9-]*)*", kind):
             raise ValueError(f"{kind!r} is no kind of name. Use a-z, 0-9, '-' and '/', a letter first.")

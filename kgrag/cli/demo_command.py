@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -36,7 +37,7 @@ def _tour(path: Path) -> None:
         kb.ingest(packaged / "texts")
         questions = json.loads((packaged / "questions.json").read_text(encoding="utf-8"))
         for name in dict.fromkeys(item["method"] for item in questions):
-            options = {option: packaged / path for option, path in plugins.method(name).example.items()}
+            options: dict[str, Any] = {option: packaged / path for option, path in plugins.method(name).example.items()}
             report = kb.build(name, **options)
             note(f"{name}: {', '.join(f'{label} {count:,}' for label, count in report.counts.items())}")
         note(f"{len(kb.store):,} quads in named graphs")
