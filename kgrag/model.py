@@ -197,13 +197,15 @@ class Prompt:
     """A rendered request to a language model.
 
     ``name`` is the prompt's file (``og_rag/map``); ``variables`` are what it was rendered from (a model without a
-    network reads these, not the text); ``schema`` is the JSON Schema of the reply, or None for free text.
+    network reads these, not the text); ``schema`` is the JSON Schema of the reply, or None for free text. ``like``
+    names a prompt of the same inputs and output: a model that can only do certain tasks does this one as it does that.
     """
 
     name: str
     text: str
     variables: Mapping[str, Any] = field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
+    like: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Prompts as files: ``prompts/<method>/<name>.j2``, found and rendered into a ``Prompt``.
 
 A plug-in's prompts are named with its prefix, ``hippo:triples``. A file begins with a jinja2 comment that names the
-paper's section and declares ``input name: type`` lines and an ``output`` line. A JSON Schema of the reply is in
+paper's section and declares ``input name: type`` lines and an ``output`` line; ``like og_rag/map`` says that inputs and
+output are those of that prompt, so that the extractive model can do it. A JSON Schema of the reply is in
 ``<name>.schema.json``, or is given when rendering.
 Values are printed as they are and never interpreted: a document that contains ``{{ }}`` stays text.
 """
@@ -61,8 +62,13 @@ def render(name: str, /, *, schema: Mapping[str, Any] | None = None, **variables
         wrong = sorted(declared.keys() ^ variables.keys())
         raise QueryParameterError(f"prompts/{name}: takes {sorted(declared)}; missing or unknown: {wrong}.")
     text = _template(path).render(variables).strip()
+    alike = re.search(r"^like\s+(\S+)", header(name), flags=re.MULTILINE)
     return Prompt(
-        name=name, text=text, variables=dict(variables), schema=schema if schema is not None else _schema(path)
+        name=name,
+        text=text,
+        variables=dict(variables),
+        schema=schema if schema is not None else _schema(path),
+        like=alike[1] if alike else "",
     )
 
 

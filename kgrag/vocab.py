@@ -211,6 +211,23 @@ class Names:
     def _iri(self, kind: str, name: str) -> ox.NamedNode:
         return ox.NamedNode(f"{self.base}{kind}/{name}")
 
+    def mint(self, kind: str, *content: str) -> ox.NamedNode:
+        """Return the IRI of something of a kind, by its content: the same content always has the same name.
+
+        Args:
+            kind: what it is, in lower case, with ``/`` between parts: "hippo-phrase", "graph/hippo-facts".
+            content: texts that make it what it is.
+
+        Raises:
+            ValueError: the kind has other characters than ``a-z``, ``0-9``, ``-`` and ``/``.
+
+        >>> Names("urn:x:").mint("graph/hippo-facts", "urn:chunk").value
+        'urn:x:graph/hippo-facts/ea2c0e61d9679e14054f'
+        """
+        if not re.fullmatch(r"[a-z][a-z0-9-]*(/[a-z][a-z0-9-]*)*", kind):
+            raise ValueError(f"{kind!r} is no kind of name. Use a-z, 0-9, '-' and '/', a letter first.")
+        return self._iri(kind, digest(*content))
+
     @property
     def catalogue(self) -> ox.NamedNode:
         """The graph that describes every named graph."""

@@ -18,8 +18,9 @@ import pyoxigraph as ox
 from kgrag import queries, shacl
 from kgrag.audit.steps import Unasked
 from kgrag.model import plain
-from kgrag.resources import files, folder
+from kgrag.resources import folder
 from kgrag.store import graph_kinds
+from kgrag.store.plugin_files import plugin_quads
 from kgrag.vocab import RDF, local_name
 
 if TYPE_CHECKING:
@@ -152,8 +153,9 @@ def _shapes(check: str) -> shacl.Shapes:
 @cache
 def _declared() -> frozenset[str]:
     """Return the terms that kgrag's vocabularies and those of plug-ins declare, and those of others in their shapes."""
-    ontologies = [*(folder("ontologies") / name for name in _OWN), *files("ontologies", ".ttl", own=False)]
-    declared = {plain(quad.subject) for path in ontologies if path.is_file() for quad in ox.parse(path=path)}
-    shapes = [*sorted((folder("shapes") / "graphs").glob("*.ttl")), *files("shapes", ".ttl", own=False)]
-    taken = {plain(quad.object) for path in shapes for quad in ox.parse(path=path)}
+    ontologies = [folder("ontologies") / name for name in _OWN]
+    own = (quad for path in ontologies if path.is_file() for quad in ox.parse(path=path))
+    declared = {plain(quad.subject) for quad in (*own, *plugin_quads("ontologies"))}
+    shapes = (quad for path in sorted((folder("shapes") / "graphs").glob("*.ttl")) for quad in ox.parse(path=path))
+    taken = {plain(quad.object) for quad in (*shapes, *plugin_quads("shapes"))}
     return frozenset({*declared, *taken, RDF.type.value})

@@ -111,6 +111,23 @@ def test_the_command_lists_every_plug_in_and_fails_when_one_is_broken(install: I
     assert {row["group"] for row in rows} == set(plugins.GROUPS) - {"kgrag.rerankers"}
 
 
+def test_files_that_do_not_parse_are_left_out_and_those_of_others_are_read(install: Install, caplog) -> None:
+    from kgrag.store.plugin_files import plugin_quads
+
+    points = {"kgrag.checks": {"acme_torn": "acme_torn"}}
+    files = {
+        "acme_torn/__init__.py": "",
+        "acme_torn/ontologies/torn.ttl": "<urn:a> <urn:b> .",
+        "acme_torn/ontologies/whole.ttl": "<urn:a> <urn:b> <urn:c> .",
+        "acme_torn/shapes/ontology/torn.ttl": "no Turtle",
+    }
+    install("acme_torn", points, files)
+    assert [quad.object.value for quad in plugin_quads("ontologies")] == ["urn:c"]
+    assert check_named("KG-01").family == "kg"
+    assert "torn.ttl of a plug-in is left out" in caplog.text
+    assert "The checks of the plug-in 'acme_torn' are left out" in caplog.text
+
+
 # --- each group is in use ---------------------------------------------------------------------------------------------
 
 PARTS = """

@@ -75,7 +75,7 @@ class ExtractiveModel:
 
 
 def _reply(prompt: Prompt) -> Any:
-    task = _TASKS.get(prompt.name)
+    task = _TASKS.get(prompt.name) or _TASKS.get(prompt.like)
     if task is None:
         known = ", ".join(sorted(_TASKS))
         raise UnsupportedTask(

@@ -14,6 +14,7 @@ from starlette.requests import Request as HttpRequest
 from kgrag.resources import folder
 from kgrag.server.pages.page_queries import kept, rows
 from kgrag.server.server_state import state_of
+from kgrag.store.plugin_files import plugin_quads
 from kgrag.vocab import DCTERMS, KG, PREFIXES, RDFS, SD, local_name, words_of
 
 __all__ = ["Naming", "Shown", "naming_for", "vocabulary"]
@@ -149,10 +150,11 @@ def _shortened(label: str) -> str:
 
 @cache
 def vocabulary() -> Mapping[str, tuple[str, str]]:
-    """Give label and comment of every term of kgrag's own vocabularies, by IRI."""
+    """Return label and comment of every term of kgrag's vocabularies and of those of plug-ins, by IRI."""
     labels: dict[str, str] = {}
     comments: dict[str, str] = {}
-    for quad in (quad for name in _OWN for quad in ox.parse(path=folder("ontologies") / f"{name}.ttl")):
+    own = (quad for name in _OWN for quad in ox.parse(path=folder("ontologies") / f"{name}.ttl"))
+    for quad in (*own, *plugin_quads("ontologies")):
         if isinstance(quad.subject, ox.NamedNode) and isinstance(quad.object, ox.Literal):
             for property_, kept in ((RDFS.label, labels), (RDFS.comment, comments)):
                 if quad.predicate == property_:
