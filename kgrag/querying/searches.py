@@ -23,8 +23,8 @@ from kgrag.errors import InvalidSPARQL
 from kgrag.index import bm25, vector_spaces
 from kgrag.ports import Embedder, TripleStore, Vectors, VectorSpaces
 from kgrag.resources import closest
-from kgrag.sparql.gate import tokens
 from kgrag.sparql.search_reader import Call, Statement, read_searches
+from kgrag.sparql.tokens import tokens
 from kgrag.vocab import KGV, XSD
 
 __all__ = ["Function", "Resolved", "Search", "functions", "names_search", "refuse_in_update"]
@@ -143,7 +143,7 @@ def refuse_in_update(update: str) -> None:
     """
     if not names_search(update):
         return
-    found = [token.group() for token in tokens(update)]
+    found = [token.text for token in tokens(update)]
     named = any(text.startswith(("kgv:", f"<{KGV.prefix}")) for text in found)
     if named and any(text.upper() == "WHERE" for text in found):
         raise InvalidSPARQL(

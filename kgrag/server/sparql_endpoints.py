@@ -29,7 +29,7 @@ from kgrag.server.update_rewriting import with_dataset, without_silent_calls
 from kgrag.server.update_targets import written
 from kgrag.server.write_gate import Update
 from kgrag.server.write_turn import write
-from kgrag.sparql.gate import Reading, check_query, check_update, harmless
+from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
 
 __all__ = ["query", "update"]
 
@@ -161,7 +161,7 @@ def _intended(text: str, operation: Operation, key: Key, site: Site) -> _Intent:
     return _Intent(tame, stored, searches, searches and key.rights < Rights.ADMIN)
 
 
-def _spoken_of(text: str, reading: Reading, site: Site) -> Collection[str] | None:
+def _spoken_of(text: str, reading: AdmittedText, site: Site) -> Collection[str] | None:
     """Give the graphs that an update writes to, or, for a long or strange text, all those that it names."""
     with suppress(Problem):
         if len(text) < _QUICK:
@@ -194,9 +194,9 @@ async def _tried(site: Site, intent: _Intent, header: dict[str, Any], seconds: f
         await collected(site.pool, task)
 
 
-def _checked(text: str) -> tuple[str, Reading]:
+def _checked(text: str) -> tuple[str, AdmittedText]:
     if harmless(text):
-        return text, Reading()
+        return text, AdmittedText()
     tame = without_silent_calls(text)
     return tame, check_query(tame)
 

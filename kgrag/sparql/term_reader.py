@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pyoxigraph as ox
 
 from kgrag.sparql.syntax import Blank, Edit, Inline, Limits, Problem, Scope, Term, Variable
-from kgrag.sparql.tokens import Scanner
+from kgrag.sparql.tokens import Scanner, unescaped
 from kgrag.vocab import RDF, XSD
 
 __all__ = ["DEFAULT_PREFIXES", "Group", "Node", "Selection", "Terms"]
@@ -28,9 +28,6 @@ _WELL_KNOWN = {
     "prov": "http://www.w3.org/ns/prov#",
     "schema": "http://schema.org/",
 }
-_ESCAPE = re.compile(r"""\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([tbnrf"'\\]))|(\\)""")
-_LETTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
-_DOTS = re.compile(r"(?<!\\)\.+")
 _NOT_IN_IRI = re.compile(r"[<>\"{}|^`\\\x00-\x20]")
 _BRACKETED = re.compile(r"<([^\W\d_][\w.-]*)?:(?!//)[^<>\s]*>")
 
@@ -139,13 +136,13 @@ class Terms(Scanner):
 
     def iri(self, where: str) -> Node:
         """Read an IRI or a prefixed name."""
-        start, end = self.start, self.end
         if self.kind == "iri":
-            named = self._full(start, end)
+            named = self._full(self.start, self.end)
         elif self.kind == "name":
-            named = self._short(start, end)
+            named = self._short(self.start, self.end)
         else:
             self.expected(f"an IRI or a prefixed name {where}")
+        start, end = self.start, self.end
         self.advance()
         return Node(named, start, end)
 
@@ -170,13 +167,15 @@ class Terms(Scanner):
         return self._named_node(space + name.partition(":")[2])
 
     def _short(self, start: int, end: int) -> ox.NamedNode:
+        dotted = self.take_dotted()
+        end = self.end
         token = self.text[start:end]
         prefix, _, local = token.partition(":")
         space = self.declared.get(prefix)
         if space is None:
             space = self._missing(prefix, start, end)
         node = self._named_node(space + (local.replace("\\", "") if "\\" in local else local), resolve=False)
-        if local.count(".") > 1 and len(_DOTS.findall(local)) > 1:
+        if dotted:
             what = f"{token} has two dots apart, which the store can't read in a prefixed name. Write {node}."
             self.problem("syntax", what, (start, end), token, Edit(start, end, str(node)))
         return node
@@ -201,7 +200,7 @@ class Terms(Scanner):
         found = self._named.get(key)
         if found is not None:
             return found
-        whole = self._unescaped(text, self.start) if resolve and "\\" in text else text
+        whole = unescaped(text) if resolve else text
         try:
             node = ox.NamedNode(_resolved(whole, self.base) if resolve and self.base else whole)
         except (ValueError, SyntaxError) as error:
@@ -246,22 +245,8 @@ class Terms(Scanner):
             self.expected("a string")
         token = self.text[self.start : self.end]
         quotes = 3 if token[:3] in ('"""', "'''") else 1
-        value = token[quotes:-quotes]
-        if "\\" in value:
-            value = self._unescaped(value, self.start + quotes)
         self.advance()
-        return value
-
-    def _unescaped(self, text: str, at: int) -> str:
-        def put(match: re.Match[str]) -> str:
-            short, long, letter, wrong = match.groups()
-            code = int(short or long or "0", 16)
-            if wrong or code > 0x10FFFF or 0xD800 <= code < 0xE000:
-                what = f"{text[match.start() : match.start() + 10]!r} is no escape"
-                self.refuse(what, "Write a backslash as \\\\", at=at + match.start())
-            return _LETTERS[letter] if letter else chr(code)
-
-        return _ESCAPE.sub(put, text)
+        return unescaped(token[quotes:-quotes])
 
     def number(self, sign: str, start: int) -> Node:
         """Read a number; its sign is before it."""

@@ -32,6 +32,7 @@ from kgrag.model import GraphDraft
 from kgrag.ports import Embedder, TripleStore, VectorIndex, Vectors
 from kgrag.querying.text_to_sparql.named_entities import Mention
 from kgrag.sparql.gate import check_query
+from kgrag.sparql.tokens import Token, tokens
 from kgrag.vocab import KG, RDF, SH, Names, local_name
 
 __all__ = [
@@ -47,11 +48,6 @@ __all__ = [
 SPACE = "competency-question"
 
 _PARAMETER = re.compile(r"\{(\w+)(:text)?\}")
-_TOKEN = re.compile(
-    r"""(?P<skip>\#[^\r\n]*|<[^<>"{}|^`\\\s]*>|\"{3}.*?(?<!\\)\"{3}|'{3}.*?(?<!\\)'{3}
-        |"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')|\$(?P<name>\w+)""",
-    flags=re.VERBOSE | re.DOTALL,
-)
 _FORM = re.compile(r"\b(SELECT|ASK|CONSTRUCT)\b", flags=re.IGNORECASE)
 _FORMS = {
     "SELECT": (SH.SPARQLSelectExecutable, SH.select),
@@ -100,13 +96,18 @@ class Competency:
         return "".join([*parts, question[start:]])
 
     def filled(self, values: Mapping[str, ox.NamedNode | ox.Literal]) -> str:
-        """Give the query with a term in the place of each parameter; strings, comments and IRIs are passed over."""
+        """Return the query with a term in the place of each parameter; strings, comments and IRIs stay as they are."""
+        parts, start = [], 0
+        for parameter in _parameters(self.sparql):
+            if parameter.text[1:] in values:
+                parts += [self.sparql[start : parameter.start], str(values[parameter.text[1:]])]
+                start = parameter.end
+        return "".join([*parts, self.sparql[start:]])
 
-        def term(token: re.Match[str]) -> str:
-            name = token["name"]
-            return str(values[name]) if name in values else token[0]
 
-        return _TOKEN.sub(term, self.sparql)
+def _parameters(sparql: str) -> list[Token]:
+    """Return the variables of a query that are written with $, in their order."""
+    return [token for token in tokens(sparql) if token.kind == "variable" and token.text.startswith("$")]
 
 
 def _plain(text: str) -> str:
@@ -155,7 +156,7 @@ def _pair(line: str, where: str) -> Competency:
         check_query(sparql)
     except InvalidSPARQL as error:
         raise InputError(f"{where}: its query is refused: {error}") from None
-    used = {token["name"] for token in _TOKEN.finditer(sparql) if token["name"]}
+    used = {parameter.text[1:] for parameter in _parameters(sparql)}
     if not question or _FORM.search(sparql) is None or pair.parameters.keys() - used:
         raise InputError(
             f"{where}: expected words, a SELECT, ASK or CONSTRUCT, and in it a $name for each {{name}} of the words."
