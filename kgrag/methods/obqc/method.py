@@ -9,18 +9,15 @@ Queries read: ``schema/*``, ``competency/*``, ``facts/*``, and those of the stag
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from kgrag.errors import InvalidSettings
 from kgrag.index import vector_spaces
-from kgrag.model import Answer, BuildReport, Hit
-from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorSpaces
+from kgrag.model import BuildReport, Hit
 from kgrag.querying import text_to_sparql as asking
-from kgrag.querying.ontology_check import Check
-from kgrag.querying.text_to_sparql import CYCLES, Asker, Outcome, Reading, Runner
+from kgrag.querying.text_to_sparql import Asker
 
 __all__ = ["Obqc"]
 
@@ -28,24 +25,8 @@ _TERMS, _QUESTIONS = "schema-term", "competency-question"
 
 
 @dataclass(frozen=True, slots=True)
-class Obqc:
-    """Text to SPARQL, checked by the ontology.
-
-    Args:
-        store: holds ontologies and facts.
-        spaces: keep the vectors of schema terms and competency questions.
-        embedder: embeds them, and questions.
-        model: writes and repairs queries.
-        runner: runs a query over the facts, in a process that can be killed.
-        open_scratch: gives a small store in memory, for the check.
-        prompt: "default", or "paper" to repair with the paper's own words.
-        profile: rules of the check: "default", or "paper" for the paper's eight.
-        cycles: how often the model may repair (paper: 3).
-        examples: how many competency questions the model is shown.
-        near: cosine from which the nearest competency question answers where there is no model, 0 to 1.
-        rows: the largest number of rows that a query gives.
-        seconds: how long a query may run.
-        data: whether the check also looks into the data.
+class Obqc(Asker):
+    """Text to SPARQL, checked by the ontology; its settings are those of ``Asker``.
 
     Raises:
         InvalidSettings: a value is outside its range.
@@ -55,21 +36,6 @@ class Obqc:
     """
 
     name: ClassVar[str] = "obqc"
-
-    store: TripleStore
-    spaces: VectorSpaces
-    embedder: Embedder
-    model: LanguageModel
-    runner: Runner
-    open_scratch: Callable[[], Scratch]
-    prompt: Literal["default", "paper"] = "default"
-    profile: Literal["default", "paper"] = "default"
-    cycles: int = CYCLES
-    examples: int = 3
-    near: float = 0.9
-    rows: int = 1000
-    seconds: float = 10.0
-    data: bool = True
 
     def __post_init__(self) -> None:
         for value, name in ((self.prompt, "prompt"), (self.profile, "profile")):
@@ -93,12 +59,11 @@ class Obqc:
             InputError: a line of ``competency`` is no question with a query.
             ServiceError: the embedder is a service that does not answer.
         """
-        asker = self._asker
-        asker.ontologies()
+        self.ontologies()
         if competency is not None:
             pairs = asking.read_pairs(Path(competency))
             self.store.publish([asking.draft(pairs, names=self.store.names, source=str(competency))])
-        terms, questions = asker.space(_TERMS, progress), asker.space(_QUESTIONS, progress)
+        terms, questions = self.space(_TERMS, progress), self.space(_QUESTIONS, progress)
         return BuildReport(self.name, {"terms": len(terms), "competency_questions": len(questions)})
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
@@ -110,55 +75,3 @@ class Obqc:
             ServiceError: the model could not be reached or refused.
         """
         return list(self.answer(question, k).hits)
-
-    def answer(self, question: str, k: int) -> Answer:
-        """Answer from the rows of a checked query, or say *unknown* and why.
-
-        Returns:
-            ``text`` has one sentence a row, of the first 20 rows; values that stand in a stored text are cited;
-            ``sparql`` is what was run; ``explain`` tells the query, findings, repairs and rows.
-
-        Raises:
-            NotBuilt: no ontology is loaded.
-            InvalidSettings: k is below 1.
-            ServiceError: the model could not be reached or refused.
-        """
-        return self._asker.answer(question, k)
-
-    def repaired(self, question: str) -> tuple[Reading, Outcome | None]:
-        """Give how a question was read and what became of its query; None when there is no query at all.
-
-        Raises:
-            NotBuilt: no ontology is loaded.
-            ServiceError: the model could not be reached or refused.
-        """
-        return self._asker.repaired(question)
-
-    def judged(self, question: str, sparql: str) -> Outcome:
-        """Give what becomes of a ready-made query: checked, mended without a model, and run when it is valid.
-
-        Raises:
-            NotBuilt: no ontology is loaded.
-        """
-        return self._asker.judged(question, sparql)
-
-    def checked(self, sparql: str) -> Check:
-        """Check a query against the ontologies and, unless ``data`` is off, the data of the store.
-
-        Raises:
-            NotBuilt: no ontology is loaded.
-        """
-        return self._asker.checked(sparql)
-
-    def mended(self, sparql: str, *, question: str = "") -> Outcome:
-        """Give what the model makes of a query, in at most ``cycles`` repairs; nothing is run, valid is good enough.
-
-        Raises:
-            NotBuilt: no ontology is loaded.
-            ServiceError: the model could not be reached or refused.
-        """
-        return self._asker.mended(sparql, question=question)
-
-    @property
-    def _asker(self) -> Asker:
-        return Asker(self.name, **{field.name: getattr(self, field.name) for field in fields(self)})

@@ -27,6 +27,10 @@ _SHOWN = 20
 Step = Literal["infer", "complete", "accept", "condense"]
 
 
+class _OntologyAsker(Asker):
+    name = layer_drafts.METHOD
+
+
 @dataclass(frozen=True, slots=True)
 class PolyRag:
     """Answers from the topmost layer that can: ontology, knowledge graph, text.
@@ -292,8 +296,7 @@ class PolyRag:
 
     @property
     def _asker(self) -> Asker:
-        return Asker(
-            self.name,
+        return _OntologyAsker(
             self.store,
             self.spaces,
             self.embedder,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import pyoxigraph as ox
@@ -57,12 +57,27 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Turns questions into checked SPARQL and its rows.
+    """Turns questions into checked SPARQL and its rows; ``name`` is that of the method that it answers for.
 
-    ``method`` is the name under which it answers; the other fields are those of ``kgrag.methods.obqc.method.Obqc``.
+    Args:
+        store: holds ontologies and facts.
+        spaces: keep the vectors of schema terms and competency questions.
+        embedder: embeds them, and questions.
+        model: writes and repairs queries.
+        runner: runs a query over the facts, in a process that can be killed.
+        open_scratch: returns a small store in memory, for the check.
+        prompt: "default", or "paper" to repair with the paper's own words.
+        profile: rules of the check: "default", or "paper" for the paper's eight.
+        cycles: how often the model may repair (paper: 3).
+        examples: how many competency questions the model is shown.
+        near: cosine from which the nearest competency question answers where there is no model, 0 to 1.
+        rows: the largest number of rows that a query returns.
+        seconds: how long a query may run.
+        data: whether the check also looks into the data.
     """
 
-    method: str
+    name: ClassVar[str]
+
     store: TripleStore
     spaces: VectorSpaces
     embedder: Embedder
@@ -91,7 +106,7 @@ class Asker:
             ServiceError: the model could not be reached or refused.
         """
         if k < 1:
-            raise InvalidSettings(f"{self.method}: k is {k}. Ask for at least 1 row.")
+            raise InvalidSettings(f"{self.name}: k is {k}. Ask for at least 1 row.")
         reading, outcome = self.repaired(question)
         if outcome is None:
             return self.unknown(question, (reading.refusal,), usage=reading.usage)
@@ -186,7 +201,7 @@ class Asker:
         return Answer(
             question=question,
             text="\n".join([*head, *marked(shown, cited), *tail, *cut]),
-            method=self.method,
+            method=self.name,
             sentences=tuple(shown),
             citations=tuple(cited),
             hits=tuple(hits[:k]),
@@ -201,7 +216,7 @@ class Asker:
         return Answer(
             question=question,
             text=_UNKNOWN,
-            method=self.method,
+            method=self.name,
             unknown=True,
             usage=usage,
             dropped={"quotes": 0, "sentences": 0},
@@ -236,8 +251,8 @@ class Asker:
         graphs = [graph for graph in dict.fromkeys(row[0] for row in table) if isinstance(graph, ox.NamedNode)]
         if not graphs:
             raise NotBuilt(
-                f"method '{self.method}' has no ontology to check queries against. "
-                f"Run `kgrag load ONTOLOGY` and `kgrag build {self.method}` first."
+                f"method '{self.name}' has no ontology to check queries against. "
+                f"Run `kgrag load ONTOLOGY` and `kgrag build {self.name}` first."
             )
         return graphs
 
