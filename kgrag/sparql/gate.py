@@ -8,8 +8,8 @@ Where the engine cuts a text in another way than ``tokens`` does, something coul
 
 * A keyword needs no blank after it: ``SERVICEex:a {`` and ``trueSERVICE<…>`` are calls. A word or a prefix that
   contains such a keyword is refused where one could be read.
-* ``?a<x#>`` is a comparison and a comment, or an IRI. Only parsing tells, so such a text is refused where the other
-  reading could hide something.
+* ``?a<x#>`` is a comparison and a comment, or an IRI. Only parsing decides, so such a text is refused where the
+  other reading could hide something.
 * A prefixed name that makes no IRI (``ex:SERVICE`` with ``PREFIX ex: <http://h:8>``) is cut after its colon. It is
   refused.
 """
@@ -55,7 +55,7 @@ _BEFORE_GRAPH = frozenset({"GRAPH", "WITH", "TO", "ADD", "MOVE", "COPY", "SILENT
 _BEFORE_NAME = _BEFORE_GRAPH | {"PREFIX", "NAMED", "USING", "INTO"}
 # In a local name, all that can keep it from making an IRI: a second "#", and characters that no IRI has.
 _ODD_LOCAL = re.compile("\\\\#|[\ufff0-\uffff]")
-_ANY_NAMESPACE = "http://example.org/#"  # stands for one that the caller declares: none is odder
+_ANY_NAMESPACE = "http://example.org/#"  # for a prefix that the caller declares: no namespace is odder
 # What is appended to such a namespace becomes part of a host or a port.
 _ENDS_IN_AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 
@@ -66,7 +66,7 @@ class AdmittedText:
 
     ``words`` are those outside strings, comments, IRIs and names, in capitals, and the keywords that are glued together
     in one word; ``last`` is the last token; ``graphs`` are the IRIs of all named graphs that an update names,
-    None where only parsing could tell.
+    None where only parsing decides.
     """
 
     words: set[str] = field(default_factory=set)
@@ -141,7 +141,7 @@ class _Walk:
         self._chain = 0
         self._data_follows = False
         self._base = ""
-        self._namespaces: dict[str, list[str]] = {}  # all of a prefix: which one holds, only parsing tells
+        self._namespaces: dict[str, list[str]] = {}  # all of a prefix, since only parsing decides which is valid
         self._declared: str | None = None
         self._graph_names: list[str] | None = []
 
@@ -175,7 +175,10 @@ class _Walk:
         kind = token.kind
         if kind == "{":
             if self._before == "name":
-                self._check_glued_name(token)
+                prefix = self.last.partition(":")[0].upper()
+                if "SERVICE" in prefix:
+                    what = f"{self.last[:80]} {{ can be read as SERVICE, which reaches the network"
+                    self._refuse(token.start, what, "Rename the prefix")
             data = self._in_data() or self._data_follows
             self._data_follows = False
             if not data:
@@ -261,11 +264,6 @@ class _Walk:
                 except ValueError as error:
                     what = f"{prefix}:{local[:80]} makes no IRI with <{namespace[:80]}>: {error}"
                     self._refuse(at, what, "End the namespace with / or #, or write the IRI in angle brackets")
-
-    def _check_glued_name(self, token: Token) -> None:
-        if "SERVICE" in self.last.partition(":")[0].upper():
-            what = f"{self.last[:80]} {{ can be read as SERVICE, which reaches the network"
-            self._refuse(token.start, what, "Rename the prefix")
 
     def _resolved(self, iri: str) -> str:
         """Return the IRI that a declaration means; of a path only that it is one, which is all that matters here."""

@@ -170,14 +170,14 @@ class Scanner:
         return parts is not None
 
     def take(self, kind: str) -> bool:
-        """Step over a token of this kind, if it stands here."""
+        """Step over a token of this kind, if it is here."""
         if self.kind != kind:
             return False
         self.advance()
         return True
 
     def need(self, kind: str, where: str) -> int:
-        """Step over a token of this kind; give where it starts."""
+        """Step over a token of this kind; return where it starts."""
         if self.kind != kind:
             self.expected(f"'{kind}' {where}")
         start = self.start
@@ -190,14 +190,14 @@ class Scanner:
             self.expected(f"'(' {where}")
 
     def take_word(self, keyword: str) -> bool:
-        """Step over a keyword (in capitals), if it stands here, in any case, even glued to what follows."""
+        """Step over a keyword (in capitals), if it is here, in any case, even glued to what follows."""
         if not self.word.startswith(keyword):
             return False
         self.shorten(len(keyword))
         return True
 
     def need_word(self, keyword: str, where: str) -> None:
-        """Step over a keyword that has to stand here."""
+        """Step over a keyword that has to be here."""
         if not self.take_word(keyword):
             self.expected(f"{keyword} {where}")
 
@@ -209,19 +209,19 @@ class Scanner:
             self.refuse(what, "Write it flatter", at=self.last - 1)
 
     def place(self, start: int, end: int) -> Place:
-        """Say where a piece of the text stands."""
+        """Return the place of a piece of the text."""
         line, column = self.position(start)
         return Place(start, end, line, column)
 
     def position(self, at: int) -> tuple[int, int]:
-        """Give line and column of a character, both from 1."""
+        """Return line and column of a character, both from 1."""
         if not self._lines:
             self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
         line = bisect_right(self._lines, at)
         return line, at - self._lines[line - 1] + 1
 
     def expected(self, what: str) -> NoReturn:
-        """Refuse the token at hand, saying what should stand here."""
+        """Refuse the token at hand, and report what is expected here."""
         found = "the end of the query"
         if self.kind != "end":
             found = repr(self.text[self.start : min(self.end, self.start + _MAX_CHARACTERS_SHOWN)])
@@ -233,6 +233,6 @@ class Scanner:
         self.refuse(f"found {found}, expected {what}", "Correct it there")
 
     def refuse(self, what: str, instead: str, *, at: int | None = None) -> NoReturn:
-        """Raise InvalidSPARQL for a place: here, unless said otherwise."""
+        """Raise InvalidSPARQL for a place: the token at hand, unless ``at`` is given."""
         line, column = self.position(self.start if at is None else at)
         raise InvalidSPARQL(f"line {line}, column {column}: {what}. {instead}.", line=line, column=column)
