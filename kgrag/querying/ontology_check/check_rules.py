@@ -151,7 +151,7 @@ def _template(text: str, path: Path, sparql: str) -> jinja2.Template:
     head = re.split(r"\bWHERE\b", _compact(sparql), maxsplit=1, flags=re.IGNORECASE)[0]
     unknown = names - set(re.findall(r"[?$](\w+)", head))
     if unknown:
-        raise InputError(f"{path}: message or Repair uses {sorted(unknown)}, which the SELECT does not give.")
+        raise InputError(f"{path}: message or Repair uses {sorted(unknown)}, which the SELECT does not return.")
     return _environment().from_string(text)
 
 

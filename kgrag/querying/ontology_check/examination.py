@@ -44,7 +44,7 @@ _HEAD = ("iri-output", "subject-output")
 class Options:
     """How to check.
 
-    ``profile`` "paper" keeps the paper's eight rules, all of them errors wherever they stand. ``rules`` is a folder of
+    ``profile`` "paper" keeps the paper's eight rules, all of them errors in any context. ``rules`` is a folder of
     further rules. ``head`` is how bad a selected identifier is. Terms in the namespaces ``allowed`` count as defined.
     """
 

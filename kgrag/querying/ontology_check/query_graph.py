@@ -13,7 +13,7 @@ statement                 meaning
 ``check:scope``           pattern -> its context; ``check:together`` links two contexts when patterns in one hold
                           together with patterns in the other (also a context and itself)
 ``check:separate``        pattern -> the first pattern of another part of the query that shares no variable with it
-``check:name``            variable -> its name; ``check:bound true`` when something gives it a value
+``check:name``            variable -> its name; ``check:bound true`` when something binds it
 ``a check:Selection``     ``check:variable``: a column of the outermost SELECT that is a plain variable
 ``a check:Use``           ``check:variable``, ``check:role``: a variable that needs a value
 ``a check:Comparison``    ``check:variable``, ``check:operator``, ``check:constant``, with ``datatype`` and ``family``
