@@ -31,7 +31,8 @@ import numpy as np
 
 from kgrag.index.vector_folder import FolderSpaces
 from kgrag.mapping.factual_blocks import Edge, line
-from kgrag.methods.og_rag import OgRag, hypergraph_drafts
+from kgrag.methods.og_rag import hypergraph_drafts
+from kgrag.methods.og_rag.method import OgRag
 from kgrag.model import Chunk, Document, GraphDraft
 from kgrag.ports import Vectors
 from kgrag.store.oxigraph import OxigraphStore

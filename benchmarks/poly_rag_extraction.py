@@ -127,7 +127,10 @@ def _ontology(folder: Path, sample: int, split: str) -> dict[str, float]:
         found = triple_extraction.evidence(paragraphs, known, embedder=kb.embedder)
         taken = triple_extraction.instances_of(paragraphs, found, known, model=kb.model)
         asked = sum(len(each) for each in found)
-    scores = [measured(one.triples, _golds(row), row["sent"], ontology) for row, one in zip(tested, taken, strict=True)]
+    scores = [
+        measured([each[:3] for each in one.triples], _golds(row), row["sent"], ontology)
+        for row, one in zip(tested, taken, strict=True)
+    ]
     means = {name: sum(row[place] for row in scores) / len(scores) for place, name in enumerate(METRICS)}
     triples = sum(len(one.triples) for one in taken)
     return {"sentences": len(tested), "completions": asked, "triples": triples, **means}

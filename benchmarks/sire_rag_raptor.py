@@ -1,7 +1,8 @@
 """The clustering of RAPTOR as its authors wrote it down: UMAP, then Gaussian mixtures of 1 to 50 components by BIC.
 
-For comparison with ``kgrag.methods.sire_rag.clustering`` only; it needs ``umap-learn``, which brings a compiler (numba). Follows
-RAPTOR, section 3 and the released code: cosine UMAP to 10 dimensions with ⌊√(n − 1)⌋ neighbours over all texts, then
+For comparison with ``kgrag.methods.sire_rag.clustering`` only; it needs ``umap-learn``, which brings a compiler
+(numba). Follows RAPTOR, section 3 and the released code: cosine UMAP to 10 dimensions with ⌊√(n − 1)⌋ neighbours
+over all texts, then
 with 10 neighbours within each global cluster; a text belongs to every component with a share above 0.1; a cluster over
 3,500 tokens is clustered again. A cluster that does not shrink is halved, where the released code recurses for ever.
 """

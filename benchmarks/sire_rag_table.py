@@ -115,7 +115,7 @@ def measured(name: str, work: Path, *, questions: int = 0, ablations: bool = Tru
         start = time.monotonic()
         ingestion.ingest(dataset.documents(), store=kb.store, chunk_tokens=dataset.chunk_tokens)
         kb.build("passages")
-        loaded = {"extraction": extraction} if extraction else {}
+        loaded: dict[str, Any] = {"extraction": extraction} if extraction else {}
         report = kb.build("sire_rag", **loaded)
         print(f"{name}: {dict(report.counts)}, built in {time.monotonic() - start:.0f} s", flush=True)
         for letter in ("B", "E") if ablations else ():

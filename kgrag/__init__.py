@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgrag.errors import InputError, KgragError, ServiceError, StateError
     from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.llm.budget import Budget
     from kgrag.model import Answer, Citation, Hit, Span, Table
     from kgrag.settings import Settings
 
 __all__ = [
     "Answer",
+    "Budget",
     "Citation",
     "Hit",
     "InputError",
@@ -30,6 +32,7 @@ __all__ = [
 
 _HOME = {
     "Answer": "model",
+    "Budget": "llm.budget",
     "Citation": "model",
     "Hit": "model",
     "InputError": "errors",

@@ -17,16 +17,23 @@
     │   ├── SchemaMismatch          written by a newer kgrag, or with another base IRI
     │   ├── EmbeddingMismatch       vectors made by another embedder
     │   ├── VectorsCorrupt          a vector file whose checksum is wrong (rebuilt by the caller)
-    │   └── StorageFailed           the disk refused (full, read-only)
-    ├── ShapeViolation          a graph does not conform to its shape
+    │   ├── StorageFailed           the disk refused (full, read-only)
+    │   └── PluginBroken            a plug-in that is installed and cannot be used
+    ├── ShapeViolation          exit code 1: a graph does not conform to its shape
+    ├── BudgetSpent             exit code 4: what was done is kept, the rest waits for the next build
     └── ServiceError            exit code 3: something outside this process
         ├── ServiceUnavailable      no answer, refused connection, retries used up
         ├── ServiceRefused          wrong key, no quota, unknown model
         ├── CompletionMissing       replaying a recording that lacks this prompt
+        ├── ReplyUnusable           a model's reply is not what was asked for, was withheld, or
+        │   └── ReplyCut                ends at the limit of its tokens, in the middle
         └── UnsupportedTask         this model cannot honestly do this task
 """
 
+from collections.abc import Iterable
+
 __all__ = [
+    "BudgetSpent",
     "CompletionMissing",
     "EmbeddingMismatch",
     "InputError",
@@ -37,7 +44,10 @@ __all__ = [
     "MappingError",
     "NotBuilt",
     "NotDecided",
+    "PluginBroken",
     "QueryParameterError",
+    "ReplyCut",
+    "ReplyUnusable",
     "SchemaMismatch",
     "ServiceError",
     "ServiceRefused",
@@ -50,6 +60,7 @@ __all__ = [
     "UnreadableDocument",
     "UnsupportedTask",
     "VectorsCorrupt",
+    "closest",
 ]
 
 
@@ -126,12 +137,20 @@ class StorageFailed(StateError):
     """The disk refused a write (full, read-only)."""
 
 
+class PluginBroken(StateError):
+    """A plug-in is installed, and cannot be imported, is not what it is registered as, or has the name of another."""
+
+
 class NotDecided(Exception):
     """A check or a reasoner came to no verdict; the text says why. Never read as passed."""
 
 
 class ShapeViolation(KgragError):
     """A graph that must conform to its shape does not."""
+
+
+class BudgetSpent(KgragError):
+    """A build asked a language model for as much as it was allowed to; what came before is kept."""
 
 
 class ServiceError(KgragError):
@@ -150,5 +169,27 @@ class CompletionMissing(ServiceError):
     """A recording is being replayed and does not hold this prompt."""
 
 
+class ReplyUnusable(ServiceError):
+    """A model's reply is not what was asked for, or was withheld; the caller goes on without it, in the open."""
+
+
+class ReplyCut(ReplyUnusable):
+    """A model's reply ends at the limit of its tokens: what it holds is a part, and is never taken as the whole."""
+
+
 class UnsupportedTask(ServiceError):
     """This model cannot honestly do this task; the caller degrades in the open."""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is nearest to ``name``, and all known names, for an error message.
+
+    >>> closest("og_rga", ["og_rag", "passages"])
+    "Did you mean 'og_rag'? Known: og_rag, passages."
+    """
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    near = get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"Did you mean '{near[0]}'? " if near else ""
+    return f"{hint}Known: {', '.join(names) or 'none'}."

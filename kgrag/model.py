@@ -13,7 +13,7 @@ value               what it is
 ``Prompt``          a rendered request to a language model, and the JSON schema of its reply
 ``Completion``      the reply, its parsed JSON, and what it cost
 ``Hit``             one retrieved piece of evidence, with the spans that carry it
-``Citation``        a quote that was found in a stored chunk
+``Citation``        words of a stored chunk that carry a sentence of an answer
 ``Answer``          sentences with citations, or *unknown*
 ``BuildReport``     what a build wrote
 ==================  ==========================================================================
@@ -24,11 +24,13 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 import pyoxigraph as ox
 
 __all__ = [
+    "NO_COMPLETIONS",
     "Answer",
     "BuildReport",
     "Chunk",
@@ -150,6 +152,11 @@ class Publication:
     quarantined: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
 
+    @property
+    def faults(self) -> list[str]:
+        """Why graphs were put in quarantine, a line for each violation."""
+        return [f"in quarantine: {violation.focus}: {violation.message}" for violation in self.violations]
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -218,10 +225,12 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """The reply to a prompt.
+    """The reply to a prompt; ``kgrag.llm.structured_output`` reads it, and refuses one that was cut.
 
     ``data`` is the parsed JSON where a schema was asked for. ``problem`` is "" when all is well; otherwise it says why
-    the reply, even after one repair round, is not what the schema asks for, and ``data`` is None.
+    the reply, even after one repair round, is not what the schema asks for, and ``data`` is None. ``finish`` is why the
+    reply ends: "stop" at its own end, "length" cut at the limit of its tokens, "prompt_length" never begun, because the
+    prompt was too long for the model, "content_filter" withheld.
     """
 
     text: str
@@ -229,6 +238,7 @@ class Completion:
     model: str = ""
     usage: Usage = Usage()
     problem: str = ""
+    finish: Literal["stop", "length", "prompt_length", "content_filter"] = "stop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +258,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A quote that stands in a stored chunk: ``quote == document.text[start:end]``. ``sentence`` counts from 0."""
+    """Words of a stored chunk that carry a sentence: ``quote == document.text[start:end]``; ``sentence`` counts from 0.
+
+    ``derived`` is "" where they do. Where no sentence of the sources carries it, ``quote`` is a whole chunk, and
+    ``derived`` has the words of the summary or fact that a model wrote from this chunk, perhaps with others.
+    """
 
     quote: str
     document: str
@@ -256,6 +270,7 @@ class Citation:
     start: int
     end: int
     sentence: int = 0
+    derived: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +278,7 @@ class Answer:
     """What was answered, and what carries it.
 
     ``unknown`` is True when the evidence does not carry an answer; ``text`` then says so. ``dropped`` counts quotes
-    that stand in no stored chunk and sentences that were left without a citation.
+    that are in no evidence and sentences that were left without a citation.
     """
 
     question: str
@@ -283,11 +298,20 @@ class Answer:
         return f"<p>{html.escape(self.text)}</p><ol>{quotes}</ol>"
 
 
+NO_COMPLETIONS: Mapping[str, int] = MappingProxyType({"completions": 0, "input_tokens": 0, "output_tokens": 0})
+"""Counts of a dry run that asks nothing of a language model."""
+
+
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build wrote: counts by name (``hyperedges``, ``blocks`` …), what it cost, and notes for a person."""
+    """What a build wrote: counts by name (``hyperedges``, ``blocks`` …), what it cost, and notes for a person.
+
+    ``pending`` names each part that was not done, with the reason: windows and chunks without a usable reply, which the
+    next build asks for again, and graphs that went to quarantine. () when the build is whole.
+    """
 
     method: str
     counts: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()

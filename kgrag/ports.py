@@ -1,22 +1,30 @@
-"""Protocols: what a method needs of the world. Adapters make them real, ``kgrag.testing`` has fakes."""
+"""Protocols: what a method needs of the world. Adapters make them real, ``kgrag.testing`` has fakes.
+
+What the world may ask of a method beyond ``Method`` is in ``kgrag.capabilities``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pyoxigraph as ox
 
-from kgrag.model import BuildReport, Completion, GraphDraft, Hit, Prompt, Publication, Table, Violation
+from kgrag.model import BuildReport, Chunk, Completion, Document, GraphDraft, Hit, Prompt, Publication, Table, Violation
 from kgrag.vocab import Names
 
 __all__ = [
+    "Chunker",
+    "Closes",
     "Embedder",
     "LanguageModel",
     "Method",
+    "OpenedStore",
+    "Progress",
+    "Reranker",
     "Scratch",
     "TripleStore",
     "Validator",
@@ -27,6 +35,8 @@ __all__ = [
 ]
 
 Vectors = npt.NDArray[np.float32]
+Progress = Callable[[str, int, int], None]
+"""Called after each batch with (what is being done, how many are done, of how many; 0 when that is not known)."""
 
 
 class LanguageModel(Protocol):
@@ -58,6 +68,28 @@ class Embedder(Protocol):
         """Give a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts."""
 
 
+class Chunker(Protocol):
+    """Cuts a document into chunks; ``kgrag.text.chunking.chunk`` is the default one."""
+
+    def __call__(self, document: Document, *, tokens: int) -> list[Chunk]:
+        """Return chunks of at most so many tokens, each with ``text == document.text[start:end]``, in order."""
+
+
+class Reranker(Protocol):
+    """Puts the hits of a method into a better order for a question."""
+
+    def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
+        """Return the hits, or some of them, best first, with scores of its own; none is added."""
+
+
+@runtime_checkable
+class Closes(Protocol):
+    """Has files or connections that are to be closed."""
+
+    def close(self) -> None:
+        """Close them."""
+
+
 class TripleStore(Protocol):
     """Named graphs: read by SPARQL, written by ``publish`` (validated, atomic) or ``update``."""
 
@@ -81,8 +113,11 @@ class TripleStore(Protocol):
     def construct(self, query: str) -> list[ox.Triple]:
         """Run a CONSTRUCT or DESCRIBE. Raises InvalidSPARQL."""
 
-    def update(self, update: str) -> int:
-        """Run a SPARQL Update atomically and give the new revision. Raises InvalidSPARQL."""
+    def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
+        """Run a SPARQL Update atomically and return the new revision. Raises InvalidSPARQL.
+
+        ``graphs`` are those whose triples it may change, where a caller knows them; otherwise its text tells.
+        """
 
     def publish(self, drafts: Sequence[GraphDraft]) -> Publication:
         """Validate drafts in a scratch store, then let all that conform in at once; the rest goes to quarantine."""
@@ -110,6 +145,15 @@ class TripleStore(Protocol):
 
     def close(self) -> None:
         """Flush and let go of the lock."""
+
+
+class OpenedStore(TripleStore, Protocol):
+    """What a knowledge base is opened on: a triple store that also runs queries of users, past a gate."""
+
+    def query(
+        self, sparql: str, *, union: bool = False, calls: Mapping[ox.NamedNode, Callable[..., Any]] | None = None
+    ) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
+        """Run a query from outside; ``union`` merges all named graphs into the default graph. Raises InvalidSPARQL."""
 
 
 class Scratch(Protocol):
@@ -143,6 +187,9 @@ class Workbench(Scratch, Protocol):
 
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
         """Yield the triples of one named graph."""
+
+    def another(self) -> Workbench:
+        """Return a new scratch store of this kind, which is empty."""
 
 
 Validator = Callable[[TripleStore, Sequence[GraphDraft]], list[Violation]]
@@ -193,14 +240,27 @@ class VectorSpaces(Protocol):
 
 @runtime_checkable
 class Method(Protocol):
-    """A retrieval method: one module in ``kgrag.methods``, one paper."""
+    """A retrieval method: a frozen dataclass whose fields are ports and hyper-parameters.
+
+    A field without a default, or with one of these names, is a port and filled in by its name: ``store``, ``spaces``,
+    ``embedder``, ``model``, ``runner``, ``open_scratch``, ``lexical`` and ``weights`` (folders for sidecars; None in
+    memory), ``read_only``. Every other field is a hyper-parameter, has a default, and can be set in
+    ``name:field=value``. ``kgrag.testing.check_method`` tests a method.
+    """
 
     @property
     def name(self) -> str:
         """Its name on the command line."""
 
-    def build(self) -> BuildReport:
-        """Write the graphs and vectors that ``retrieve`` reads; building again changes nothing."""
+    def build(self, options: Any = ..., *, progress: Progress | None = None, dry_run: bool = False) -> BuildReport:
+        """Write the graphs and vectors that ``retrieve`` reads; building again changes nothing.
+
+        Args:
+            options: of the class that the method's declaration names.
+            progress: called after each batch.
+            dry_run: write nothing; the report's counts are ``completions``, ``input_tokens`` and ``output_tokens`` that
+                a build would ask of the language model, and a note says which are estimates.
+        """
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """Give at most k hits, best first. Raises NotBuilt."""
+        """Return at most k hits, best first. Raises NotBuilt."""

@@ -1,7 +1,8 @@
 """Prompts as files: ``prompts/<method>/<name>.j2``, found and rendered into a ``Prompt``.
 
-A file begins with a jinja2 comment that names the paper's section and declares ``input name: type`` lines and an
-``output`` line. A JSON Schema of the reply stands beside it as ``<name>.schema.json``, or is given when rendering.
+A plug-in's prompts are named with its prefix, ``hippo:triples``. A file begins with a jinja2 comment that names the
+paper's section and declares ``input name: type`` lines and an ``output`` line. A JSON Schema of the reply is in
+``<name>.schema.json``, or is given when rendering.
 Values are printed as they are and never interpreted: a document that contains ``{{ }}`` stays text.
 """
 
@@ -55,7 +56,7 @@ def render(name: str, /, *, schema: Mapping[str, Any] | None = None, **variables
         QueryParameterError: inputs and declarations disagree; the message names the file.
     """
     path = find("prompts", name, (_SUFFIX,))
-    declared = _declared(path)
+    declared = _declared(name)
     if declared.keys() != variables.keys():
         wrong = sorted(declared.keys() ^ variables.keys())
         raise QueryParameterError(f"prompts/{name}: takes {sorted(declared)}; missing or unknown: {wrong}.")
@@ -66,10 +67,10 @@ def render(name: str, /, *, schema: Mapping[str, Any] | None = None, **variables
 
 
 @cache
-def _declared(path: Path) -> dict[str, str]:
-    name = f"{path.parent.name}/{path.stem}"
+def _declared(name: str) -> dict[str, str]:
     declared = declarations(header(name), "input")
-    used = jinja2.meta.find_undeclared_variables(_environment().parse(path.read_text(encoding="utf-8")))
+    text = find("prompts", name, (_SUFFIX,)).read_text(encoding="utf-8")
+    used = jinja2.meta.find_undeclared_variables(_environment().parse(text))
     if used != declared.keys():
         wrong = sorted(used ^ declared.keys())
         raise QueryParameterError(f"prompts/{name}: 'input' lines and body disagree on {wrong}.")

@@ -12,6 +12,7 @@ A file is one question. Its comment header declares what it takes and gives::
 A parameter's type is ``IRI``, ``literal``, ``term``, ``integer`` or ``number``, each also as ``... list``. Values are
 RDF terms, numbers and booleans only: a bare ``str`` is refused, so text can never become syntax. What several questions
 share is a ``.part`` file, taken in by ``{% include "shacl/focus.part" %}`` together with the parameters it declares.
+Queries and parts of a plug-in are named with its prefix, ``hippo:walk``.
 
 >>> print(bind("catalogue/kinds", catalogue=ox.NamedNode("urn:c")).splitlines()[-1])
 ORDER BY ?kind
@@ -32,7 +33,7 @@ import jinja2.meta
 import pyoxigraph as ox
 
 from kgrag.errors import QueryParameterError
-from kgrag.resources import closest, declarations, find, folder, listing
+from kgrag.resources import closest, declarations, find, listing
 
 __all__ = ["Query", "bind", "bind_file", "describe", "names"]
 
@@ -71,7 +72,7 @@ def describe(name: str) -> Query:
         UnknownName: there is no such query.
         QueryParameterError: its header and its body disagree.
     """
-    return _read(find("queries", name, _SUFFIXES), folder("queries"))
+    return _read(find("queries", name, _SUFFIXES), name)
 
 
 def bind(name: str, /, **values: Any) -> str:
@@ -86,16 +87,15 @@ def bind(name: str, /, **values: Any) -> str:
 
 def bind_file(path: Path, /, **values: Any) -> str:
     """Fill a query file of the user's own, under the same rules as ``bind``."""
-    return _fill(_read(path, path.parent), values)
+    return _fill(_read(path, path.stem), values)
 
 
 @cache
-def _read(path: Path, top: Path) -> Query:
+def _read(path: Path, name: str) -> Query:
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
     head = _leading_comments(lines)
     header = "\n".join(line.removeprefix("#").strip() for line in head)
-    name = path.relative_to(top).with_suffix("").as_posix()
     body = "\n".join([*lines[len(head) :], *_parts(text)])
     query = Query(
         name=name,
@@ -116,9 +116,13 @@ def _parts(text: str) -> list[str]:
     while waiting:
         named = jinja2.meta.find_referenced_templates(_environment().parse(waiting.pop()))
         for name in sorted({str(each) for each in named} - found.keys()):
-            found[name] = (folder("queries") / name).read_text(encoding="utf-8")
+            found[name] = _part(name)
             waiting.append(found[name])
     return list(found.values())
+
+
+def _part(name: str) -> str:
+    return find("queries", name, ("",)).read_text(encoding="utf-8")
 
 
 def _leading_comments(lines: Sequence[str]) -> list[str]:
@@ -190,7 +194,7 @@ def _term(value: Any) -> str:
 @cache
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(  # noqa: S701 - SPARQL, not HTML; only terms are ever printed
-        loader=jinja2.FileSystemLoader(folder("queries")),
+        loader=jinja2.FunctionLoader(_part),
         auto_reload=False,
         finalize=_term,
         undefined=jinja2.StrictUndefined,

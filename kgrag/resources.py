@@ -1,4 +1,6 @@
-"""What comes with the package: its version, and the folders that ontologists edit, in a checkout and in a wheel.
+"""What comes with kgrag: its version, and the folders that ontologists edit, in a checkout and in a wheel.
+
+Plug-ins bring folders of the same names; their files are named with a prefix (``kgrag.plugins.folders``).
 
 >>> (folder("queries") / "catalogue").is_dir()
 True
@@ -7,14 +9,14 @@ True
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from kgrag.errors import UnknownName
+from kgrag import plugins
+from kgrag.errors import UnknownName, closest
 
-__all__ = ["closest", "declarations", "find", "folder", "listing", "version"]
+__all__ = ["closest", "declarations", "files", "find", "folder", "listing", "version"]
 
 _PACKAGE = Path(__file__).parent
 
@@ -33,37 +35,47 @@ def folder(name: str) -> Path:
 
 
 def listing(name: str, suffixes: tuple[str, ...]) -> list[str]:
-    """Give the names (path without suffix) of the files of a data folder, sorted."""
-    top = folder(name)
+    """Return the names (path without suffix) of the files of a data folder, then those of plug-ins, with prefix."""
+    found = _names(folder(name), suffixes)
+    seen: set[Path] = set()
+    for prefix, place in plugins.folders().items():
+        if place not in seen:
+            found += [f"{prefix}:{each}" for each in _names(place / name, suffixes)]
+            seen.add(place)
+    return found
+
+
+def _names(top: Path, suffixes: tuple[str, ...]) -> list[str]:
     paths = (path for path in top.rglob("*") if path.suffix in suffixes)
     return sorted(path.relative_to(top).with_suffix("").as_posix() for path in paths)
 
 
 def find(kind: str, name: str, suffixes: tuple[str, ...]) -> Path:
-    """Give the path of one file of a data folder by its name.
+    """Return the path of one file of a data folder by its name.
+
+    Args:
+        kind: the folder: "queries", "prompts", "shapes", "ontologies".
+        name: path without suffix; before a colon, the plug-in whose file it is: "hippo:walk".
+        suffixes: those that the file may have, "" for one that is part of ``name``.
 
     Raises:
         UnknownName: there is none; the message lists the nearest names.
     """
-    if re.fullmatch(r"[\w-]+(/[\w-]+)*", name):
-        for suffix in suffixes:
-            if (path := folder(kind) / f"{name}{suffix}").is_file():
-                return path
+    if re.fullmatch(r"([\w.-]+:)?[\w-]+(/[\w-]+)*(\.\w+)?", name):
+        prefix, _, local = name.rpartition(":")
+        if not prefix or prefix in plugins.folders():
+            top = plugins.folders()[prefix] / kind if prefix else folder(kind)
+            for suffix in suffixes:
+                if (path := top / f"{local}{suffix}").is_file():
+                    return path
     raise UnknownName(f"there is no '{name}' in {kind}/. {closest(name, listing(kind, suffixes))}")
 
 
-def closest(name: str, known: Iterable[str]) -> str:
-    """Say which known names are near ``name``, for an error message.
-
-    >>> closest("og_rga", ["og_rag", "passages"])
-    "Did you mean 'og_rag'? Known: og_rag, passages."
-    """
-    from difflib import get_close_matches
-
-    names = sorted(known)
-    near = get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"Did you mean '{near[0]}'? " if near else ""
-    return f"{hint}Known: {', '.join(names) or 'none'}."
+def files(kind: str, suffix: str, *, own: bool = True) -> list[Path]:
+    """Return the paths of all files of a data folder, kgrag's before plug-ins'; ``own=False`` leaves out kgrag's."""
+    tops = [folder(kind)] if own else []
+    tops += [place / kind for place in dict.fromkeys(plugins.folders().values())]
+    return [path for top in tops for path in sorted(top.rglob(f"*{suffix}"))]
 
 
 def declarations(header: str, word: str) -> dict[str, str]:

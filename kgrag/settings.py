@@ -34,15 +34,27 @@ class Settings(BaseSettings):
     base_iri: str = Field(
         default=DEFAULT_BASE, description="base of every minted IRI, fixed when the folder is created"
     )
-    model: str = Field(default=EXTRACTIVE, description="'extractive', or the name of a chat model at `base_url`")
+    store: str = Field(default="oxigraph", description="name of a registered triple store")
+    vectors: str = Field(default="hnsw", description="name of a registered vector index")
+    model: str = Field(
+        default=EXTRACTIVE, description="'extractive', another registered model, or a chat model's name at `base_url`"
+    )
     base_url: str | None = Field(default=None, description="any OpenAI-compatible service; unset: OpenAI's own")
     api_key: SecretStr = Field(default=SecretStr(""), description="key of that service; environment only")
     api_keys: SecretStr = Field(
         default=SecretStr(""), description="keys that may write to `kgrag serve`, comma between; environment only"
     )
-    embedder: str = Field(default=MINILM, description=f"'{MINILM}' (in process), or an embedding model at `base_url`")
+    embedder: str = Field(
+        default=MINILM,
+        description=f"'{MINILM}' (in process), another registered embedder, or an embedding model at `base_url`",
+    )
     concurrency: int = Field(default=8, ge=1, le=256, description="requests under way at once")
     timeout: float = Field(default=120.0, gt=0, description="seconds that one request may take")
+    max_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        description="the longest reply of the chat model, in its tokens; unset: the service's own limit",
+    )
     completions: Literal["record", "replay", "off"] = Field(
         default="record", description="keep paid completions and reuse them; only reuse them; neither"
     )

@@ -79,7 +79,7 @@ AUDIT = _Namespace(
     "LiveIndividual LiveObjectProperty LiveProperty LiveTerm OwnTerm ReservedTerm Term "
     "AnnotationPropertyTerm ClassTerm ConceptTerm DatatypePropertyTerm DatatypeTerm IndividualTerm ObjectPropertyTerm "
     "PropertyTerm SchemeTerm TermKind "
-    "definition domain kind label localName namespace normalLabel range reserves synonym "
+    "defines definition domain kind label localName namespace normalLabel range reserves synonym "
     # the graphs of the scratch store: what is audited, and what is said of it
     "target context",
 )
@@ -103,11 +103,11 @@ KG = _Namespace(
     "ProvenanceGraph "
     "QuarantineGraph TreeGraph TripleGraph "
     # properties
-    "about baseIRI cites completions content contentHash decision dropped end fromChunk hasChild heading "
+    "about baseIRI cites completions content contentHash decision derived dropped end fromChunk hasChild heading "
     "inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype location mentions "
-    "method model onProperty order outputTokens page parameters promptHash publication question quote revision "
-    "schemaVersion sentence size sparql stale start targetGraphKind text toChunk tokens unknown unresolved value "
-    "valueTerm violation weight",
+    "method model onProperty order outputTokens page parameters promptHash publication question quote removedKind "
+    "revision schemaVersion sentence size sparql stale start targetGraphKind text toChunk tokens unknown unresolved "
+    "value valueTerm violation weight",
 )
 KGV = _Namespace("https://w3id.org/kgrag/vector#", "matches near similarity")
 RDF = _Namespace(

@@ -64,12 +64,11 @@ def kb() -> "Iterator[KnowledgeBase]":
 @pytest.fixture
 def demo_kb(kb: "KnowledgeBase") -> "KnowledgeBase":
     """The demonstration's content, in memory, every method built."""
+    from kgrag import plugins
     from kgrag.resources import folder
 
     kb.load(folder("ontologies") / "crops.ttl")
     kb.ingest(DEMO / "texts")
-    kb.build("og_rag", mapped=DEMO / "mapped")
-    kb.build("obqc", competency=DEMO / "competency.jsonl")
-    kb.build("sire_rag")
-    kb.build("cg_rag")
+    for name, method in plugins.methods().items():
+        kb.build(name, **{option: DEMO / path for option, path in method.example.items()})
     return kb

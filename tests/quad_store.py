@@ -22,5 +22,10 @@ class QuadStore:
         names = tuple(variable.value for variable in found.variables)
         return Table(names, [tuple(row[name] for name in names) for row in found])
 
+    def construct(self, query: str) -> list[ox.Triple]:
+        found = self.store.query(query)
+        assert isinstance(found, ox.QueryTriples)
+        return list(found)
+
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
         return (quad.triple for quad in self.store.quads_for_pattern(None, None, None, graph))

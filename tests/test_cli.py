@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from kgrag import cli
+from kgrag import cli, plugins
 from tests.conftest import DEMO
 
 
@@ -39,8 +39,8 @@ def _described(name: str, command: Any) -> Iterator[str]:
     for parameter in command.params:
         label = " ".join((*parameter.opts, *parameter.secondary_opts))
         yield f"    {label} [{parameter.default}] {' '.join((getattr(parameter, 'help', '') or '').split())}"
-    for sub, inner in getattr(command, "commands", {}).items():
-        yield from _described(f"{name} {sub}", inner)
+    for sub in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from _described(f"{name} {sub}", command.get_command(None, sub))
 
 
 def test_help_is_what_was_reviewed(golden) -> None:
@@ -131,6 +131,7 @@ def test_every_graph_format_prints_triples(run, format_: str) -> None:
         (("load", "nowhere.ttl"), 2, "nowhere.ttl"),
         (("build", "og_rga"), 2, "Did you mean 'og_rag'"),
         (("build", "passages", "--mapped", "x"), 2, "mapped"),
+        (("build", "og_rag:knots=1"), 2, "no hyper-parameter"),
         (("queries", "og_rag/nothing"), 2, "Known"),
         (("update", "INSERT DATA { broken"), 2, "InvalidSPARQL"),
         (("update", "nowhere.ru"), 2, "nowhere.ru"),
@@ -143,6 +144,39 @@ def test_a_wrong_call_says_what_was_wrong(run, arguments: tuple[str, ...], code:
     got, _, err = run(*arguments)
     assert (got, words in err) == (code, True), err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "methods"),
+    [
+        (("train", "passages", "--questions", "x"), "cg_rag."),
+        (("tree", "-m", "passages"), "sire_rag."),
+        (("stats", "passages"), "cg_rag, og_rag, poly_rag, sire_rag."),
+        (("proposals", "-m", "passages"), "poly_rag."),
+        (("draw", "x", "-m", "passages", "--to", "x.html"), "cg_rag."),
+    ],
+)
+def test_what_a_method_cannot_do_is_refused_with_the_methods_that_can(
+    run, arguments: tuple[str, ...], methods: str
+) -> None:
+    run("init")
+    code, _, err = run(*arguments)
+    assert (code, f"Methods that do: {methods}" in err) == (2, True), err
+
+
+def test_the_help_of_a_build_has_the_options_of_that_method_only(run) -> None:
+    out = run("build", "og_rag:nodes=5", "--help")[1]
+    assert "--mapped" in out
+    assert "--competency" not in out
+    out = run("build", "--help")[1]
+    assert all(f"{name} " in out and method.label in out for name, method in plugins.methods().items())
+
+
+def test_a_build_that_spends_its_budget_ends_in_code_4(run) -> None:
+    run("ingest", str(DEMO / "texts"))
+    code, out, err = run("build", "sire_rag", "--max-completions", "2")
+    assert (code, out, "the budget is spent: 2 completions" in err) == (4, "", True), err
+    assert run("build", "sire_rag")[0] == 0
 
 
 def test_an_unreachable_service_ends_in_code_3(run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +247,5 @@ def test_the_demo_ends_in_cited_answers_and_one_honest_unknown(run) -> None:
 
 
 def test_the_demo_asks_every_method() -> None:
-    from kgrag.methods import METHODS
-
     asked = json.loads((DEMO / "questions.json").read_text(encoding="utf-8"))
-    assert {item["method"] for item in asked} == set(METHODS)
+    assert {item["method"] for item in asked} == set(plugins.methods())

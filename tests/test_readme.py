@@ -6,7 +6,8 @@ from pathlib import Path
 
 import typer.main
 
-from kgrag import cli
+from kgrag import cli, plugins
+from kgrag.declarations import table_of_methods
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
@@ -24,6 +25,8 @@ def test_every_command_line_names_a_command_and_options_that_exist() -> None:
     for words in _lines():
         words = words[2:] if words[0] == "--kb" else words
         command = COMMANDS.get(words[0])
+        if words[0] == "build":
+            command = command.get_command(None, words[1])
         options = {flag for parameter in command.params for flag in parameter.opts} if command else set()
         wrong += (
             [words] if command is None else [word for word in words if word.startswith("--") and word not in options]
@@ -35,6 +38,13 @@ def test_every_command_line_names_a_command_and_options_that_exist() -> None:
 def test_the_two_set_up_commands_are_single_lines_that_do_everything() -> None:
     assert "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/kgrag demo\n" in README
     assert "python3 -m venv .venv && .venv/bin/pip install '.[dev]' && .venv/bin/pytest\n" in README
+
+
+def test_the_table_of_methods_is_what_they_declare(golden) -> None:
+    own = [plugins.methods()[name] for name, plugin in plugins.registered("kgrag.methods").items() if plugin.own]
+    marks = r"(<!-- methods: [^>]*-->\n).*?(<!-- end of methods -->)"
+    text = re.sub(marks, lambda found: f"{found[1]}{table_of_methods(own)}{found[2]}", README, flags=re.DOTALL)
+    golden(Path(__file__).parents[1] / "README.md", text)
 
 
 def test_the_python_example_runs(tmp_path, monkeypatch) -> None:

@@ -1,10 +1,10 @@
-"""Answers from evidence: asks the model for sentences with quotes, and keeps what is found in the stored text.
+"""Answers from evidence: asks the model for sentences with quotes, and keeps those whose quotes are in it.
 
 The last step of every method (OG-RAG, section 4.2: context and question go to a language model). A quote is looked up
-in the chunks behind the evidence; one that is not there is dropped, and a sentence without a quote is dropped with it,
-so every sentence that is left can be held against the stored text. Whether the quote carries the sentence is the
-model's judgement. Prompt read: ``answering/answer``. Queries read: ``documents/spans``, ``documents/texts``. Nothing is
-written.
+in the evidence and cited from the chunks behind it (``kgrag.answering.source_sentences``); one that is not there is
+dropped, and a sentence without a quote is dropped with it, so every sentence that is left can be held against the
+stored text. Whether the quote carries the sentence is the model's judgement. Prompt read: ``answering/answer``.
+Nothing is written.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from kgrag import prompting
-from kgrag.errors import UnsupportedTask
+from kgrag.answering.source_sentences import Evidence, Quote, cited, evidence_of
+from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
-from kgrag.model import Answer, Citation, Completion, Hit, Prompt, Span, Usage
+from kgrag.model import Answer, Citation, Completion, Hit, Prompt, Usage
 from kgrag.ports import LanguageModel, TripleStore
-from kgrag.text import documents
-from kgrag.text.quotes import cuts, locate
+from kgrag.text.quotes import locate
 from kgrag.vocab import digest
 
 __all__ = ["PROMPT", "UNKNOWN", "answer"]
@@ -29,7 +29,6 @@ __all__ = ["PROMPT", "UNKNOWN", "answer"]
 PROMPT = "answering/answer"
 UNKNOWN = "The evidence found does not carry an answer."
 
-_LONGEST_TEXT = 8000
 _DERIVED = frozenset({"aggregate", "hyperedge", "summary"})
 _LONGEST_SOURCE = 2400
 _SHOWN = 300
@@ -38,36 +37,11 @@ _TRUE = frozenset({"true", "yes", "1"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
-    """A stored chunk: its text, and where it stands."""
-
-    text: str
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class _Evidence:
-    """A hit with its number in the prompt and the stored chunks behind it."""
-
-    number: int
-    hit: Hit
-    sources: tuple[_Source, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Quote:
-    """What a reply says it copied, and from which piece of evidence (0: it did not say)."""
-
-    text: str
-    number: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class _Claim:
     """One sentence of a reply with its quotes."""
 
     text: str
-    quotes: tuple[_Quote, ...]
+    quotes: tuple[Quote, ...]
 
 
 def answer(question: str, hits: Sequence[Hit], *, model: LanguageModel, store: TripleStore, method: str) -> Answer:
@@ -81,21 +55,21 @@ def answer(question: str, hits: Sequence[Hit], *, model: LanguageModel, store: T
         method: name of the method that found the hits.
 
     Returns:
-        ``text`` has the sentences with markers ``[1]`` that number ``citations``; ``dropped`` counts quotes that stand
-        in no source (``quotes``) and sentences left without one (``sentences``); ``explain`` says why it is unknown.
+        ``text`` has the sentences with markers ``[1]`` that number ``citations``; ``dropped`` counts quotes that are
+        in no evidence (``quotes``) and sentences left without one (``sentences``); ``explain`` says why it is unknown.
 
     Raises:
         ServiceError: the model could not be reached or refused. A task that it cannot do gives *unknown*.
     """
     if not hits:
         return _unknown(question, hits, method, reason="Nothing was found, so there is no evidence to answer from.")
-    evidence = _evidence(hits, store)
+    evidence = evidence_of(hits, store)
     try:
         completion = model.complete([_prompt(question, evidence)])[0]
     except UnsupportedTask as error:
         return _unknown(question, hits, method, reason=str(error))
     claims, reason = _claims(completion)
-    kept, dropped = _checked(claims, evidence)
+    kept, dropped = _checked(claims, evidence, store)
     if not kept:
         reason = reason or _why_nothing(claims)
         return _unknown(question, hits, method, reason=reason, usage=completion.usage, dropped=dropped)
@@ -139,25 +113,13 @@ def _why_nothing(claims: Sequence[_Claim]) -> str:
     return f"None of the {len(claims)} sentences of the reply quotes text that stands in the evidence."
 
 
-def _evidence(hits: Sequence[Hit], store: TripleStore) -> list[_Evidence]:
-    """Number the hits and fetch the chunks behind them; a hit without sources is taken for a chunk itself."""
-    chunks = [[span.chunk for span in hit.sources] or [hit.iri] for hit in hits]
-    wanted = list(dict.fromkeys(chunk for behind in chunks for chunk in behind))
-    texts, spans = documents.texts(store, wanted), documents.spans(store, wanted)
-    stored = {chunk: _Source(texts[chunk], spans[chunk]) for chunk in wanted if chunk in texts and chunk in spans}
-    return [
-        _Evidence(number, hit, tuple(stored[chunk] for chunk in dict.fromkeys(behind) if chunk in stored))
-        for number, (hit, behind) in enumerate(zip(hits, chunks, strict=True), start=1)
-    ]
-
-
-def _prompt(question: str, evidence: Sequence[_Evidence]) -> Prompt:
+def _prompt(question: str, evidence: Sequence[Evidence]) -> Prompt:
     pieces = [
         {
             "number": piece.number,
             "kind": piece.hit.kind,
             "heading": _heading(piece.hit),
-            "text": piece.hit.text[:_LONGEST_TEXT],
+            "text": piece.text,
             "source": _source_text(piece),
         }
         for piece in evidence
@@ -171,7 +133,7 @@ def _heading(hit: Hit) -> str:
     return " ".join(" / ".join(part for part in parts if part).split())[:_SHOWN]
 
 
-def _source_text(piece: _Evidence) -> str:
+def _source_text(piece: Evidence) -> str:
     """Give the text behind a fact, an aggregate or a summary, as far as it says more than that itself; bounded.
 
     An extraction may read many chunks at once: those that hold most of the hyperedge's values come first.
@@ -191,15 +153,13 @@ def _source_text(piece: _Evidence) -> str:
 
 def _claims(completion: Completion) -> tuple[list[_Claim], str]:
     """Read the sentences of a reply, also of one off its schema; the reason is "" when there is nothing to say."""
-    data, wrong = completion.data, completion.problem
-    if data is None:
-        try:
-            data = structured_output.parse_json(completion.text)
-        except ValueError as error:
-            return [], f"The model's reply could not be used: {wrong or error}"
+    try:
+        data = structured_output.json_of(completion, checked=False)
+    except ReplyUnusable as error:
+        return [], f"The model's reply could not be used: {error}"
     claims = list(_read(data))
     if not claims and not _says_unknown(data):
-        said = wrong or f"no sentences in {completion.text[:_SHOWN]!r}"
+        said = completion.problem or f"no sentences in {completion.text[:_SHOWN]!r}"
         return [], f"The model's reply could not be used: {said}"
     return claims, ""
 
@@ -231,66 +191,30 @@ def _clean(text: Any) -> str:
     return _MARKERS.sub("", " ".join(whole.split()))
 
 
-def _read_quotes(data: Any) -> Iterator[_Quote]:
+def _read_quotes(data: Any) -> Iterator[Quote]:
     for item in data if isinstance(data, list) else [data]:
         if isinstance(item, str):
-            yield _Quote(item)
+            yield Quote(item)
         elif isinstance(item, Mapping) and isinstance(item.get("quote"), str):
             digits = re.search(r"\d{1,6}", str(item.get("evidence")))
-            yield _Quote(item["quote"], int(digits[0]) if digits else 0)
+            yield Quote(item["quote"], int(digits[0]) if digits else 0)
 
 
 def _checked(
-    claims: Sequence[_Claim], evidence: Sequence[_Evidence]
+    claims: Sequence[_Claim], evidence: Sequence[Evidence], store: TripleStore
 ) -> tuple[list[tuple[str, tuple[Citation, ...]]], dict[str, int]]:
     """Keep the sentences of which a quote was found, with their citations; count what was dropped."""
     kept: list[tuple[str, tuple[Citation, ...]]] = []
     dropped = Counter(quotes=0, sentences=0)
     for claim in claims:
-        found = [_found(quote, evidence, sentence=len(kept)) for quote in claim.quotes]
-        dropped["quotes"] += found.count(None)
-        citations = tuple(dict.fromkeys(citation for citation in found if citation))
+        found = [cited(quote, claim.text, evidence, store, sentence=len(kept)) for quote in claim.quotes]
+        dropped["quotes"] += found.count([])
+        citations = tuple(dict.fromkeys(citation for citations in found for citation in citations))
         if citations:
             kept.append((claim.text, citations))
         else:
             dropped["sentences"] += 1
     return kept, dict(dropped)
-
-
-def _found(quote: _Quote, evidence: Sequence[_Evidence], *, sentence: int) -> Citation | None:
-    """Look a quote up in the evidence that it names, then in the rest."""
-    for piece in sorted(evidence, key=lambda piece: piece.number != quote.number):
-        for wording in _wordings(quote.text, piece.hit):
-            for source in piece.sources:
-                if place := _place(wording, source.text):
-                    return _citation(source, *place, sentence=sentence)
-    return None
-
-
-def _wordings(quote: str, hit: Hit) -> list[str]:
-    """Give what to look for: the quote, and for a fact ``key: value`` that was read out of prose, its value alone."""
-    key, colon, value = quote.partition(": ")
-    if colon and hit.kind == "hyperedge" and key.strip() and locate(quote, hit.text):
-        return [quote, value]
-    return [quote]
-
-
-def _place(wording: str, text: str) -> tuple[int, int] | None:
-    """Find a wording, and refuse a place inside a number: "5 kg" does not stand in "55 kg"."""
-    place = locate(wording, text)
-    return None if place is None or cuts(text, *place, numbers=True) else place
-
-
-def _citation(source: _Source, start: int, end: int, *, sentence: int) -> Citation:
-    span = source.span
-    return Citation(
-        quote=source.text[start:end],
-        document=span.document,
-        chunk=span.chunk,
-        start=span.start + start,
-        end=span.start + end,
-        sentence=sentence,
-    )
 
 
 def _marked(kept: Sequence[tuple[str, Sequence[Citation]]]) -> str:

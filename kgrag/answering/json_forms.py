@@ -39,8 +39,9 @@ def retrieval_json(
 
 
 def citation_json(citation: Citation) -> dict[str, Any]:
-    """Give a citation as CLI.md fixes it."""
-    return {name: getattr(citation, name) for name in ("quote", "document", "chunk", "start", "end")}
+    """Give a citation as CLI.md fixes it; ``derived`` only where the quote does not carry the sentence by itself."""
+    document = {name: getattr(citation, name) for name in ("quote", "document", "chunk", "start", "end")}
+    return document | ({"derived": citation.derived} if citation.derived else {})
 
 
 def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:

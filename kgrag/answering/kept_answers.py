@@ -57,8 +57,10 @@ def _citation_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> I
         yield ox.Triple(iri, KG.end, number(citation.end))
         yield ox.Triple(iri, KG.sentence, number(citation.sentence))
         yield ox.Triple(iri, PROV.wasDerivedFrom, ox.NamedNode(citation.chunk))
+        if citation.derived:
+            yield ox.Triple(iri, KG.derived, ox.Literal(citation.derived))
 
 
 def _citation_iri(citation: Citation, answered: ox.NamedNode, names: Names) -> ox.NamedNode:
     place = (citation.chunk, str(citation.start), str(citation.end), str(citation.sentence))
-    return names.citation(answered.value, *place)
+    return names.citation(answered.value, *place, *filter(None, [citation.derived]))

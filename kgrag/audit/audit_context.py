@@ -12,14 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.audit.reserved import reserved_among
 from kgrag.model import plain
 from kgrag.ports import Workbench
-from kgrag.resources import folder
 from kgrag.shacl import Written, as_written
 from kgrag.vocab import AUDIT
 
@@ -48,8 +47,8 @@ class Scope:
     namespaces: tuple[str, ...]
     ontologies: tuple[str, ...]
     name: str
-    blanks: frozenset[str] = field(default=frozenset(), repr=False)
-    written: Written = field(default=Written({}), repr=False)
+    blanks: frozenset[str] = field(repr=False)
+    written: Written = field(repr=False)
     memory: dict[str, object] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -71,9 +70,10 @@ def prepare(
         parsed: whether its literals are as they were written, and not as a store keeps them.
     """
     written = as_written(triples, bench, whole=parsed)
+    bench.fill([])
     _put(bench, triples, AUDIT.target)
     blanks, mentioned = _mentioned(triples)
-    _know(bench, _reserved_among(mentioned))
+    _know(bench, reserved_among(mentioned))
     for query in ("context_terms", "context_texts", "context_ends", "context_ontologies"):
         _know(bench, bench.construct(queries.bind(f"audit/{query}", target=AUDIT.target)))
     namespaces = (namespace,) if namespace else _own_namespaces(bench)
@@ -159,17 +159,3 @@ def _ontologies(bench: Workbench) -> list[str]:
 def _said_of(ontologies: Sequence[str], namespaces: Sequence[str]) -> list[ox.Triple]:
     subjects = [AUDIT.target, *(ox.NamedNode(each) for each in ontologies)]
     return [ox.Triple(each, AUDIT.namespace, ox.Literal(text)) for each in subjects for text in namespaces]
-
-
-def _reserved_among(mentioned: set[object]) -> list[ox.Triple]:
-    """Give what is known of the reserved terms that a target mentions, and every reserved namespace."""
-    namespaces, terms = _reserved()
-    return [*namespaces, *(terms[term] for term in mentioned & terms.keys())]
-
-
-@cache
-def _reserved() -> tuple[tuple[ox.Triple, ...], dict[object, ox.Triple]]:
-    """Give the namespaces and the terms that well-known vocabularies define, ``shapes/ontology/reserved.ttl``."""
-    triples = [quad.triple for quad in ox.parse(path=folder("shapes") / "ontology" / "reserved.ttl")]
-    namespaces = tuple(triple for triple in triples if triple.predicate == AUDIT.reserves)
-    return namespaces, {triple.subject: triple for triple in triples if triple.predicate != AUDIT.reserves}

@@ -157,7 +157,8 @@ class _Runner:
         """Give owner -> violations of the shapes that went to pyshacl; it is asked once."""
         if self.shapes.elsewhere and not self.left:
             self.left[""] = []
-            for violation in by_pyshacl(cast("TripleStore", self.scope.bench), self.shapes, _DATA):
+            bench = cast("TripleStore", self.scope.bench)
+            for violation in by_pyshacl(bench, self.shapes, _DATA, written=self.scope.written):
                 self.left.setdefault(self.owners.get(violation.shape, ""), []).append(violation)
         return self.left
 

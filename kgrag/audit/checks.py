@@ -7,15 +7,18 @@ Python. Two examples come with it, one that violates and one that conforms; they
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pyoxigraph as ox
 
-from kgrag.errors import InvalidRDF, UnknownName
+from kgrag import plugins
+from kgrag.errors import InvalidRDF, KgragError, UnknownName
 from kgrag.model import Term, plain
 from kgrag.resources import closest, folder
 from kgrag.vocab import AUDIT, DCTERMS, RDF, RDFS, local_name
@@ -27,6 +30,7 @@ SEVERITIES = ("Violation", "Warning", "Info")
 OFF = "Off"
 """The severity of a check that is not run."""
 
+_LOG = logging.getLogger(__name__)
 _LEVELS = (*SEVERITIES, OFF)
 _SH = "http://www.w3.org/ns/shacl#"
 
@@ -100,8 +104,20 @@ def check_named(identifier: str) -> Check:
 
 @cache
 def shipped() -> Catalogue:
-    """Give the catalogue of ``shapes/ontology``."""
-    return load_catalogue(sorted((folder("shapes") / "ontology").glob("*.ttl")))
+    """Return the checks of ``shapes/ontology``, and of that folder of every package registered for ``kgrag.checks``.
+
+    A package whose checks cannot be read with the others is logged and left out.
+    """
+    found = load_catalogue(sorted((folder("shapes") / "ontology").glob("*.ttl")))
+    for name, plugin in plugins.registered("kgrag.checks").items():
+        if plugin.own:
+            continue
+        try:
+            package = Path(plugins.load("kgrag.checks", name, ModuleType).__file__ or "").parent
+            found = load_catalogue((*found.files, *sorted((package / "shapes" / "ontology").glob("*.ttl"))))
+        except KgragError as error:
+            _LOG.warning("The checks of the plug-in '%s' are left out: %s", name, error)
+    return found
 
 
 def load_catalogue(files: Sequence[Path]) -> Catalogue:

@@ -9,7 +9,7 @@ Queries: ``audit/kg_01`` to ``audit/kg_08``, ``audit/kg_11``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,8 @@ import pyoxigraph as ox
 from kgrag import queries, shacl
 from kgrag.audit.steps import Unasked
 from kgrag.model import plain
-from kgrag.resources import folder
+from kgrag.resources import files, folder
+from kgrag.store import graph_kinds
 from kgrag.vocab import RDF, local_name
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ _OWNERS = {
     "HyperedgeGraphEntry": "KG-02",
     "HyperedgeMember": "KG-02",
     "KnowledgeBase": "KG-11",
+    "KnownGraphKind": "KG-11",
     "OneDocument": "KG-05",
     "PropositionGraphEntry": "KG-03",
     "ProvenanceSubject": "KG-07",
@@ -102,10 +104,19 @@ def literals(given: StepInput) -> Iterator[_Row]:
 
 def registry(given: StepInput) -> Iterator[_Row]:
     """Yield gaps in the catalogue, and things in a graph of the wrong kind (KG-11)."""
-    return _found(given, "KG-11", "audit/kg_11")
+    kinds = graph_kinds.kinds().values()
+    homes = [(cls, kind.iri) for kind in kinds for cls in kind.homes_of]
+    return _found(
+        given,
+        "KG-11",
+        "audit/kg_11",
+        classes=[cls for cls, _ in homes],
+        homes=[home for _, home in homes],
+        open=[kind.iri for kind in kinds if kind.holds_facts],
+    )
 
 
-def _found(given: StepInput, check: str, query: str) -> Iterator[_Row]:
+def _found(given: StepInput, check: str, query: str, **values: Sequence[ox.NamedNode]) -> Iterator[_Row]:
     store = _store(given)
     for each in shacl.validate(store, _shapes(check)):
         message = f"{each.message.rstrip('.')}: {each.focus}, in the graph {each.graph}."
@@ -113,7 +124,7 @@ def _found(given: StepInput, check: str, query: str) -> Iterator[_Row]:
     header = queries.describe(query).header
     said = re.search(r"^message\s+(.*)$", header, flags=re.MULTILINE)
     text = said[1] if said else ""
-    yield from ({**row, "message": _filled(text, row)} for row in _rows(store, query))
+    yield from ({**row, "message": _filled(text, row)} for row in _rows(store, query, **values))
 
 
 def _filled(text: str, row: Mapping[str, str]) -> str:
@@ -126,8 +137,8 @@ def _store(given: StepInput) -> TripleStore:
     return given.store
 
 
-def _rows(store: TripleStore, query: str) -> list[_Row]:
-    table = store.select(queries.bind(query, catalogue=store.names.catalogue))
+def _rows(store: TripleStore, query: str, **values: Sequence[ox.NamedNode]) -> list[_Row]:
+    table = store.select(queries.bind(query, catalogue=store.names.catalogue, **values))
     return [dict(zip(table.variables, row, strict=True)) for row in table.values()]
 
 
@@ -140,9 +151,9 @@ def _shapes(check: str) -> shacl.Shapes:
 
 @cache
 def _declared() -> frozenset[str]:
-    """Give the terms that kgrag's own vocabularies declare, and those of others that its shapes speak of."""
-    ontologies = [folder("ontologies") / name for name in _OWN]
+    """Return the terms that kgrag's vocabularies and those of plug-ins declare, and those of others in their shapes."""
+    ontologies = [*(folder("ontologies") / name for name in _OWN), *files("ontologies", ".ttl", own=False)]
     declared = {plain(quad.subject) for path in ontologies if path.is_file() for quad in ox.parse(path=path)}
-    shapes = sorted((folder("shapes") / "graphs").glob("*.ttl"))
+    shapes = [*sorted((folder("shapes") / "graphs").glob("*.ttl")), *files("shapes", ".ttl", own=False)]
     taken = {plain(quad.object) for path in shapes for quad in ox.parse(path=path)}
     return frozenset({*declared, *taken, RDF.type.value})

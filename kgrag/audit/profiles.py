@@ -49,8 +49,13 @@ class Profile:
 
 
 def profile_names() -> list[str]:
-    """Give the names of the profiles that ship."""
-    return [name.removeprefix("profiles/") for name in listing("shapes", (".toml",)) if name.startswith("profiles/")]
+    """Return the names of the profiles that ship, and of those of plug-ins, with prefix: ``hippo:strict``."""
+    found = []
+    for name in listing("shapes", (".toml",)):
+        prefix, colon, local = name.rpartition(":")
+        if local.startswith("profiles/"):
+            found.append(f"{prefix}{colon}{local.removeprefix('profiles/')}")
+    return found
 
 
 def load_profile(name: str) -> Profile:
@@ -64,9 +69,11 @@ def load_profile(name: str) -> Profile:
         return _own(Path(name))
     if name not in profile_names():
         raise UnknownName(f"there is no profile '{name}'. {closest(name, profile_names())} Or name a .toml file.")
-    path = find("shapes", f"profiles/{name}", (".toml",))
+    prefix, colon, local = name.rpartition(":")
+    path = find("shapes", f"{prefix}{colon}profiles/{local}", (".toml",))
     read = _read(path)
-    return replace(_changed(Profile(name, name), read, path), name=name)
+    base = load_profile(_beside(read["extends"], path)) if "extends" in read else Profile(name, name)
+    return replace(_changed(base, read, path), name=name)
 
 
 def _own(path: Path) -> Profile:

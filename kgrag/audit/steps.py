@@ -82,7 +82,7 @@ def run_step(name: str, given: StepInput) -> list[Row]:
     if place is None:
         raise NotDecided(f"there is no step '{name}' in this version")
     module, _, function = place.partition(":")
-    if module.endswith(".reasoning") and not given.reasoner:
+    if module.endswith(".reasoner_steps") and not given.reasoner:
         raise Unasked(_REASONER)
     try:
         step = cast("Step", getattr(importlib.import_module(module), function))

@@ -1,6 +1,7 @@
 """The command line: parse, open the knowledge base, print.
 
-Exit codes: 0 done; 1 the thing asked about does not hold; 2 wrong usage or bad input; 3 a service could not be reached.
+Exit codes: 0 done; 1 the thing asked about does not hold; 2 wrong usage or bad input; 3 a service could not be reached;
+4 a part was done, and the output says what is pending.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import typer
 from kgrag.cli import (
     ask_commands,
     audit_command,
+    build_command,
     check_command,
     content_commands,
     eval_command,
     maintenance_commands,
+    plugins_command,
     proposals_command,
     reason_command,
     serve_command,
@@ -23,7 +26,7 @@ from kgrag.cli import (
     tree_command,
 )
 from kgrag.cli.options import remember
-from kgrag.errors import KgragError, ServiceError, ShapeViolation
+from kgrag.errors import BudgetSpent, KgragError, ServiceError, ShapeViolation
 
 __all__ = ["app", "main"]
 
@@ -38,6 +41,7 @@ app = typer.Typer(
 app.callback()(remember)
 for part in (
     content_commands,
+    build_command,
     ask_commands,
     check_command,
     audit_command,
@@ -48,6 +52,7 @@ for part in (
     train_command,
     tree_command,
     proposals_command,
+    plugins_command,
 ):
     part.register(app)
 
@@ -64,4 +69,6 @@ def main() -> None:
 def _exit_code(error: KgragError) -> int:
     if isinstance(error, ServiceError):
         return 3
+    if isinstance(error, BudgetSpent):
+        return build_command.PART_DONE
     return 1 if isinstance(error, ShapeViolation) else 2

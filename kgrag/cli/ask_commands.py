@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["register", "titles"]
 
+RerankOption = Annotated[
+    str, typer.Option("--rerank", help="Name of a registered reranker (see `kgrag plugins`).", show_default=False)
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
@@ -34,11 +38,12 @@ def ask(
     k: TopOption = 5,
     explain: Annotated[bool, typer.Option("--explain", help="Show the evidence, and what was dropped.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the answer in the store, as a graph of its own.")] = False,
+    rerank: RerankOption = "",
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Answer with citations that stand in stored chunks, or say that the evidence does not carry an answer."""
     with open_kb(kb, access="write" if keep else "either") as opened:
-        answer = opened.ask(question, method=method, k=k, keep=keep)
+        answer = opened.ask(question, method=method, k=k, keep=keep, rerank=rerank)
         if format_ is JsonFormat.JSON:
             print_json(answer_json(answer, explain=explain))
         else:
@@ -60,6 +65,7 @@ def retrieve(
     questions: Annotated[
         Path | None, typer.Option("--questions", help="JSON Lines with id and question; one JSON line each is printed.")
     ] = None,
+    rerank: RerankOption = "",
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Give the evidence only, best first."""
@@ -67,9 +73,9 @@ def retrieve(
         raise InputError("give either a QUESTION or --questions FILE.jsonl.")
     with open_kb(kb, access="either") as opened:
         if questions is not None:
-            _retrieve_many(opened, questions, method, k)
+            _retrieve_many(opened, questions, method, k, rerank)
             return
-        hits, latency = opened.retrieve_timed(str(question), method=method, k=k)
+        hits, latency = opened.retrieve_timed(str(question), method=method, k=k, rerank=rerank)
     if format_ is JsonFormat.JSON:
         print_json(retrieval_json(str(question), hits, method=method, k=k, latency=latency))
         return
@@ -77,11 +83,11 @@ def retrieve(
         typer.echo(f"{hit.score:.4f}  {hit.iri}\n        {' '.join(hit.text.split())}")
 
 
-def _retrieve_many(opened: KnowledgeBase, path: Path, method: str, k: int) -> None:
+def _retrieve_many(opened: KnowledgeBase, path: Path, method: str, k: int, rerank: str) -> None:
     rows = _read_questions(path)
     opened.embedder.embed([row["question"] for row in rows], "query")
     for row in rows:
-        hits, latency = opened.retrieve_timed(row["question"], method=method, k=k)
+        hits, latency = opened.retrieve_timed(row["question"], method=method, k=k, rerank=rerank)
         document = retrieval_json(row["question"], hits, method=method, k=k, latency=latency, identifier=row.get("id"))
         typer.echo(json.dumps(document, ensure_ascii=False))
 

@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["register"]
 
 
-class ReportForm(StrEnum):
-    """How an audit is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-    HTML = "html"
-    SARIF = "sarif"
-    JUNIT = "junit"
-    MARKDOWN = "markdown"
-    SHACL = "shacl"
-    DQV = "dqv"
-
-
 class FailOn(StrEnum):
     """From which severity on a finding makes the command fail."""
 
@@ -57,7 +44,9 @@ def audit(
         str,
         typer.Option("--profile", help="default, publish, fair, light, obo, skos, owl-dl, kg, or a TOML file."),
     ] = "default",
-    format_: Annotated[ReportForm, typer.Option("--format", help="Form of the report.")] = ReportForm.TEXT,
+    format_: Annotated[
+        str, typer.Option("--format", help="text, json, html, sarif, junit, markdown, shacl, dqv, or a plug-in's.")
+    ] = "text",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the report to a file.", show_default=False)
     ] = None,
@@ -108,7 +97,7 @@ def audit(
     if list_checks or explain:
         _describe(profile, explain)
         return
-    wants_metrics = metrics or format_ in (ReportForm.HTML, ReportForm.DQV)
+    wants_metrics = metrics or format_ in ("html", "dqv")
     options = AuditOptions(profile, namespace, limit, suppress, baseline, reasoner, seconds, wants_metrics)
     options = replace(options, competency=competency)
     task = _Task(tuple(targets or ()), kb, options)
@@ -189,10 +178,10 @@ def _is_iri(name: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name) is not None and not Path(name).exists()
 
 
-def _print(found: Audit, form: ReportForm, output: Path | None) -> None:
-    from kgrag.audit.reports import FORMS
+def _print(found: Audit, form: str, output: Path | None) -> None:
+    from kgrag.audit.reports import written
 
-    text = FORMS[form.value](found)
+    text = written(found, form)
     if output is None:
         typer.echo(text.removesuffix("\n"))
     else:
@@ -250,13 +239,13 @@ def _mend(task: _Task, *, apply: bool, in_place: bool) -> None:
         note(f"written to {written}")
 
 
-def _compare_audits(found: Audit, old: Path, form: ReportForm) -> None:
+def _compare_audits(found: Audit, old: Path, form: str) -> None:
     from kgrag.audit.comparison import compare_audits
 
     _show(compare_audits(found, old), form)
 
 
-def _compare_versions(task: _Task, old: Path, form: ReportForm) -> None:
+def _compare_versions(task: _Task, old: Path, form: str) -> None:
     from kgrag.audit.comparison import compare_versions
     from kgrag.knowledge_base import audit_runs
 
@@ -272,10 +261,10 @@ def _compare_versions(task: _Task, old: Path, form: ReportForm) -> None:
         raise typer.Exit(1)
 
 
-def _show(difference: Any, form: ReportForm) -> None:
-    if form is ReportForm.JSON:
+def _show(difference: Any, form: str) -> None:
+    if form == "json":
         print_json(difference.to_json())
-    elif form is ReportForm.TEXT:
+    elif form == "text":
         typer.echo(difference.text())
     else:
-        raise InputError(f"a difference is printed as text or json, not as {form.value}.")
+        raise InputError(f"a difference is printed as text or json, not as {form}.")

@@ -1,4 +1,4 @@
-"""Commands that fill a knowledge base: init, load, ingest, build, import."""
+"""Commands that fill a knowledge base: init, load, ingest, sync, forget, import."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from kgrag.cli.options import JsonFormat, KbOption, open_kb
-from kgrag.cli.printing import note, print_json, progress_bar
+from kgrag.cli.options import KbOption, open_kb
+from kgrag.cli.printing import note, progress_bar
 from kgrag.cli.remote_commands import ServerOption, load_through, through
 
 __all__ = ["register"]
 
 _SHOWN = 20
 
+ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registered chunker.")]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (init, load, ingest, sync, forget, build):
+    for command in (init, load, ingest, sync, forget):
         app.command()(command)
     app.command("import")(import_)
 
@@ -83,11 +85,12 @@ def ingest(
     chunk_tokens: Annotated[
         int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
     ] = 180,
+    chunker: ChunkerOption = "pauses",
     embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Embed the chunks now, or at first use.")] = True,
 ) -> None:
     """Read documents, cut them into chunks with exact offsets, publish and embed them."""
     with open_kb(kb) as opened, progress_bar() as progress:
-        report = opened.ingest(*paths, chunk_tokens=chunk_tokens, progress=progress, embed=embed)
+        report = opened.ingest(*paths, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, embed=embed)
     typer.echo(
         f"{report.documents} documents, {report.chunks} chunks; {report.unchanged} unchanged, "
         f"{report.duplicates} duplicates, {report.replaced} chunked again, {len(report.skipped)} skipped, "
@@ -106,10 +109,11 @@ def sync(
     chunk_tokens: Annotated[
         int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
     ] = 180,
+    chunker: ChunkerOption = "pauses",
 ) -> None:
     """Bring the knowledge base in step with a folder: add what is new, change what changed, forget what is gone."""
     with open_kb(kb) as opened, progress_bar() as progress:
-        done = opened.sync(folder, chunk_tokens=chunk_tokens, progress=progress)
+        done = opened.sync(folder, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress)
     report = done.ingested
     typer.echo(
         f"{report.documents} documents added, {report.unchanged} unchanged, {len(done.forgotten)} forgotten, "
@@ -140,84 +144,6 @@ def forget(
             note(f"{len(one.waiting)} nodes of trees lost their words: run `kgrag build sire_rag`")
     if any(one.remains for one in done):
         raise typer.Exit(1)
-
-
-def build(
-    method: Annotated[str, typer.Argument(help="passages, og_rag …; hyper-parameters as in og_rag:nodes=5.")],
-    kb: KbOption = None,
-    mapped: Annotated[
-        Path | None, typer.Option("--mapped", help="og_rag: folder or file of mapped JSON-LD; no model is asked.")
-    ] = None,
-    as_published: Annotated[
-        bool, typer.Option("--as-published", help="og_rag: flatten as the paper's authors did, for reproduction.")
-    ] = False,
-    competency: Annotated[
-        Path | None,
-        typer.Option("--competency", help="obqc: JSON Lines of question and sparql that answer without a model."),
-    ] = None,
-    extraction: Annotated[
-        Path | None,
-        typer.Option("--extraction", help="sire_rag: JSON Lines of idx, title, entities, and triples or propositions."),
-    ] = None,
-    schema: Annotated[
-        list[Path] | None, typer.Option("--schema", help="poly_rag: ontology file or folder of them; may be repeated.")
-    ] = None,
-    instances: Annotated[
-        Path | None, typer.Option("--instances", help="poly_rag: JSON Lines of sub, rel, obj for the ontology layer.")
-    ] = None,
-    triples: Annotated[
-        Path | None, typer.Option("--triples", help="poly_rag: JSON Lines of sub, rel, obj for the graph layer.")
-    ] = None,
-    complete: Annotated[
-        bool, typer.Option("--complete", help="poly_rag: propose attributes that the ontology lacks.")
-    ] = False,
-    accept: Annotated[
-        bool, typer.Option("--accept", help="poly_rag: with --complete, accept what is proposed.")
-    ] = False,
-    infer: Annotated[
-        bool, typer.Option("--infer", help="poly_rag: add what follows from ontologies and instances.")
-    ] = False,
-    condense: Annotated[
-        bool, typer.Option("--condense", help="poly_rag: merge triples that say the same; each stays reachable.")
-    ] = False,
-    regrow: Annotated[
-        bool, typer.Option("--regrow", help="sire_rag: grow both trees whole, not only where leaves changed.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and write nothing.")] = False,
-    price: Annotated[
-        tuple[float, float] | None,
-        typer.Option("--price", help="With --dry-run: price of a million input and output tokens.", show_default=False),
-    ] = None,
-    format_: Annotated[JsonFormat, typer.Option("--format", help="How the report is printed.")] = JsonFormat.TEXT,
-) -> None:
-    """Build a method's graphs and vectors; building again goes on where it stopped and changes nothing else."""
-    steps = {"complete": complete, "accept": accept, "infer": infer, "condense": condense}
-    options: dict[str, Any] = {
-        "mapped": mapped,
-        "as_published": as_published or None,
-        "competency": competency,
-        "extraction": extraction,
-        "schema": schema or None,
-        "instances": instances,
-        "triples": triples,
-        "steps": [name for name, wanted in steps.items() if wanted] or None,
-        "regrow": regrow or None,
-        "dry_run": dry_run or None,
-    }
-    given = {name: value for name, value in options.items() if value is not None}
-    with open_kb(kb) as opened, progress_bar() as progress:
-        report = opened.build(method, progress=progress, **given)
-    counts: dict[str, Any] = dict(report.counts)
-    if price is not None and dry_run:
-        counts["price"] = round(
-            (counts.get("input_tokens", 0) * price[0] + counts.get("output_tokens", 0) * price[1]) / 1e6, 4
-        )
-    if format_ is JsonFormat.JSON:
-        usage = {"completions": report.usage.completions, "input_tokens": report.usage.input_tokens}
-        print_json({"method": report.method, "counts": counts, "usage": usage, "notes": list(report.notes)})
-        return
-    typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
-    _some(report.notes, "note")
 
 
 def import_(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from kgrag import demo
+from kgrag import demo, plugins
 from kgrag.cli.ask_commands import titles
 from kgrag.cli.printing import answer_text, note
 from kgrag.knowledge_base import KnowledgeBase
@@ -34,13 +35,13 @@ def _tour(path: Path) -> None:
         note("Loading an ontology, four texts and one mapped record …")
         kb.load(folder("ontologies") / "crops.ttl")
         kb.ingest(packaged / "texts")
-        report = kb.build("og_rag", mapped=packaged / "mapped")
-        kb.build("obqc", competency=packaged / "competency.jsonl")
-        kb.build("sire_rag")
-        kb.build("cg_rag")
-        kb.build("poly_rag")
-        note(f"{len(kb.store):,} quads in named graphs; og_rag: {dict(report.counts)}")
-        for item in json.loads((packaged / "questions.json").read_text(encoding="utf-8")):
+        questions = json.loads((packaged / "questions.json").read_text(encoding="utf-8"))
+        for name in dict.fromkeys(item["method"] for item in questions):
+            options: dict[str, Any] = {option: packaged / path for option, path in plugins.method(name).example.items()}
+            report = kb.build(name, **options)
+            note(f"{name}: {', '.join(f'{label} {count:,}' for label, count in report.counts.items())}")
+        note(f"{len(kb.store):,} quads in named graphs")
+        for item in questions:
             answer = kb.ask(item["question"], method=item["method"])
             typer.echo(f"\n{item['method']}> {item['question']}")
             typer.echo(answer_text(answer, titles(kb, answer.citations)))

@@ -33,9 +33,10 @@ def answer_text(answer: Answer, titles: Mapping[str, str], *, explain: bool = Fa
     lines = [answer.text, ""]
     for number, citation in enumerate(answer.citations, start=1):
         title = titles.get(citation.document) or citation.document
-        quote = " ".join(citation.quote.split())
+        quote = " ".join((citation.derived or citation.quote).split())
+        written = "words of a model, which no sentence carries; written from " if citation.derived else ""
         lines.append(f'  [{number}] "{quote}"')
-        lines.append(f"      {title}, characters {citation.start}-{citation.end}")
+        lines.append(f"      {written}{title}, characters {citation.start}-{citation.end}")
     if explain:
         lines += ["", f"method {answer.method}; dropped {dict(answer.dropped)}"]
         lines += [f"  note: {text}" for text in answer.explain]

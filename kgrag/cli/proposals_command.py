@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from kgrag.cli.options import JsonFormat, KbOption, open_kb
 from kgrag.cli.printing import print_json
+
+if TYPE_CHECKING:
+    from kgrag.capabilities import Proposed
 
 __all__ = ["register"]
 
@@ -21,6 +24,7 @@ def register(app: typer.Typer) -> None:
 
 def proposals(
     kb: KbOption = None,
+    method: Annotated[str, typer.Option("--method", "-m", help="A method that proposes.")] = "poly_rag",
     accept: Annotated[
         list[str] | None, typer.Option("--accept", help="Name or IRI of a proposal; may be repeated.")
     ] = None,
@@ -34,16 +38,22 @@ def proposals(
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """List what `kgrag build poly_rag --complete` proposed, accept or reject it; nothing changes an ontology before."""
-    decisions = [("accepted", accept), ("rejected", reject), ("open", reopen)]
+    from kgrag.capabilities import Proposes, capable
+
+    decisions: tuple[tuple[Literal["accepted", "rejected", "open"], list[str] | None], ...] = (
+        ("accepted", accept),
+        ("rejected", reject),
+        ("open", reopen),
+    )
     writes = picture is not None or any(named for _, named in decisions)
     with open_kb(kb, access="write" if writes else "read") as opened:
-        method: Any = opened.method("poly_rag")
+        proposing = capable(opened.method(method), Proposes, method)
         for decision, named in decisions:
             for name in named or ():
-                method.decide(name, decision)
+                proposing.decide(name, decision)
         if picture is not None:
-            picture.write_bytes(method.picture())
-        found, said = method.proposals(), method.wordings()
+            picture.write_bytes(proposing.proposals_picture())
+        found, said = proposing.proposals(), proposing.wordings()
     if format_ is JsonFormat.JSON:
         print_json([_plain(one) for one in found])
         return
@@ -61,6 +71,6 @@ def _stands_on(evidence: Sequence[str]) -> str:
     return "1 statement" if len(evidence) == 1 else f"{len(evidence)} statements"
 
 
-def _plain(one: Any) -> dict[str, Any]:
+def _plain(one: Proposed) -> dict[str, Any]:
     names = ("iri", "label", "subject", "predicate", "object", "weight", "decision", "layer")
     return {**{name: getattr(one, name) for name in names}, "evidence": list(one.evidence)}

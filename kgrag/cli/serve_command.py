@@ -69,17 +69,17 @@ def serve(
     ):
         raise InvalidSettings("the server is not installed. Install it: pip install '.[server]'")
     from kgrag import server
-    from kgrag.server.readers.reader_pool import Limits
-    from kgrag.server.spending import spending_of
+    from kgrag.server.paid_access import paid_access_of
+    from kgrag.server.readers.reader_request import ServerLimits
 
-    limits = Limits(readers=readers, seconds=timeout, queue=queue, rows=rows)
+    limits = ServerLimits(readers=readers, seconds=timeout, queue=queue, rows=rows)
     logging = server.Logging(log.value, log_queries, write_log)
     address = server.Address(host, port, lambda url: typer.echo(f"serving {url}/sparql"))
     if scratch:
         server.serve_scratch(address, logging=logging, limits=limits)
         return
     with open_kb(kb) as opened:
-        if not open_ask and spending_of(opened.settings, host).costs:
+        if not open_ask and paid_access_of(opened.settings, host).answers_cost:
             note("answers cost money: asking needs a key, or a browser on this machine if --host is loopback")
         access = server.Access(read_only, private, keys, gate, open_ask)
         server.serve(opened, address, access=access, logging=logging, limits=limits)

@@ -57,14 +57,17 @@ def draw(
     subject: Annotated[str, typer.Argument(help="IRI of a chunk, or a question, whose best chunk is drawn.")],
     target: Annotated[Path, typer.Option("--to", help="The web page to write.")],
     kb: KbOption = None,
+    method: Annotated[str, typer.Option("--method", "-m", help="A method that draws its hits.")] = "cg_rag",
 ) -> None:
     """Draw what a chunk is linked to in the citation graph, with kinds and weights, as one web page."""
+    from kgrag.capabilities import Draws, capable
+
     with open_kb(kb, access="either") as opened:
-        method: Any = opened.method("cg_rag")
+        drawing = capable(opened.method(method), Draws, method)
         chunk = subject
         if not subject.startswith(opened.store.names.base):
-            chunk = opened.retrieve(subject, method="cg_rag", k=1)[0].iri
-        page = method.picture(chunk)
+            chunk = opened.retrieve(subject, method=method, k=1)[0].iri
+        page = drawing.picture(chunk)
     try:
         target.write_text(page, encoding="utf-8")
     except OSError as error:

@@ -40,11 +40,11 @@ def tree(
     out: Annotated[Path | None, typer.Option("--to", help="File to write instead of printing.")] = None,
 ) -> None:
     """Walk down a summary tree, level by level, or draw it."""
+    from kgrag.capabilities import Traverses, capable
     from kgrag.drawing import tree_picture
 
     with open_kb(kb, access="read") as opened:
-        walker: Any = opened.method(method)
-        view = _walked(walker, question, method, node=node, width=width)
+        view = capable(opened.method(method), Traverses, method).traverse(question, node=node, width=width)
     if format_ is TreeFormat.JSON and out is None:
         print_json(tree_picture.plain(view))
         return
@@ -54,14 +54,6 @@ def tree(
     else:
         out.write_text(text, encoding="utf-8")
         typer.echo(f"{out}: {view.title}")
-
-
-def _walked(walker: Any, question: str, method: str, *, node: str, width: int) -> Any:
-    from kgrag.errors import InputError
-
-    if not hasattr(walker, "traverse"):
-        raise InputError(f"method '{method}' has no tree. Use --method sire_rag.")
-    return walker.traverse(question, node=node, width=width)
 
 
 def _written(view: Any, format_: TreeFormat) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.capabilities import RetrievesWithout, Trains
 from kgrag.errors import InputError
 from kgrag.evaluation.datasets import Dataset, Question
 from kgrag.evaluation.experiment_report import Experiment, Row
@@ -105,8 +106,9 @@ def run(
 def _refuse_known(found: Mapping[str, Retriever], dataset: Dataset) -> None:
     """Raise InputError when a method was trained on a question that it is to be measured on."""
     for spec, method in found.items():
-        trained_on = getattr(method, "trained_on", None)
-        if trained_on is not None and (known := trained_on([question.text for question in dataset.scored])):
+        if not isinstance(method, Trains):
+            continue
+        if known := method.trained_on([question.text for question in dataset.scored]):
             raise InputError(
                 f"'{spec}' was trained on {len(known)} of these questions, as {known[0][:80]!r}. "
                 "Measure it on others, or train it without them."
@@ -178,8 +180,10 @@ def _retrieved(store: TripleStore, method: Retriever, question: Question, depth:
     """
     if not question.excluded:
         return method.retrieve(question.text, depth)
-    told = getattr(method, "retrieve_without", None)
-    hits = method.retrieve(question.text, depth) if told is None else told(question.text, depth, question.excluded)
+    if isinstance(method, RetrievesWithout):
+        hits = method.retrieve_without(question.text, depth, question.excluded)
+    else:
+        hits = method.retrieve(question.text, depth)
     known = _identifiers(store, hits)
     return [hit for hit in hits if not question.excluded.issuperset(known.get(s.document, "") for s in hit.sources)]
 

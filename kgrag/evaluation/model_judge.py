@@ -32,10 +32,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from kgrag import prompting
-from kgrag.errors import InputError
+from kgrag.errors import InputError, ReplyUnusable
 from kgrag.evaluation.datasets import Question
 from kgrag.evaluation.experiment_report import Experiment, Judging, Row
 from kgrag.evaluation.metrics import normalised
+from kgrag.llm import structured_output
 from kgrag.model import Prompt, Usage
 from kgrag.ports import Embedder, LanguageModel
 from kgrag.vocab import digest
@@ -106,10 +107,13 @@ class _Asking:
         distinct = list({prompt.text: prompt for prompt in prompts.values()}.values())
         completions = self.model.complete(distinct) if distinct else []
         self.usage = sum((completion.usage for completion in completions), self.usage)
-        self.unreadable += sum(completion.data is None for completion in completions)
-        replies = {prompt.text: completion.data for prompt, completion in zip(distinct, completions, strict=True)}
-        found = {key: replies[prompt.text] for key, prompt in prompts.items()}
-        return {key: data for key, data in found.items() if data is not None}
+        replies: dict[str, Any] = {}
+        for prompt, completion in zip(distinct, completions, strict=True):
+            try:
+                replies[prompt.text] = structured_output.json_of(completion)
+            except ReplyUnusable:
+                self.unreadable += 1
+        return {key: replies[prompt.text] for key, prompt in prompts.items() if prompt.text in replies}
 
 
 def _prompt(name: str, **variables: Any) -> Prompt:

@@ -10,18 +10,20 @@ Queries read: ``spaces/*``.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
 
 import pyoxigraph as ox
 
-from kgrag import queries
+from kgrag import plugins, queries
+from kgrag.declarations import VectorSpace
 from kgrag.errors import UnknownName
 from kgrag.ports import Embedder, TripleStore, VectorIndex, VectorSpaces
 from kgrag.resources import closest
 from kgrag.vocab import KG
 
-__all__ = ["SPACES", "Progress", "Space", "changed", "fresh", "keys", "texts"]
+__all__ = ["PLATFORM", "Progress", "changed", "fresh", "keys", "missing", "spaces", "texts"]
 
 Progress = Callable[[str, int, int], None] | None
 """Told (stage label, done, total) at the end of each batch."""
@@ -31,46 +33,35 @@ _SAVE_EVERY = 20  # batches, so that a killed run loses at most this many
 _TURN = threading.Lock()  # two threads that find a space behind must not both embed
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
-    """A kind of embedded text.
-
-    ``kind`` is the kind of graph that holds it, ``query`` the stored query that lists its things, ``texts`` the one
-    that gives the text of each. ``content_named`` says that a thing's IRI is made of its text, so that a known key
-    never needs embedding again. ``on_demand`` spaces belong to one method, and exist once that is built. ``tree`` names
-    the summary tree that holds the things, where the query asks for one.
-    """
-
-    kind: ox.NamedNode
-    query: str
-    texts: str = "spaces/texts"
-    content_named: bool = True
-    on_demand: bool = False
-    tree: str = ""
-
-
-SPACES = {
-    "chunk": Space(KG.DocumentGraph, "spaces/chunk"),
-    "hypernode-key": Space(KG.HypernodeGraph, "spaces/hypernode-key"),
-    "hypernode-value": Space(KG.HypernodeGraph, "spaces/hypernode-value"),
-    "competency-question": Space(
+PLATFORM = (
+    VectorSpace("chunk", KG.DocumentGraph, "spaces/chunk", "chunks of documents"),
+    VectorSpace(
+        "competency-question",
         KG.DataGraph,
         "spaces/competency-question",
-        "spaces/competency-question-texts",
+        "competency questions",
+        texts="spaces/competency-question-texts",
         content_named=False,
         on_demand=True,
     ),
-    "schema-term": Space(
-        KG.OntologyGraph, "spaces/schema-term", "spaces/schema-term-texts", content_named=False, on_demand=True
+    VectorSpace(
+        "schema-term",
+        KG.OntologyGraph,
+        "spaces/schema-term",
+        "classes and properties of ontologies",
+        texts="spaces/schema-term-texts",
+        content_named=False,
+        on_demand=True,
     ),
-    "aggregate": Space(KG.TreeGraph, "spaces/aggregate", on_demand=True),
-    "condensed-triple": Space(KG.TripleGraph, "spaces/condensed-triple", on_demand=True),
-    "dual-summary": Space(KG.TreeGraph, "spaces/summary", on_demand=True, tree="dual"),
-    "proposition": Space(KG.PropositionGraph, "spaces/proposition", on_demand=True),
-    "relatedness-summary": Space(KG.TreeGraph, "spaces/summary", on_demand=True, tree="relatedness"),
-    "similarity-summary": Space(KG.TreeGraph, "spaces/summary", on_demand=True, tree="similarity"),
-    "triple": Space(KG.TripleGraph, "spaces/triple", on_demand=True),
-}
+)
+"""Spaces that several methods use."""
+
+
+@cache
+def spaces() -> Mapping[str, VectorSpace]:
+    """Return every vector space by name: the platform's, then those of methods."""
+    declared = [space for method in plugins.methods().values() for space in method.vector_spaces]
+    return MappingProxyType({space.name: space for space in (*PLATFORM, *declared)})
 
 
 def fresh(
@@ -82,7 +73,7 @@ def fresh(
     revision at the end. Spaces that are read-only are brought up to date in memory.
 
     Args:
-        name: one of ``SPACES``.
+        name: one of ``spaces()``.
         store: where the texts are.
         spaces: where the vectors are.
         embedder: makes the missing vectors, as passages.
@@ -121,8 +112,21 @@ def keys(name: str, *, store: TripleStore) -> list[str]:
     return list(dict.fromkeys(iri for (iri,) in table.values()))
 
 
+def missing(name: str, *, store: TripleStore, spaces: VectorSpaces) -> int:
+    """Return how many texts ``fresh`` would embed now; nothing is written. Raises UnknownName, EmbeddingMismatch."""
+    index = spaces.space(name)
+    if index.revision <= store.revision and not changed(name, store=store, since=index.revision):
+        return 0
+    kept = set(index.keys()) if _space(name).content_named else set()
+    return sum(iri not in kept for iri in keys(name, store=store))
+
+
 def texts(name: str, *, store: TripleStore, iris: Sequence[str] | None = None) -> list[tuple[str, str]]:
-    """Give (IRI, text) pairs sorted by IRI: of all that a space is to hold, or of ``iris``. Raises UnknownName."""
+    """Return (IRI, text) pairs sorted by IRI: of all that a space is to hold, or of ``iris``. Raises UnknownName.
+
+    What has no words is left out. A thing that graphs word differently has each wording once, on lines of its own;
+    of a competency question the wording that sorts first.
+    """
     wanted = keys(name, store=store) if iris is None else sorted(set(iris))
     return [pair for batch in _batches(wanted) for pair in _texts(name, store, batch)]
 
@@ -148,7 +152,10 @@ def _texts(name: str, store: TripleStore, iris: Sequence[str]) -> list[tuple[str
     terms = [ox.NamedNode(iri) for iri in iris]
     space = _space(name)
     query = queries.bind(space.texts, catalogue=store.names.catalogue, kind=space.kind, iris=terms)
-    return list({iri: (iri, text) for iri, text in store.select(query).values()}.values())
+    wordings: dict[str, list[str]] = {}
+    for iri, text in store.select(query).values():
+        wordings.setdefault(iri, []).append(text)
+    return [(iri, "\n".join(dict.fromkeys(said))) for iri, said in wordings.items()]
 
 
 def _batches(items: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -156,8 +163,8 @@ def _batches(items: Sequence[str]) -> Iterator[Sequence[str]]:
         yield items[start : start + _BATCH]
 
 
-def _space(name: str) -> Space:
-    try:
-        return SPACES[name]
-    except KeyError:
-        raise UnknownName(f"there is no vector space '{name}'. {closest(name, SPACES)}") from None
+def _space(name: str) -> VectorSpace:
+    known = spaces()
+    if name not in known:
+        raise UnknownName(f"there is no vector space '{name}'. {closest(name, known)}")
+    return known[name]

@@ -68,7 +68,7 @@ def _shapes(store: TripleStore) -> Iterator[Finding]:
 
 
 def _vectors(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, repair: bool) -> Iterator[Finding]:
-    for name in vector_spaces.SPACES:
+    for name in vector_spaces.spaces():
         try:
             finding = _space(store, spaces, name)
         except EmbeddingMismatch as error:
@@ -85,7 +85,7 @@ def _vectors(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, repai
 
 def _space(store: TripleStore, spaces: VectorSpaces, name: str) -> Finding | None:
     index = spaces.space(name)
-    if vector_spaces.SPACES[name].on_demand and index.revision < 0:
+    if vector_spaces.spaces()[name].on_demand and index.revision < 0:
         return None
     wanted = set(vector_spaces.keys(name, store=store))
     kept = set(index.keys())

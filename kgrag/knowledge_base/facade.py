@@ -10,21 +10,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
+from kgrag import queries
 from kgrag.answering import cited_answers, kept_answers
-from kgrag.errors import InputError, InvalidSettings, StateError, UnknownName
+from kgrag.capabilities import Answers, ChecksQueries, Counts, capable
+from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, training_runs
+from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.wiring import Wiring
 from kgrag.model import Answer, BuildReport, Hit, Publication, Table
+from kgrag.ports import Progress
 from kgrag.querying.searches import functions, names_search, refuse_in_update
-from kgrag.resources import closest
 from kgrag.store import rdf_files, statistics
 from kgrag.text import ingestion
-from kgrag.text.ingestion import IngestReport, Progress
+from kgrag.text.ingestion import IngestReport
 
 if TYPE_CHECKING:
     import rdflib
@@ -34,11 +38,13 @@ if TYPE_CHECKING:
     from kgrag.knowledge_base.folder_sync import Followed
     from kgrag.knowledge_base.forgetting import Forgotten
     from kgrag.knowledge_base.reasoning_runs import Materialised
+    from kgrag.llm.budget import Budget
     from kgrag.querying.ontology_check import Check
 
 __all__ = ["KnowledgeBase"]
 
 _STORE = "store"
+_CANDIDATES_PER_HIT = 4  # of a reranker
 
 
 class KnowledgeBase(Wiring):
@@ -82,7 +88,12 @@ class KnowledgeBase(Wiring):
         return publication
 
     def ingest(
-        self, *paths: str | Path, chunk_tokens: int = 180, progress: Progress | None = None, embed: bool = True
+        self,
+        *paths: str | Path,
+        chunk_tokens: int = 180,
+        chunker: str = ingestion.CHUNKER,
+        progress: Progress | None = None,
+        embed: bool = True,
     ) -> IngestReport:
         """Read documents (files or folders), chunk them, publish them, embed the chunks.
 
@@ -98,13 +109,22 @@ class KnowledgeBase(Wiring):
         skipped: list[str] = []
         broken: dict[Path, str] = {}
         source = read_paths([Path(path) for path in paths], skipped=skipped, broken=broken)
-        report = ingestion.ingest(source, store=self.store, chunk_tokens=chunk_tokens, progress=progress)
+        report = ingestion.ingest(
+            source, store=self.store, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress
+        )
         self.store.flush()
         if embed and report.documents + report.unchanged:
             self.build("passages", progress=progress)
         return replace(report, skipped=tuple(skipped), broken=tuple(broken.values()))
 
-    def sync(self, folder: str | Path, *, chunk_tokens: int = 180, progress: Progress | None = None) -> Followed:
+    def sync(
+        self,
+        folder: str | Path,
+        *,
+        chunk_tokens: int = 180,
+        chunker: str = ingestion.CHUNKER,
+        progress: Progress | None = None,
+    ) -> Followed:
         """Bring the knowledge base in step with a folder: new and changed documents in, deleted ones out, in one pass.
 
         Raises:
@@ -120,7 +140,12 @@ class KnowledgeBase(Wiring):
         source = read_paths([Path(folder)], skipped=skipped, broken=broken)
         reading = folder_sync.Reading(Path(folder), source, broken.keys())
         done = folder_sync.follow(
-            reading, store=self.store, spaces=self.spaces, chunk_tokens=chunk_tokens, progress=progress
+            reading,
+            store=self.store,
+            spaces=self.spaces,
+            chunk_tokens=chunk_tokens,
+            chunker=chunker,
+            progress=progress,
         )
         self.store.flush()
         self.build("passages", progress=progress)
@@ -139,22 +164,46 @@ class KnowledgeBase(Wiring):
         self.store.flush()
         return done
 
-    def build(self, method: str, **options: Any) -> BuildReport:
-        """Build a method's graphs and vectors; ``options`` are those of the method's ``build``.
+    def build(
+        self,
+        method: str,
+        *,
+        progress: Progress | None = None,
+        dry_run: bool = False,
+        budget: Budget | None = None,
+        **options: Any,
+    ) -> BuildReport:
+        """Build a method's graphs and vectors; building again goes on where it stopped and changes nothing else.
+
+        Args:
+            method: its name, with hyper-parameters where wanted: ``"sire_rag:levels=3"``.
+            progress: called after each batch with (what is being done, how many are done, of how many).
+            dry_run: write nothing; the report says what a build would ask of the language model.
+            budget: the most that may be asked of the language model.
+            options: those that the method declares; ``kgrag build METHOD --help`` lists them.
+
+        Returns:
+            ``pending`` names what the method could not do, and every graph that went to quarantine meanwhile.
 
         Raises:
             UnknownName: there is no such method.
-            InvalidSettings: the method has no such option.
+            InvalidSettings: the method has no such option, or a value is of the wrong type.
+            BudgetSpent: the budget is used up; what came before is kept, and the next build goes on from there.
         """
-        chosen = self.method(method)
-        known = _options(chosen.build)
-        if unknown := options.keys() - known:
-            raise InvalidSettings(
-                f"method '{method}' has no build option {min(unknown)!r}. {closest(min(unknown), known)}"
-            )
-        report = chosen.build(**options)
-        self.store.flush()
-        return report
+        given = read_options(method, options)
+        chosen = self.method(method) if budget is None else self.method_within(method, budget)
+        quarantined = queries.bind("catalogue/quarantined")
+        before = set(self.store.select(quarantined).values())
+        try:
+            report = chosen.build(given, progress=progress, dry_run=dry_run)
+        finally:
+            if not dry_run:
+                self.store.flush()
+        new_rows = [row for row in self.store.select(quarantined).values() if row not in before]
+        # a method that reports a graph itself gives the reason in the same words, and names the document as well
+        reported = "\n".join(report.pending)
+        unreported = (f"in quarantine: <{graph}>: {why}" for _, graph, _, why in new_rows if why not in reported)
+        return replace(report, pending=(*report.pending, *unreported))
 
     def train(
         self, method: str, questions: str | Path, *, held_out: Sequence[str | Path] = (), **options: Any
@@ -177,39 +226,52 @@ class KnowledgeBase(Wiring):
 
     # --- out ----------------------------------------------------------------------------------------------------
 
-    def retrieve(self, question: str, *, method: str = "passages", k: int = 5) -> list[Hit]:
-        """Give at most k hits, best first.
+    def retrieve(self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "") -> list[Hit]:
+        """Return at most k hits, best first.
+
+        Args:
+            question: what is asked.
+            method: who retrieves, with hyper-parameters where wanted.
+            k: how many hits at most.
+            rerank: name of a registered reranker, which puts four times as many hits into its order; "" = none.
 
         Raises:
             NotBuilt: the method has nothing to retrieve from yet.
             InputError: the question is empty, or k is below 1.
+            UnknownName: there is no such method or reranker.
         """
         _sensible(question, k)
-        return self.method(method).retrieve(question, k)
+        if not rerank:
+            return self.method(method).retrieve(question, k)
+        reranker = self.reranker(rerank)
+        return reranker.rerank(question, self.method(method).retrieve(question, _CANDIDATES_PER_HIT * k))[:k]
 
     def retrieve_timed(
-        self, question: str, *, method: str = "passages", k: int = 5
+        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = ""
     ) -> tuple[list[Hit], dict[str, float]]:
         """Give the hits, and the milliseconds that embedding, searching and both took."""
         self.method(method)
         embedded, start = self.embedder.seconds, time.perf_counter()
-        hits = self.retrieve(question, method=method, k=k)
+        hits = self.retrieve(question, method=method, k=k, rerank=rerank)
         total = 1000 * (time.perf_counter() - start)
         embed = 1000 * (self.embedder.seconds - embedded)
         return hits, {"embed": round(embed, 3), "search": round(total - embed, 3), "total": round(total, 3)}
 
-    def ask(self, question: str, *, method: str = "passages", k: int = 5, keep: bool = False) -> Answer:
+    def ask(
+        self, question: str, *, method: str = "passages", k: int = 5, keep: bool = False, rerank: str = ""
+    ) -> Answer:
         """Answer with citations that were found in stored chunks, or say *unknown*; ``keep`` publishes the answer.
 
-        A method that has an ``answer`` of its own, as those that answer from rows and not from texts, gives it.
+        A method that has an ``answer`` of its own, as those that answer from rows and not from texts, gives it. With
+        ``rerank`` the answer is written from the reranked hits, whatever the method.
 
         Raises:
             NotBuilt: the method has nothing to retrieve from yet.
             InputError: the question is empty, or k is below 1.
         """
-        answer = self.own_answer(question, method=method, k=k)
+        answer = None if rerank else self.own_answer(question, method=method, k=k)
         if answer is None:
-            hits = self.retrieve(question, method=method, k=k)
+            hits = self.retrieve(question, method=method, k=k, rerank=rerank)
             answer = self.answer_from(question, hits, method=method)
         if keep:
             self.keep(answer)
@@ -222,12 +284,11 @@ class KnowledgeBase(Wiring):
             NotBuilt: the method has nothing to answer from yet.
             InputError: the question is empty, or k is below 1.
         """
-        own = getattr(self.method(method), "answer", None)
-        if own is None:
+        chosen = self.method(method)
+        if not isinstance(chosen, Answers):
             return None
         _sensible(question, k)
-        found: Answer = own(question, k)
-        return found
+        return chosen.answer(question, k)
 
     def answer_from(self, question: str, hits: Sequence[Hit], *, method: str) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``."""
@@ -243,9 +304,7 @@ class KnowledgeBase(Wiring):
         Raises:
             NotBuilt: no ontology is loaded.
         """
-        asker: Any = self.method("obqc")
-        found: Check = asker.checked(sparql)
-        return found
+        return capable(self.method("obqc"), ChecksQueries, "obqc").checked(sparql)
 
     def audit(self, target: str | Path | None = None, **options: Any) -> Audit:
         """Audit a file, a graph by its IRI, or all ontology graphs; ``options`` are the fields of ``AuditOptions``.
@@ -326,11 +385,7 @@ class KnowledgeBase(Wiring):
         """Count what is there, or give a method's own figures."""
         if method is None:
             return statistics.overview(self.store)
-        chosen = self.method(method)
-        figures = getattr(chosen, "statistics", None)
-        if figures is None:
-            raise UnknownName(f"method '{method}' keeps no figures of its own. Run `kgrag stats`.")
-        return dict(figures())
+        return capable(self.method(method), Counts, method).statistics()
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Check store, catalogue, shapes and vectors against each other; mend what can be mended."""
@@ -377,9 +432,3 @@ def _iri(text: str) -> ox.NamedNode:
         return ox.NamedNode(text)
     except ValueError as error:
         raise InputError(f"{text!r} is no absolute IRI ({error}). Write e.g. https://example.org/graph.") from None
-
-
-def _options(function: Any) -> set[str]:
-    import inspect
-
-    return set(inspect.signature(function).parameters)

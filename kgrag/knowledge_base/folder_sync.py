@@ -61,6 +61,7 @@ def follow(
     store: TripleStore,
     spaces: VectorSpaces,
     chunk_tokens: int = 180,
+    chunker: str = ingestion.CHUNKER,
     progress: Progress | None = None,
 ) -> Followed:
     """Ingest what a folder holds, and forget what came from it and is there no more.
@@ -70,6 +71,7 @@ def follow(
         store: where documents go.
         spaces: vectors of forgotten documents are dropped from them.
         chunk_tokens: as of ``ingest``.
+        chunker: as of ``ingest``.
         progress: told after each batch.
     """
     seen: set[tuple[str, str]] = set()
@@ -79,7 +81,7 @@ def follow(
             seen.add((documents.document_iri(document, store.names).value, document.location))
             yield document
 
-    report = ingestion.ingest(noted(), store=store, chunk_tokens=chunk_tokens, progress=progress)
+    report = ingestion.ingest(noted(), store=store, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress)
     real = functools.cache(os.path.realpath)
     folder = sources.cleaned(real(str(reading.folder))).rstrip(os.sep) + os.sep
     unread = {sources.place(file) for file in reading.broken}
@@ -94,7 +96,7 @@ def follow(
             forgotten.append(forgetting.forget(document, store=store, spaces=spaces))
         elif going:
             misplaced += 1
-            store.update(_misplaced(store, document, going))
+            store.update(_misplaced(store, document, going), graphs=[])
         elif not here and not any(map(os.path.isabs, locations)):
             undecided.extend(locations)
     return Followed(report, tuple(forgotten), misplaced, tuple(undecided))

@@ -1,10 +1,11 @@
 """Deleting a document with proof: afterwards no query finds it, or what was derived from it alone.
 
-Dropped are the document's graph and every graph whose sources are all gone, also kept answers that quote it and
-inferences that rest on it; what another graph still states stays. Other graphs lose every statement about what is no
-more. A node of a summary tree that stands on something gone loses its words and keeps its place, so that the next build
-writes it anew from what is left; its graph is marked stale. A proposal loses the evidence that is gone, and goes when
-nothing is left and no person decided it. Vectors follow at once, BM25 indices at their next use.
+What happens to a graph is declared with its kind (``kgrag.declarations.GraphKind``). Dropped are the document's graph
+and every graph whose sources are all gone, also kept answers that quote it and inferences that rest on it; what another
+graph still states stays. Other graphs lose every statement about what is no more. A node of a summary tree that stands
+on something gone loses its words and keeps its place, so that the next build writes it anew from what is left; its
+graph is marked stale. A proposal loses the evidence that is gone, and goes when nothing is left and no person decided
+it. Vectors follow at once, BM25 indices at their next use.
 
 Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/listing``.
 """
@@ -12,7 +13,7 @@ Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/listing``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,11 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.declarations import GraphKind
 from kgrag.errors import EmbeddingMismatch, UnknownName
 from kgrag.index import vector_spaces
 from kgrag.ports import TripleStore, VectorSpaces
+from kgrag.store import graph_kinds
 from kgrag.text import documents
 from kgrag.text.readers.sources import place
 from kgrag.vocab import KG
@@ -30,11 +33,11 @@ from kgrag.vocab import KG
 __all__ = ["Forgotten", "forget", "named"]
 
 _BATCH = 500
-_QUOTING = {KG.AnswerGraph.value, KG.InferenceGraph.value, KG.TripleGraph.value}  # dropped with any of their sources
-_LISTING = {kind.value for kind in (KG.CatalogueGraph, KG.CitationGraph, KG.HypernodeGraph, KG.ProvenanceGraph)}
-_TREE = KG.TreeGraph.value
-# a subject that speaks of what is gone goes with it
-_WHOLE = {KG.CitationGraph.value, KG.ProvenanceGraph.value}
+
+
+def _kinds(has: Callable[[GraphKind], bool]) -> set[str]:
+    """Return the IRIs of the kinds of graph that declare something."""
+    return {iri for iri, kind in graph_kinds.kinds().items() if has(kind)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,8 @@ def _dropped(store: TripleStore, document: str, graph: ox.NamedNode) -> list[str
     citations = store.names.citation_graph(ox.NamedNode(document))
     dropped = [graph.value, *([citations.value] if store.described(citations) else [])]
     gone = {document, *dropped, *_subjects(store, graph)}
+    with_any = _kinds(lambda kind: kind.when_source_goes == "drop_if_any")
+    staying = _kinds(lambda kind: kind.when_source_goes in ("trim", "stale"))
     found = True
     while found:
         found = False
@@ -126,7 +131,7 @@ def _dropped(store: TripleStore, document: str, graph: ox.NamedNode) -> list[str
         for derived, kind, source in _rows(store, "forgetting/derived", "sources", gone, catalogue=True):
             sources[derived, kind].add(source)
         for (derived, kind), held in sorted(sources.items()):
-            if derived not in gone and (kind in _QUOTING or held <= gone):
+            if derived not in gone and kind not in staying and (kind in with_any or held <= gone):
                 dropped.append(derived)
                 gone.add(derived)
                 found = True
@@ -139,7 +144,8 @@ def _things(store: TripleStore, document: str, graph: ox.NamedNode, dropped: Seq
     every = [ox.NamedNode(iri) for iri in dropped]
     for thing, kind in _rows(store, "forgetting/described", "graphs", dropped, catalogue=True, dropped=every):
         elsewhere[thing].add(kind)
-    gone = {thing for thing, kinds in elsewhere.items() if kinds <= {"", _TREE, *_LISTING}}
+    lists = _kinds(lambda kind: kind.lists_only)
+    gone = {thing for thing, kinds in elsewhere.items() if kinds <= {"", *lists}}
     gone |= {document, *dropped, *_subjects(store, graph)}
     users: dict[str, set[str]] = defaultdict(set)
     for term, user in _rows(store, "forgetting/terms", "nodes", gone):
@@ -156,11 +162,12 @@ def _look_around(store: TripleStore, going: _Going) -> None:
     going.gone |= {node for node, held in parts.items() if held <= going.gone}
     going.silent = standing - going.gone
     going.gone |= _bereft(store, going.gone)
+    whole = _kinds(lambda kind: kind.subject_goes)
     for graph, kind, subject in _rows(store, "forgetting/speaking", "things", going.gone, catalogue=True):
         if graph not in going.gone and kind != KG.CatalogueGraph.value:
             going.trimmed[graph] = kind
             citing = store.names.citation_graph(ox.NamedNode(subject)).value == graph  # a document that stays
-            if kind in _WHOLE and not citing:
+            if kind in whole and not citing:
                 going.gone.add(subject)
 
 
@@ -178,24 +185,26 @@ def _bereft(store: TripleStore, gone: Collection[str]) -> set[str]:
 
 def _trim(store: TripleStore, going: _Going) -> None:
     """Take what is gone, and the words of what stood on it, out of the graphs that stay."""
-    stale = [graph for graph, kind in going.trimmed.items() if kind == _TREE]
+    trimmed = _nodes(sorted(going.trimmed))
+    marked = _kinds(lambda kind: kind.when_source_goes == "stale")
+    stale = [graph for graph, kind in going.trimmed.items() if kind in marked]
     both = [(iri, True) for iri in sorted(going.gone)] + [(iri, False) for iri in sorted(going.silent)]
     for first in range(0, len(both), _BATCH):
         batch = both[first : first + _BATCH]
         update = queries.bind(
             "forgetting/forget",
             catalogue=store.names.catalogue,
-            graphs=_nodes(sorted(going.trimmed)),
+            graphs=trimmed,
             gone=_nodes(iri for iri, gone in batch if gone),
             silent=_nodes(iri for iri, gone in batch if not gone),
             dropped=_nodes(going.dropped),
             stale=_nodes(sorted(stale)),
         )
-        store.update(update)
+        store.update(update, graphs=trimmed)
 
 
 def _drop_vectors(spaces: VectorSpaces, iris: Collection[str]) -> None:
-    for name in sorted(set(spaces.names()) & vector_spaces.SPACES.keys()):
+    for name in sorted(set(spaces.names()) & vector_spaces.spaces().keys()):
         try:
             index = spaces.space(name)
         except EmbeddingMismatch:  # made by another embedder: the next use refuses it anyway

@@ -8,35 +8,35 @@ from pathlib import Path
 from typing import Any
 
 from kgrag.answering.labelled_questions import Labelled
+from kgrag.capabilities import Trains, capable
 from kgrag.errors import InvalidSettings
 from kgrag.evaluation.datasets import read_questions
 from kgrag.model import BuildReport
+from kgrag.ports import Method
 from kgrag.resources import closest
 
 __all__ = ["train"]
 
 
 def train(
-    method: Any, spec: str, questions: str | Path, held_out: Sequence[str | Path], options: Mapping[str, Any]
+    method: Method, spec: str, questions: str | Path, held_out: Sequence[str | Path], options: Mapping[str, Any]
 ) -> BuildReport:
     """Train a method. Arguments and errors as of ``KnowledgeBase.train``; ``spec`` is its name, for messages."""
-    if not hasattr(method, "train"):
-        raise InvalidSettings(f"method '{spec}' has nothing to train. `cg_rag` has.")
+    trained = capable(method, Trains, spec)
     given = dict(options)
     progress = given.pop("progress", None)
-    recipe = type(method.recipe())
+    recipe = type(trained.recipe())
     known = {field.name for field in fields(recipe)}
     if unknown := given.keys() - known:
         raise InvalidSettings(
             f"method '{spec}' has no training option {min(unknown)!r}. {closest(min(unknown), known)}"
         )
-    report: BuildReport = method.train(
+    return trained.train(
         _labelled(Path(questions)),
         held_out=[each for path in held_out for each in _labelled(Path(path))],
         recipe=recipe(**given),
         progress=progress,
     )
-    return report
 
 
 def _labelled(path: Path) -> list[Labelled]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cached_property
@@ -10,18 +9,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from kgrag.errors import InvalidSettings, UnknownName
-from kgrag.methods import METHODS
-from kgrag.ports import Embedder, LanguageModel, Method, TripleStore, VectorSpaces
+from kgrag import plugins
+from kgrag.errors import InvalidSettings
+from kgrag.knowledge_base import services
+from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
-from kgrag.settings import EXTRACTIVE, MINILM, Settings, read_settings
+from kgrag.settings import EXTRACTIVE, Settings, read_settings
 
 if TYPE_CHECKING:
+    from kgrag.llm.budget import Budget
     from kgrag.llm.embedders import CachedEmbedder
     from kgrag.ports import Scratch
     from kgrag.querying.query_process import QueryProcess
     from kgrag.querying.searches import Search
-    from kgrag.store.oxigraph import OxigraphStore
 
 __all__ = ["Wiring"]
 
@@ -46,16 +46,17 @@ class Wiring:
         self._given_model = model
         self._given_embedder = embedder
         self._methods: dict[str, Method] = {}
+        self._rerankers: dict[str, Reranker] = {}
         self._store = self._open_store()
 
-    def _open_store(self) -> OxigraphStore:
+    def _open_store(self) -> OpenedStore:
         from kgrag.shacl import graph_validator
-        from kgrag.store.oxigraph import OxigraphStore
 
         base = self.settings.base_iri if "base_iri" in self.settings.model_fields_set else None
-        return OxigraphStore.open(
+        opened: OpenedStore = plugins.load("kgrag.stores", self.settings.store)(
             self._folder(_STORE), base=base, validator=graph_validator(), read_only=self.read_only
         )
+        return opened
 
     def _folder(self, *parts: str) -> Path | None:
         return None if self.path is None else self.path.joinpath(*parts)
@@ -77,15 +78,11 @@ class Wiring:
         )
 
     def _configured_embedder(self) -> Embedder:
-        settings = self.settings
-        if settings.embedder == MINILM:
-            from kgrag.llm.embedders import SentenceTransformerEmbedder
-
-            return SentenceTransformerEmbedder()
-        from kgrag.llm.openai_embeddings import OpenAIEmbedder
-
-        key = settings.api_key.get_secret_value()
-        return OpenAIEmbedder(settings.embedder, base_url=settings.base_url, api_key=key)
+        """Return the registered embedder of that name, else the embedding model of that name at ``base_url``."""
+        if self.settings.embedder in plugins.registered("kgrag.embedders"):
+            made: Embedder = plugins.load("kgrag.embedders", self.settings.embedder)(self.settings)
+            return made
+        return services.embedding_service(self.settings)
 
     @property
     def vectors(self) -> Path | None:
@@ -95,27 +92,34 @@ class Wiring:
     @cached_property
     def spaces(self) -> VectorSpaces:
         """The vector spaces, keyed by IRI."""
-        from kgrag.index.vector_folder import FolderSpaces
-
-        return FolderSpaces(
+        opened: VectorSpaces = plugins.load("kgrag.vectors", self.settings.vectors)(
             self.vectors,
             identity=self.embedder.identity,
             dimension=self.embedder.dimension,
             read_only=self.read_only,
         )
+        return opened
 
     @cached_property
     def model(self) -> LanguageModel:
-        """The language model of the settings; a paid one behind a cache of completions."""
+        """The language model of the settings, behind a cache of completions; the extractive one needs none."""
         from kgrag.llm.completion_cache import CachedModel
 
-        settings = self.settings
-        if self._given_model is None and settings.model == EXTRACTIVE:
-            from kgrag.llm.extractive import ExtractiveModel
-
-            return ExtractiveModel()
         inner = self._given_model or self._configured_model()
-        return CachedModel(inner, self._folder(_CACHE, "completions.sqlite"), mode=settings.completions)
+        if self._given_model is None and self.settings.model == EXTRACTIVE:
+            return inner
+        return CachedModel(inner, self._folder(_CACHE, "completions.sqlite"), mode=self.settings.completions)
+
+    def reranker(self, name: str) -> Reranker:
+        """Return a registered reranker, made when first asked for.
+
+        Raises:
+            UnknownName: there is none of this name.
+            PluginBroken: it cannot be used.
+        """
+        if name not in self._rerankers:
+            self._rerankers[name] = plugins.load("kgrag.rerankers", name)(self.settings)
+        return self._rerankers[name]
 
     @cached_property
     def search(self) -> Search:
@@ -133,16 +137,11 @@ class Wiring:
         return QueryProcess(self.store, None if self.read_only else self._folder(_CACHE, "facts"))
 
     def _configured_model(self) -> LanguageModel:
-        from kgrag.llm.openai_chat import OpenAIModel
-
-        settings = self.settings
-        return OpenAIModel(
-            settings.model,
-            base_url=settings.base_url,
-            api_key=settings.api_key.get_secret_value(),
-            concurrency=settings.concurrency,
-            timeout=settings.timeout,
-        )
+        """Return the registered model of that name, else the chat model of that name at ``base_url``."""
+        if self.settings.model in plugins.registered("kgrag.models"):
+            made: LanguageModel = plugins.load("kgrag.models", self.settings.model)(self.settings)
+            return made
+        return services.chat_service(self.settings)
 
     def method(self, spec: str) -> Method:
         """Give a method by name, with hyper-parameters where wanted: ``"og_rag:nodes=5,edges=2"``.
@@ -152,20 +151,33 @@ class Wiring:
             InvalidSettings: it has no such hyper-parameter, or the value does not fit.
         """
         if spec not in self._methods:
-            self._methods[spec] = self._make(spec)
+            self._methods[spec] = self._make(spec, lambda: self.model)
         return self._methods[spec]
 
-    def _make(self, spec: str) -> Method:
+    def method_within(self, spec: str, budget: Budget) -> Method:
+        """Return a method as ``method`` does, with a language model that stops when a budget is spent.
+
+        Replies go to the same cache, and those in the cache cost nothing.
+        """
+        from kgrag.llm.budget import BudgetedModel
+        from kgrag.llm.completion_cache import CachedModel
+
+        def limited() -> LanguageModel:
+            if isinstance(self.model, CachedModel):
+                return self.model.around(BudgetedModel(self.model.inner, budget))
+            return BudgetedModel(self.model, budget)
+
+        return self._make(spec, limited)
+
+    def _make(self, spec: str, model: Callable[[], LanguageModel]) -> Method:
         name, _, tail = spec.partition(":")
-        if name not in METHODS:
-            raise UnknownName(f"there is no method '{name}'. {closest(name, METHODS)}")
-        module, _, cls = METHODS[name].partition(":")
-        kind: Any = getattr(importlib.import_module(module), cls)
+        kind: Any = plugins.implementation(name)
         ports: dict[str, Callable[[], Any]] = {
             "store": lambda: self.store,
             "spaces": lambda: self.spaces,
             "embedder": lambda: self.embedder,
-            "model": lambda: self.model,
+            "model": model,
+            "max_tokens": lambda: self.settings.max_tokens,
             "lexical": lambda: self._folder(_LEXICAL),
             "weights": lambda: self._folder(_MODELS),
             "read_only": lambda: self.read_only,
@@ -180,10 +192,10 @@ class Wiring:
 
     def close(self) -> None:
         """Flush and let go of the folder."""
-        for cached in ("embedder", "model", "runner"):
-            close = getattr(self.__dict__.get(cached), "close", None)
-            if close is not None:
-                close()
+        for name in ("embedder", "model", "runner"):
+            made = self.__dict__.get(name)  # a part that nobody used was never made
+            if isinstance(made, Closes):
+                made.close()
         self._store.close()
 
     def __enter__(self) -> Self:

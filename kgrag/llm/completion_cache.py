@@ -42,8 +42,8 @@ _WRITE = "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)"
 class CachedModel:
     """A language model that remembers.
 
-    A completion with a problem is not kept, so that a rerun tries again. Equal prompts in one call are asked once. What
-    comes from the cache costs ``Usage(0, 0, 0)``.
+    A completion that was cut or has another problem is not kept, so that a rerun tries again. Equal prompts in one call
+    are asked once. What comes from the cache costs ``Usage(0, 0, 0)``.
 
     Args:
         inner: the model that is asked for what is not yet known.
@@ -57,6 +57,13 @@ class CachedModel:
     mode: Literal["record", "replay", "off"] = "record"
     _open: list[sqlite3.Connection] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=RLock, init=False, repr=False)
+
+    def around(self, inner: LanguageModel) -> CachedModel:
+        """Return the same cache around another model of the same identity."""
+        made = replace(self, inner=inner)
+        object.__setattr__(made, "_open", self._open)
+        object.__setattr__(made, "_lock", self._lock)
+        return made
 
     @property
     def identity(self) -> str:
@@ -102,7 +109,7 @@ class CachedModel:
         keys = list(prompts)
         for number, completion in self.inner.as_completed(list(prompts.values())):
             key = keys[number]
-            if not completion.problem:
+            if not completion.problem and completion.finish == "stop":
                 self._write(key, prompts[key].name, completion)
             yield key, completion
 

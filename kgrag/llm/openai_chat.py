@@ -201,6 +201,10 @@ _TOO_LONG = (
     "input is too long",
 )
 _WITHHELD = ("content_filter", "content_policy")
+# words for a reply that ends at its limit: OpenAI's, Mistral's, and those of others that gateways pass on
+_CUT = ("length", "model_length", "max_tokens", "MAX_TOKENS")
+
+_Finish = Literal["stop", "length", "prompt_length", "content_filter"]
 
 Message = Mapping[str, str]
 
@@ -215,7 +219,8 @@ class OpenAIModel:
         api_key: its key; "" for a service that wants none. Shown nowhere.
         concurrency: requests under way at once.
         timeout: seconds that one request may take.
-        max_tokens: the longest reply, in tokens as the service counts them.
+        max_tokens: the longest reply, in tokens as the service counts them; None leaves it to the service. A reply that
+            ends by itself is the same whatever the limit, so the limit is no part of ``identity``.
         seed: sent with every request, for services that honour it.
         retries: when and how often a request is sent again.
     """
@@ -226,7 +231,7 @@ class OpenAIModel:
     api_key: str = field(repr=False)
     concurrency: int = 8
     timeout: float = 120.0
-    max_tokens: int = 4096
+    max_tokens: int | None = None
     seed: int = 0
     retries: Retries = field(default_factory=Retries)
     _dialects: Dialects = field(default_factory=Dialects, init=False, repr=False)
@@ -238,8 +243,7 @@ class OpenAIModel:
     @property
     def identity(self) -> str:
         """Model, host and parameters; never the key."""
-        parameters = f"temperature={_TEMPERATURE} seed={self.seed} max_tokens={self.max_tokens}"
-        return f"{self.model} at {self._connection.host} ({parameters})"
+        return f"{self.model} at {self._connection.host} (temperature={_TEMPERATURE} seed={self.seed})"
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
         """Give one completion a prompt, in order.
@@ -300,8 +304,8 @@ class OpenAIModel:
                 body = self._body(prompt, messages, dialect)
                 reply = self._connection.post("chat.completions", body, self._read, stopping=stopping)
             except RejectedRequestError as error:
-                if problem := _about_prompt(error):
-                    return Completion(text="", model=self.model, problem=problem)
+                if fault := _about_prompt(error):
+                    return Completion(text="", model=self.model, problem=fault[1], finish=fault[0])
                 following = simpler(dialect, error)
                 if following is None:
                     message = f"{self._connection.host} does not accept requests to '{self.model}' ({error})."
@@ -313,7 +317,9 @@ class OpenAIModel:
 
     def _body(self, prompt: Prompt, messages: Sequence[Message], dialect: Dialect) -> dict[str, Any]:
         optional = {"temperature": _TEMPERATURE, "seed": self.seed}
-        body: dict[str, Any] = {"model": self.model, "messages": list(messages), dialect.limit: self.max_tokens}
+        body: dict[str, Any] = {"model": self.model, "messages": list(messages)}
+        if self.max_tokens is not None:
+            body[dialect.limit] = self.max_tokens
         body.update((name, value) for name, value in optional.items() if name not in dialect.without)
         if prompt.schema is not None:
             asked = response_format(prompt.name, prompt.schema, dialect.form)
@@ -326,22 +332,10 @@ class OpenAIModel:
         choice = reply["choices"][0]
         text = _content(choice["message"].get("content"))
         name = reply.get("model")
-        return Completion(
-            text=text,
-            model=name if isinstance(name, str) and name else self.model,
-            usage=_usage(reply.get("usage")),
-            problem=self._problem(choice),
-        )
-
-    def _problem(self, choice: Mapping[str, Any]) -> str:
-        refusal = choice["message"].get("refusal")
-        if refusal:
-            return f"the model refused: {refusal}"
-        if choice.get("finish_reason") == "length":
-            return f"the reply was cut at {self.max_tokens} tokens. Allow more, or ask for less at a time."
-        if choice.get("finish_reason") == "content_filter":
-            return "the service's content filter withheld the reply"
-        return ""
+        usage = _usage(reply.get("usage"))
+        finish, problem = _ending(choice, usage, self.max_tokens)
+        known = name if isinstance(name, str) and name else self.model
+        return Completion(text=text, model=known, usage=usage, problem=problem, finish=finish)
 
 
 def _with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[Message]:
@@ -369,11 +363,23 @@ def _usage(usage: object) -> Usage:
     return Usage(1, *known)
 
 
-def _about_prompt(error: RejectedRequestError) -> str:
-    """Say what is wrong with this one prompt, or "" when the refusal is about how requests are put."""
+def _ending(choice: Mapping[str, Any], usage: Usage, limit: int | None) -> tuple[_Finish, str]:
+    """Give why a reply ends, and what is wrong with that ("" when it ends by itself)."""
+    if choice.get("finish_reason") in _CUT:
+        tokens = f" after {usage.output_tokens:,} tokens" if usage.output_tokens else ""
+        asked = f"{limit:,}, as asked for" if limit else "the service's own"
+        return "length", f"the reply was cut{tokens}; the limit is {asked}. Set KGRAG_MAX_TOKENS higher."
+    if choice.get("finish_reason") == "content_filter":
+        return "content_filter", "the service's content filter withheld the reply"
+    refusal = choice["message"].get("refusal")
+    return ("content_filter", f"the model refused: {refusal}") if refusal else ("stop", "")
+
+
+def _about_prompt(error: RejectedRequestError) -> tuple[_Finish, str] | None:
+    """Give what is wrong with this one prompt; None when the refusal is about how requests are put."""
     said = f"{error.code} {error}".lower()
     if error.status == 413 or any(words in said for words in _TOO_LONG):
-        return f"the prompt is too long for the model ({error})"
+        return "prompt_length", f"the prompt is too long for the model ({error})"
     if any(words in said for words in _WITHHELD):
-        return f"the service's content filter refused the prompt ({error})"
-    return ""
+        return "content_filter", f"the service's content filter refused the prompt ({error})"
+    return None

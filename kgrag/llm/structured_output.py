@@ -1,4 +1,6 @@
-"""Reads JSON out of what a language model wrote, and says in words how it departs from a schema.
+"""Reads what a language model wrote: refuses a reply that was cut, finds its JSON, says how that departs from a schema.
+
+Whatever uses a ``Completion`` reads it by ``text_of`` or ``json_of``, so that one place decides what is a whole reply.
 
 No server is trusted to honour the schema it was sent (some ignore it without a word), so every reply is read and
 checked here, whichever model it comes from. Text is read strictly first, then from fenced blocks, then from the largest
@@ -19,7 +21,10 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["DEEPEST", "parse_json", "problem", "reply"]
+from kgrag.errors import ReplyCut, ReplyUnusable
+from kgrag.model import Completion
+
+__all__ = ["DEEPEST", "json_of", "parse_json", "problem", "reply", "text_of"]
 
 DEEPEST = 200
 """How many objects and arrays may stand inside each other."""
@@ -35,6 +40,47 @@ _MENDED = 3
 _MENDABLE = 20_000
 _VIOLATIONS = 3
 _SHOWN = 160
+
+
+def text_of(completion: Completion) -> str:
+    """Give the text of a reply that is whole.
+
+    Raises:
+        ReplyCut: it was cut.
+        ReplyUnusable: it was withheld, is empty, or is not what its prompt's schema asks for.
+    """
+    _refuse_cut(completion)
+    if completion.problem:
+        raise ReplyUnusable(completion.problem)
+    return completion.text
+
+
+def json_of(completion: Completion, *, checked: bool = True) -> Any:
+    """Give the JSON of a reply that is whole.
+
+    Args:
+        completion: the reply to a prompt with a schema.
+        checked: take only what conforms to that schema; False: any JSON that the text holds, for a caller that looks
+            for more forms than one.
+
+    Raises:
+        ReplyCut: it was cut.
+        ReplyUnusable: it holds no such JSON; the message says what is wrong.
+    """
+    _refuse_cut(completion)
+    if completion.data is not None and not completion.problem:
+        return completion.data
+    if checked:
+        raise ReplyUnusable(completion.problem or "the reply holds no JSON that was checked against a schema")
+    try:
+        return parse_json(completion.text)
+    except ValueError as error:
+        raise ReplyUnusable(completion.problem or str(error)) from None
+
+
+def _refuse_cut(completion: Completion) -> None:
+    if completion.finish == "length":
+        raise ReplyCut(completion.problem or "the reply was cut at the limit of its tokens")
 
 
 def reply(text: str, schema: Mapping[str, Any]) -> tuple[Any, str]:

@@ -1,10 +1,10 @@
 """Runs queries that a model wrote: read-only, over the facts alone, with limits on rows, time and memory.
 
 The engine has no way to stop a query, so each one runs in a process of its own (``query_worker``), which is killed when
-its time is up. That process reads a copy of the facts: the triples of ontology, data, assertion and inference graphs,
-merged into one graph, so that a fact that two graphs state counts once, and nothing of catalogue, texts, kept answers
-or quarantine can be seen. The copy lies in the knowledge base's cache folder, or in a temporary one, and is made anew
-when such a graph changed.
+its time is up. That process reads a copy of the facts: the triples of graphs whose kind has facts (ontologies, data,
+assertions, inferences, and what methods declare so), merged into one graph, so that a fact that two graphs state counts
+once, and nothing of catalogue, texts, kept answers or quarantine can be seen. The copy lies in the knowledge base's
+cache folder, or in a temporary one, and is made anew when such a graph changed.
 
 Queries read: ``facts/graphs``, ``spaces/changed``.
 """
@@ -32,11 +32,11 @@ from kgrag.querying import query_worker
 from kgrag.querying.text_to_sparql import Execution
 from kgrag.sparql.gate import check_query
 from kgrag.store.engine import engine
-from kgrag.vocab import KG, PREFIXES
+from kgrag.store.graph_kinds import kinds
+from kgrag.vocab import PREFIXES
 
 __all__ = ["QueryProcess"]
 
-_KINDS = (KG.AssertionGraph, KG.DataGraph, KG.InferenceGraph, KG.OntologyGraph)
 _MAX_RESULT_CHARACTERS = 5_000_000
 _MAX_BYTES = 4 << 30
 _OUT_OF_TIME = -24
@@ -106,7 +106,7 @@ class QueryProcess:
         catalogue, now = self._store.names.catalogue, self._store.revision
         if since == now:
             return False
-        asked = (queries.bind("spaces/changed", catalogue=catalogue, kind=kind, since=since) for kind in _KINDS)
+        asked = (queries.bind("spaces/changed", catalogue=catalogue, kind=kind, since=since) for kind in _fact_kinds())
         return since > now or any(self._store.ask(query) for query in asked)
 
     def _copied(self) -> Path:
@@ -136,7 +136,9 @@ class QueryProcess:
         return place
 
     def _quads(self) -> Iterator[ox.Quad]:
-        table = self._store.select(queries.bind("facts/graphs", catalogue=self._store.names.catalogue))
+        table = self._store.select(
+            queries.bind("facts/graphs", catalogue=self._store.names.catalogue, kinds=_fact_kinds())
+        )
         for (graph,) in table:
             if isinstance(graph, ox.NamedNode) and graph != self._store.names.competency_questions:
                 for triple in self._store.triples(graph):
@@ -183,3 +185,7 @@ def _term(packed: list[Any] | None) -> Term | None:
     if kind == "t":
         return ox.Triple(*(_term(part) for part in packed[1:]))  # type: ignore[arg-type]
     return ox.Literal(value, language=packed[3]) if packed[3] else ox.Literal(value, datatype=ox.NamedNode(packed[2]))
+
+
+def _fact_kinds() -> list[ox.NamedNode]:
+    return [kind.iri for kind in kinds().values() if kind.holds_facts]

@@ -99,9 +99,9 @@ class Search:
         where = f"line {call.line}, column {call.column}: kgv:{call.kind}"
         if not 1 <= count <= _MAX_COUNT:
             raise InvalidSPARQL(f"{where} asks for {count} nodes. Ask for 1 to {_MAX_COUNT}.")
-        if space not in vector_spaces.SPACES:
+        if space not in vector_spaces.spaces():
             raise InvalidSPARQL(
-                f"{where} names the space '{space}', which is none. {closest(space, vector_spaces.SPACES)}"
+                f"{where} names the space '{space}', which is none. {closest(space, vector_spaces.spaces())}"
             )
         if call.kind == "matches":
             index = bm25.fresh(self.store, self.folder, space=space, save=not self.read_only)
@@ -115,7 +115,7 @@ def functions(spaces: VectorSpaces, similar: Mapping[str, Vectors]) -> dict[ox.N
 
     About 10 microseconds per call; a node that is in no space, or a text not embedded before, has no value.
     """
-    opened = [spaces.space(name) for name in vector_spaces.SPACES]
+    opened = [spaces.space(name) for name in vector_spaces.spaces()]
 
     def vector(term: ox.NamedNode | ox.BlankNode | ox.Literal) -> Vectors | None:
         if isinstance(term, ox.Literal):

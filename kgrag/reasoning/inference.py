@@ -9,7 +9,8 @@ Sources: RDF 1.1 Semantics (W3C 2014), section 9.2.1; OWL 2 Web Ontology Languag
 
 Deviations: conclusions that hold of everything (``?x a rdfs:Resource``, ``?c rdfs:subClassOf ?c``, ``?x a owl:Thing``)
 and the axioms of the vocabularies themselves are left out, and so are the types of literals. Blank nodes take part,
-but what follows about one, which no other graph could name, is left out.
+but what follows about one, which no other graph could name, is left out. A position of a list keeps the name that was
+written there, whatever is the same as it (eq-rep-o).
 
 Queries: ``inference/*``.
 """

@@ -3,7 +3,6 @@
 One process owns the store and writes; queries run in reader processes that can be killed (``kgrag.server.readers``).
 Needs the extra ``server``: ``pip install '.[server]'``.
 
-===============  =====================================================================
 module           what it does
 ===============  =====================================================================
 ``app``          paths and middleware
@@ -16,7 +15,6 @@ module           what it does
 ``datasets``     a knowledge base, or a plain scratch dataset
 ``keys``         who may do what
 ``keyfile``      the file of keys
-``targets``      which graphs an update writes to, for keys that may write to some
 ``front``        the short way to ``/sparql`` for plain requests
 ``guard``        asks for a key for reading, on a private server
 ``spending``     who may ask where an answer costs money
@@ -36,6 +34,39 @@ module           what it does
 ``problems``     from an error to a status and a message
 ``site``         what the endpoints share
 ===============  =====================================================================
+=======
+=======================  =============================================================
+module                   what it contains
+=======================  =============================================================
+``startup``              opens what is to be served, and listens
+``app``                  routes and middleware
+``server_state``         what the endpoints share; one write at a time
+``served_data``          a knowledge base, or a plain scratch dataset
+``sparql_endpoints``     ``/sparql`` and ``/update``
+``fast_path``            the shorter way to ``/sparql`` for plain requests
+``protocol_requests``    reads a request of the SPARQL protocol
+``update_rewriting``     the dataset of a request, and calls that may fail silently
+``streaming``            from a reader process to the client
+``graph_store``          ``/graphs``
+``graph_etags``          when each graph changed last
+``service_description``  the description of the service, and ``/void``
+``health_endpoints``     ``/health``, ``/metrics``, ``/writes``
+``access_keys``          keys and rights; keys for reading on a private server
+``key_file``             the file of keys
+``paid_access``          who may ask where an answer costs money
+``write_gate``           refuses writes that would make ontologies worse
+``gate_program``         what a write would do to ontologies, in a reader process
+``write_log``            the log of writes
+``request_log``          request ids, and the log of requests
+``server_metrics``       what Prometheus reads
+``worker_threads``       threads that work on questions
+``http_transport``       one system call for head and body of a small answer
+``media_types``          content negotiation
+``problems``             from an error to a status and a message
+``readers``              reader processes
+``api``                  the JSON API
+``pages``                the web pages
+=======================  =============================================================
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Who may do what: keys with rights, and how a key is looked for.
+"""Access keys with rights, and how a request brings one.
 
 A request brings its key as ``Authorization: Bearer KEY``. For reading, a browser may bring it as the password of HTTP
 Basic, with any user name; for writing it may not, since a browser also sends that along when another site asks it to.
-
-Stands before everything on a private server: who reads needs a key too.
+On a private server, ``PrivateAccess`` asks for a key before every other part of the server.
 """
 
 from __future__ import annotations
@@ -20,23 +19,15 @@ from typing import Literal
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kgrag.server.problems import Problem, told
+from kgrag.server.problems import Problem, problem_response
 from kgrag.server.request_log import record_of
 
-__all__ = [
-    "ANYONE",
-    "Guard",
-    "Key",
-    "Keys",
-    "Rights",
-    "admit",
-    "digest_of",
-]
+__all__ = ["ANYONE", "Key", "Keys", "PrivateAccess", "Rights", "authorization_of", "check_reader", "digest_of"]
 
-Writing = Literal["with a key", "never", "always"]
-
-_BEARER = {"WWW-Authenticate": 'Bearer realm="kgrag"'}
-_EITHER = {"WWW-Authenticate": 'Bearer realm="kgrag", Basic realm="kgrag", charset="UTF-8"'}
+_CHALLENGE_BEARER = {"WWW-Authenticate": 'Bearer realm="kgrag"'}
+_CHALLENGE_ANY = {"WWW-Authenticate": 'Bearer realm="kgrag", Basic realm="kgrag", charset="UTF-8"'}
+_OPEN_PATHS = ("/health", "/health/ready")
+"""Liveness and readiness reveal nothing, and monitors have no keys."""
 
 
 class Rights(IntEnum):
@@ -55,7 +46,7 @@ class Key:
     """A key, known by its digest only.
 
     Attributes:
-        name: what logs call it.
+        name: its name in logs.
         digest: SHA-256 of the key, 32 bytes.
         rights: what it allows.
         graphs: IRIs of the graphs that it may write to, or beginnings of such IRIs with ``*`` at their end; None: all.
@@ -67,7 +58,7 @@ class Key:
     graphs: tuple[str, ...] | None = None
 
     def may_write(self, graph: str) -> bool:
-        """Say whether a graph is among those that the key may write to.
+        """Return whether a graph is among those that the key may write to.
 
         >>> key = Key("loader", graphs=("urn:one", "http://example.org/data/*"))
         >>> [key.may_write(iri) for iri in ("urn:one", "urn:one2", "http://example.org/data/a/b")]
@@ -82,10 +73,10 @@ class Key:
         return any(graph.startswith(own[:-1]) if own.endswith("*") else graph == own for own in self.graphs)
 
     def check_graphs(self, graphs: Iterable[str]) -> None:
-        """Let writes to these graphs pass.
+        """Check that the key may write to all of these graphs.
 
         Raises:
-            Problem: 403: the key may not write to one of them.
+            Problem: 403: it may not write to one of them.
         """
         for graph in graphs:
             if not self.may_write(graph):
@@ -94,14 +85,14 @@ class Key:
 
 
 ANYONE = Key("", rights=Rights.READ)
-"""Stands for a request without a key, where none is needed."""
+"""The key of a request without one, where none is needed."""
 
 
 class Keys:
     """The keys of a server.
 
     Args:
-        text: keys with commas between them that may write to every graph; they are called ``key-1``, ``key-2`` …
+        text: keys with commas between them that may write to every graph; they are named ``key-1``, ``key-2`` …
         writing: "with a key"; "never", whatever key is sent; "always", without one, for a scratch dataset only.
         more: keys with rights of their own.
         private: whether reading needs a key too.
@@ -111,7 +102,7 @@ class Keys:
         self,
         text: str = "",
         *,
-        writing: Writing = "with a key",
+        writing: Literal["with a key", "never", "always"] = "with a key",
         more: Sequence[Key] = (),
         private: bool = False,
     ) -> None:
@@ -122,18 +113,18 @@ class Keys:
         self.private = private
 
     def check(self, authorization: str, *, needed: Rights = Rights.WRITE) -> Key:
-        """Let a write to whatever graph pass, and give its key.
+        """Return the key of a write that may touch any graph.
 
         Raises:
             Problem: as ``writer`` does; 403 also with a key that may write to some graphs only.
         """
-        found = self.writer(authorization, needed=needed)
-        if found.graphs is not None:
-            raise Problem(403, f"the key '{found.name}' may write to some graphs only. Use another key for this.")
-        return found
+        key = self.writer(authorization, needed=needed)
+        if key.graphs is not None:
+            raise Problem(403, f"the key '{key.name}' may write to some graphs only. Use another key for this.")
+        return key
 
     def writer(self, authorization: str, *, needed: Rights = Rights.WRITE) -> Key:
-        """Give the key of a write; it says which graphs it may write to.
+        """Return the key of a write; which graphs it may write to is for the caller to check.
 
         Raises:
             Problem: 401 without a key or with a wrong one, 403 with one that does not allow it, or where nobody may
@@ -141,51 +132,51 @@ class Keys:
         """
         if self._writing == "always":
             return Key("anyone", rights=Rights.ADMIN)
-        if needed is Rights.WRITE and (self._writing == "never" or not self._holders(needed)):
+        nobody_may = self._writing == "never" or all(key.rights < needed for key in self._keys)
+        if needed is Rights.WRITE and nobody_may:
             raise Problem(403, "this server is read-only. It takes writes when it is started with KGRAG_API_KEYS.")
-        found = self._known(_bearer(authorization))
-        if found is None:
-            raise Problem(401, "this needs a key that is known. Send Authorization: Bearer KEY.", _BEARER)
-        if found.rights < needed:
-            had, wanted = found.rights.name.lower(), needed.name.lower()
-            raise Problem(403, f"the key '{found.name}' has the right '{had}', and this needs '{wanted}'.")
-        return found
+        key = self._known(_bearer(authorization))
+        if key is None:
+            raise Problem(401, "this needs a key that is known. Send Authorization: Bearer KEY.", _CHALLENGE_BEARER)
+        if key.rights < needed:
+            has, wanted = key.rights.name.lower(), needed.name.lower()
+            raise Problem(403, f"the key '{key.name}' has the right '{has}', and this needs '{wanted}'.")
+        return key
 
     def reader(self, authorization: str) -> Key:
-        """Let a reading request pass, and give its key; without one, ``ANYONE`` where the server is not private.
+        """Return the key of a reading request; without one, ``ANYONE`` where the server is not private.
 
         Raises:
             Problem: 401: the server is private, and no key that is known came along.
         """
-        found = self._known(_bearer(authorization) or _password(authorization))
-        if found is None and self.private:
-            raise Problem(401, "reading here needs a key that is known. Send Authorization: Bearer KEY.", _EITHER)
-        return found or ANYONE
+        key = self._known(_bearer(authorization) or _password(authorization))
+        if key is None and self.private:
+            message = "reading here needs a key that is known. Send Authorization: Bearer KEY."
+            raise Problem(401, message, _CHALLENGE_ANY)
+        return key or ANYONE
 
-    def wanted(self, why: str) -> Problem:
-        """Give what somebody is told who brought no key where one is needed: 401, or 403 where there are no keys."""
+    def key_wanted(self, reason: str) -> Problem:
+        """Return the refusal of a request without a key where one is needed: 401, or 403 where there are no keys."""
         if self._keys:
-            return Problem(401, f"{why}. Send Authorization: Bearer KEY.", _EITHER)
-        return Problem(403, f"{why}, and this server has none. Start it with KGRAG_API_KEYS or --keys, or --open-ask.")
+            return Problem(401, f"{reason}. Send Authorization: Bearer KEY.", _CHALLENGE_ANY)
+        start = "Start it with KGRAG_API_KEYS or --keys, or --open-ask"
+        return Problem(403, f"{reason}, and this server has none. {start}.")
 
-    def _holders(self, needed: Rights) -> list[Key]:
-        return [key for key in self._keys if key.rights >= needed]
+    def _known(self, sent: str) -> Key | None:
+        """Return the key that was sent.
 
-    def _known(self, given: str) -> Key | None:
-        """Give the key that was sent.
-
-        The time that this takes tells neither which key comes close nor how long a key is: digests of one length are
+        The time that this takes reveals neither which key comes close nor how long a key is: digests of one length are
         compared, each in constant time, and all of them each time.
         """
-        sent, found = digest_of(given), None
+        digest, known = digest_of(sent), None
         for key in self._keys:
-            if hmac.compare_digest(sent, key.digest):
-                found = key
-        return found
+            if hmac.compare_digest(digest, key.digest):
+                known = key
+        return known
 
 
 def digest_of(key: str) -> bytes:
-    """Give the SHA-256 of a key."""
+    """Return the SHA-256 of a key."""
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
 
 
@@ -204,34 +195,34 @@ def _password(authorization: str) -> str:
         return ""
 
 
-_OPEN = ("/health", "/health/ready")
+def authorization_of(request: Request) -> str:
+    """Return the header that brings a key, "" without one."""
+    return request.headers.get("authorization", "")
 
 
-def admit(request: Request, keys: Keys) -> None:
-    """Let a request through that brings a key for reading, and note whose.
+def check_reader(request: Request, keys: Keys) -> None:
+    """Check that a request may read, and store the name of its key in its record.
 
     Raises:
-        Problem: 401, 403.
+        Problem: 401: the server is private, and no key that is known came along.
     """
-    record_of(request).key = keys.reader(request.headers.get("authorization", "")).name
+    record_of(request).key = keys.reader(authorization_of(request)).name
 
 
-class Guard:
-    """ASGI middleware that asks for a key; liveness and readiness tell nothing, and stay open."""
+class PrivateAccess:
+    """ASGI middleware that asks for a key, except for liveness and readiness."""
 
     def __init__(self, app: ASGIApp, *, keys: Keys) -> None:
         self._app = app
         self._keys = keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or refuse it."""
-        if scope["type"] != "http" or scope["path"] in _OPEN:
-            await self._app(scope, receive, send)
-            return
-        request = Request(scope, receive)
-        try:
-            admit(request, self._keys)
-        except Problem as problem:
-            await (await told(request, problem))(scope, receive, send)
-            return
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "http" and scope["path"] not in _OPEN_PATHS:
+            request = Request(scope, receive)
+            try:
+                check_reader(request, self._keys)
+            except Problem as problem:
+                await (await problem_response(request, problem))(scope, receive, send)
+                return
         await self._app(scope, receive, send)

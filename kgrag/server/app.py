@@ -1,4 +1,4 @@
-"""The application: paths, and what stands around them."""
+"""The ASGI application: routes, and the middleware around them."""
 
 from __future__ import annotations
 
@@ -19,29 +19,30 @@ from kgrag.audit.profiles import load_profile
 from kgrag.errors import KgragError
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.server import api, graph_store, health_endpoints, pages, service_description, sparql_endpoints
-from kgrag.server.access_keys import Guard
-from kgrag.server.fast_path import Front
-from kgrag.server.problems import Problem, told
-from kgrag.server.readers.reader_pool import Limits, ReaderPool
-from kgrag.server.readers.snapshot_pool import Snapshots
-from kgrag.server.request_log import Watch
-from kgrag.server.request_metrics import Metrics
-from kgrag.server.served_data import Dataset
-from kgrag.server.site import Logs, Rules, Site
-from kgrag.server.worker_threads import Desk
-from kgrag.server.write_gate import Gate
-from kgrag.server.write_turn import refused
+from kgrag.server.access_keys import PrivateAccess
+from kgrag.server.fast_path import FastPath
+from kgrag.server.problems import Problem, problem_response
+from kgrag.server.readers.reader_pool import ReaderPool
+from kgrag.server.readers.reader_request import ServerLimits
+from kgrag.server.readers.snapshot_pool import SnapshotPool
+from kgrag.server.request_log import RequestTracker
+from kgrag.server.served_data import ServedDataset
+from kgrag.server.server_metrics import ServerMetrics
+from kgrag.server.server_state import AccessRules, ServerLogs, ServerState, log_refused_write
+from kgrag.server.worker_threads import WorkerThreads
+from kgrag.server.write_gate import WriteGate
 
 __all__ = ["create_app"]
 
-_GRAPHS = ("/graphs", "/graphs/{graph:path}")
-"""By name, and by address: the graph is then named by the address."""
-
-_METHODS = frozenset({"GET", "POST"})
+_QUERY_METHODS = frozenset({"GET", "POST"})
+_GRAPH_METHODS = ["GET", "HEAD", "PUT", "POST", "DELETE"]
 _ROUTES = [
-    Route("/sparql", sparql_endpoints.query, methods=sorted(_METHODS)),
+    Route("/sparql", sparql_endpoints.query, methods=sorted(_QUERY_METHODS)),
     Route("/update", sparql_endpoints.update, methods=["POST"]),
     Route("/void", service_description.void, methods=["GET"]),
+    Route("/graphs", graph_store.graph, methods=_GRAPH_METHODS),
+    Route("/graphs/{graph:path}", graph_store.graph, methods=_GRAPH_METHODS),
+    *health_endpoints.ROUTES,
 ]
 _MIDDLEWARE = [
     Middleware(
@@ -56,65 +57,65 @@ _MIDDLEWARE = [
 
 
 def create_app(
-    dataset: Dataset,
+    dataset: ServedDataset,
     snapshots: Path,
     *,
-    rules: Rules | None = None,
-    limits: Limits | None = None,
+    rules: AccessRules | None = None,
+    limits: ServerLimits | None = None,
     kb: KnowledgeBase | None = None,
-    logs: Logs | None = None,
+    logs: ServerLogs | None = None,
 ) -> Starlette:
-    """Give the ASGI application that serves a data set.
+    """Return the ASGI application that serves a dataset.
 
     Args:
         dataset: what is served; nobody else writes to it meanwhile.
         snapshots: a folder on the store's file system that belongs to this application; it is emptied.
         rules: who may do what; without, nobody writes.
         limits: what a request may use.
-        kb: the knowledge base behind the data set, which the JSON API and the pages ask; without, there are neither.
-        logs: where requests and writes are told of; without, nowhere.
+        kb: the knowledge base behind the dataset, for the JSON API and the pages; without, there are neither.
+        logs: where requests and writes are logged; without, nowhere.
 
     Raises:
-        UnknownName: there is no such profile as the rules name for the gate.
+        UnknownName: there is no profile of the name that the rules have for the gate.
         InvalidSettings: its file is not sound.
     """
-    desk = Desk(kb) if kb is not None else None
-    rules, logs, metrics, limits = rules or Rules(), logs or Logs(), Metrics(), limits or Limits()
-    keys = rules.keys
+    rules, logs, limits = rules or AccessRules(), logs or ServerLogs(), limits or ServerLimits()
+    metrics = ServerMetrics()
+    workers = None if kb is None else WorkerThreads(kb)
     if rules.gate is not None:
         load_profile(rules.gate)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        copies = Snapshots(snapshots, dataset.snapshot, lambda: dataset.revision)
+        copies = SnapshotPool(snapshots, dataset.snapshot, lambda: dataset.revision)
         pool = ReaderPool(copies, limits)
-        gate = None if rules.gate is None else Gate(rules.gate, dataset, copies, limits)
-        app.state.site = Site(dataset, pool, keys, rules.spending, gate, metrics, logs.writes)
-        app.state.desk, app.state.kept = desk, OrderedDict()
+        gate = None if rules.gate is None else WriteGate(rules.gate, dataset, copies, limits)
+        app.state.server = ServerState(dataset, pool, rules, gate, metrics, logs.writes, workers)
+        app.state.page_tables = OrderedDict()
         try:
             yield
         finally:
             if gate is not None:
                 await gate.close()
             await pool.close()
-            if desk is not None:
-                await asyncio.to_thread(desk.close)
+            if workers is not None:
+                await asyncio.to_thread(workers.close)
 
-    routes = [
-        *_ROUTES,
-        *(Route(path, graph_store.graph, methods=["GET", "HEAD", "PUT", "POST", "DELETE"]) for path in _GRAPHS),
-        *health_endpoints.ROUTES,
-        *(() if desk is None else (*api.ROUTES, *pages.ROUTES)),
+    routes = [*_ROUTES, *(() if workers is None else (*api.ROUTES, *pages.ROUTES))]
+    paths = {route.path.split("/")[1] for route in routes if isinstance(route, Route)}
+    query, keys = sparql_endpoints.query, rules.keys
+    middleware = [
+        # first: whatever refuses a request, it has an id and a line in the log
+        Middleware(
+            RequestTracker, metrics=metrics, log=logs.requests, paths=paths, log_refused_write=log_refused_write
+        ),
+        Middleware(FastPath, path="/sparql", methods=_QUERY_METHODS, endpoint=query, keys=keys),
+        *_MIDDLEWARE,
+        *([Middleware(PrivateAccess, keys=keys)] if keys.private else []),
     ]
-    firsts = {route.path.split("/")[1] for route in routes if isinstance(route, Route)}
-    watch = Middleware(Watch, metrics=metrics, log=logs.requests, paths=firsts, refused=refused)
-    front = Middleware(Front, path="/sparql", methods=_METHODS, endpoint=sparql_endpoints.query, keys=keys)
-    app = Starlette(
-        routes=routes,
-        middleware=[watch, front, *_MIDDLEWARE, *([Middleware(Guard, keys=keys)] if keys.private else [])],
-        exception_handlers={Problem: told, KgragError: told, HTTPException: told, Exception: told},
-        lifespan=lifespan,
-    )
-    if desk is not None:
+    errors: tuple[type[Exception], ...] = (Problem, KgragError, HTTPException, Exception)
+    handlers = dict.fromkeys(errors, problem_response)
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
+    if workers is not None:
         app.router.default = pages.elsewhere
     return app

@@ -1,4 +1,4 @@
-"""The short way to ``/sparql``, for the many requests that need nothing of what stands around the other paths.
+"""A shorter way to ``/sparql``, for the many requests that need none of what surrounds the other paths.
 
 A request without ``Origin`` and without gzip in ``Accept-Encoding`` would pass through CORS, compression and routing
 unchanged, at twice the cost of a small query.
@@ -14,22 +14,23 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kgrag.errors import KgragError
-from kgrag.server.access_keys import Keys, admit
-from kgrag.server.problems import Problem, told
+from kgrag.server.access_keys import Keys, check_reader
+from kgrag.server.problems import Problem, problem_response
 
-__all__ = ["Front"]
+__all__ = ["FastPath"]
 
 _VARY = (b"vary", b"Accept-Encoding, Origin")
+"""What CORS and compression would add: caches must not serve this answer to requests that they would change."""
 
 
-class Front:
-    """ASGI middleware that hands plain requests for one path to its endpoint, and all others on.
+class FastPath:
+    """ASGI middleware that passes plain requests for one path to its endpoint, and all others on.
 
     Args:
-        app: takes the others.
+        app: the rest of the application.
         path: the path.
         methods: methods that the endpoint takes.
-        endpoint: answers, or raises what ``told`` tells of.
+        endpoint: answers, or raises what ``problem_response`` turns into an answer.
         keys: on a private server, a request needs one of them.
     """
 
@@ -49,12 +50,12 @@ class Front:
         self._keys = keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a plain request, or hand it on."""
-        if scope["type"] != "http" or scope["path"] != self._path or not self._plain(scope):
+        """Answer a plain request, or pass it on."""
+        if scope["type"] != "http" or scope["path"] != self._path or not self._is_plain(scope):
             await self._app(scope, receive, send)
             return
 
-        async def varying(message: Message) -> None:
+        async def send_with_vary(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], _VARY]
             await send(message)
@@ -62,13 +63,13 @@ class Front:
         request = Request(scope, receive)
         try:
             if self._keys.private:
-                admit(request, self._keys)
+                check_reader(request, self._keys)
             response = await self._endpoint(request)
         except (Problem, KgragError, HTTPException) as error:
-            response = await told(request, error)
-        await response(scope, receive, varying)
+            response = await problem_response(request, error)
+        await response(scope, receive, send_with_vary)
 
-    def _plain(self, scope: Scope) -> bool:
+    def _is_plain(self, scope: Scope) -> bool:
         for name, value in scope["headers"]:
             if name == b"origin" or (name == b"accept-encoding" and b"gzip" in value):
                 return False

@@ -1,8 +1,8 @@
 """The endpoint ``/graphs``: SPARQL 1.1 Graph Store HTTP Protocol.
 
 ``?graph=IRI`` names a graph, ``?default`` the default graph, and an address below ``/graphs/`` a graph of that name;
-POST without any makes a new graph and gives its address in Location, which also serves as a name of it. ETags are weak,
-and change with the graph.
+POST without any makes a new graph and returns its address in Location, which also serves as a name of it. ETags are
+weak, and change with the graph.
 """
 
 from __future__ import annotations
@@ -17,28 +17,30 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
+from kgrag.server.access_keys import authorization_of
 from kgrag.server.media_types import RDF, choose, content_type, main_type
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import body_of, iri, parameters
-from kgrag.server.readers.reader_request import Request
+from kgrag.server.readers.reader_request import ReaderRequest
 from kgrag.server.request_log import record_of
-from kgrag.server.site import Site, address, site_of
-from kgrag.server.streaming import collected, streamed
-from kgrag.server.write_gate import Upload
-from kgrag.server.write_turn import write
+from kgrag.server.server_state import ServerState, address, state_of
+from kgrag.server.streaming import collect_result, stream_result
+from kgrag.server.write_gate import PlannedUpload
 from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
 
 __all__ = ["graph"]
 
-_UPLOADS = {
+_MAX_PARTS = 100
+_TEXT_CHECKS = {
     "text/turtle": check_turtle,
     "application/n-triples": check_turtle,
     "text/n3": check_turtle,
     "application/ld+json": check_json,
-    "application/rdf+xml": None,
 }
-_UPLOAD = Path("upload")
-"""What messages of the guard call the body."""
+_XML = "application/rdf+xml"
+_UPLOAD_TYPES = (*_TEXT_CHECKS, _XML)
+_UPLOAD_NAME = Path("upload")
+"""The name of the body in messages of ``rdf_guard``, which expects a file."""
 
 
 async def graph(request: HttpRequest) -> Response:
@@ -49,56 +51,50 @@ async def graph(request: HttpRequest) -> Response:
         InputError: the body does not parse.
         ServiceUnavailable: no reader was free, or it was stopped.
     """
-    site = site_of(request)
+    state = state_of(request)
     if request.method in ("GET", "HEAD"):
-        return await _read(request, site, _named(request))
-    key, record = site.keys.writer(request.headers.get("authorization", "")), record_of(request)
+        return await _read(request, state, _named_graph(request))
+    key, record = state.rules.keys.writer(authorization_of(request)), record_of(request)
     record.key, record.operation = key.name, request.method.lower()
-    name = _fresh(site) if _unnamed(request) else _named(request)
-    record.graphs = [site.dataset.stored_as(name)]
+    names_graph = request.path_params or {name for name, _ in parameters(request)} & {"graph", "default"}
+    if request.method == "POST" and not names_graph:
+        name = state.dataset.names.loaded_graph(secrets.token_hex(16)).value
+    else:
+        name = _named_graph(request)
+    record.graphs = [state.dataset.stored_as(name)]
     key.check_graphs(record.graphs)
     if request.method == "DELETE":
-        return await _delete(request, site, name)
-    return await _write(request, site, name)
+        return await _delete(request, state, name)
+    return await _write(request, state, name)
 
 
-def _unnamed(request: HttpRequest) -> bool:
-    """Say whether a POST leaves the name of its graph to the server."""
-    if request.method != "POST" or request.path_params:
-        return False
-    return not {key for key, _ in parameters(request)} & {"graph", "default"}
-
-
-def _fresh(site: Site) -> str:
-    return site.dataset.names.loaded_graph(secrets.token_hex(16)).value
-
-
-def _named(request: HttpRequest) -> str:
-    """Give the IRI of the graph that the request names, "" for the default graph."""
+def _named_graph(request: HttpRequest) -> str:
+    """Return the IRI of the graph that the request names, "" for the default graph."""
     if request.path_params:
         return iri(address(request, request.scope["raw_path"].decode("ascii"))).value
     pairs = parameters(request)
     names = [value for key, value in pairs if key == "graph"]
-    default = any(key == "default" for key, _ in pairs)
-    if len(names) + default != 1:
+    is_default = any(key == "default" for key, _ in pairs)
+    if len(names) + is_default != 1:
         raise Problem(400, "the request must name one graph, by ?graph=IRI or ?default.")
-    if default:
+    if is_default:
         return ""
+    # a client may name a graph by the address that Location had for it
     own, name = address(request, "/graphs?graph="), names[0]
     return iri(unquote(name.removeprefix(own)) if name.startswith(own) else name).value
 
 
-def _etag(site: Site, name: str) -> str:
-    return site.tags.of(site.dataset.stored_as(name))
+def _etag(state: ServerState, name: str) -> str:
+    return state.etags.of(state.dataset.stored_as(name))
 
 
 def _matches(header: str, etag: str) -> bool:
     return header.strip() == "*" or etag in [part.strip() for part in header.split(",")]
 
 
-async def _read(request: HttpRequest, site: Site, name: str) -> Response:
-    etag = _etag(site, name)  # before the snapshot: the graph may be newer than its tag, never older
-    if not site.dataset.contains(name):
+async def _read(request: HttpRequest, state: ServerState, name: str) -> Response:
+    etag = _etag(state, name)  # before the snapshot: the graph may be newer than its ETag, never older
+    if not state.dataset.contains(name):
         raise Problem(404, f"there is no graph <{name}>.")
     accept = request.headers.get("accept", "")
     media = choose(accept, RDF)
@@ -109,98 +105,97 @@ async def _read(request: HttpRequest, site: Site, name: str) -> Response:
         return Response(status_code=304, headers=headers)
     if request.method == "HEAD":
         return Response(headers={**headers, "Content-Type": content_type(media)})
-    header = {"graph": site.dataset.stored_as(name), "rdf": media}
-    return await streamed(request, site.pool, Request("dump", header, seconds=site.pool.limits.seconds), headers)
+    header = {"graph": state.dataset.stored_as(name), "rdf": media}
+    task = ReaderRequest("dump", header, seconds=state.pool.limits.seconds)
+    return await stream_result(request, state.pool, task, headers)
 
 
-async def _delete(request: HttpRequest, site: Site, name: str) -> Response:
-    async with site.turn:
-        if not site.dataset.contains(name):
+async def _delete(request: HttpRequest, state: ServerState, name: str) -> Response:
+    async with state.write_lock:
+        if not state.dataset.contains(name):
             raise Problem(404, f"there is no graph <{name}>.")
-        _unchanged(request, site, name)
-        await write(request, lambda: site.dataset.drop(name))
+        _check_conditions(request, state, name)
+        await state.write(record_of(request), lambda: state.dataset.drop(name))
     return Response(status_code=204)
 
 
-def _unchanged(request: HttpRequest, site: Site, name: str) -> None:
-    """Let a write pass whose conditions hold (RFC 9110, section 13.1; a graph that is not there has no tag)."""
-    there = site.dataset.contains(name)
+def _check_conditions(request: HttpRequest, state: ServerState, name: str) -> None:
+    """Check If-Match and If-None-Match (RFC 9110, section 13.1); a graph that does not exist has no ETag."""
+    exists = state.dataset.contains(name)
     wanted, unwanted = (request.headers.get(header, "") for header in ("if-match", "if-none-match"))
-    if wanted and not (there and _matches(wanted, _etag(site, name))):
+    if wanted and not (exists and _matches(wanted, _etag(state, name))):
         raise Problem(412, "the graph is not as it was at the tag of If-Match. GET it again.")
-    if unwanted and there and _matches(unwanted, _etag(site, name)):
+    if unwanted and exists and _matches(unwanted, _etag(state, name)):
         raise Problem(412, "the graph is there, and If-None-Match wants it not to be. Use If-Match to replace it.")
 
 
-async def _write(request: HttpRequest, site: Site, name: str) -> Response:
-    parts = await _parts(request, site.pool.limits.body)
-    triples = [triple for media, body in parts for triple in await _parsed(site, media, body, name or str(request.url))]
+async def _write(request: HttpRequest, state: ServerState, name: str) -> Response:
+    documents = await _documents(request, state.pool.limits.body)
+    base = name or str(request.url)
+    triples = [triple for media, body in documents for triple in await _parse(state, media, body, base)]
 
-    def planned() -> Upload:
-        add = request.method == "POST" and site.dataset.contains(name)
-        return Upload(site.dataset.stored_as(name), triples, add)
+    def adds() -> bool:
+        return request.method == "POST" and state.dataset.contains(name)
 
-    _unchanged(request, site, name)
-    again = None if site.gate is None else await site.gate.upload(planned)
-    async with site.turn:
-        there = site.dataset.contains(name)
-        _unchanged(request, site, name)
-        if again is not None:
-            await again()
-        add = request.method == "POST" and there
-        await write(request, lambda: site.dataset.put(name, triples, add=add), status=204 if there else 201)
-        headers = {"ETag": _etag(site, name)}
-    if not there:
+    _check_conditions(request, state, name)  # before the gate, which takes longer; and again in its turn
+    recheck = None
+    if state.gate is not None:
+        stored = state.dataset.stored_as(name)
+        recheck = await state.gate.upload(lambda: PlannedUpload(stored, triples, adds()))
+    async with state.write_lock:
+        existed = state.dataset.contains(name)
+        _check_conditions(request, state, name)
+        if recheck is not None:
+            await recheck()
+        add, status = adds(), 204 if existed else 201
+        await state.write(record_of(request), lambda: state.dataset.put(name, triples, add=add), status=status)
+        headers = {"ETag": _etag(state, name)}
+    if not existed:
         headers["Location"] = address(request, f"/graphs?graph={quote(name, safe='')}")
-    return Response(status_code=204 if there else 201, headers=headers)
+    return Response(status_code=status, headers=headers)
 
 
-async def _parts(request: HttpRequest, most: int) -> list[tuple[str, bytes]]:
-    """Give media type and bytes of each document in the body."""
+async def _documents(request: HttpRequest, max_bytes: int) -> list[tuple[str, bytes]]:
+    """Return media type and bytes of each document in the body."""
     media, charset = main_type(request.headers.get("content-type", ""))
-    body = await body_of(request, most)
+    body = await body_of(request, max_bytes)
     if media != "multipart/form-data":
-        return [(_readable(media, charset), body)]
-    form = await _replayed(request, body).form(max_files=100, max_fields=100)
-    found = []
-    for part in form.values():
-        if not isinstance(part, UploadFile):
-            raise Problem(400, "a part of the form is no file. Give each part a filename and a Content-Type.")
-        found.append((_readable(*main_type(part.content_type or "")), await part.read()))
-    await form.close()
-    return found
+        return [(_upload_type(media, charset), body)]
 
-
-def _replayed(request: HttpRequest, body: bytes) -> HttpRequest:
     async def receive() -> dict[str, object]:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return HttpRequest(request.scope, receive)
+    documents = []
+    # the body is read already, to limit its size, and given to starlette's parser from here
+    async with HttpRequest(request.scope, receive).form(max_files=_MAX_PARTS, max_fields=_MAX_PARTS) as form:
+        for part in form.values():
+            if not isinstance(part, UploadFile):
+                raise Problem(400, "a part of the form is no file. Give each part a filename and a Content-Type.")
+            documents.append((_upload_type(*main_type(part.content_type or "")), await part.read()))
+    return documents
 
 
-def _readable(media: str, charset: str) -> str:
-    if media not in _UPLOADS or charset not in ("", "utf-8", "utf8", "us-ascii"):
-        known = ", ".join(_UPLOADS)
+def _upload_type(media: str, charset: str) -> str:
+    if media not in _UPLOAD_TYPES or charset not in ("", "utf-8", "utf8", "us-ascii"):
+        known = ", ".join(_UPLOAD_TYPES)
         raise Problem(415, f"the body is {media or 'of no type'} {charset}. Send {known}, in UTF-8.")
     return media
 
 
-async def _parsed(site: Site, media: str, body: bytes, base: str) -> list[ox.Triple]:
-    """Parse a document: guarded first, then in a reader, whose N-Quads are safe to parse here."""
-    await asyncio.to_thread(_guard, media, body)
-    header = {"media": media, "base": base}
-    seconds = site.pool.limits.seconds
-    lines = await collected(site.pool, Request("parse", header, body, seconds, of_store=False))
+async def _parse(state: ServerState, media: str, body: bytes, base: str) -> list[ox.Triple]:
+    """Return the triples of a document; a reader parses it first, and its N-Quads are safe to parse here."""
+    await asyncio.to_thread(_check_document, media, body)
+    header, seconds = {"media": media, "base": base}, state.pool.limits.seconds
+    lines = await collect_result(state.pool, ReaderRequest("parse", header, body, seconds, reads_store=False))
     return await asyncio.to_thread(_triples, lines)
 
 
-def _guard(media: str, body: bytes) -> None:
-    check = _UPLOADS[media]
-    if check is None:
-        check_xml(body, _UPLOAD)
+def _check_document(media: str, body: bytes) -> None:
+    if media == _XML:
+        check_xml(body, _UPLOAD_NAME)
         return
     try:
-        check(body.decode(), _UPLOAD)
+        _TEXT_CHECKS[media](body.decode(), _UPLOAD_NAME)
     except UnicodeDecodeError as error:
         raise Problem(400, f"byte {error.start} of the body is not UTF-8.") from None
 

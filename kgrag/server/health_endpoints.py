@@ -1,4 +1,4 @@
-"""How the server does: ``/health``, ``/health/ready``, ``/metrics``, and ``/writes`` for those who look after it."""
+"""The state of the server: ``/health``, ``/health/ready``, ``/metrics``, and ``/writes`` for its operators."""
 
 from __future__ import annotations
 
@@ -8,62 +8,61 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from kgrag.server.access_keys import Rights
+from kgrag.server.access_keys import Rights, authorization_of
 from kgrag.server.problems import Problem
-from kgrag.server.readers.reader_request import Request
+from kgrag.server.readers.reader_request import ReaderRequest
 from kgrag.server.request_log import record_of
-from kgrag.server.site import site_of
-from kgrag.server.streaming import collected
+from kgrag.server.server_state import state_of
+from kgrag.server.streaming import collect_result
 
 __all__ = ["ROUTES"]
 
-_SECONDS = 5.0
-_LINES = 100
-_MOST_LINES = 1000
+_READY_SECONDS = 5.0
+_DEFAULT_LINES = 100
+_MAX_LINES = 1000
 
 
 async def health(request: HttpRequest) -> Response:
-    """Say that the server lives, whatever its readers do."""
-    dataset = site_of(request).dataset
+    """Report that the server lives, whatever its readers do."""
+    dataset = state_of(request).dataset
     return JSONResponse({"status": "ok", "revision": dataset.revision, "base": dataset.names.base})
 
 
 async def ready(request: HttpRequest) -> Response:
-    """Say that a reader can open the present state of the store.
+    """Report that a reader can open the present state of the store.
 
     Raises:
         ServiceUnavailable: none is free, or it does not answer within 5 seconds.
         StorageFailed: no snapshot can be written.
     """
-    site = site_of(request)
-    await collected(site.pool, Request("ping", {}, seconds=_SECONDS))
-    return JSONResponse({"status": "ready", "revision": site.dataset.revision})
+    state = state_of(request)
+    await collect_result(state.pool, ReaderRequest("ping", {}, seconds=_READY_SECONDS))
+    return JSONResponse({"status": "ready", "revision": state.dataset.revision})
 
 
 async def metrics(request: HttpRequest) -> Response:
-    """Give what the server counts."""
-    site = site_of(request)
-    quads = await asyncio.to_thread(site.dataset.quads)
-    text = site.metrics.text(site.pool, revision=site.dataset.revision, quads=quads)
-    return Response(text, headers={"Content-Type": site.metrics.media})
+    """Return what the server counts."""
+    state = state_of(request)
+    quads = await asyncio.to_thread(state.dataset.quads)
+    text = state.metrics.text(state.pool, revision=state.dataset.revision, quads=quads)
+    return Response(text, headers={"Content-Type": state.metrics.media})
 
 
 async def writes(request: HttpRequest) -> Response:
-    """Give the last lines of the log of writes, to a key with the right 'admin'.
+    """Return the last lines of the log of writes, to a key with the right 'admin'.
 
     Raises:
         Problem: 400, 401, 403; 404: there is no such log.
     """
-    site = site_of(request)
-    record_of(request).key = site.keys.check(request.headers.get("authorization", ""), needed=Rights.ADMIN).name
-    lines = request.query_params.get("last", str(_LINES))
-    if not lines.isascii() or not lines.isdigit() or not 0 < int(lines) <= _MOST_LINES:
-        raise Problem(400, f"last is {lines[:20]!r}; a number from 1 to {_MOST_LINES} is expected.")
-    if site.log is None:
+    state = state_of(request)
+    record_of(request).key = state.rules.keys.check(authorization_of(request), needed=Rights.ADMIN).name
+    lines = request.query_params.get("last", str(_DEFAULT_LINES))
+    if not lines.isascii() or not lines.isdigit() or not 0 < int(lines) <= _MAX_LINES:
+        raise Problem(400, f"last is {lines[:20]!r}; a number from 1 to {_MAX_LINES} is expected.")
+    if state.write_log is None:
         raise Problem(404, "this server keeps no log of writes.")
-    return Response(
-        await asyncio.to_thread(site.log.last, int(lines)), headers={"Content-Type": "application/x-ndjson"}
-    )
+    text = await asyncio.to_thread(state.write_log.last, int(lines))
+    return Response(text, headers={"Content-Type": "application/x-ndjson"})
 
 
 ROUTES = (

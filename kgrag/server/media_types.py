@@ -1,4 +1,4 @@
-"""Media types, and which of them a client wants most (RFC 9110, section 12.5.1).
+"""Media types, and which of them a client prefers (RFC 9110, section 12.5.1).
 
 >>> choose("text/csv;q=0.5, application/sparql-results+xml", RESULTS)
 'application/sparql-results+xml'
@@ -34,22 +34,22 @@ RDF = (
 )
 """For graphs, best first."""
 
-_SHORT = 500
-"""Characters of an Accept header that is worth remembering."""
+_MAX_CACHED_CHARACTERS = 500
+"""Longer Accept headers are not cached: their sender decides how much memory they take."""
 
 
 def choose(accept: str, offers: Sequence[str]) -> str:
-    """Give the offer with the highest quality, the first of equals; "" when the client takes none of them."""
-    return _known(accept, tuple(offers)) if len(accept) < _SHORT else _chosen(accept, offers)
+    """Return the offer with the highest quality, the first of equals; "" when the client accepts none of them."""
+    return _cached_choice(accept, tuple(offers)) if len(accept) < _MAX_CACHED_CHARACTERS else _choice(accept, offers)
 
 
-def _chosen(accept: str, offers: Sequence[str]) -> str:
+def _choice(accept: str, offers: Sequence[str]) -> str:
     ranges = [_range(part) for part in accept.split(",") if part.strip()] or [("*/*", 1.0)]
     best = max(offers, key=lambda offer: _quality(offer, ranges))
     return best if _quality(best, ranges) > 0 else ""
 
 
-_known = lru_cache(maxsize=256)(_chosen)
+_cached_choice = lru_cache(maxsize=256)(_choice)
 
 
 def _range(part: str) -> tuple[str, float]:
@@ -65,16 +65,16 @@ def _range(part: str) -> tuple[str, float]:
 
 
 def _quality(offer: str, ranges: Sequence[tuple[str, float]]) -> float:
-    """Give the quality of an offer by the most specific range that it falls into."""
+    """Return the quality of an offer by the most specific range that it falls into."""
     for wanted in (offer, f"{offer.partition('/')[0]}/*", "*/*"):
-        found = [quality for name, quality in ranges if name == wanted]
-        if found:
-            return max(found)
+        qualities = [quality for name, quality in ranges if name == wanted]
+        if qualities:
+            return max(qualities)
     return 0.0
 
 
 def main_type(header: str) -> tuple[str, str]:
-    """Give type and character set of a Content-Type header, in lower case; "" for what it does not say."""
+    """Return type and character set of a Content-Type header, in lower case; "" for what it does not name."""
     name, *parameters = (piece.strip().lower() for piece in header.split(";"))
     for parameter in parameters:
         key, _, value = parameter.partition("=")
@@ -84,5 +84,5 @@ def main_type(header: str) -> tuple[str, str]:
 
 
 def content_type(media: str) -> str:
-    """Give the Content-Type header for a result."""
+    """Return the Content-Type header for a result."""
     return f"{media}; charset=utf-8" if media.startswith("text/") else media

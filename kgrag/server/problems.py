@@ -1,7 +1,7 @@
-"""What a client is told when something goes wrong: a status and a message, never a path or a traceback.
+"""Errors over HTTP: a status and a message for the client, never a path or a traceback.
 
-Errors are ``application/problem+json`` (RFC 9457): ``type``, ``title``, ``status``, ``detail``, and ``errors`` where a
-body does not have the form that was asked for; ``graphs`` where the gate refuses a write.
+They are sent as ``application/problem+json`` (RFC 9457): ``type``, ``title``, ``status``, ``detail``, and ``errors``
+where a body does not have the expected form; ``graphs`` where the gate refuses a write.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from kgrag.errors import InputError, KgragError, NotBuilt, ServiceUnavailable, ShapeViolation, UnsupportedTask
 from kgrag.server.readers.reader_request import TookTooLong
 
-__all__ = ["Problem", "problem_json", "problem_of", "told"]
+__all__ = ["Problem", "problem_json", "problem_of", "problem_response"]
 
 _STATUS: dict[type[KgragError], int] = {
     TookTooLong: 504,
@@ -30,11 +29,10 @@ _STATUS: dict[type[KgragError], int] = {
 }
 """Errors whose message is for the client; the first that fits."""
 
-_LOG = logging.getLogger("kgrag.server")
-
-
 _CLIENT_LEFT = 499
 """A status that RFC 9110 does not know; nobody reads it."""
+
+_LOG = logging.getLogger("kgrag.server")
 
 
 class Problem(Exception):
@@ -42,7 +40,7 @@ class Problem(Exception):
 
     Attributes:
         status: the HTTP status.
-        headers: what goes with it.
+        headers: headers of the answer.
         errors: what is wrong with which part of the body, each with ``pointer`` and ``detail``.
         more: further members of the JSON object.
     """
@@ -54,7 +52,7 @@ class Problem(Exception):
         headers: dict[str, str] | None = None,
         *,
         errors: Sequence[dict[str, str]] = (),
-        more: Mapping[str, Any] | None = None,
+        more: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -63,35 +61,40 @@ class Problem(Exception):
         self.more = dict(more or {})
 
 
-async def told(_request: Request, error: Exception) -> Response:
+async def problem_response(_request: Request, error: Exception) -> Response:
     """Answer with what went wrong."""
     problem = problem_of(error)
     return JSONResponse(problem_json(problem), problem.status, problem.headers, "application/problem+json")
 
 
 def problem_of(error: Exception) -> Problem:
-    """Give what a client is to know of an error; what it is not to know is logged."""
+    """Return what a client may know of an error; one that is not of its making is explained in the log only."""
     if isinstance(error, Problem):
         return error
     if isinstance(error, HTTPException):
-        return Problem(error.status_code, _unrouted(error), dict(error.headers or {}))
+        return Problem(error.status_code, _message_of_starlette(error), dict(error.headers or {}))
     for kind, status in _STATUS.items():
         if isinstance(error, kind):
             return Problem(status, str(error), {"Retry-After": "1"} if status == 503 else {})
     _LOG.error("a request failed", exc_info=error)
     if isinstance(error, KgragError):
-        return Problem(503, "the store cannot serve this now. The server's log tells why.", {"Retry-After": "5"})
-    return Problem(500, "something went wrong within the server. Its log tells what.")
+        return Problem(503, "the store cannot serve this now. The server's log has the reason.", {"Retry-After": "5"})
+    return Problem(500, "something went wrong within the server. Its log has the reason.")
 
 
-def problem_json(problem: Problem) -> dict[str, Any]:
-    """Give a problem as RFC 9457 has it."""
+def problem_json(problem: Problem) -> dict[str, object]:
+    """Return a problem as the JSON object of RFC 9457."""
     title = "Client Left" if problem.status == _CLIENT_LEFT else HTTPStatus(problem.status).phrase
-    told: dict[str, Any] = {"type": "about:blank", "title": title, "status": problem.status, "detail": str(problem)}
-    return {**told, **({"errors": list(problem.errors)} if problem.errors else {}), **problem.more}
+    members: dict[str, object] = {
+        "type": "about:blank",
+        "title": title,
+        "status": problem.status,
+        "detail": str(problem),
+    }
+    return {**members, **({"errors": list(problem.errors)} if problem.errors else {}), **problem.more}
 
 
-def _unrouted(error: HTTPException) -> str:
+def _message_of_starlette(error: HTTPException) -> str:
     if error.status_code == HTTPStatus.NOT_FOUND:
         return "nothing is served at this address. The start page is /, the API is described in /openapi.json."
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:

@@ -1,4 +1,4 @@
-"""SPARQL 1.1 Protocol: what a request asks for (sections 2.1 and 2.2)."""
+"""SPARQL 1.1 Protocol: reads queries and updates from requests (sections 2.1 and 2.2)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from starlette.requests import Request
 from kgrag.server.media_types import main_type
 from kgrag.server.problems import Problem
 
-__all__ = ["MAX_GRAPHS", "Operation", "body_of", "iri", "parameters", "read_query", "read_update"]
+__all__ = ["MAX_GRAPHS", "SparqlOperation", "body_of", "iri", "parameters", "read_query", "read_update"]
 
 MAX_GRAPHS = 20
 """Graphs that a request may name: a dataset of many graphs is slow out of proportion."""
 
+_MAX_TEXT_BYTES = 4_000_000
+_MAX_PARAMETERS = 100
 _FORM = "application/x-www-form-urlencoded"
-_TEXT_BYTES = 4_000_000
+_QUERY_GRAPHS = ("default-graph-uri", "named-graph-uri")
+_UPDATE_GRAPHS = ("using-graph-uri", "using-named-graph-uri")
 _Pairs = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Operation:
-    """A query or an update, and what the request says beside it.
+class SparqlOperation:
+    """A query or an update, and the parameters of its request.
 
     ``union`` and ``seconds`` are None where the request leaves them to the server.
     """
@@ -36,70 +39,73 @@ class Operation:
     seconds: float | None = None
 
 
-async def read_query(request: Request) -> Operation | None:
+async def read_query(request: Request) -> SparqlOperation | None:
     """Read a query operation; None for a GET without a query.
 
     Raises:
         Problem: 400, 413 or 415: the request is not as the protocol wants it.
     """
     if request.method == "POST":
-        return await _posted(request, "query", ("default-graph-uri", "named-graph-uri"))
+        return await _read_posted(request, "query", _QUERY_GRAPHS)
     text = request.scope["query_string"]
-    if text.startswith(b"query=") and b"&" not in text and text.isascii():  # as most requests are
-        with suppress(UnicodeDecodeError):  # else what is wrong is told below
-            return Operation(unquote_to_bytes(text[6:].replace(b"+", b" ")).decode())
+    # most requests have a query only, and to parse general parameters would take longer than all else done for them
+    if text.startswith(b"query=") and b"&" not in text and text.isascii():
+        with suppress(UnicodeDecodeError):  # reported below
+            return SparqlOperation(unquote_to_bytes(text[6:].replace(b"+", b" ")).decode())
     pairs = parameters(request)
     if not any(name == "query" for name, _ in pairs):
-        _only(pairs, "query", "update")
+        _refuse_parameters(pairs, "query", "update")
         return None
-    return _operation(pairs, "query", ("default-graph-uri", "named-graph-uri"))
+    return _operation(pairs, "query", _QUERY_GRAPHS)
 
 
-async def read_update(request: Request) -> Operation:
+async def read_update(request: Request) -> SparqlOperation:
     """Read an update operation.
 
     Raises:
         Problem: 400, 413 or 415: the request is not as the protocol wants it.
     """
-    return await _posted(request, "update", ("using-graph-uri", "using-named-graph-uri"))
+    return await _read_posted(request, "update", _UPDATE_GRAPHS)
 
 
-async def _posted(request: Request, name: str, datasets: tuple[str, str]) -> Operation:
+async def _read_posted(request: Request, name: str, graph_parameters: tuple[str, str]) -> SparqlOperation:
     media, charset = main_type(request.headers.get("content-type", ""))
     direct = f"application/sparql-{name}"
     if media not in (_FORM, direct) or charset not in ("", "utf-8", "utf8"):
         raise Problem(415, f"the body is {media or 'of no type'} {charset}. Send {direct} or {_FORM}, in UTF-8.")
-    body = _decoded(await body_of(request, _TEXT_BYTES))
+    body = await body_of(request, _MAX_TEXT_BYTES)
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise Problem(400, f"byte {error.start} of the body is not UTF-8.") from None
     pairs = parameters(request)
     if media == _FORM:
-        return _operation(pairs + _pairs(body), name, datasets)
-    _only(pairs, "query", "update")
-    return _operation([*pairs, (name, body)], name, datasets)
+        return _operation(pairs + _parsed_pairs(text), name, graph_parameters)
+    _refuse_parameters(pairs, "query", "update")
+    return _operation([*pairs, (name, text)], name, graph_parameters)
 
 
-def _operation(pairs: _Pairs, name: str, datasets: tuple[str, str]) -> Operation:
-    _only(pairs, "query" if name == "update" else "update")
+def _operation(pairs: _Pairs, name: str, graph_parameters: tuple[str, str]) -> SparqlOperation:
+    _refuse_parameters(pairs, "query" if name == "update" else "update")
     texts = [value for key, value in pairs if key == name]
     if len(texts) != 1:
         raise Problem(400, f"the request has {len(texts)} '{name}' parameters, and exactly one is expected.")
-    default, named = (_graphs(pairs, key) for key in datasets)
+    default, named = (
+        tuple(iri(value) for key, value in pairs if key == graph_parameter) for graph_parameter in graph_parameters
+    )
     if len(default) + len(named) > MAX_GRAPHS:
         raise Problem(400, f"the request names {len(default) + len(named)} graphs; at most {MAX_GRAPHS} are allowed.")
-    return Operation(texts[0], default, named, _flag(pairs), _seconds(pairs))
+    return SparqlOperation(texts[0], default, named, _union_flag(pairs), _timeout(pairs))
 
 
-def _only(pairs: _Pairs, *forbidden: str) -> None:
+def _refuse_parameters(pairs: _Pairs, *forbidden: str) -> None:
     for key, _ in pairs:
         if key in forbidden:
             raise Problem(400, f"a '{key}' parameter has no place in this request. POST a query or an update alone.")
 
 
-def _graphs(pairs: _Pairs, name: str) -> tuple[ox.NamedNode, ...]:
-    return tuple(iri(value) for key, value in pairs if key == name)
-
-
 def iri(text: str) -> ox.NamedNode:
-    """Give an absolute IRI.
+    """Return an absolute IRI.
 
     Raises:
         Problem: 400: it is none.
@@ -110,7 +116,7 @@ def iri(text: str) -> ox.NamedNode:
         raise Problem(400, f"{text[:200]!r} is no absolute IRI: {error}.") from None
 
 
-def _flag(pairs: _Pairs) -> bool | None:
+def _union_flag(pairs: _Pairs) -> bool | None:
     for key, value in pairs:
         if key == "union-default-graph":
             if value.lower() not in ("", "true", "false"):
@@ -119,7 +125,7 @@ def _flag(pairs: _Pairs) -> bool | None:
     return None
 
 
-def _seconds(pairs: _Pairs) -> float | None:
+def _timeout(pairs: _Pairs) -> float | None:
     for key, value in pairs:
         if key == "timeout":
             try:
@@ -133,46 +139,37 @@ def _seconds(pairs: _Pairs) -> float | None:
 
 
 def parameters(request: Request) -> _Pairs:
-    """Give the parameters of the request's URL.
+    """Return the parameters of the request's URL.
 
     Raises:
         Problem: 400: they are not UTF-8.
     """
-    return _pairs(request.scope["query_string"].decode("latin-1"))
+    return _parsed_pairs(request.scope["query_string"].decode("latin-1"))
 
 
-def _pairs(text: str) -> _Pairs:
+def _parsed_pairs(text: str) -> _Pairs:
     try:
-        return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=100)
+        return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_PARAMETERS)
     except ValueError:
-        raise Problem(400, "the parameters are not UTF-8, or there are more than 100 of them.") from None
+        raise Problem(400, f"the parameters are not UTF-8, or there are more than {_MAX_PARAMETERS} of them.") from None
 
 
-def _decoded(body: bytes) -> str:
-    try:
-        return body.decode()
-    except UnicodeDecodeError as error:
-        raise Problem(400, f"byte {error.start} of the body is not UTF-8.") from None
-
-
-async def body_of(request: Request, most: int) -> bytes:
-    """Give the body, refused as soon as it is known to be too large.
+async def body_of(request: Request, max_bytes: int) -> bytes:
+    """Return the body, refused as soon as it is known to be too large.
 
     Raises:
-        Problem: 413: it has more than ``most`` bytes. 415: it is compressed.
+        Problem: 413: it has more than ``max_bytes``. 415: it is compressed.
     """
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise Problem(415, "the body is compressed. Send it as it is.")
+    # the connection is closed, or the client would have to send the rest of the body first
+    too_large = Problem(413, f"the body has more than {max_bytes:,} bytes. Send it in parts.", {"Connection": "close"})
     declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > most:
-        raise _too_large(most)
+    if declared.isdigit() and int(declared) > max_bytes:
+        raise too_large
     body = bytearray()
     async for block in request.stream():
         body += block
-        if len(body) > most:
-            raise _too_large(most)
+        if len(body) > max_bytes:
+            raise too_large
     return bytes(body)
-
-
-def _too_large(most: int) -> Problem:
-    return Problem(413, f"the body has more than {most:,} bytes. Send it in parts.", {"Connection": "close"})

@@ -1,6 +1,6 @@
-"""Watches every request: gives it an id, counts it, and logs it in one line on standard error.
+"""Request ids, the record of a request, and the log of requests: one line each on standard error.
 
-No key and no body is ever logged; the text of a query is on request only.
+No key and no body is ever logged; the text of a query is on demand only.
 """
 
 from __future__ import annotations
@@ -14,38 +14,41 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
-from typing import Any, Literal, cast
+from typing import Literal
 
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kgrag.server.request_metrics import Metrics
+from kgrag.server.server_metrics import ServerMetrics
 
-__all__ = ["Format", "Record", "RequestLog", "Watch", "record_of"]
+__all__ = ["LogFormat", "RequestLog", "RequestRecord", "RequestTracker", "record_of"]
 
-Format = Literal["text", "json", "none"]
+LogFormat = Literal["text", "json", "none"]
 
-_PLACE = "kgrag.record"
-_LEFT = 499
-_START = secrets.token_hex(6)
-_NUMBERS = count(1)
-_QUERY = 10_000
+_SCOPE_KEY = "kgrag.record"
+_CLIENT_LEFT = 499
+_START_ID = secrets.token_hex(6)
+_REQUEST_NUMBERS = count(1)
+_MAX_QUERY_CHARACTERS = 10_000
 
 
 @dataclass(slots=True)
-class Record:
+class RequestRecord:
     """What is known of a request at its end.
 
     Attributes:
-        id: its id: that of the header X-Request-Id, if there was a decent one.
+        id: the value of its header X-Request-Id, if that is well-formed, or a new one.
         key: name of the key that it brought.
         operation: of a write: update, put, post, delete, keep; "" for others.
-        graphs: of a write: the graphs that it speaks of; None: any.
-        written: whether the log of writes tells of it already.
+        graphs: of a write: the graphs that it may change; None: any.
+        written: whether the log of writes has its line already.
         rows: of a result, where rows are counted.
         query: its text.
         status: the HTTP status; 499 when the client left before the answer began.
         whole: whether the answer was sent to its end.
+        received: bytes of its body.
+        sent: bytes of the answer's body.
+        started: when it came, by ``time.monotonic``.
     """
 
     id: str
@@ -55,50 +58,49 @@ class Record:
     written: bool = False
     rows: int | None = None
     query: str = ""
-    status: int = _LEFT
+    status: int = _CLIENT_LEFT
     whole: bool = False
     received: int = 0
     sent: int = 0
-    begun: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=time.monotonic)
 
     @property
     def seconds(self) -> float:
         """How long it has been under way."""
-        return time.monotonic() - self.begun
+        return time.monotonic() - self.started
 
 
-def record_of(request: Request) -> Record:
-    """Give the record of a request."""
-    record: Record = request.scope[_PLACE]
+def record_of(request: Request) -> RequestRecord:
+    """Return the record of a request."""
+    record: RequestRecord = request.scope[_SCOPE_KEY]
     return record
 
 
 class RequestLog:
-    """Writes lines about requests.
+    """Writes a line per request on standard error.
 
     Args:
-        form: "text": short lines; "json": one JSON object a line; "none": nothing.
-        queries: whether the text of queries and updates is told, in JSON lines only.
+        form: "text": short lines; "json": one JSON object per line; "none": nothing.
+        queries: whether JSON lines have the text of queries and updates.
     """
 
-    def __init__(self, form: Format = "none", *, queries: bool = False) -> None:
+    def __init__(self, form: LogFormat = "none", *, queries: bool = False) -> None:
         self._form = form
-        self.queries = queries
+        self._queries = queries
 
-    def add(self, scope: Scope, record: Record) -> None:
+    def add(self, scope: Scope, record: RequestRecord) -> None:
         """Write the line of a request."""
         if self._form == "json":
-            _print(json.dumps(self._row(scope, record), ensure_ascii=False))
+            sys.stderr.write(json.dumps(self._row(scope, record), ensure_ascii=False) + "\n")
         elif self._form == "text":
             now, cut = f"{datetime.now(UTC):%H:%M:%S}", "" if record.whole else " cut"
-            path = scope["path"].encode("unicode_escape").decode()[:200]
-            took = f"{1000 * record.seconds:.1f} ms"
-            _print(
-                f"{now} {scope['method']} {path} {record.status}{cut} {took} {record.sent:,} B {record.key}".rstrip()
-            )
+            path = scope["path"].encode("unicode_escape").decode()[:200]  # no line breaks or control codes of clients
+            duration = f"{1000 * record.seconds:.1f} ms"
+            line = f"{now} {scope['method']} {path} {record.status}{cut} {duration} {record.sent:,} B {record.key}"
+            sys.stderr.write(line.rstrip() + "\n")
 
-    def _row(self, scope: Scope, record: Record) -> dict[str, Any]:
-        row: dict[str, Any] = {
+    def _row(self, scope: Scope, record: RequestRecord) -> dict[str, object]:
+        row: dict[str, object] = {
             "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "request": record.id,
             "method": scope["method"],
@@ -113,86 +115,76 @@ class RequestLog:
             row["key"] = record.key
         if record.rows is not None:
             row["rows"] = record.rows
-        if self.queries and record.query:
-            row["query"] = record.query[:_QUERY]
+        if self._queries and record.query:
+            row["query"] = record.query[:_MAX_QUERY_CHARACTERS]
         return row
 
 
-def _print(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
-
-
-class Watch:
-    """ASGI middleware around everything else.
+class RequestTracker:
+    """ASGI middleware around all other parts: gives each request an id and a record, counts and logs it at its end.
 
     Args:
-        app: what it stands around.
+        app: the rest of the application.
         metrics: counts requests.
         log: writes a line for each.
-        paths: first parts of the paths that are told apart; others count as "other".
-        refused: is told of a write that ended before it was done.
+        paths: first parts of the paths that are counted apart; others count as "other".
+        log_refused_write: called with a write to a known key that ended before it was done.
     """
 
     def __init__(
         self,
         app: ASGIApp,
         *,
-        metrics: Metrics,
+        metrics: ServerMetrics,
         log: RequestLog,
         paths: Collection[str],
-        refused: Callable[[Scope, Record], None],
+        log_refused_write: Callable[[Scope, RequestRecord], None],
     ) -> None:
         self._app = app
         self._metrics = metrics
         self._log = log
         self._paths = frozenset(paths)
-        self._refused = refused
+        self._log_refused_write = log_refused_write
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through."""
+        """Pass a request on, and count and log it when it is over."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        record = Record(_id_of(scope))
-        scope[_PLACE] = record
+        record = RequestRecord(_request_id(scope))
+        scope[_SCOPE_KEY] = record
 
-        async def received() -> Message:
+        async def receive_counted() -> Message:
             message = await receive()
             record.received += len(message.get("body", b""))
             return message
 
-        async def sent(message: Message) -> None:
-            _note(record, message)
+        async def send_counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                record.status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", record.id.encode())]
+            elif message["type"] == "http.response.body":
+                record.sent += len(message.get("body", b""))
+                record.whole = not message.get("more_body", False)
             await send(message)
 
         try:
-            await self._app(scope, received, sent)
+            await self._app(scope, receive_counted, send_counted)
         except Exception:
-            record.status = 500 if record.status == _LEFT else record.status
+            record.status = 500 if record.status == _CLIENT_LEFT else record.status
             raise
         finally:
-            self._end(scope, record)
-
-    def _end(self, scope: Scope, record: Record) -> None:
-        first = scope["path"].split("/", 2)[1] if scope["path"].startswith("/") else ""
-        path = f"/{first}" if first in self._paths else "other"
-        self._metrics.request(path, scope["method"], record.status, record.seconds)
-        if record.key and record.operation and not record.written:
-            self._refused(scope, record)
-        self._log.add(scope, record)
+            first = scope["path"].split("/", 2)[1] if scope["path"].startswith("/") else ""
+            # clients choose paths: each of them as a label would let them fill the memory
+            path = f"/{first}" if first in self._paths else "other"
+            self._metrics.count_request(path, scope["method"], record.status, record.seconds)
+            if record.key and record.operation and not record.written:
+                self._log_refused_write(scope, record)
+            self._log.add(scope, record)
 
 
-def _note(record: Record, message: Message) -> None:
-    if message["type"] == "http.response.start":
-        record.status = message["status"]
-        message["headers"] = [*message.get("headers", ()), (b"x-request-id", record.id.encode())]
-    elif message["type"] == "http.response.body":
-        record.sent += len(message.get("body", b""))
-        record.whole = not message.get("more_body", False)
-
-
-def _id_of(scope: Scope) -> str:
+def _request_id(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-request-id" and re.fullmatch(rb"[A-Za-z0-9._-]{1,64}", value):
-            return cast("bytes", value).decode()
-    return f"{_START}-{next(_NUMBERS):x}"
+            return str(value, "ascii")
+    return f"{_START_ID}-{next(_REQUEST_NUMBERS):x}"

@@ -1,7 +1,7 @@
 """What is served: a knowledge base, or a plain scratch dataset.
 
-In a knowledge base every triple stands in a named graph that the catalogue knows. So the default graph of a query is
-the union of the named graphs, and the default graph that a client writes to is the graph ``{base}graph/data/default``.
+In a knowledge base every triple is in a named graph that the catalogue lists. So the default graph of a query is the
+union of the named graphs, and the default graph that a client writes to is the graph ``{base}graph/data/default``.
 What comes in through the Graph Store Protocol is published as a data or ontology graph; the graphs that kgrag makes
 itself are read-only there. A plain dataset is as the standards have it, with a real default graph.
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import pyoxigraph as ox
 
@@ -25,16 +25,18 @@ from kgrag.store.plain_dataset import PlainStore
 from kgrag.store.rdf_files import is_ontology
 from kgrag.vocab import DEFAULT_BASE, KG, PREFIXES, Names
 
-__all__ = ["Catalogued", "Dataset", "Plain"]
+__all__ = ["CataloguedDataset", "PlainDataset", "ServedDataset"]
+
+_WRITABLE_KINDS = frozenset({KG.DataGraph, KG.OntologyGraph})
 
 
-class Dataset(Protocol):
+class ServedDataset(Protocol):
     """Named graphs that are served; "" is the default graph.
 
     Attributes:
         union: whether the default graph of a query is the union of the named graphs.
         prefixes: prefixes that a text may use without declaring them.
-        epoch: goes into ETags beside the revision, where that begins anew with each start.
+        epoch: part of each ETag, for revisions that begin again with each start.
     """
 
     union: bool
@@ -50,41 +52,40 @@ class Dataset(Protocol):
         """Count of changes so far."""
 
     def stored_as(self, graph: str) -> str:
-        """Give the graph that stands for one; only the default graph may stand under another name."""
+        """Return the name that a graph has in the store; only that of the default graph may differ."""
 
     def contains(self, graph: str) -> bool:
-        """Say whether a graph is there."""
+        """Return whether a graph exists."""
 
     def is_ontology(self, graph: str) -> bool:
-        """Say whether a graph is listed as an ontology, or declares one or a class."""
+        """Return whether a graph is listed as an ontology, or declares one or a class."""
 
     def update(self, update: str, base: str) -> None:
         """Run an update. Raises InvalidSPARQL."""
 
     def put(self, graph: str, triples: Sequence[ox.Triple], *, add: bool) -> None:
-        """Let triples take the place of a graph, or join it. Raises Problem."""
+        """Replace the content of a graph by triples, or add them to it. Raises Problem."""
 
     def drop(self, graph: str) -> None:
         """Remove a graph. Raises Problem."""
 
     def quads(self) -> int | None:
-        """Count the triples, where that is cheap."""
+        """Return the number of triples; None where it would be expensive."""
 
     def snapshot(self, folder: Path) -> None:
         """Write a copy into a new folder. Raises StorageFailed."""
 
 
-class Catalogued:
+class CataloguedDataset:
     """A knowledge base."""
 
     union: bool = True
     prefixes: Mapping[str, str] = PREFIXES
     epoch: str = "kb"
-    _open_kinds: ClassVar[frozenset[ox.NamedNode]] = frozenset({KG.DataGraph, KG.OntologyGraph})
 
     def __init__(self, store: TripleStore) -> None:
         self._store = store
-        self._counted = (-1, 0)
+        self._quads_at_revision = (-1, 0)
 
     @property
     def names(self) -> Names:
@@ -97,20 +98,20 @@ class Catalogued:
         return self._store.revision
 
     def stored_as(self, graph: str) -> str:
-        """Give the graph itself, and for "" the graph that takes default triples."""
+        """Return the graph itself, and for "" the graph that takes default triples."""
         return graph or self._store.names.default_data.value
 
     def contains(self, graph: str) -> bool:
-        """Say whether the catalogue knows a graph; the default graph is always there."""
+        """Return whether the catalogue lists a graph; the default graph always exists."""
         return not graph or self._store.described(ox.NamedNode(graph))
 
     def is_ontology(self, graph: str) -> bool:
-        """Ask the catalogue and the graph."""
+        """Return what the catalogue and the graph itself state."""
         node = ox.NamedNode(self.stored_as(graph))
         return self._store.ask(queries.bind("catalogue/is_ontology", catalogue=self._store.names.catalogue, graph=node))
 
     def update(self, update: str, base: str) -> None:  # noqa: ARG002 - relative IRIs are refused by the engine
-        """Run an update and set the catalogue right, in one step."""
+        """Run an update and bring the catalogue up to date, in one transaction."""
         self._store.update(update)
 
     def put(self, graph: str, triples: Sequence[ox.Triple], *, add: bool) -> None:
@@ -120,8 +121,8 @@ class Catalogued:
         kind = KG.OntologyGraph if is_ontology(whole) else KG.DataGraph
         publication = self._store.publish([GraphDraft(node, kind, whole, "replace")])
         if publication.violations:
-            told = "; ".join(violation.message for violation in publication.violations[:5])
-            raise Problem(422, f"the graph does not conform to its shape and was put into quarantine: {told}")
+            messages = "; ".join(violation.message for violation in publication.violations[:5])
+            raise Problem(422, f"the graph does not conform to its shape and was put into quarantine: {messages}")
 
     def drop(self, graph: str) -> None:
         """Remove a data or ontology graph with its catalogue entry."""
@@ -132,24 +133,24 @@ class Catalogued:
     def _writable(self, graph: str) -> ox.NamedNode:
         node = ox.NamedNode(self.stored_as(graph))
         query = queries.bind("catalogue/kind_of", catalogue=self._store.names.catalogue, graph=node)
-        if any(row[0] not in self._open_kinds for row in self._store.select(query)):
+        if any(row[0] not in _WRITABLE_KINDS for row in self._store.select(query)):
             raise Problem(403, f"<{node.value}> is a graph that kgrag makes itself, and read-only here.")
         return node
 
     def quads(self) -> int | None:
-        """Add up what the catalogue counts, once a revision."""
+        """Return the sum of what the catalogue counts, computed once per revision."""
         revision = self.revision
-        if self._counted[0] != revision:
+        if self._quads_at_revision[0] != revision:
             table = self._store.select(queries.bind("catalogue/size", catalogue=self._store.names.catalogue))
-            self._counted = revision, int(plain(table.rows[0][0]))
-        return self._counted[1]
+            self._quads_at_revision = revision, int(plain(table.rows[0][0]))
+        return self._quads_at_revision[1]
 
     def snapshot(self, folder: Path) -> None:
         """Write a hard-linked copy."""
         self._store.snapshot(folder)
 
 
-class Plain:
+class PlainDataset:
     """A plain dataset, for conformance tests."""
 
     union: bool = False
@@ -166,15 +167,15 @@ class Plain:
         return self._store.revision
 
     def stored_as(self, graph: str) -> str:
-        """Give the graph itself."""
+        """Return the graph itself."""
         return graph
 
     def contains(self, graph: str) -> bool:
-        """Say whether a graph is there, empty or not."""
-        return self._store.contains(_graph(graph))
+        """Return whether a graph exists, empty or not."""
+        return self._store.contains(_node(graph))
 
     def is_ontology(self, graph: str) -> bool:  # noqa: ARG002
-        """Say no: nothing is judged here."""
+        """Return False: nothing is judged here."""
         return False
 
     def update(self, update: str, base: str) -> None:
@@ -182,15 +183,15 @@ class Plain:
         self._store.update(update, base=base)
 
     def put(self, graph: str, triples: Sequence[ox.Triple], *, add: bool) -> None:
-        """Let triples take the place of a graph, or join it."""
-        self._store.put(_graph(graph), triples, add=add)
+        """Replace the content of a graph by triples, or add them to it."""
+        self._store.put(_node(graph), triples, add=add)
 
     def drop(self, graph: str) -> None:
         """Remove a graph, or empty the default graph."""
-        self._store.drop(_graph(graph))
+        self._store.drop(_node(graph))
 
     def quads(self) -> int | None:
-        """Give nothing: nobody counts them."""
+        """Return None: nobody counts them."""
         return None
 
     def snapshot(self, folder: Path) -> None:
@@ -198,5 +199,5 @@ class Plain:
         self._store.snapshot(folder)
 
 
-def _graph(graph: str) -> ox.NamedNode | ox.DefaultGraph:
+def _node(graph: str) -> ox.NamedNode | ox.DefaultGraph:
     return ox.NamedNode(graph) if graph else ox.DefaultGraph()

@@ -1,52 +1,59 @@
-"""The endpoints ``/sparql`` and ``/update``: SPARQL 1.1 Protocol."""
+"""The endpoints ``/sparql`` and ``/update``: SPARQL 1.1 Protocol.
+
+Texts pass the gate of ``kgrag.sparql`` before anything else. Searches in a query (``kgv:near`` …) are run by the worker
+threads of the knowledge base, before a reader gets the query.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
-import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
-from kgrag.querying.searches import refuse_in_update
+import kgrag
+from kgrag.querying.searches import Resolved, names_search, refuse_in_update
 from kgrag.server import service_description
-from kgrag.server.access_keys import Key, Rights
+from kgrag.server.access_keys import Key, Rights, authorization_of
 from kgrag.server.media_types import RDF, RESULTS, choose
 from kgrag.server.problems import Problem
-from kgrag.server.protocol_requests import Operation, read_query, read_update
-from kgrag.server.readers.reader_request import Request
+from kgrag.server.protocol_requests import SparqlOperation, read_query, read_update
+from kgrag.server.readers.reader_request import ReaderRequest
 from kgrag.server.request_log import record_of
-from kgrag.server.search_calls import searched
-from kgrag.server.site import Site, address, site_of
-from kgrag.server.streaming import collected, streamed
+from kgrag.server.server_state import ServerState, address, state_of
+from kgrag.server.streaming import collect_result, stream_result
 from kgrag.server.update_rewriting import with_dataset, without_silent_calls
-from kgrag.server.update_targets import written
-from kgrag.server.write_gate import Update
-from kgrag.server.write_turn import write
+from kgrag.server.worker_threads import WorkerThreads
+from kgrag.server.write_gate import PlannedUpdate, Recheck
 from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
+from kgrag.sparql.update_targets import written
 
 __all__ = ["query", "update"]
 
 _Value = TypeVar("_Value")
-_QUICK = 20_000
-"""Characters that the gate reads in a few milliseconds."""
-_SHORT = 300
-"""Characters of an address that is worth remembering."""
-_SEARCHING = frozenset({"WHERE", "COPY", "MOVE", "ADD"})
+_MAX_CHARACTERS_ON_LOOP = 20_000
+"""Longer texts keep the gate busy for more than a few milliseconds, and are read in a thread."""
+_MAX_CACHED_BASE_CHARACTERS = 300
+_SEARCHING_WORDS = frozenset({"WHERE", "COPY", "MOVE", "ADD"})
 """Words of updates whose work has no bound in their own length."""
+_UNDECIDED_TARGETS = (
+    "It cannot be told which graphs the update writes to, and this key may write to some graphs only. Name each graph "
+    "by its IRI, or use a key that may write to all of them."
+)
 
 
 async def query(request: HttpRequest) -> Response:
     """Answer a query, or describe the service to a bare GET.
 
     Raises:
-        Problem: 400, 406, 413 or 415, as the protocol says.
+        Problem: 400, 406, 413 or 415, as the protocol says; 401 or 403: a search costs money here.
         InvalidSPARQL: the gate or the engine refuses the query.
         ServiceUnavailable: no reader was free, or it was stopped.
     """
@@ -57,22 +64,44 @@ async def query(request: HttpRequest) -> Response:
     results, rdf = choose(accept, RESULTS), choose(accept, RDF)
     if not results and not rdf:
         raise Problem(406, f"no result has a format of Accept: {accept[:200]}. Known: {', '.join((*RESULTS, *RDF))}.")
-    site = site_of(request)
+    state = state_of(request)
     record_of(request).query = operation.text
-    text, reading = await _gate(operation.text, _checked)
-    found = await searched(request, text)
-    dataset = _dataset(operation, site, chooses=reading.chooses_dataset)
-    form = _Form(address(request, "/sparql"), results, rdf, dataset["union"])
-    if found.similar is None and dataset["dataset"] is None and len(form.base) < _SHORT:
-        header: dict[str, Any] | bytes = _packed(form, tuple(site.dataset.prefixes.items()))
+    text, reading = await _read(operation.text, _checked_query)
+    similar = None
+    if state.workers is not None and names_search(text):
+        text, similar = await _run_searches(request, state.workers, text)
+    # the graphs of the request, else those of its FROM, else the default graph of the server
+    graphs = None
+    if operation.default or operation.named:
+        graphs = {
+            "default": [graph.value for graph in operation.default],
+            "named": [graph.value for graph in operation.named],
+        }
+    union = state.dataset.union if operation.union is None else operation.union
+    union = union and graphs is None and not reading.chooses_dataset
+    form = _QueryForm(address(request, "/sparql"), results, rdf, union)
+    header: Mapping[str, object] | bytes
+    if similar is None and graphs is None and len(form.base) < _MAX_CACHED_BASE_CHARACTERS:
+        header = _packed_header(form, tuple(state.dataset.prefixes.items()))
     else:
-        header = {**_header(form, site.dataset.prefixes), "similar": found.similar, **dataset}
-    task = Request("query", header, found.text.encode(), operation.seconds or site.pool.limits.seconds)
-    return await streamed(request, site.pool, task, {"Vary": "Accept"})
+        header = {**_header(form, state.dataset.prefixes), "similar": similar, "dataset": graphs}
+    task = ReaderRequest("query", header, text.encode(), operation.seconds or state.pool.limits.seconds)
+    return await stream_result(request, state.pool, task, {"Vary": "Accept"})
 
 
-class _Form(NamedTuple):
-    """What is the same for many queries: base IRI, media types for tables and for graphs, default graph."""
+async def _read(text: str, read: Callable[[str], _Value]) -> _Value:
+    return read(text) if len(text) < _MAX_CHARACTERS_ON_LOOP else await asyncio.to_thread(read, text)
+
+
+def _checked_query(text: str) -> tuple[str, AdmittedText]:
+    if harmless(text):
+        return text, AdmittedText()
+    text = without_silent_calls(text)
+    return text, check_query(text)
+
+
+class _QueryForm(NamedTuple):
+    """What many queries have in common: base IRI, media types for tables and for graphs, default graph."""
 
     base: str
     results: str
@@ -80,126 +109,133 @@ class _Form(NamedTuple):
     union: bool
 
 
-def _header(form: _Form, prefixes: Mapping[str, str]) -> dict[str, Any]:
+def _header(form: _QueryForm, prefixes: Mapping[str, str]) -> dict[str, object]:
     return {**form._asdict(), "prefixes": dict(prefixes), "similar": None, "dataset": None}
 
 
 @lru_cache(maxsize=256)
-def _packed(form: _Form, prefixes: tuple[tuple[str, str], ...]) -> bytes:
+def _packed_header(form: _QueryForm, prefixes: tuple[tuple[str, str], ...]) -> bytes:
     return json.dumps(_header(form, dict(prefixes))).encode()
 
 
-def _dataset(operation: Operation, site: Site, *, chooses: bool) -> dict[str, Any]:
-    """Say what the query reads: the graphs of the request, else those of its FROM, else the server's default."""
-    if operation.default or operation.named:
-        graphs = {"default": _iris(operation.default), "named": _iris(operation.named)}
-        return {"union": False, "dataset": graphs}
-    union = site.dataset.union if operation.union is None else operation.union
-    return {"union": union and not chooses, "dataset": None}
+async def _run_searches(
+    request: HttpRequest, workers: WorkerThreads, text: str
+) -> tuple[str, dict[str, object] | None]:
+    """Run the searches of a query.
+
+    Returns:
+        The query without searches, and what a reader needs to compute ``kgv:similarity`` (None: it is not called).
+
+    Raises:
+        Problem: 401, 403: a search costs money here.
+        InvalidSPARQL: a search of another form, or of an unknown space; with line and column.
+        ServiceUnavailable: too many questions are being worked on.
+    """
+    rules = state_of(request).rules
+    if rules.paid_access.searches_cost:
+        rules.paid_access.check(request, rules.keys)
+    resolved = await workers.run(lambda: workers.alone(lambda: workers.kb.search.resolve(text)))
+    return resolved.text, await workers.run(lambda: _similarity_data(workers, resolved)) if resolved.compares else None
 
 
-def _iris(graphs: tuple[ox.NamedNode, ...]) -> list[str]:
-    return [graph.value for graph in graphs]
+def _similarity_data(workers: WorkerThreads, resolved: Resolved) -> dict[str, object]:
+    """Return where the vectors are, and those of the texts; loads the embedder, for its name and dimension."""
+    kb = workers.kb
+    texts = {text: base64.b64encode(vector.tobytes()).decode() for text, vector in resolved.similar.items()}
+    return {
+        "root": str(Path(kgrag.__file__).parents[1]),
+        "folder": str(kb.vectors),
+        "identity": kb.embedder.identity,
+        "dimension": kb.embedder.dimension,
+        "revision": kb.store.revision,
+        "texts": texts,
+    }
 
 
 async def update(request: HttpRequest) -> Response:
     """Run an update; 204 means that it is done and survives the death of the server.
 
     An update that searches (WHERE, COPY, MOVE, ADD) is first run by a reader on a copy of the store that is thrown
-    away: whatever takes too long or too much memory is stopped there, and never begins to hold the writer. Only a key
-    with the right 'admin' is trusted to know what it asks for, and saves that time.
+    away: whatever takes too long or too much memory is stopped there, and never begins to hold up the writer. Only a
+    key with the right 'admin' is trusted to know what it asks for, and saves that time.
 
     Raises:
         Problem: 400, 401, 403, 413, 415 or, where ontologies may not get worse, 422.
         InvalidSPARQL: the gate or the engine refuses the update.
         ServiceUnavailable: no reader was free to try it, or it used up its time there.
     """
-    site, record = site_of(request), record_of(request)
-    key = site.keys.writer(request.headers.get("authorization", ""))
+    state, record = state_of(request), record_of(request)
+    key = state.rules.keys.writer(authorization_of(request))
     record.key, record.operation = key.name, "update"
     operation = await read_update(request)
     record.query = operation.text
-    intent = await _gate(operation.text, lambda text: _intended(text, operation, key, site))
-    record.graphs = intent.graphs
+    checked = await _read(operation.text, lambda text: _checked_update(text, operation, key, state))
+    record.graphs = checked.graphs
     base = address(request, "/update")
-    again = await _allowed(site, intent, {"base": base, "prefixes": dict(site.dataset.prefixes)}, operation.seconds)
-    async with site.turn:
-        await again()
-        await write(request, lambda: site.dataset.update(intent.text, base))
+    header = {"base": base, "prefixes": dict(state.dataset.prefixes)}
+    recheck: Recheck | None = None
+    if state.gate is None:
+        await _try_update(state, checked, header, operation.seconds)
+    else:
+        planned = PlannedUpdate(checked.text, header, checked.graphs, checked.searches, operation.seconds)
+        recheck = await state.gate.update(planned)
+    async with state.write_lock:
+        if recheck is not None:
+            await recheck()
+        await state.write(record, lambda: state.dataset.update(checked.text, base))
     return Response(status_code=204)
 
 
 @dataclass(frozen=True)
-class _Intent:
-    """An update as it is run, the graphs that it may write to (None: any), whether it searches, and is tried first."""
+class _CheckedUpdate:
+    """An update as it is run.
+
+    Attributes:
+        text: the update.
+        graphs: those that it may write to; None: any.
+        searches: whether its work has no bound in its own length.
+        is_tried: whether it is run on a copy first.
+    """
 
     text: str
     graphs: frozenset[str] | None
     searches: bool
-    tried: bool
+    is_tried: bool
 
 
-def _intended(text: str, operation: Operation, key: Key, site: Site) -> _Intent:
-    """Read what an update is about to do.
+def _checked_update(text: str, operation: SparqlOperation, key: Key, state: ServerState) -> _CheckedUpdate:
+    """Check that an update may be run with a key.
 
     Raises:
         Problem: 403: the key may not do that.
         InvalidSPARQL: the gate refuses it.
     """
-    tame = without_silent_calls(text)
-    reading = check_update(tame)
-    refuse_in_update(tame)
+    dataset = state.dataset
+    text = without_silent_calls(text)
+    reading = check_update(text)
+    refuse_in_update(text)
     if operation.default or operation.named:
-        tame = with_dataset(tame, operation.default, operation.named)
+        text = with_dataset(text, operation.default, operation.named)
+    targets = written(text, dataset.prefixes)
+    stored = None if targets.graphs is None else frozenset(dataset.stored_as(graph) for graph in targets.graphs)
     if key.graphs is not None:
-        limited = written(tame, site.dataset.prefixes)
-        key.check_graphs(sorted(site.dataset.stored_as(graph) for graph in limited.graphs))
-        tame = limited.text
-    graphs = _spoken_of(tame, reading, site)
-    stored = None if graphs is None else frozenset(site.dataset.stored_as(graph) for graph in graphs)
-    searches = bool(reading.words & _SEARCHING)
-    return _Intent(tame, stored, searches, searches and key.rights < Rights.ADMIN)
+        if stored is None:
+            raise Problem(403, f"{targets.reason} {_UNDECIDED_TARGETS}")
+        key.check_graphs(sorted(stored))
+        text = targets.text
+    searches = bool(reading.words & _SEARCHING_WORDS)
+    return _CheckedUpdate(text, stored, searches, is_tried=searches and key.rights < Rights.ADMIN)
 
 
-def _spoken_of(text: str, reading: AdmittedText, site: Site) -> Collection[str] | None:
-    """Give the graphs that an update writes to, or, for a long or strange text, all those that it names."""
-    with suppress(Problem):
-        if len(text) < _QUICK:
-            return written(text, site.dataset.prefixes).graphs
-    return None if reading.graphs is None else reading.graphs | {""}
-
-
-async def _allowed(
-    site: Site, intent: _Intent, header: dict[str, Any], seconds: float | None
-) -> Callable[[], Awaitable[None]]:
-    """Let an update pass that can be run, and that the gate does not refuse; gives what is to be called in its turn."""
-    if site.gate is not None:
-        return await site.gate.update(Update(intent.text, header, intent.graphs, intent.searches, seconds))
-    await _tried(site, intent, header, seconds)
-    return _nothing
-
-
-async def _nothing() -> None:
-    """Do nothing."""
-
-
-async def _tried(site: Site, intent: _Intent, header: dict[str, Any], seconds: float | None) -> None:
-    """Let a reader parse an update, or run it on a copy of the store."""
-    text, most = intent.text.encode(), seconds or site.pool.limits.seconds
-    if not intent.tried:
-        await collected(site.pool, Request("check_update", header, text, most, of_store=False))
+async def _try_update(
+    state: ServerState, update: _CheckedUpdate, header: Mapping[str, object], seconds: float | None
+) -> None:
+    """Parse an update in a reader, or run it there on a copy of the store."""
+    text, seconds = update.text.encode(), seconds or state.pool.limits.seconds
+    if not update.is_tried:
+        task = ReaderRequest("check_update", header, text, seconds, reads_store=False)
+        await collect_result(state.pool, task)
         return
-    async with site.pool.trial() as copy:
-        task = Request("try_update", {**header, "copy": str(copy)}, text, most, of_store=False)
-        await collected(site.pool, task)
-
-
-def _checked(text: str) -> tuple[str, AdmittedText]:
-    if harmless(text):
-        return text, AdmittedText()
-    tame = without_silent_calls(text)
-    return tame, check_query(tame)
-
-
-async def _gate(text: str, read: Callable[[str], _Value]) -> _Value:
-    return read(text) if len(text) < _QUICK else await asyncio.to_thread(read, text)
+    async with state.pool.trial_copy() as copy:
+        task = ReaderRequest("try_update", {**header, "copy": str(copy)}, text, seconds, reads_store=False)
+        await collect_result(state.pool, task)

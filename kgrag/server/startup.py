@@ -1,4 +1,4 @@
-"""Opens what is to be served, and listens."""
+"""Opens what is to be served, and listens until the process is asked to stop."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import signal
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import uvicorn
 from starlette.applications import Starlette
@@ -21,20 +20,20 @@ from kgrag.errors import InvalidSettings
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.server.access_keys import Keys
 from kgrag.server.app import create_app
+from kgrag.server.http_transport import BatchedHttpProtocol
 from kgrag.server.key_file import read_keys
-from kgrag.server.readers.reader_pool import Limits
-from kgrag.server.request_log import Format, RequestLog
-from kgrag.server.served_data import Catalogued, Plain
-from kgrag.server.single_write import OneWrite
-from kgrag.server.site import Logs, Rules
-from kgrag.server.spending import Spending, is_loopback, spending_of
+from kgrag.server.paid_access import PaidAccess, is_loopback, paid_access_of
+from kgrag.server.readers.reader_request import ServerLimits
+from kgrag.server.request_log import LogFormat, RequestLog
+from kgrag.server.served_data import CataloguedDataset, PlainDataset
+from kgrag.server.server_state import AccessRules, ServerLogs
 from kgrag.server.write_log import WriteLog
 from kgrag.store.plain_dataset import PlainStore
 
 __all__ = ["Access", "Address", "Logging", "serve", "serve_scratch"]
 
-_GRACE = 30.0
-"""Seconds that requests under way have at most to end, once the server is asked to stop."""
+_MAX_GRACE_SECONDS = 30.0
+"""Time that requests under way have to end, once the server is asked to stop."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +66,12 @@ class Access:
 
 @dataclass(frozen=True)
 class Logging:
-    """What is told: a line a request in ``form``, with queries or not; writes to a file of their own.
+    """What is logged: a line per request in ``form``, with queries or not; writes in a file of their own.
 
     ``writes`` is None for ``writes.jsonl`` in the folder of the knowledge base.
     """
 
-    form: Format = "none"
+    form: LogFormat = "none"
     queries: bool = False
     writes: Path | None = None
 
@@ -83,11 +82,11 @@ def serve(
     *,
     access: Access | None = None,
     logging: Logging | None = None,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
 ) -> None:
     """Serve a knowledge base until the process is asked to stop; queries under way then end first.
 
-    While it serves, ``<store>.server`` tells its URL to whoever finds the knowledge base locked.
+    While it serves, the file ``store.server`` has its URL, for whoever finds the knowledge base locked.
 
     Raises:
         InvalidSettings: the address cannot be listened on, the keys or a log file are unusable, or the knowledge base
@@ -96,27 +95,22 @@ def serve(
     """
     if kb.path is None:
         raise InvalidSettings("a knowledge base in memory cannot be served. Give it a folder.")
-    access, logging = access or Access(), logging or Logging()
-    writes = WriteLog(logging.writes or kb.path / "writes.jsonl")
-    app = create_app(
-        Catalogued(kb.store),
-        kb.path / "cache" / "snapshots",
-        rules=_rules(kb, access, address),
-        limits=limits,
-        kb=kb,
-        logs=Logs(RequestLog(logging.form, queries=logging.queries), writes),
-    )
+    access, logging, limits = access or Access(), logging or Logging(), limits or ServerLimits()
+    paid_access = PaidAccess() if access.open_ask else paid_access_of(kb.settings, address.host)
     note = kb.path / "store.server"
-    try:
-        _listen(app, _noted(address, note), _grace(limits))
-    finally:
-        note.unlink(missing_ok=True)
-        writes.close()
-
-
-def _rules(kb: KnowledgeBase, access: Access, address: Address) -> Rules:
-    spending = Spending() if access.open_ask else spending_of(kb.settings, address.host)
-    return Rules(_keys(kb, access), spending, access.gate)
+    with closing(WriteLog(logging.writes or kb.path / "writes.jsonl")) as writes:
+        app = create_app(
+            CataloguedDataset(kb.store),
+            kb.path / "cache" / "snapshots",
+            rules=AccessRules(_keys(kb, access), paid_access, access.gate),
+            limits=limits,
+            kb=kb,
+            logs=ServerLogs(RequestLog(logging.form, queries=logging.queries), writes),
+        )
+        try:
+            _listen(app, _announcing_in(note, address), limits)
+        finally:
+            note.unlink(missing_ok=True)
 
 
 def _keys(kb: KnowledgeBase, access: Access) -> Keys:
@@ -124,41 +118,35 @@ def _keys(kb: KnowledgeBase, access: Access) -> Keys:
     simple = kb.settings.api_keys.get_secret_value()
     if access.private and not more and not simple.strip(", "):
         raise InvalidSettings("a private server needs keys. Give --keys FILE, or set KGRAG_API_KEYS.")
-    writing: Literal["never", "with a key"] = "never" if access.read_only else "with a key"
-    return Keys(simple, writing=writing, more=more, private=access.private)
+    return Keys(simple, writing="never" if access.read_only else "with a key", more=more, private=access.private)
 
 
-def _noted(address: Address, note: Path) -> Address:
-    """Give an address that also writes the URL beside the lock, for other processes."""
+def _announcing_in(note: Path, address: Address) -> Address:
+    """Return an address whose URL is also written into a file, for other processes on this machine."""
 
     def announce(url: str) -> None:
-        near = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-        note.write_text(json.dumps({"url": near, "pid": os.getpid()}) + "\n", encoding="utf-8")
+        local_url = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+        note.write_text(json.dumps({"url": local_url, "pid": os.getpid()}) + "\n", encoding="utf-8")
         address.announce(url)
 
     return replace(address, announce=announce)
 
 
-def serve_scratch(address: Address, *, logging: Logging | None = None, limits: Limits | None = None) -> None:
-    """Serve an empty plain data set that everybody may write to and that is gone at the end, on loopback only.
+def serve_scratch(address: Address, *, logging: Logging | None = None, limits: ServerLimits | None = None) -> None:
+    """Serve an empty plain dataset that everybody may write to and that is gone at the end, on loopback only.
 
     Raises:
         InvalidSettings: the address cannot be listened on, or is not loopback.
     """
     if not is_loopback(address.host):
         raise InvalidSettings(f"a scratch data set has no keys, so it is served on 127.0.0.1 only, not {address.host}.")
-    logging = logging or Logging()
+    logging, limits = logging or Logging(), limits or ServerLimits()
     with tempfile.TemporaryDirectory(prefix="kgrag-scratch-") as folder:
-        store = PlainStore(Path(folder, "store"))
-        logs = Logs(RequestLog(logging.form, queries=logging.queries))
-        app = create_app(
-            Plain(store), Path(folder, "snapshots"), rules=Rules(Keys(writing="always")), limits=limits, logs=logs
-        )
-        _listen(app, address, _grace(limits))
-
-
-def _grace(limits: Limits | None) -> int:
-    return math.ceil(min((limits or Limits()).seconds, _GRACE)) + 1
+        dataset = PlainDataset(PlainStore(Path(folder, "store")))
+        rules = AccessRules(Keys(writing="always"))
+        logs = ServerLogs(RequestLog(logging.form, queries=logging.queries))
+        app = create_app(dataset, Path(folder, "snapshots"), rules=rules, limits=limits, logs=logs)
+        _listen(app, address, limits)
 
 
 class _Server(uvicorn.Server):
@@ -175,7 +163,7 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def _listen(app: Starlette, address: Address, grace: int) -> None:
+def _listen(app: Starlette, address: Address, limits: ServerLimits) -> None:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         listener = socket.create_server((address.host, address.port), family=family, backlog=512)
@@ -188,6 +176,12 @@ def _listen(app: Starlette, address: Address, grace: int) -> None:
         host = f"[{address.host}]" if family == socket.AF_INET6 else address.host
         address.announce(f"http://{host}:{listener.getsockname()[1]}")
         config = uvicorn.Config(
-            app, http=OneWrite, ws="none", log_level="warning", access_log=False, timeout_graceful_shutdown=grace
+            app,
+            http=BatchedHttpProtocol,
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            # a second more than a query may take, so that its own limit ends it, with an answer
+            timeout_graceful_shutdown=math.ceil(min(limits.seconds, _MAX_GRACE_SECONDS)) + 1,
         )
         _Server(config).run(sockets=[listener])

@@ -1,9 +1,9 @@
-"""Lets a reader work for a request, and streams what it writes.
+"""Runs a request in a reader, and streams the result to the client.
 
-The first 64 KiB are held back until they are full, so that what goes wrong early is still told by a status. What goes
-wrong later closes the connection without an end: a result that is cut short never looks whole. A client that leaves, or
-takes nothing for half a minute, frees its reader; one that is slow keeps it for as long as a query may work, and beyond
-that only while nobody else waits for it.
+The first 64 KiB are kept back until they are full, so that an early error still becomes a status. A later error closes
+the connection without an end: a result that is cut short never looks whole. A client that leaves, or takes nothing for
+half a minute, frees its reader; one that is slow keeps it for as long as a query may work, and beyond that only while
+nobody else waits for it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
@@ -24,20 +23,20 @@ from kgrag.errors import InputError, InvalidSPARQL, KgragError
 from kgrag.server.media_types import content_type
 from kgrag.server.problems import Problem
 from kgrag.server.readers.reader_pool import ReaderPool
-from kgrag.server.readers.reader_request import Request, Run
-from kgrag.server.request_log import Record, record_of
+from kgrag.server.readers.reader_request import ReaderRequest, ReaderRun
+from kgrag.server.request_log import RequestRecord, record_of
 from kgrag.store.engine import engine
 
-__all__ = ["collected", "streamed"]
+__all__ = ["collect_result", "stream_result"]
 
-_HELD_BACK = 1 << 16
-_PATIENCE = 30.0
-_GLANCE = 0.25
+_FIRST_BYTES = 1 << 16
+_MAX_STALLED_SECONDS = 30.0
+_STALL_CHECK_SECONDS = 0.25
 _STATUS = {"unacceptable": 406, "too large": 413, "failed": 500}
 
 
-class _Opening:
-    """The beginning of a result."""
+class _ResultStart:
+    """The beginning of a result, or all of it."""
 
     def __init__(self) -> None:
         self.media = ""
@@ -45,8 +44,10 @@ class _Opening:
         self.whole = False
 
 
-async def streamed(request: HttpRequest, pool: ReaderPool, task: Request, headers: dict[str, str]) -> Response:
-    """Answer with what a reader writes.
+async def stream_result(
+    request: HttpRequest, pool: ReaderPool, task: ReaderRequest, headers: dict[str, str]
+) -> Response:
+    """Return the response with what a reader writes.
 
     Raises:
         Problem: the reader refuses the task.
@@ -54,90 +55,87 @@ async def streamed(request: HttpRequest, pool: ReaderPool, task: Request, header
         ServiceUnavailable: no reader was free, or it ended, or took too long.
     """
     run = pool.run(task)
-    record, leaving = record_of(request), _Leaving(request.receive, run)
+    record, disconnect = record_of(request), _StopOnDisconnect(request.receive, run)
     try:
-        opening = await _opened(run, task)
+        start = await _read_start(run, task)
     except BaseException:
         run.close()
         raise
     finally:
-        await leaving.over()
-    if opening.whole:
+        await disconnect.cancel()
+    if start.whole:
         run.close()
         record.rows = run.rows
-        return _Whole(bytes(opening.data), _raw(opening.media, *headers.items()))
-    return _Streamed(run, opening, headers, record)
+        return _WholeResult(bytes(start.data), _raw_headers(start.media, *headers.items()))
+    return _StreamedResult(run, start, headers, record)
 
 
-async def collected(pool: ReaderPool, task: Request) -> bytes:
-    """Give all that a reader writes; raises what ``streamed`` does."""
+async def collect_result(pool: ReaderPool, task: ReaderRequest) -> bytes:
+    """Return all that a reader writes; raises what ``stream_result`` does."""
     run = pool.run(task)
     try:
-        parts: list[bytes] = []
+        blocks: list[bytes] = []
         while True:
-            letter, payload = await run.frame()
+            letter, payload = await run.next_frame()
             if letter == b"W":
-                return _whole(payload)[1]
+                return _media_and_data(payload)[1]
             if letter == b"Z":
-                return b"".join(parts)
+                return b"".join(blocks)
             if letter == b"D":
-                parts.append(payload)
+                blocks.append(payload)
             elif letter == b"E":
-                await _rest(run)
-                raise _problem(json.loads(payload), task)
+                raise await _error(run, payload, task)
     finally:
         run.close()
 
 
-async def _opened(run: Run, task: Request) -> _Opening:
-    opening = _Opening()
-    while len(opening.data) < _HELD_BACK:
-        letter, payload = await run.frame()
+async def _read_start(run: ReaderRun, task: ReaderRequest) -> _ResultStart:
+    start = _ResultStart()
+    while len(start.data) < _FIRST_BYTES:
+        letter, payload = await run.next_frame()
         if letter == b"W":
-            opening.media, opening.data = _whole(payload)
-            opening.whole = True
+            start.media, start.data = _media_and_data(payload)
+            start.whole = True
             break
         if letter == b"Z":
-            opening.whole = True
+            start.whole = True
             break
         if letter == b"D":
-            opening.data += payload
+            start.data += payload
         elif letter == b"H":
-            opening.media = payload.decode()
+            start.media = payload.decode()
         else:
-            await _rest(run)
-            raise _problem(json.loads(payload), task)
-    return opening
+            raise await _error(run, payload, task)
+    return start
 
 
-def _whole(payload: bytes) -> tuple[str, bytes]:
-    """Give media type and bytes of a small result."""
+def _media_and_data(payload: bytes) -> tuple[str, bytes]:
+    """Return media type and bytes of a small result, a ``W`` frame."""
     end = 5 + payload[4]
     return payload[5:end].decode(), payload[end:]
 
 
-async def _rest(run: Run) -> None:
-    """Let a reader that told of a problem come to its end, so that it can be used again."""
-    while (await run.frame())[0] != b"Z":
+async def _error(run: ReaderRun, payload: bytes, task: ReaderRequest) -> Exception:
+    """Return the error of an ``E`` frame, once the reader is done with the request and can be used again."""
+    while (await run.next_frame())[0] != b"Z":
         pass
-
-
-def _problem(problem: dict[str, Any], task: Request) -> Exception:
-    kind, message = problem["kind"], problem["message"]
+    fault: dict[str, str] = json.loads(payload)
+    kind, message = fault["kind"], fault["message"]
+    if kind == "failed":
+        return Problem(_STATUS[kind], "the reader failed at this. Its store may be damaged.")
     if kind in _STATUS:
-        told = f"{message}." if kind != "failed" else "the reader failed at this. Its store may be damaged."
-        return Problem(_STATUS[kind], told)
+        return Problem(_STATUS[kind], f"{message}.")
     if task.task == "parse":
         return InputError(f"the RDF does not parse: {message}. Correct it there.")
     try:
-        with engine(task.body.decode() or " "):
+        with engine(task.body.decode() or " "):  # one place turns what the engine raises into our errors
             raise SyntaxError(message) if kind == "syntax" else ValueError(message)
     except InvalidSPARQL as error:
         return error
 
 
-class _Whole(Response):
-    """A result that is there as a whole."""
+class _WholeResult(Response):
+    """A result that is known as a whole; starlette would compute its headers anew for each."""
 
     def __init__(self, body: bytes, headers: Sequence[tuple[bytes, bytes]]) -> None:
         self.status_code = 200
@@ -147,94 +145,95 @@ class _Whole(Response):
 
 
 @lru_cache(maxsize=64)
-def _raw(media: str, *headers: tuple[str, str]) -> list[tuple[bytes, bytes]]:
-    """Give headers as ASGI has them; there are few of them."""
+def _raw_headers(media: str, *headers: tuple[str, str]) -> list[tuple[bytes, bytes]]:
+    """Return headers in the form of ASGI; there are few different ones."""
     named = [*headers, ("content-type", content_type(media))]
     return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in named]
 
 
-class _Leaving:
-    """Stops a run when the client leaves, which is looked for only once the run takes some time."""
+class _StopOnDisconnect:
+    """Stops a run when the client leaves; to wait for that costs a task, so it begins once the run takes some time."""
 
-    def __init__(self, receive: Receive, run: Run) -> None:
+    def __init__(self, receive: Receive, run: ReaderRun) -> None:
         self._receive = receive
         self._run = run
         self._task: asyncio.Task[None] | None = None
-        run.noticed = self._look
+        run.on_slow = self._begin
 
-    def _look(self) -> None:
-        self._task = asyncio.create_task(self._stop())
+    def _begin(self) -> None:
+        async def stop_run() -> None:
+            await _disconnected(self._receive)
+            self._run.stop(Problem(499, "the client left."))
 
-    async def _stop(self) -> None:
-        await _left(self._receive)
-        self._run.stop(Problem(499, "the client left."))
+        self._task = asyncio.create_task(stop_run())
 
-    async def over(self) -> None:
-        """Look no longer."""
-        self._run.noticed = None
+    async def cancel(self) -> None:
+        """Wait for the client to leave no longer."""
+        self._run.on_slow = None
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
                 await self._task
 
 
-async def _left(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-class _Streamed(Response):
-    """A result on its way."""
+class _StreamedResult(Response):
+    """A result that its reader is still writing."""
 
-    def __init__(self, run: Run, opening: _Opening, headers: dict[str, str], record: Record) -> None:
-        super().__init__(headers={**headers, "Content-Type": content_type(opening.media)})
+    def __init__(self, run: ReaderRun, start: _ResultStart, headers: dict[str, str], record: RequestRecord) -> None:
+        super().__init__(headers={**headers, "Content-Type": content_type(start.media)})
         del self.headers["content-length"]
         self._run = run
-        self._opening = opening
+        self._start = start
         self._record = record
-        self._slow = 0.0
+        self._slow_seconds = 0.0
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the result until it ends, or something does."""
-        sending, leaving = asyncio.create_task(self._send(send)), asyncio.create_task(_left(receive))
+        """Send the result until it ends, the client leaves, or an error comes."""
+        sending, leaving = asyncio.create_task(self._send(send)), asyncio.create_task(_disconnected(receive))
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in (sending, leaving):
                 task.cancel()
+                # the status is sent already; a body without its end is how the client learns of an error
                 with suppress(asyncio.CancelledError, OSError, KgragError, Problem, TimeoutError):
                     await task
             self._run.close()
 
     async def _send(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        await self._body(send, bytes(self._opening.data), more=True)
+        await self._send_block(send, bytes(self._start.data), more=True)
         while True:
-            letter, payload = await self._run.frame()
+            letter, payload = await self._run.next_frame()
             if letter == b"E":
                 return
             if letter == b"Z":
                 self._record.rows = self._run.rows
-                await self._body(send, b"", more=False)
+                await self._send_block(send, b"", more=False)
                 return
-            await self._body(send, payload, more=True)
+            await self._send_block(send, payload, more=True)
 
-    async def _body(self, send: Send, data: bytes, *, more: bool) -> None:
-        """Send a block.
+    async def _send_block(self, send: Send, data: bytes, *, more: bool) -> None:
+        """Send a part of the body.
 
         Raises:
             TimeoutError: the client takes nothing, or is slow while others wait for its reader.
         """
         sending = asyncio.ensure_future(send({"type": "http.response.body", "body": data, "more_body": more}))
-        begun = time.monotonic()
+        started = time.monotonic()
         try:
             while not sending.done():
-                await asyncio.wait({sending}, timeout=_GLANCE)
-                slow = time.monotonic() - begun
-                held = self._slow + slow > self._run.seconds and self._run.wanted
-                if not sending.done() and (held or slow > _PATIENCE):
+                await asyncio.wait({sending}, timeout=_STALL_CHECK_SECONDS)
+                stalled = time.monotonic() - started
+                in_the_way = self._slow_seconds + stalled > self._run.seconds and self._run.others_waiting
+                if not sending.done() and (in_the_way or stalled > _MAX_STALLED_SECONDS):
                     raise TimeoutError
-            self._slow += time.monotonic() - begun
+            self._slow_seconds += time.monotonic() - started
             await sending
         finally:
             sending.cancel()

@@ -1,7 +1,7 @@
-"""Where questions are worked on: threads beside the event loop, as many as are good, and a queue that ends.
+"""Threads that work on the knowledge base for requests, and a bounded queue of what waits for them.
 
-Retrieval keeps a knowledge base's vectors and indexes up with the store, and is done by one thread at a time; while a
-language model writes an answer, the next question is already retrieved for. Audits wait for each other only.
+Retrieval brings a knowledge base's vectors and indexes up to date with the store, and is done by one thread at a time;
+while a language model writes an answer, the next question can be retrieved for. Audits wait for each other only.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
     from kgrag.model import Answer, Hit
 
-__all__ = ["Desk"]
+__all__ = ["WorkerThreads"]
 
 _Value = TypeVar("_Value")
-_AUDITS = 8
-"""Audits that are kept."""
+_MAX_CACHED_AUDITS = 8
 
 
-class Desk:
+class WorkerThreads:
     """Works on a knowledge base for requests.
 
     Args:
@@ -39,70 +38,71 @@ class Desk:
 
     def __init__(self, kb: KnowledgeBase, *, threads: int = 8, waiting: int = 32) -> None:
         self.kb = kb
-        self._pool = ThreadPoolExecutor(threads, "kgrag-desk")
-        self._alone = threading.Lock()
-        self._auditing = threading.Lock()
+        self._pool = ThreadPoolExecutor(threads, "kgrag-worker")
+        self._kb_lock = threading.Lock()
+        self._audit_lock = threading.Lock()
         self._audits: OrderedDict[tuple[int, str, AuditOptions], Audit] = OrderedDict()
-        self._room = threads + waiting
-        self._taken = 0
-        self._warm = False
+        self._max_requests = threads + waiting
+        self._requests = 0
+        self._warmed = False
 
-    async def do(self, work: Callable[[], _Value]) -> _Value:
-        """Give what a function returns that is run in a thread; one that was begun goes on when nobody waits for it.
+    async def run(self, work: Callable[[], _Value]) -> _Value:
+        """Run a function in a thread and return its result; once begun it goes on when nobody waits for it any more.
 
         Raises:
             ServiceUnavailable: too many requests wait already.
         """
-        if self._taken >= self._room:
-            raise ServiceUnavailable(f"{self._taken} questions are being worked on already. Ask again later.")
-        self._taken += 1
+        if self._requests >= self._max_requests:
+            raise ServiceUnavailable(f"{self._requests} questions are being worked on already. Ask again later.")
+        self._requests += 1
         future = asyncio.get_running_loop().run_in_executor(self._pool, work)
-        future.add_done_callback(self._left)
+        future.add_done_callback(self._count_done)
         return await asyncio.shield(future)
 
-    def _left(self, done: asyncio.Future[_Value]) -> None:
-        self._taken -= 1
-        if not done.cancelled():
-            done.exception()  # taken note of, also when nobody waits for it any more
+    def _count_done(self, future: asyncio.Future[_Value]) -> None:
+        self._requests -= 1
+        if not future.cancelled():
+            future.exception()  # retrieved, or asyncio would complain where nobody waits for it any more
 
     def alone(self, work: Callable[[], _Value]) -> _Value:
-        """Give what a function returns that no other thread of this desk may run beside."""
-        with self._alone:
+        """Return the result of a function that no two threads may run at the same time."""
+        with self._kb_lock:
             return work()
 
     def warm(self) -> None:
         """Begin to load an embedding model of this process, once, so that the first question need not wait for it."""
-        if not self._warm and self.kb.settings.embedder == MINILM:
-            self._warm = True
+        if not self._warmed and self.kb.settings.embedder == MINILM:
+            self._warmed = True
             self._pool.submit(self.alone, lambda: self.kb.embedder.embed(["warm"], "query"))
 
-    def ask(self, question: str, *, method: str, k: int, found: Callable[[list[Hit]], None]) -> Answer:
-        """Answer a question as ``KnowledgeBase.ask`` does, and tell the hits as soon as they are there."""
+    def ask(self, question: str, *, method: str, k: int, on_hits: Callable[[list[Hit]], None]) -> Answer:
+        """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known."""
         own = self.alone(lambda: self.kb.own_answer(question, method=method, k=k))
         if own is not None:
-            found(list(own.hits))
+            on_hits(list(own.hits))
             return own
-        hits, _ = self.alone(lambda: (self.kb.retrieve(question, method=method, k=k), self.kb.model))  # made once
-        found(hits)
+        # the model is made on first use, which no two threads may do
+        hits, _ = self.alone(lambda: (self.kb.retrieve(question, method=method, k=k), self.kb.model))
+        on_hits(hits)
         return self.kb.answer_from(question, hits, method=method)
 
     def audit(self, target: str, options: AuditOptions) -> Audit:
-        """Audit a graph, or with "" all ontology graphs; the last few audits are kept for as long as the store stays.
+        """Audit a graph, or with "" all ontology graphs; the last few audits are kept until the store changes.
 
         Raises:
             InputError: there is no such graph, or no ontology at all.
         """
         from kgrag.knowledge_base.audit_runs import audit_graphs
 
-        with self._auditing:
-            wanted = (self.kb.store.revision, target, options)
-            if wanted not in self._audits:
-                self._audits[wanted] = audit_graphs(self.kb.store, [target] if target else [], options)
-            self._audits.move_to_end(wanted)
-            while len(self._audits) > _AUDITS:
+        with self._audit_lock:
+            key = (self.kb.store.revision, target, options)
+            if key not in self._audits:
+                self._audits[key] = audit_graphs(self.kb.store, [target] if target else [], options)
+            self._audits.move_to_end(key)
+            while len(self._audits) > _MAX_CACHED_AUDITS:
                 self._audits.popitem(last=False)
-            return self._audits[wanted]
+            return self._audits[key]
 
     def close(self) -> None:
-        """Take no more work; what waits is dropped, and nobody waits for what was begun."""
+        """Begin no more work; what waits is dropped, and what was begun is not waited for."""
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,7 +1,7 @@
 """The gate for writes: ontologies may not get worse by a profile of the audit.
 
 A write is judged before its turn, on the state at that time, by a process of its own that can be killed
-(``kgrag.server.gate_program``). When its turn comes and somebody wrote meanwhile, it is judged again, within its turn.
+(``kgrag.server.gate_program``). If somebody else wrote before its turn came, it is judged again, within its turn.
 """
 
 from __future__ import annotations
@@ -19,23 +19,28 @@ import pyoxigraph as ox
 import kgrag
 from kgrag.errors import KgragError
 from kgrag.server.problems import Problem
-from kgrag.server.readers.reader_pool import Limits, ReaderPool
-from kgrag.server.readers.reader_request import Request
-from kgrag.server.readers.snapshot_pool import Snapshots
-from kgrag.server.served_data import Dataset
-from kgrag.server.streaming import collected
+from kgrag.server.readers.reader_pool import ReaderPool
+from kgrag.server.readers.reader_request import ReaderRequest, ServerLimits
+from kgrag.server.readers.snapshot_pool import SnapshotPool
+from kgrag.server.served_data import ServedDataset
+from kgrag.server.streaming import collect_result
 from kgrag.store.rdf_files import is_ontology
 
-__all__ = ["Gate", "Update", "Upload"]
+__all__ = ["PlannedUpdate", "PlannedUpload", "Recheck", "WriteGate"]
 
-_TOLD = 5
-_WARM = 60.0
-_Verdict = tuple[int, list[dict[str, Any]]]
+_MAX_FINDINGS_IN_MESSAGE = 5
+_WARM_UP_SECONDS = 60.0
+"""A process that audits imports much before its first verdict."""
+_Refused = list[dict[str, Any]]
+"""Ontologies that a write would make worse, as ``gate_program.judge`` returns them."""
+
+Recheck = Callable[[], Awaitable[None]]
+"""Called within the turn of a write; judges it again if the store has changed since, and raises Problem 422."""
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
-    """Triples that are to take the place of a graph, or to join it."""
+class PlannedUpload:
+    """Triples that are to replace the content of a graph, or to be added to it."""
 
     graph: str
     triples: Sequence[ox.Triple]
@@ -43,18 +48,25 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
-    """An update, and what goes with it: base and prefixes, the graphs that it may write to (None: any)."""
+class PlannedUpdate:
+    """An update that is to be run.
+
+    Attributes:
+        text: the update.
+        header: its ``base`` and ``prefixes``.
+        graphs: those that it may write to; None: any.
+        searches: whether what it writes depends on what is stored.
+        seconds: how long it may be judged; None: as long as a query may work.
+    """
 
     text: str
-    header: Mapping[str, Any]
+    header: Mapping[str, object]
     graphs: Collection[str] | None
     searches: bool
-    """Whether what it writes depends on what is stored."""
     seconds: float | None
 
 
-class Gate:
+class WriteGate:
     """Judges writes by a profile.
 
     Args:
@@ -64,20 +76,21 @@ class Gate:
         limits: of the server; a write may be judged for as long as a query may work.
     """
 
-    def __init__(self, profile: str, dataset: Dataset, snapshots: Snapshots, limits: Limits) -> None:
+    def __init__(self, profile: str, dataset: ServedDataset, snapshots: SnapshotPool, limits: ServerLimits) -> None:
         self.profile = str(Path(profile).resolve()) if profile.endswith(".toml") else profile
         self._dataset = dataset
         self._seconds = limits.seconds
-        self._pool = ReaderPool(snapshots, replace(limits, readers=1, seconds=max(limits.seconds, _WARM), rows=0))
+        own_limits = replace(limits, readers=1, seconds=max(limits.seconds, _WARM_UP_SECONDS), rows=0)
+        self._pool = ReaderPool(snapshots, own_limits)
         self._warming = asyncio.get_running_loop().create_task(self._warm())
 
     async def _warm(self) -> None:
         """Start the process that judges, so that the first write need not wait for it."""
         with suppress(KgragError, Problem):
-            await collected(self._pool, self._request("warm", {}, b"", _WARM))
+            await collect_result(self._pool, self._request("warm", {}, b"", _WARM_UP_SECONDS))
 
-    async def update(self, update: Update) -> Callable[[], Awaitable[None]]:
-        """Judge an update, and give what is to be called once its turn has come: it judges again if need be.
+    async def update(self, update: PlannedUpdate) -> Recheck:
+        """Judge an update, and return what is to be called once its turn has come.
 
         An update that does not search, and neither touches nor declares an ontology, is not tried on a copy.
 
@@ -87,76 +100,78 @@ class Gate:
             ServiceUnavailable: judging took too long.
         """
         text, seconds = update.text.encode(), update.seconds or self._seconds
-        named = None if update.graphs is None else sorted(update.graphs)
-        declares = update.searches or named is None
+        graphs = None if update.graphs is None else sorted(update.graphs)
+        may_declare = update.searches or graphs is None
 
-        async def judge() -> list[dict[str, Any]]:
-            nonlocal declares
-            if not declares and not await self._names_ontology(named):
+        async def judge() -> _Refused:
+            nonlocal may_declare
+            if not may_declare and not await self._has_ontology(graphs):
                 task = self._request("declares", update.header, text, seconds)
-                declares = json.loads(await collected(self._pool, replace(task, of_store=False)))["declares"]
-            if not declares and not await self._names_ontology(named):
+                may_declare = json.loads(await collect_result(self._pool, replace(task, reads_store=False)))["declares"]
+            # asked again: meanwhile somebody else may have turned one of the graphs into an ontology
+            if not may_declare and not await self._has_ontology(graphs):
                 return []
-            async with self._pool.trial() as copy:
-                told = {**update.header, "graphs": named, "copy": str(copy)}
-                return await self._refused(self._request("judge", told, text, seconds))
+            async with self._pool.trial_copy() as copy:
+                header = {**update.header, "graphs": graphs, "copy": str(copy)}
+                return await self._refused(self._request("judge", header, text, seconds))
 
-        return await self._judged(judge)
+        return await self._judge(judge)
 
-    async def _names_ontology(self, graphs: Collection[str] | None) -> bool:
+    async def _has_ontology(self, graphs: Collection[str] | None) -> bool:
         return await asyncio.to_thread(lambda: any(map(self._dataset.is_ontology, graphs or ())))
 
-    async def upload(self, read: Callable[[], Upload]) -> Callable[[], Awaitable[None]]:
-        """Judge an upload, as ``update`` does; ``read`` says what it would do as things are."""
+    async def upload(self, plan: Callable[[], PlannedUpload]) -> Recheck:
+        """Judge an upload, as ``update`` does; ``plan`` returns what it would do in the present state."""
 
-        async def judge() -> list[dict[str, Any]]:
-            upload = read()
-            if not is_ontology(upload.triples) and not await self._names_ontology([upload.graph]):
+        async def judge() -> _Refused:
+            upload = plan()
+            if not is_ontology(upload.triples) and not await self._has_ontology([upload.graph]):
                 return []
-            told = {"graphs": [upload.graph], "copy": None, "add": upload.add}
+            header = {"graphs": [upload.graph], "copy": None, "add": upload.add}
             lines = ox.serialize(upload.triples, format=ox.RdfFormat.N_TRIPLES) or b""
-            return await self._refused(self._request("judge", told, lines, self._seconds))
+            return await self._refused(self._request("judge", header, lines, self._seconds))
 
-        return await self._judged(judge)
+        return await self._judge(judge)
 
-    async def _judged(self, judge: Callable[[], Awaitable[list[dict[str, Any]]]]) -> Callable[[], Awaitable[None]]:
-        revision = self._dataset.revision  # first: what is judged may be newer, never older
+    async def _judge(self, judge: Callable[[], Awaitable[_Refused]]) -> Recheck:
+        revision = self._dataset.revision  # read first: what is judged may be newer, never older
         self._check(await judge())
 
-        async def again() -> None:
+        async def recheck() -> None:
             if self._dataset.revision != revision:
                 self._check(await judge())
 
-        return again
+        return recheck
 
-    def _request(self, function: str, header: Mapping[str, Any], body: bytes, seconds: float) -> Request:
+    def _request(self, function: str, header: Mapping[str, object], body: bytes, seconds: float) -> ReaderRequest:
         own = {
             "root": str(Path(kgrag.__file__).parents[1]),
             "function": f"kgrag.server.gate_program:{function}",
             "profile": self.profile,
             "names": self._dataset.names.base,
         }
-        return Request("call", {**own, **header}, body, seconds)
+        return ReaderRequest("call", {**own, **header}, body, seconds)
 
-    async def _refused(self, request: Request) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(await collected(self._pool, request))["refused"]
-        return found
+    async def _refused(self, request: ReaderRequest) -> _Refused:
+        refused: _Refused = json.loads(await collect_result(self._pool, request))["refused"]
+        return refused
 
-    def _check(self, refused: Sequence[Mapping[str, Any]]) -> None:
+    def _check(self, refused: _Refused) -> None:
         if not refused:
             return
-        new = sum(each["new"] for each in refused)
-        graphs = ", ".join(f"<{each['graph']}>" for each in refused[:_TOLD])
-        first = [finding for each in refused for finding in each["findings"]][:_TOLD]
-        told = "; ".join(f"{finding['check']} <{finding['focus']}>: {finding['message']}" for finding in first)
+        new = sum(graph["new"] for graph in refused)
+        graphs = ", ".join(f"<{graph['graph']}>" for graph in refused[:_MAX_FINDINGS_IN_MESSAGE])
+        findings = [finding for graph in refused for finding in graph["findings"]][:_MAX_FINDINGS_IN_MESSAGE]
+        listed = "; ".join(f"{finding['check']} <{finding['focus']}>: {finding['message']}" for finding in findings)
         raise Problem(
             422,
             f"the write would bring {new} {'violation' if new == 1 else 'violations'} of the profile '{self.profile}' "
-            f"that {graphs} did not have before: {told}{'' if new <= _TOLD else ' …'} Nothing was written.",
-            more={"profile": Path(self.profile).stem, "graphs": list(refused)},
+            f"that {graphs} did not have before: {listed}{'' if new <= _MAX_FINDINGS_IN_MESSAGE else ' …'} "
+            "Nothing was written.",
+            more={"profile": Path(self.profile).stem, "graphs": refused},
         )
 
     async def close(self) -> None:
         """End the process that judges."""
-        await self._pool.end()
+        await self._pool.kill_readers()
         await self._warming

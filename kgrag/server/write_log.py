@@ -1,11 +1,11 @@
-"""The log of writes: JSON Lines that are only ever appended to, one line a write.
+"""The log of writes: JSON Lines that are only ever appended to, one line per write.
 
-A line stands there before the client hears that its write is done, and outlives the process; a write that was cut off
+The line of a write is in the file before the client gets its answer, and outlives the process; a write that was cut off
 by the end of the server may lack its line, and shows as a gap between ``after`` and the next ``before``. No key, no
 query and no data is written.
 
 ==============  ===================================================================
-field           what it is
+field           value
 ==============  ===================================================================
 ``time``        when it was done, UTC
 ``request``     id of the request, as in the server's log
@@ -31,15 +31,15 @@ from pathlib import Path
 
 from kgrag.errors import InvalidSettings, StorageFailed
 
-__all__ = ["Entry", "WriteLog"]
+__all__ = ["WriteEntry", "WriteLog"]
 
-_GRAPHS = 100
-_BLOCK = 1 << 20
+_MAX_GRAPHS_PER_LINE = 100
+_MAX_BYTES_READ_BACK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One write."""
+class WriteEntry:
+    """One write, with the fields of a line except for the time."""
 
     request: str
     key: str
@@ -60,53 +60,54 @@ class WriteLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._turn = threading.Lock()
-        self._pending = b""
+        self._lock = threading.Lock()
+        self._unwritten = b""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
             size = os.fstat(self._file).st_size
-            if size and os.pread(self._file, 1, size - 1) != b"\n":
+            if size and os.pread(self._file, 1, size - 1) != b"\n":  # a server was killed while it wrote
                 os.write(self._file, b"\n")
         except OSError as error:
             raise InvalidSettings(
                 f"the log of writes {path} cannot be written: {error.strerror}. Name another."
             ) from None
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: WriteEntry) -> None:
         """Append a line; what the disk refuses is tried again with the next."""
-        graphs = None if entry.graphs is None else sorted(entry.graphs)[:_GRAPHS]
+        graphs = None if entry.graphs is None else sorted(entry.graphs)[:_MAX_GRAPHS_PER_LINE]
         row = {"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **asdict(entry), "graphs": graphs}
-        with self._turn:
-            self._pending += json.dumps(row, ensure_ascii=False).encode() + b"\n"
+        with self._lock:
+            self._unwritten += json.dumps(row, ensure_ascii=False).encode() + b"\n"
             self._write()
 
     def check(self) -> None:
-        """Let a write begin.
+        """Check that the log can take the line of another write.
 
         Raises:
             StorageFailed: the lines of those before could not be written.
         """
-        with self._turn:
+        with self._lock:
             self._write()
-            if self._pending:
+            if self._unwritten:
                 raise StorageFailed(f"the log of writes {self.path} cannot be written. Make room, or mend its folder.")
 
     def _write(self) -> None:
         try:
-            while self._pending:
-                self._pending = self._pending[os.write(self._file, self._pending) :]
-        except OSError:
+            while self._unwritten:
+                self._unwritten = self._unwritten[os.write(self._file, self._unwritten) :]
+        except OSError:  # the write in the store is done by now; the next one is refused by ``check``
             return
 
     def last(self, lines: int) -> bytes:
-        """Give the last lines."""
-        with self._turn:
+        """Return the last lines, as far as they are within the last MiB."""
+        with self._lock:
             size = os.fstat(self._file).st_size
-            data = os.pread(self._file, min(size, _BLOCK), max(size - _BLOCK, 0))
-        whole = data.splitlines(keepends=True)
-        return b"".join((whole[1:] if size > _BLOCK else whole)[-lines:])
+            start = max(size - _MAX_BYTES_READ_BACK, 0)
+            data = os.pread(self._file, size - start, start)
+        whole = data.splitlines(keepends=True)[1 if start else 0 :]
+        return b"".join(whole[-lines:])
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self._file)

@@ -13,10 +13,11 @@ name, or with ``elsewhere=True`` names them for another engine. Recursive shapes
 Extension: ``kg:targetGraphKind kg:DocumentGraph`` confines a shape to graphs that the catalogue lists as of this kind;
 without another target, every subject in such a graph is a focus node.
 
-Departures: the store keeps ``"5"^^xsd:byte`` as an xsd:integer, so derived integers are known by their range, unless
-``validate`` is told what was written (``as_written``); other components see values as the store keeps them. A target
-node that no triple mentions has no values by a path that may take zero steps. Instances of a class without a name are
-no instances of the classes above it.
+Departures: the store keeps ``"05"^^xsd:byte`` as the xsd:integer 5, so shapes see that, and derived integers are known
+by their range, unless ``validate`` gets what was written (``as_written``): then every component of SHACL Core sees it,
+in whatever shape and along whatever path, and only the SELECTs of ``sh:sparql`` do not. A target node that no triple
+mentions has no values by a path that may take zero steps. Instances of a class without a name are no instances of the
+classes above it.
 """
 
 from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Target

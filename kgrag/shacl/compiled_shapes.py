@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -11,11 +11,14 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgrag.shacl.shapes_graph import PropertyPath, joined
+from kgrag.vocab import RDF, RDFS
 
 __all__ = ["NESTED", "Branch", "Constraint", "Shapes", "Target"]
 
 NESTED = frozenset({"and", "node", "not", "or", "property", "qualifiedMaxCount", "qualifiedMinCount", "xone"})
 """Components whose values are shapes; ``property`` only in a shape within a shape: elsewhere it reports itself."""
+_COMPARING = frozenset({"disjoint", "equals", "lessThan", "lessThanOrEquals"})
+"""Components that name another property."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,25 @@ class Constraint:
         """The path from target nodes to focus nodes."""
         return reduce(joined, self.steps, ())
 
+    @property
+    def properties(self) -> set[ox.NamedNode]:
+        """The properties that it looks at, but for those of inner shapes; of ``closed``, those that lead to values."""
+        target = self.target
+        found = {term for term in (*self.via, *self.path) if isinstance(term, ox.NamedNode)}
+        found.update(target.subjects_of, target.objects_of)
+        if self.component in _COMPARING:
+            found.add(self.values["wanted"])
+        if target.classes or self.component == "class":
+            found |= {RDF.type, RDFS.subClassOf}
+        return found
+
+    def each(self) -> Iterator[Constraint]:
+        """Yield the constraint, and every one of the shapes within it."""
+        yield self
+        for branch in self.branches:
+            for inner in branch:
+                yield from inner.each()
+
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
@@ -87,9 +109,4 @@ class Shapes:
 
     def each(self) -> list[Constraint]:
         """Give every constraint, those of inner shapes as well."""
-        found: list[Constraint] = []
-        waiting = list(self.constraints)
-        while waiting:
-            found.append(constraint := waiting.pop())
-            waiting += [inner for branch in constraint.branches for inner in branch]
-        return found
+        return [inner for constraint in self.constraints for inner in constraint.each()]

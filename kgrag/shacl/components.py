@@ -46,6 +46,8 @@ COMPONENTS = (
 
 _NEED_A_PATH = frozenset({"lessThan", "lessThanOrEquals", "maxCount", "minCount", "uniqueLang"})
 _SWITCHES = frozenset({"closed", "uniqueLang"})
+_SINGLE = frozenset({"class", "datatype", "hasValue"})
+"""Components with one value, for which several terms may stand in the store."""
 # Datatypes that SPARQL can cast a string to, which tells an ill-formed literal from a well-formed one.
 _CASTABLE = frozenset(
     {
@@ -93,7 +95,7 @@ def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str,
             yield {"wanted": _allowed(graph, node)} if component == "closed" else {}
         return
     declared = queries.describe(Constraint("", component, Target()).query).parameters["wanted"]
-    if declared.endswith(" list") and component != "class":
+    if declared.endswith(" list") and component not in _SINGLE:
         if graph.objects(node, name):
             kind = declared.removesuffix(" list")
             yield {"wanted": [typed(graph, node, name, term, kind) for term in graph.items(node, name)]}

@@ -4,6 +4,9 @@ From each focus node to its values is a join, about a microsecond a value. Looki
 has them, takes a tenth of that; so it is often shorter to look at all, and then to ask which of the nodes that have
 those which depart are focus nodes. Whether it is, two counts tell: the focus nodes', and the values'.
 
+Rows come in the order of their graphs only: Oxigraph ends the process when it sorts numbers among other literals, since
+its order of these has circles. Whoever reports rows sorts them.
+
 Queries: ``shacl/<component>``, ``shacl/focus_count``, ``shacl/subclasses``, ``shacl/uses``, ``catalogue/kinds``.
 """
 
@@ -20,6 +23,7 @@ from kgrag.model import Table, Term
 from kgrag.ports import TripleStore
 from kgrag.shacl.compiled_shapes import Constraint, Target
 from kgrag.shacl.shapes_graph import PropertyPath, is_step
+from kgrag.shacl.written_literals import MARK, marked
 
 __all__ = ["Asker", "Row", "Where", "named", "rows"]
 
@@ -40,6 +44,10 @@ class Asker:
     ``graphs`` are those it is confined to (() = all), ``merged`` those whose union it is about (() = no union);
     ``counts`` is what was counted so far, ``below`` the classes directly below a class, once they were asked for, and
     ``closures`` a class with itself and its subclasses.
+
+    Where it is known what was written, ``stored`` has what the store makes of a literal that it changes, by the literal
+    as ``marked`` returns it; with ``whole`` that is known of every literal. ``copy`` says that such literals stand in
+    the store marked.
     """
 
     store: TripleStore
@@ -48,6 +56,9 @@ class Asker:
     counts: dict[object, int] = field(default_factory=dict)
     below: dict[Term | None, list[Any]] = field(default_factory=dict)
     closures: dict[ox.NamedNode, list[ox.NamedNode]] = field(default_factory=dict)
+    stored: dict[Term | None, Term | None] = field(default_factory=dict)
+    whole: bool = False
+    copy: bool = False
 
     def ask(
         self, query: str, constraint: Constraint, *, only: Collection[Term | None] = (), first: bool = False
@@ -60,15 +71,32 @@ class Asker:
             only: which values it is asked about; () = all.
             first: look at the values of whatever node first, and then whether those found are of target nodes.
         """
-        given = {"fitting": 0, **self._focus(constraint), **constraint.values}
+        given = {"fitting": 0, "mark": ox.Literal(MARK if self.copy else "")}
+        given |= {**self._focus(constraint), **constraint.values, "wanted": self._wanted(constraint)}
         given |= {"path": constraint.path, "first": int(first)}
         given["only"] = sorted((term for term in only if term is not None), key=str)
-        if constraint.component == "class":
-            given["wanted"] = self.subclasses(given["wanted"])
         takes = queries.describe(query).parameters
         if "each" in takes:
             given["each"] = int(self._each(constraint))
         return self.store.select(queries.bind(query, **{name: given[name] for name in takes}))
+
+    def _wanted(self, constraint: Constraint) -> Any:
+        """Return what a component wants; where a term of a shape is another one in the store, or several, these."""
+        wanted: Any = constraint.values.get("wanted")
+        if constraint.component == "class":
+            return self.subclasses(wanted)
+        if constraint.component == "datatype":
+            kept = {wanted: None} | ({} if self.whole else {constraint.values["stored"]: None})
+            return [*kept, *([ox.NamedNode(MARK + wanted.value)] if self.copy else [])]
+        if constraint.component == "hasValue":
+            return self._kept(wanted)
+        return [kept for term in wanted for kept in self._kept(term)] if constraint.component == "in" else wanted
+
+    def _kept(self, term: Term) -> list[Term]:
+        """Return what a term of a shape may be in the store."""
+        if isinstance(term, ox.Literal) and (mark := marked(term)) in self.stored:
+            return [mark] if self.whole else [term, mark]
+        return [term]
 
     def _focus(self, constraint: Constraint) -> dict[str, Any]:
         target = constraint.target
@@ -76,7 +104,7 @@ class Asker:
             "classes": [sub for wanted in target.classes for sub in self.subclasses(wanted)],
             "subjects_of": target.subjects_of,
             "objects_of": target.objects_of,
-            "nodes": target.nodes,
+            "nodes": [self._kept(node)[-1] for node in target.nodes],  # a shape's own literal is known as written
             "kinds": target.kinds,
             "via": constraint.via,
             "graphs": self.graphs,

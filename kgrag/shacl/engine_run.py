@@ -5,29 +5,33 @@ Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.errors import InvalidRDF
+from kgrag.errors import InvalidRDF, KgragError
 from kgrag.model import GraphDraft, Table, Term, Violation, plain
 from kgrag.ports import TripleStore, Validator
-from kgrag.resources import folder
+from kgrag.resources import find
 from kgrag.shacl.compiled_shapes import NESTED, Branch, Constraint, Shapes, Target
-from kgrag.shacl.components import is_of
 from kgrag.shacl.constraint_queries import Asker, Row, Where, named, rows
 from kgrag.shacl.shapes_graph import PropertyPath, ends, is_step, path_text
 from kgrag.shacl.shapes_reader import load_shapes
 from kgrag.shacl.sparql_constraints import asks_in_graphs, over_union
 from kgrag.shacl.written_literals import Written
+from kgrag.shacl.written_statements import WrittenView
+from kgrag.store import graph_kinds
 from kgrag.vocab import local_name
 
 __all__ = ["graph_shapes", "graph_validator", "validate", "validation"]
 
+_LOG = logging.getLogger(__name__)
 _BY_VALUE = frozenset(
     {
         *("class", "datatype", "in", "languageIn", "maxExclusive", "maxInclusive", "maxLength"),
@@ -53,8 +57,26 @@ _NESTED_MESSAGES = {
 
 @cache
 def graph_shapes() -> Shapes:
-    """Give the shapes of kgrag's own graphs, ``shapes/graphs/*.ttl``."""
-    return load_shapes(sorted((folder("shapes") / "graphs").glob("*.ttl")))
+    """Return the shapes of named graphs: those of each declared kind of graph, and what the catalogue may list.
+
+    Shapes of a plug-in that do not parse are logged and left out; its graphs then only have to be in the catalogue.
+    """
+    declared = graph_kinds.kinds().values()
+    listed = graph_kinds.catalogue_shapes(declared)
+    names = sorted({kind.shape for kind in declared if kind.shape})
+    own = [find("shapes", f"graphs/{name}", (".ttl",)) for name in names if ":" not in name]
+    return load_shapes([*own, *filter(None, map(_of_plugin, (name for name in names if ":" in name)))], also=listed)
+
+
+def _of_plugin(name: str) -> Path | None:
+    prefix, _, local = name.partition(":")
+    try:
+        path = find("shapes", f"{prefix}:graphs/{local}", (".ttl",))
+        load_shapes([path])
+    except KgragError as error:
+        _LOG.warning("The shapes %s of a plug-in are left out: %s", name, error)
+        return None
+    return path
 
 
 def validate(
@@ -73,8 +95,9 @@ def validate(
         graphs: check these graphs only; None = all that have focus nodes.
         merged: take the union of ``graphs`` for the data graph, as for an ontology and its imports. A violation then
             has "" as its graph. Otherwise focus node and values are taken from one and the same graph.
-        written: the literals that the store changed, as they were written; None = not known, and an xsd:integer is
-            then taken for one of a derived type within whose range it is.
+        written: the literals that the store changed in this union, as they were written; None = not known: shapes then
+            see them as the store keeps them, and an xsd:integer is taken for one of a derived type within whose range
+            it is.
 
     Returns:
         Violations in the order of the shapes' names, then by graph, focus node and value.
@@ -82,7 +105,7 @@ def validate(
     Raises:
         InvalidRDF: a shape cannot be run this way: one for a kind of graph on a union, or one with a SELECT that gives
             no ``?graph`` on single graphs.
-        ValueError: ``merged`` without ``graphs``.
+        ValueError: ``merged`` without ``graphs``, or ``written`` without ``merged``.
     """
     return validation(store, graphs=graphs, merged=merged, written=written)(shapes)
 
@@ -100,18 +123,28 @@ def validation(
     """
     if merged and graphs is None:
         raise ValueError("merged=True takes the union of some graphs, and none were given. Pass graphs=[...].")
+    if written is not None and not merged:
+        raise ValueError("what was written is known of a union of graphs only. Pass merged=True as well.")
     given = tuple(graphs or ())
     union, confined = (given, ()) if merged else ((), given)
     asker = Asker(store, confined, union)
+    view = None
+    if written is not None:
+        asker = Asker(store, confined, union, stored=dict(written.stored), whole=written.whole)
+        view = WrittenView.of(asker, written)
 
     def check(shapes: Shapes) -> list[Violation]:
         if graphs is not None and not graphs:
             return []
         _refuse_mismatch(shapes, merged=merged)
         kinds = asker.kinds() if any(c.target.kinds for c in shapes.constraints) else frozenset()
-        asked = (c for c in shapes.constraints if not c.target.kinds or not kinds.isdisjoint(c.target.kinds))
-        run = _Run(asker, written)
-        return [violation for constraint in asked for violation in run.check(constraint)]
+        asked = [c for c in shapes.constraints if not c.target.kinds or not kinds.isdisjoint(c.target.kinds)]
+        run = _Run(asker, asker)
+        if view is None:
+            return [violation for constraint in asked for violation in run.check(constraint)]
+        on_copy = _Run(view.asker, asker)
+        chosen = [on_copy if copied else run for copied in view.take(asked)]
+        return [found for each, constraint in zip(chosen, asked, strict=True) for found in each.check(constraint)]
 
     return check
 
@@ -144,10 +177,13 @@ def _refuse_mismatch(shapes: Shapes, *, merged: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One validation; ``departing`` is what is known of inner shapes so far."""
+    """One validation; ``departing`` is what is known of inner shapes so far.
+
+    ``source`` asks the SELECTs of shapes, which read literals by their value; it is ``asker``, unless that asks a copy.
+    """
 
     asker: Asker
-    written: Written | None = None
+    source: Asker
     departing: dict[int, set[Where]] = field(default_factory=dict)
 
     @property
@@ -157,7 +193,7 @@ class _Run:
     def check(self, constraint: Constraint) -> Iterator[Violation]:
         """Yield the violations of one constraint."""
         message = constraint.message or _default_message(constraint)
-        found = list(self._rows(constraint))
+        found = sorted(self._rows(constraint), key=_place)
         times = self._times(constraint) if found and constraint.steps else {}
         for row in found:
             violation = _violation(constraint, row, message)
@@ -186,37 +222,11 @@ class _Run:
             return self._miscounted(constraint)
         if constraint.component in NESTED:
             return self._unfit(constraint)
-        if constraint.component == "datatype" and self.written is not None:
-            return self._not_written(constraint, self.written, inner=inner)
         return self._plain(constraint, inner=inner)
 
     def _plain(self, constraint: Constraint, *, inner: bool) -> Iterator[Row]:
         found = self._shorter(constraint, inner=inner) if self.merged and constraint.target else None
         return rows(self.asker.ask(constraint.query, constraint)) if found is None else iter(found)
-
-    def _not_written(self, constraint: Constraint, written: Written, *, inner: bool) -> Iterator[Row]:
-        """Yield the values that were written as literals of another datatype, or beyond its range.
-
-        But along one property, what was written cannot be told, and the values count as the store keeps them.
-        """
-        wanted = constraint.values["wanted"]
-        single = len(constraint.path) == 1
-        name = constraint.path[-1] if single else None
-        changed = written.predicates.intersection(constraint.path) if constraint.path else written.predicates
-        if written.whole and (single or not changed):
-            constraint = replace(constraint, values={**constraint.values, "stored": wanted})
-        departing = self._plain(constraint, inner=inner)
-        if not changed or not single:
-            yield from departing
-            return
-        wrong = {(row["graph"], row["focus"], row["value"]) for row in departing}
-        for graph, focus, value in self.asker.ask("shacl/values", constraint):
-            if known := written.literals.get((focus, name, value)):
-                for literal in known:
-                    if not is_of(literal, wanted):
-                        yield {"graph": graph, "focus": focus, "value": literal}
-            elif (graph, focus, value) in wrong:
-                yield {"graph": graph, "focus": focus, "value": value}
 
     def _shorter(self, constraint: Constraint, *, inner: bool) -> list[Row] | None:
         """Give what departs, found among all nodes that have values; None where that is no shorter way."""
@@ -261,16 +271,19 @@ class _Run:
 
     def _selected(self, constraint: Constraint) -> Iterator[Row]:
         """Run a SPARQL constraint once and keep the rows whose ``$this`` is a focus node there."""
-        select = over_union(constraint.select, self.merged) if self.merged else constraint.select
-        found = list(rows(self.asker.store.select(select)))
+        merged = self.source.merged
+        select = over_union(constraint.select, merged) if merged else constraint.select
+        found = list(rows(self.source.store.select(select)))
         if not found:
             return
-        focus = set(self.asker.ask("shacl/focus", constraint))
+        focus: dict[Where, list[Term | None]] = {}
+        for graph, node in self.asker.ask("shacl/focus", constraint):
+            focus.setdefault((graph, self.asker.stored.get(node, node)), []).append(node)
         for row in found:
-            graph = None if self.merged else row.get("graph")
-            if (graph, row.get("this")) in focus:
-                value = {} if constraint.path or row.get("value") else {"value": row["this"]}
-                yield row | value | {"graph": graph, "focus": row["this"]}
+            graph = None if merged else row.get("graph")
+            for node in focus.get((graph, row.get("this")), ()):
+                value = {} if constraint.path or row.get("value") else {"value": node}
+                yield row | value | {"graph": graph, "focus": node}
 
     def _unfit(self, constraint: Constraint) -> Iterator[Row]:
         """Yield the values that conform to too few or too many of the inner shapes."""
@@ -404,6 +417,11 @@ def _unfit_nodes(departing: Sequence[set[Where]], wanted: set[int]) -> set[Term 
         for node in nodes:
             counts[node] = counts.get(node, 0) + 1
     return {node for (_, node), count in counts.items() if len(departing) - count not in wanted}
+
+
+def _place(row: Row) -> list[str]:
+    """Return what a row is sorted by."""
+    return [str(row.get(name) or "") for name in ("graph", "focus", "path", "value", "other")]
 
 
 def _violation(constraint: Constraint, row: Mapping[str, Term | None], message: str) -> Violation:

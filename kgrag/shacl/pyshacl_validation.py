@@ -17,10 +17,11 @@ import pyoxigraph as ox
 
 from kgrag import shacl
 from kgrag.errors import InvalidRDF
-from kgrag.model import Violation, plain
+from kgrag.model import Term, Violation, plain
 from kgrag.ports import TripleStore
 from kgrag.shacl.shapes_graph import SH as _SH
 from kgrag.shacl.shapes_graph import ShapesGraph, path_text
+from kgrag.vocab import XSD
 
 if TYPE_CHECKING:
     import rdflib
@@ -39,26 +40,33 @@ class Validation:
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
 
-def validate(store: TripleStore, files: Iterable[Path], *, graphs: Sequence[ox.NamedNode]) -> Validation:
+def validate(
+    store: TripleStore, files: Iterable[Path], *, graphs: Sequence[ox.NamedNode], written: shacl.Written | None = None
+) -> Validation:
     """Validate the union of some named graphs against the shapes of some files.
 
     Args:
         store: where the graphs are.
         files: SHACL in any RDF format, advanced features as well.
         graphs: their union is the data graph; [] has no violation.
+        written: the literals that the store changed, as they were written; None = not known.
 
     Raises:
         InvalidRDF: a file does not parse or holds what is no SHACL, shapes are recursive, or pyshacl fails.
     """
     shapes = shacl.load_shapes(files, elsewhere=True)
-    violations = shacl.validate(store, shapes, graphs=graphs, merged=True)
+    violations = shacl.validate(store, shapes, graphs=graphs, merged=True, written=written)
     if shapes.elsewhere and graphs:
-        violations += by_pyshacl(store, shapes, graphs)
+        violations += by_pyshacl(store, shapes, graphs, written=written)
     return Validation(tuple(violations), dict(shapes.elsewhere))
 
 
-def by_pyshacl(store: TripleStore, shapes: shacl.Shapes, graphs: Sequence[ox.NamedNode]) -> list[Violation]:
+def by_pyshacl(
+    store: TripleStore, shapes: shacl.Shapes, graphs: Sequence[ox.NamedNode], *, written: shacl.Written | None = None
+) -> list[Violation]:
     """Run pyshacl on a copy of the union of graphs, with the shapes that the engine left.
+
+    Literals are compared as they were written, where all of that is known; else numbers and dates in one common form.
 
     Raises:
         InvalidRDF: pyshacl fails on a shape, or a shape asks the network.
@@ -67,7 +75,9 @@ def by_pyshacl(store: TripleStore, shapes: shacl.Shapes, graphs: Sequence[ox.Nam
     from rdflib.namespace import SH
 
     _refuse_network(shapes)
-    data, rest = _copy(triple for graph in graphs for triple in store.triples(graph)), _copy(shapes.rest)
+    triples = (triple for graph in graphs for triple in store.triples(graph))
+    exact = written is not None and written.whole
+    data, rest = _copy(written.restored(triples) if written else triples, exact), _copy(shapes.rest, exact)
     try:
         _, report, _ = pyshacl.validate(data, shacl_graph=rest, advanced=True, inplace=True)
     except Exception as error:  # pyshacl and rdflib raise many kinds
@@ -93,11 +103,25 @@ def _refuse_network(shapes: shacl.Shapes) -> None:
             raise InvalidRDF(f"shapes: {name} has {found[0]}, which may ask another server. Audits work offline.")
 
 
-def _copy(triples: Iterable[ox.Triple]) -> rdflib.Graph:
+def _copy(triples: Iterable[ox.Triple], exact: bool) -> rdflib.Graph:
+    """Copy triples to rdflib, with their literals as they are or in the one form that rdflib writes each value in."""
     import rdflib
 
-    text = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES)
-    return rdflib.Graph().parse(data=text or b"", format="nt")
+    def copied(term: Term) -> rdflib.term.Node:
+        if isinstance(term, ox.NamedNode):
+            return rdflib.URIRef(term.value)
+        if isinstance(term, ox.BlankNode):
+            return rdflib.BNode(term.value)
+        if isinstance(term, ox.Triple):
+            raise InvalidRDF(f"pyshacl, to which a shape was left, knows no triple terms, and there is {term}.")
+        if term.language or term.datatype == XSD.string:
+            return rdflib.Literal(term.value, lang=term.language)
+        return rdflib.Literal(term.value, datatype=rdflib.URIRef(term.datatype.value), normalize=not exact)
+
+    graph = rdflib.Graph()
+    for triple in triples:
+        graph.add((copied(triple.subject), copied(triple.predicate), copied(triple.object)))
+    return graph
 
 
 def _named(shapes: rdflib.Graph, node: Any) -> str:

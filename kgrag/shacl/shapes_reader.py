@@ -54,18 +54,20 @@ _FOREIGN = _words(
 )
 
 
-def load_shapes(paths: Iterable[Path], *, elsewhere: bool = False) -> Shapes:
+def load_shapes(paths: Iterable[Path], *, also: str = "", elsewhere: bool = False) -> Shapes:
     """Read and compile the shapes of RDF files; a shape may refer to one in another file.
 
     Args:
         paths: the files.
+        also: further shapes, as Turtle.
         elsewhere: let a shape that holds something beyond this engine pass, and name it in ``Shapes.elsewhere``.
 
     Raises:
         InvalidRDF: a file does not parse, or a shape holds something that is no SHACL, that refers back to the shape,
             or (without ``elsewhere``) that this engine does not cover. The message names the shape and the property.
     """
-    return _Reader([triple for path in paths for triple in parse(path)]).shapes(elsewhere=elsewhere)
+    further = ox.parse(also, format=ox.RdfFormat.TURTLE, rename_blank_nodes=True)
+    return _Reader([*(triple for path in paths for triple in parse(path)), *further]).shapes(elsewhere=elsewhere)
 
 
 class _Reader:

@@ -1,13 +1,14 @@
 """Literals as they were written, where the store keeps them by their value.
 
 The store turns ``"300"^^xsd:byte`` and ``"01"^^xsd:integer`` into ``300`` and ``1``, both of type xsd:integer. Whoever
-has the triples as they were parsed can tell the engine (``shacl.validate(..., written=...)``), and ``sh:datatype`` is
-then decided of what was written.
+has the triples as they were parsed passes them to the engine (``shacl.validate(..., written=...)``). Shapes that look
+at a property with such a literal are then run on a copy of the statements that they look at, in a scratch store, where
+each of these literals has a datatype of its own, which the store leaves as it is: ``"01"^^<urn:kgrag:written:...>``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyoxigraph as ox
@@ -16,7 +17,10 @@ from kgrag.model import Term
 from kgrag.ports import Workbench
 from kgrag.vocab import RDF, XSD
 
-__all__ = ["Written", "as_written"]
+__all__ = ["MARK", "Written", "as_written", "marked"]
+
+MARK = "urn:kgrag:written:"
+"""What the datatype of a literal begins with that stands in the copy as it was written."""
 
 _Key = tuple[Term | None, Term | None, Term | None]
 
@@ -28,15 +32,22 @@ _SCRATCH = ox.NamedNode("urn:kgrag:written")
 class Written:
     """What was written, by subject, predicate and the object that the store made of it.
 
-    With ``whole``, every literal that the store changed is told, so that any other was written as it stands there.
+    ``open_bench`` opens an empty scratch store. With ``whole``, every literal that the store changed is known, so that
+    any other was written as it stands in the store. ``stored`` has, for each of these literals as ``marked`` returns
+    it, what the store made of it; ``predicates`` are those that have such a literal.
     """
 
     literals: Mapping[_Key, tuple[ox.Literal, ...]]
+    open_bench: Callable[[], Workbench]
     whole: bool = True
+    stored: Mapping[Term | None, Term | None] = field(init=False, repr=False)
     predicates: frozenset[Term | None] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Note which predicates have such values."""
+        """Work out what follows from the literals."""
+        changed = {literal: stored for (_, _, stored), known in self.literals.items() for literal in known}
+        stored = {marked(before): after for before, after in changed.items() if before != after}
+        object.__setattr__(self, "stored", stored)
         object.__setattr__(self, "predicates", frozenset(predicate for _, predicate, _ in self.literals))
 
     def restored(self, triples: Iterable[ox.Triple]) -> Iterator[ox.Triple]:
@@ -48,34 +59,47 @@ class Written:
             else:
                 yield from (ox.Triple(triple.subject, triple.predicate, literal) for literal in known)
 
+    def changed(self, literals: Iterable[ox.Literal]) -> dict[Term | None, Term | None]:
+        """Return, for those of some literals that the store changes, what ``stored`` has for them."""
+        changed = _changed(literals, self.open_bench())
+        return {marked(before): after for before, after in changed.items()}
+
+
+def marked(literal: ox.Literal) -> ox.Literal:
+    """Return a literal with a datatype that the store does not know, and so leaves as it is."""
+    return ox.Literal(literal.value, datatype=ox.NamedNode(MARK + literal.datatype.value))
+
 
 def as_written(triples: Iterable[ox.Triple], bench: Workbench, *, whole: bool = True) -> Written:
     """Note the literals of triples that a store like the scratch store changes.
 
     Args:
         triples: as they were parsed.
-        bench: a scratch store; what was in it goes, and it is left empty.
+        bench: a scratch store, which stays as it is; others like it are opened.
         whole: whether they are the triples as they were parsed, and not what a store made of some of them.
     """
-    told = [t for t in triples if isinstance(t.object, ox.Literal) and t.object.datatype not in _KEPT]
-    changed = _changed({t.object: None for t in told if isinstance(t.object, ox.Literal)}, bench)
+    valued = [
+        (triple.subject, triple.predicate, triple.object)
+        for triple in triples
+        if isinstance(triple.object, ox.Literal) and triple.object.datatype not in _KEPT
+    ]
+    changed = _changed((literal for _, _, literal in valued), bench.another())
     found: dict[_Key, dict[ox.Literal, None]] = {}
-    for triple in told:
-        if (stored := changed.get(triple.object)) is not None:
-            found[triple.subject, triple.predicate, stored] = {}
-    for triple in told:
-        key = (triple.subject, triple.predicate, changed.get(triple.object, triple.object))
-        if key in found and isinstance(triple.object, ox.Literal):
-            found[key][triple.object] = None
-    return Written({key: tuple(literals) for key, literals in found.items()}, whole)
+    for subject, predicate, literal in valued:
+        if (stored := changed.get(literal)) is not None:
+            found[subject, predicate, stored] = {}
+    for subject, predicate, literal in valued:
+        if (key := (subject, predicate, changed.get(literal, literal))) in found:
+            found[key][literal] = None
+    return Written({key: tuple(literals) for key, literals in found.items()}, bench.another, whole)
 
 
-def _changed(literals: Iterable[ox.Literal], bench: Workbench) -> dict[Term, ox.Literal]:
-    """Give the literals that the store changes, each with what it becomes."""
-    numbered = {f"urn:{number}": literal for number, literal in enumerate(literals)}
-    bench.fill([ox.Quad(ox.NamedNode(name), RDF.object, literal, _SCRATCH) for name, literal in numbered.items()])
+def _changed(literals: Iterable[ox.Literal], bench: Workbench) -> dict[ox.Literal, ox.Literal]:
+    """Return the literals that the store changes, each with what it becomes."""
+    distinct = dict.fromkeys(literal for literal in literals if literal.datatype not in _KEPT)
+    numbered = {f"urn:{number}": literal for number, literal in enumerate(distinct)}
+    bench.add(ox.Quad(ox.NamedNode(name), RDF.object, literal, _SCRATCH) for name, literal in numbered.items())
     pairs = [
         (numbered[t.subject.value], t.object) for t in bench.triples(_SCRATCH) if isinstance(t.subject, ox.NamedNode)
     ]
-    bench.fill([])
     return {before: after for before, after in pairs if isinstance(after, ox.Literal) and before != after}

@@ -49,10 +49,12 @@ _OPENS = re.compile(r"[{(\[]|<<")
 _NO_OPERAND = _OPERATORS | {"(", ",", "=", "!=", "<", ">", "<=", ">=", "^^", ""}
 # What an IRI needs in it to be read as the rest of a comparison and more: its end, a comment, a string.
 _COMPARISON = re.compile(r"(?!<[A-Za-z][A-Za-z0-9+.-]*://)[^'#(),&]*['#(),&]")
-_GLUED = re.compile("ADD|ALL|BASE|COPY|FROM|MOVE|NAMED|USING|WHERE|WITH")
+_GLUED = re.compile("ADD|CLEAR|COPY|DELETE|DROP|FROM|INSERT|MOVE|USING|WHERE|WITH")
+_ADDING = frozenset({"INSERT", "ADD", "COPY", "MOVE"})
+_REMOVING = frozenset({"DELETE", "CLEAR", "DROP", "COPY", "MOVE"})
 _PROLOGUE = frozenset({"BASE", "PREFIX", "VERSION"})
-_BEFORE_GRAPH = frozenset({"GRAPH", "WITH", "TO", "ADD", "MOVE", "COPY", "SILENT", "CLEAR", "DROP", "CREATE"})
-_BEFORE_NAME = _BEFORE_GRAPH | {"PREFIX", "NAMED", "USING", "INTO"}
+_BEFORE_NAME = frozenset({"PREFIX", "WITH", "NAMED", "USING", "GRAPH", "TO", "ADD", "MOVE", "COPY", "SILENT", "DROP"})
+_BEFORE_NAME |= {"CLEAR", "CREATE", "INTO"}
 # In a local name, all that can keep it from making an IRI: a second "#", and characters that no IRI has.
 _ODD_LOCAL = re.compile("\\\\#|[\ufff0-\uffff]")
 _ANY_NAMESPACE = "http://example.org/#"  # for a prefix that the caller declares: no namespace is odder
@@ -65,18 +67,21 @@ class AdmittedText:
     """A text that the gate let pass.
 
     ``words`` are those outside strings, comments, IRIs and names, in capitals, and the keywords that are glued together
-    in one word; ``last`` is the last token; ``graphs`` are the IRIs of all named graphs that an update names,
-    None where only parsing decides.
+    in one word; ``last`` is the last token.
     """
 
     words: set[str] = field(default_factory=set)
     last: str = ""
-    graphs: set[str] | None = None
 
     @property
     def chooses_dataset(self) -> bool:
         """Whether the text names the graphs that make up the default graph itself (FROM, USING)."""
         return bool(self.words & {"FROM", "USING", "WITH"})
+
+    @property
+    def adds_and_removes(self) -> bool:
+        """Whether an update may both add triples and take some away, so that as many may be others."""
+        return bool(self.words & _ADDING) and bool(self.words & _REMOVING)
 
     @property
     def does_nothing(self) -> bool:
@@ -143,7 +148,6 @@ class _Walk:
         self._base = ""
         self._namespaces: dict[str, list[str]] = {}  # all of a prefix, since only parsing decides which is valid
         self._declared: str | None = None
-        self._graph_names: list[str] | None = []
 
     def admitted(self) -> AdmittedText:
         """Read the whole text."""
@@ -158,13 +162,11 @@ class _Walk:
         }
         for token in tokens(self.text):
             kind = token.kind
-            if self._before in _BEFORE_GRAPH and kind != "word":
-                self._name_graph(token)
             if handler := handlers.get(kind):
                 handler(token)
             self.last = token.text
             self._before = token.text.upper() if kind == "word" else kind
-        return AdmittedText(self.words, self.last, self._graphs())
+        return AdmittedText(self.words, self.last)
 
     def _on_other(self, token: Token) -> None:
         if token.text in "\"'":
@@ -244,15 +246,10 @@ class _Walk:
         self._check_makes_iri(prefix, local, token.start)
         if not self._in_data():
             self._count(token.start, keyword.count("FILTER"))  # FILTERex:function(…)
-        if not self.update:
-            return
-        if not self._open and self._before not in _BEFORE_NAME:
-            if "LOAD" in keyword:
-                what = f"{token.text[:80]} can be read as LOAD, which reaches the network"
-                self._refuse(token.start, what, "Rename the prefix")
-            self._graph_names = None  # an operation glued to its graph: COPYex:a
-        elif keyword.startswith(("GRAPH", "NAMED", "SILENT")):
-            self._graph_names = None
+        at_statement = self.update and not self._open and self._before not in _BEFORE_NAME
+        if at_statement and "LOAD" in keyword:
+            what = f"{token.text[:80]} can be read as LOAD, which reaches the network"
+            self._refuse(token.start, what, "Rename the prefix")
 
     def _check_makes_iri(self, prefix: str, local: str, at: int) -> None:
         """Refuse a name that makes no IRI: the engine reads it as the prefix alone, and what is left as keywords."""
@@ -280,28 +277,6 @@ class _Walk:
         if self._chain > MAX_CHAIN:
             what = f"more than {MAX_CHAIN:,} operators and groups are chained"
             self._refuse(at, what, "Use VALUES or IN for long lists, or split it into several requests")
-
-    def _name_graph(self, token: Token) -> None:
-        if token.kind not in ("iri", "name"):
-            self._graph_names = None
-        elif self._graph_names is not None:
-            self._graph_names.append(self._whole(token.text))
-
-    def _whole(self, name: str) -> str:
-        """Return the IRI of a graph; "" where its prefix is not declared in the text, or an escape hides it."""
-        if "\\" in name:
-            return ""
-        if name.startswith("<"):
-            return name[1:-1]
-        prefix, _, local = name.partition(":")
-        namespaces = set(self._namespaces.get(prefix, ()))
-        return namespaces.pop() + local if len(namespaces) == 1 else ""
-
-    def _graphs(self) -> set[str] | None:
-        """Return the IRIs of the graphs named; None where a variable, BASE, ALL or a glued keyword hides one."""
-        if self._graph_names is None or "" in self._graph_names or self.words & {"ALL", "NAMED", "BASE"}:
-            return None
-        return set(self._graph_names)
 
     def _refuse(self, at: int, what: str, instead: str) -> NoReturn:
         line = self.text.count("\n", 0, at) + 1

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import pyoxigraph as ox
 
@@ -24,11 +24,13 @@ from kgrag.errors import InputError, InvalidSPARQL, StateError, StorageFailed
 from kgrag.model import GraphDraft, Publication, Table, Violation
 from kgrag.ports import Validator
 from kgrag.sparql.gate import check_query, check_update
+from kgrag.sparql.update_targets import written
 from kgrag.store import identity, publication_plan, quad_files
 from kgrag.store.engine import engine, let_go
 from kgrag.store.locking import WriterLock
-from kgrag.store.publishing import Publishing, exchange, functions
-from kgrag.vocab import KG, PREFIXES, Names
+from kgrag.store.publishing import Publishing, exchange
+from kgrag.store.update_record import Rewriting
+from kgrag.vocab import KG, PREFIXES, RDF, Names
 
 __all__ = ["OxigraphStore"]
 
@@ -226,11 +228,17 @@ class OxigraphStore:
         scratch._store.extend(publishing.rehearsal())
         return validator(scratch, publishing.drafts())
 
-    def update(self, update: str) -> int:
+    def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
         """Run an update from outside, past the gate, and set the catalogue right, all in one atomic step.
 
-        The catalogue gains a kg:Rewrite; graphs that are new to it become data graphs; graphs left empty are struck
-        from it; counts are made anew; the default graph's triples move to ``{base}graph/data/default``.
+        The catalogue gains a revision, which the graphs that changed name; graphs that are new to it become data
+        graphs; graphs left empty are struck from it; counts are made anew; the default graph's triples move to
+        ``{base}graph/data/default``.
+
+        Args:
+            update: one or more operations.
+            graphs: whose triples it may change, for an update of our own that edits the catalogue without changing what
+                a graph is; None reads from the text which graphs it writes to.
 
         Returns:
             The new revision; the old one for an update without an operation.
@@ -243,36 +251,31 @@ class OxigraphStore:
             if reading.does_nothing:
                 ox.Store().update(update, prefixes=PREFIXES)
                 return self._revision
-            touched = None if reading.graphs is None else [ox.NamedNode(iri) for iri in sorted(reading.graphs)]
+            text = f"{update}\n{'' if reading.last == ';' else ';'}\n"
+            if graphs is None:
+                graphs = self._written(update)
             try:
-                self._rewrite(store, f"{update}\n{'' if reading.last == ';' else ';'}\n", touched)
+                self._rewrite(store, text, graphs, one_way=not reading.adds_and_removes)
             except SyntaxError:
                 ox.Store().update(update, prefixes=PREFIXES)  # tells the place in the text that was given
                 raise
             return self._revision
 
-    def _rewrite(self, store: ox.Store, before: str, touched: Sequence[ox.NamedNode] | None) -> None:
-        revision, created = self._revision + 1, publication_plan.now()
-        rows = publication_plan.publication(revision, KG.Rewrite, created, self._names)
-        default = self._names.default_data
-        graphs = [] if touched is None else [default, *touched]
-        after = queries.bind(
-            "catalogue/rewrite",
-            catalogue=self._names.catalogue,
-            default=default,
-            publication=self._names.publication(revision),
-            created=created,
-            touched=graphs,
-            come=list(range(len(rows))),
-        )
-        store.update(before + after, prefixes=PREFIXES, custom_functions=functions(rows))
-        self._tidy(store, graphs)
+    def _written(self, update: str) -> list[ox.NamedNode] | None:
+        """Return the named graphs that an update may write to; None for any, as when it edits the catalogue."""
+        graphs = written(update, PREFIXES).graphs
+        if graphs is None or self._names.catalogue.value in graphs:
+            return None
+        return [ox.NamedNode(graph) for graph in sorted(graphs - {""})]
 
-    def _tidy(self, store: ox.Store, touched: list[ox.NamedNode]) -> None:
-        for row in self.select(queries.bind("catalogue/emptied", touched=touched)):
-            store.remove_graph(cast("ox.NamedNode", row[0]))
+    def _rewrite(
+        self, store: ox.Store, update: str, graphs: Sequence[ox.NamedNode] | None, *, one_way: bool = False
+    ) -> None:
+        rewriting = Rewriting(store, self._names, revision=self._revision + 1, graphs=graphs, one_way=one_way)
+        rewriting.write(update)
         identity.found(store, self._names)
         self._revision = identity.revision(store, self._names)
+        rewriting.settle()
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs, their lexical companions and their catalogue entries in one atomic step.
@@ -293,7 +296,10 @@ class OxigraphStore:
             dropped = list(dict.fromkeys([*there, *(graph for graph in lexical if self._stands(graph))]))
             catalogue = self._names.catalogue
             gone = [quad for graph in dropped for quad in store.quads_for_pattern(graph, None, None, catalogue)]
-            come = publication_plan.publication(self._revision + 1, KG.Rewrite, publication_plan.now(), self._names)
+            kinds = [quad.object for quad in gone if quad.predicate == RDF.type]
+            come = publication_plan.publication(
+                self._revision + 1, KG.Publication, publication_plan.now(), self._names, removed=kinds
+            )
             with engine():
                 exchange(store, gone, come, dropped)
             self._revision += 1

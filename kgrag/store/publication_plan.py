@@ -15,6 +15,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft, Term, Violation, plain
+from kgrag.store.graph_kinds import kinds
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, SCHEMA_VERSION, VOID, XSD, Names, number
 
 __all__ = [
@@ -31,8 +32,6 @@ __all__ = [
     "quarantine",
     "statements",
 ]
-
-_UNCOUNTED = frozenset({KG.CatalogueGraph, KG.HypernodeGraph, KG.ProvenanceGraph})
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +183,8 @@ def _count(change: Change, catalogue: ox.NamedNode) -> list[ox.Quad]:
         stated = [quad for quad in change.entry_gone if quad.predicate == VOID.triples]
         total = sum(int(plain(quad.object)) for quad in stated) + len(change.come)
         return [ox.Quad(draft.iri, VOID.triples, number(total), catalogue)] if stated else []
-    if draft.mode == "append" and draft.kind in _UNCOUNTED:
+    kind = kinds().get(draft.kind.value)
+    if draft.mode == "append" and kind is not None and not kind.counted:
         return []
     total = len(change.come) if not change.known else len(draft.triples)
     return [ox.Quad(draft.iri, VOID.triples, number(total), catalogue)]
@@ -197,13 +197,24 @@ def _kind_and_count(draft: GraphDraft, total: int, catalogue: ox.NamedNode) -> s
     }
 
 
-def publication(revision: int, kind: ox.NamedNode, created: ox.Literal, names: Names) -> list[ox.Quad]:
-    """Give the catalogue's statements about one change of the store."""
+def publication(
+    revision: int, kind: ox.NamedNode, created: ox.Literal, names: Names, *, removed: Iterable[Term] = ()
+) -> list[ox.Quad]:
+    """Return the catalogue's statements about one change of the store.
+
+    Args:
+        revision: its number.
+        kind: kg:Publication where the graphs that it wrote name it, kg:Rewrite where any graph may have changed.
+        created: when it was made.
+        names: of the knowledge base.
+        removed: kinds of the graphs that it took away, or made graphs of another kind.
+    """
     node, catalogue = names.publication(revision), names.catalogue
     return [
         ox.Quad(node, RDF.type, kind, catalogue),
         ox.Quad(node, KG.revision, number(revision), catalogue),
         ox.Quad(node, DCTERMS.created, created, catalogue),
+        *(ox.Quad(node, KG.removedKind, gone, catalogue) for gone in dict.fromkeys(removed)),
         ox.Quad(catalogue, RDF.type, KG.CatalogueGraph, catalogue),
         ox.Quad(catalogue, KG.publication, node, catalogue),
     ]

@@ -9,7 +9,7 @@ terms: no term is written as text, and blank nodes keep their names. Measured: a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import cast
@@ -18,11 +18,11 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import ShapeViolation
-from kgrag.model import GraphDraft, Publication, Violation
+from kgrag.model import GraphDraft, Publication, Term, Violation
 from kgrag.store import publication_plan
 from kgrag.store.lexical_forms import companions, refuse_rewritten
 from kgrag.store.publication_plan import Change
-from kgrag.vocab import KG, Names
+from kgrag.vocab import KG, RDF, Names
 
 __all__ = [
     "Publishing",
@@ -68,7 +68,7 @@ class Publishing:
 
     def rehearsal(self) -> Iterator[ox.Quad]:
         """Yield what a scratch store holds for validation: those graphs as they are drafted, and their entries."""
-        yield from self._publication(KG.Publication)
+        yield from self._publication()
         for change in self._changes:
             if change.writes:
                 come = change.come if change.draft.mode == "append" else change.draft.triples
@@ -135,10 +135,11 @@ class Publishing:
         catalogue = self._names.catalogue
         emptied = [change.draft.iri for change in changes if change.gone and not change.draft.triples]
         gone = [publication_plan.quad_of(triple, change.draft.iri) for change in changes for triple in change.gone]
-        gone += [quad for change in changes for quad in change.entry_gone]
-        gone += [quad for graph in stale for quad in self._store.quads_for_pattern(graph, None, None, catalogue)]
+        entries = [quad for change in changes for quad in change.entry_gone]
+        entries += [quad for graph in stale for quad in self._store.quads_for_pattern(graph, None, None, catalogue)]
         come = [quad for change in changes for quad in self._enters(change)]
-        exchange(self._store, gone, [*come, *self._publication(KG.Rewrite)], [*emptied, *stale])
+        come += self._publication(quad.object for quad in entries if quad.predicate == RDF.type)
+        exchange(self._store, [*gone, *entries], come, [*emptied, *stale])
         self.revision += 1
         self._built.clear()
 
@@ -157,7 +158,7 @@ class Publishing:
         total = sum(len(quads) for quads in entering)
         if not total:
             return
-        come = chain(chain.from_iterable(entering), self._publication(KG.Publication))
+        come = chain(chain.from_iterable(entering), self._publication())
         if total < _BULK:
             self._store.extend(come)
         else:
@@ -167,8 +168,8 @@ class Publishing:
     def _enters(self, change: Change) -> list[ox.Quad]:
         return self._written(change) if change.writes or change.rewrites else self._said_newly(change.draft)
 
-    def _publication(self, kind: ox.NamedNode) -> list[ox.Quad]:
-        return publication_plan.publication(self.revision + 1, kind, self._now, self._names)
+    def _publication(self, removed: Iterable[Term] = ()) -> list[ox.Quad]:
+        return publication_plan.publication(self.revision + 1, KG.Publication, self._now, self._names, removed=removed)
 
     def _said_newly(self, draft: GraphDraft) -> list[ox.Quad]:
         said = publication_plan.statements(replace(draft, method=""), self._names.catalogue)

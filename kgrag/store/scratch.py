@@ -83,3 +83,7 @@ class OxigraphScratch:
         """Yield the triples of one named graph."""
         for quad in self._store.quads_for_pattern(None, None, None, graph):
             yield quad.triple
+
+    def another(self) -> OxigraphScratch:
+        """Return a new one, which is empty."""
+        return OxigraphScratch()

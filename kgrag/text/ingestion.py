@@ -13,18 +13,20 @@ from dataclasses import dataclass, field, replace
 
 import pyoxigraph as ox
 
-from kgrag import queries
+from kgrag import plugins, queries
 from kgrag.errors import InvalidSettings
 from kgrag.model import Document, GraphDraft, Violation, plain
-from kgrag.ports import TripleStore
-from kgrag.text import chunking, documents
+from kgrag.ports import Chunker, TripleStore
+from kgrag.text import documents
 from kgrag.vocab import DCTERMS, KG
 
-__all__ = ["IngestReport", "Progress", "ingest"]
+__all__ = ["CHUNKER", "IngestReport", "Progress", "ingest"]
 
 Progress = Callable[[str, int, int], None]
 """Called with (what is being done, how many are done, of how many; 0 when that is not known)."""
 
+CHUNKER = "pauses"
+"""The chunker that ends a chunk where a reader would pause."""
 _BATCH_DOCUMENTS = 1000
 _BATCH_CHARACTERS = 8_000_000
 
@@ -46,6 +48,19 @@ class IngestReport:
     violations: tuple[Violation, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Cutting:
+    """How documents become chunks; ``parameters`` is what the catalogue keeps of it."""
+
+    chunker: Chunker
+    tokens: int
+    name: str
+
+    @property
+    def parameters(self) -> str:
+        return f"chunk_tokens={self.tokens}" + ("" if self.name == CHUNKER else f" chunker={self.name}")
+
+
 @dataclass(slots=True)
 class _Tally:
     documents: int = 0
@@ -58,7 +73,12 @@ class _Tally:
 
 
 def ingest(
-    source: Iterable[Document], *, store: TripleStore, chunk_tokens: int = 180, progress: Progress | None = None
+    source: Iterable[Document],
+    *,
+    store: TripleStore,
+    chunk_tokens: int = 180,
+    chunker: str = CHUNKER,
+    progress: Progress | None = None,
 ) -> IngestReport:
     """Publish documents with their chunks and say what became of them.
 
@@ -68,16 +88,19 @@ def ingest(
         source: documents as they are read; only one batch is held at a time.
         store: where they go.
         chunk_tokens: the largest chunk, in words and punctuation marks; at least 8.
+        chunker: name of a registered chunker (``kgrag.chunkers``).
         progress: told after each batch.
 
     Raises:
         InvalidSettings: ``chunk_tokens`` is below 8.
+        UnknownName: there is no such chunker.
     """
     if chunk_tokens < 8:
         raise InvalidSettings(f"--chunk-tokens {chunk_tokens}: a chunk holds at least 8 tokens. The default is 180.")
+    cutting = _Cutting(plugins.load("kgrag.chunkers", chunker), chunk_tokens, chunker)
     tally = _Tally()
     for batch in _batches(source):
-        _publish(batch, store, chunk_tokens, tally)
+        _publish(batch, store, cutting, tally)
         if progress is not None:
             progress("documents", tally.documents + tally.unchanged + tally.duplicates, 0)
     return IngestReport(
@@ -103,8 +126,8 @@ def _batches(source: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def _publish(batch: Sequence[Document], store: TripleStore, chunk_tokens: int, tally: _Tally) -> None:
-    parameters = f"chunk_tokens={chunk_tokens}"
+def _publish(batch: Sequence[Document], store: TripleStore, cutting: _Cutting, tally: _Tally) -> None:
+    parameters = cutting.parameters
     graphs = [store.names.document_graph(documents.document_iri(document, store.names)) for document in batch]
     there = _parameters(store, graphs)
     drafts: list[GraphDraft] = []
@@ -119,7 +142,7 @@ def _publish(batch: Sequence[Document], store: TripleStore, chunk_tokens: int, t
             tally.unchanged += 1
             drafts.append(_location_only(graph, document))
             continue
-        chunks = chunking.chunk(document, tokens=chunk_tokens)
+        chunks = cutting.chunker(document, tokens=cutting.tokens)
         draft = documents.document_draft(document, chunks, names=store.names, parameters=parameters)
         tally.chunks += len(chunks)
         tally.documents += 1

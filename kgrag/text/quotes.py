@@ -7,11 +7,12 @@ folded, character by character, to a comparable form; the offsets found there le
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 import regex
 
-__all__ = ["cuts", "locate"]
+__all__ = ["locate", "places"]
 
 _MAPPED = str.maketrans(
     dict.fromkeys("“”„‟«»″〝〞〟＂", '"') | dict.fromkeys("‘’‚‛′`´ʼ＇", "'") | dict.fromkeys("‐‑‒–—―−﹘﹣－", "-")
@@ -19,6 +20,8 @@ _MAPPED = str.maketrans(
 _TELLING = regex.compile(r"[^\s\p{P}\p{C}]")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]{2}")
 _NUMBER = regex.compile(r"\p{N}(?:\p{N}|[.,]\p{N})|(?<=\p{N})[.,]\p{N}")
+_UNSPACED = r"\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}\p{Khmer}\p{Lao}\p{Myanmar}\p{Thai}\p{Tibetan}"
+_SPACED_WORD = regex.compile(rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}]){{2}}")
 _MOST_PLACES = 100
 _AROUND = " \t\n\"'“”‘’«».,;:…"
 
@@ -42,23 +45,38 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     >>> text[13:29]
     "the\n'green' pods"
     """
-    quote = quote.strip()
-    if not _TELLING.search(quote):
-        return None
-    exact = [(at, at + len(quote)) for at in _places(quote, text)]
-    found = exact or _folded_places(quote, text) or _folded_places(quote.strip(_AROUND), text)
-    whole = (place for place in found if not cuts(text, *place))
+    found = next(filter(None, _readings(quote, text)), [])
+    whole = (place for place in found if not _inside(_WORD, text, *place))
     return next(whole, found[0] if found else None)
 
 
-def cuts(text: str, start: int, end: int, *, numbers: bool = False) -> bool:
-    """Say whether a span begins or ends inside a word, or (``numbers``) inside a number.
+def places(quote: str, text: str) -> list[tuple[int, int]]:
+    """Return the places of a quote in a text, read as ``locate`` reads it, that begin and end inside no word.
 
-    >>> cuts("55 kg", 1, 5), cuts("55 kg", 1, 5, numbers=True), cuts("kilogram", 0, 4, numbers=True)
-    (True, True, False)
+    In scripts that write words without spaces, or join endings to them, only numbers have such an inside.
+
+    >>> places("S", "SOYBEAN takes 50 kg of s."), places("5 kg", "55 kg"), places("大豆", "夏大豆は")
+    ([(23, 24)], [], [(1, 3)])
     """
-    inside = _NUMBER if numbers else _WORD
-    return any(bool(inside.match(text, at - 1)) for at in (start, end) if 0 < at < len(text))
+    for found in _readings(quote, text):
+        inside = (_SPACED_WORD, _NUMBER)
+        if whole := [place for place in found if not any(_inside(pattern, text, *place) for pattern in inside)]:
+            return whole
+    return []
+
+
+def _inside(pattern: regex.Pattern[str], text: str, start: int, end: int) -> bool:
+    """Return whether a span begins or ends between two characters that the pattern joins."""
+    return any(bool(pattern.match(text, at - 1)) for at in (start, end) if 0 < at < len(text))
+
+
+def _readings(quote: str, text: str) -> Iterator[list[tuple[int, int]]]:
+    """Yield the places of a quote as it is, folded, and folded without punctuation around it."""
+    quote = quote.strip()
+    if _TELLING.search(quote):
+        yield [(at, at + len(quote)) for at in _places(quote, text)]
+        yield _folded_places(quote, text)
+        yield _folded_places(quote.strip(_AROUND), text)
 
 
 def _places(wanted: str, text: str) -> list[int]:

@@ -1,7 +1,8 @@
 r"""What a text cites: the entries of its reference list, and the works that its ``[@keys]`` name in a BibTeX file.
 
-Entries are kept as they stand, on one line; ``kgrag.methods.cg_rag.citations`` finds out which documents they name. A reference
-list follows the last heading "References" (or "Bibliography", "Works cited" …); its entries begin with ``[12]`` or
+Entries are kept as they stand, on one line; ``kgrag.methods.cg_rag.citations`` finds out which documents they
+name. A reference list follows the last heading "References" (or "Bibliography", "Works cited" …); its entries begin
+with ``[12]`` or
 ``12.``, or are items of a list.
 
 >>> entries("As [1] shows.\n\nReferences\n\n[1] A. Sower. Growing\nbeans. 1999.\n[2] B. Reaper. Weeds. 2001.")

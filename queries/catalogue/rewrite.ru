@@ -5,12 +5,14 @@
 # Problem An update may create graphs, empty graphs, change their size and write to the default graph, and the
 #         catalogue sees none of it.
 # Repair  Enter the revision; move the default graph's triples into a graph of their own; strike graphs that are empty
-#         now; list new graphs as data graphs; count the triples anew.
+#         now, and say of what kind they were; list new graphs as data graphs; count the triples anew. Graphs with
+#         another count name the revision, and so do those that may differ with the same count.
 # param catalogue: IRI        the catalogue graph
 # param default: IRI          the graph that takes the default graph's triples
 # param publication: IRI      this revision
 # param created: literal      now
 # param touched: IRI list     the graphs that the update may have changed; none given = any
+# param doubtful: IRI list    those of them whose count does not tell whether they changed
 # param come: integer list    rows to put in: the revision and the catalogue's own entry
 # writes  the catalogue, and the graph for default triples
 
@@ -25,6 +27,7 @@ WHERE {
 ADD SILENT DEFAULT TO {{ default }} ;
 DROP SILENT DEFAULT ;
 DELETE { GRAPH {{ catalogue }} { ?graph ?predicate ?object } }
+INSERT { GRAPH {{ catalogue }} { {{ publication }} <https://w3id.org/kgrag/ns#removedKind> ?kind } }
 WHERE {
   {
     SELECT ?graph
@@ -37,6 +40,7 @@ WHERE {
     }
   }
   GRAPH {{ catalogue }} { ?graph ?predicate ?object }
+  OPTIONAL { GRAPH {{ catalogue }} { ?graph a ?kind } }
   FILTER NOT EXISTS { GRAPH {{ catalogue }} { ?graph <http://rdfs.org/ns/void#triples> 0 } }
 } ;
 INSERT {
@@ -63,7 +67,12 @@ WHERE {
   FILTER EXISTS { GRAPH ?graph { ?inner ?relation ?value } }
 } ;
 DELETE { GRAPH {{ catalogue }} { ?graph <http://rdfs.org/ns/void#triples> ?before } }
-INSERT { GRAPH {{ catalogue }} { ?graph <http://rdfs.org/ns/void#triples> ?now } }
+INSERT {
+  GRAPH {{ catalogue }} {
+    ?graph <http://rdfs.org/ns/void#triples> ?now ;
+           <https://w3id.org/kgrag/ns#publication> {{ publication }} .
+  }
+}
 WHERE {
   {
     SELECT ?graph ?before (COUNT(*) AS ?now)
@@ -77,4 +86,9 @@ WHERE {
     GROUP BY ?graph ?before
   }
   FILTER(?before != ?now)
+} ;
+INSERT { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#publication> {{ publication }} } }
+WHERE {
+  VALUES ?graph { {{ doubtful }} }
+  GRAPH {{ catalogue }} { ?graph a ?kind }
 }

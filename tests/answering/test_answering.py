@@ -190,11 +190,11 @@ def test_a_fact_that_was_mapped_is_quoted_by_its_pairs():
     assert model.prompts[0].variables["evidence"][0]["source"] == ""
 
 
-def test_a_fact_read_out_of_prose_is_cited_by_its_value_there():
+def test_a_fact_read_out_of_prose_is_cited_by_the_sentence_that_carries_it():
     shelf = Shelf("In the Hill Zone, lentil is sown at 45 kg per hectare.")
     hit = Hit("urn:edge", "hyperedge", LINE, 1.0, sources=shelf.hits[0].sources)
     model = ScriptedModel({PROMPT: said(("45 kg.", [(1, "Crop has_zone Zone rate: 45 kg per hectare")]))})
-    assert shelf.ask(model, hits=[hit]).citations[0].quote == "45 kg per hectare"
+    assert shelf.ask(model, hits=[hit]).citations[0].quote == "In the Hill Zone, lentil is sown at 45 kg per hectare."
     assert "lentil is sown" in model.prompts[0].variables["evidence"][0]["source"]
 
 

@@ -15,7 +15,6 @@ from kgrag.audit.check_runner import compiled
 from kgrag.audit.fixes import mended
 from kgrag.audit.hierarchy_steps import heights, shortcuts
 from kgrag.knowledge_base.audit_runs import audit_files
-from kgrag.resources import folder
 from kgrag.store.scratch import OxigraphScratch
 
 Audited = Callable[..., Audit]
@@ -151,14 +150,6 @@ def test_a_term_of_the_current_languages_exists(term: str, audited: Audited) -> 
     prefixes = "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
     assert named(audited(f"{prefixes}{ONTOLOGY}ex:a rdfs:seeAlso {term} ."), "NAM-06") == []
     assert len(named(audited(f"{prefixes}{ONTOLOGY}ex:a rdfs:seeAlso {term}x ."), "NAM-06")) == 1
-
-
-def test_the_list_of_reserved_terms_holds_what_rdflib_knows_of_the_languages() -> None:
-    from rdflib.namespace import OWL, RDF, RDFS, SKOS
-
-    text = (folder("shapes") / "ontology" / "reserved.ttl").read_text(encoding="utf-8")
-    listed = {quad.subject.value for quad in ox.parse(input=text, format=ox.RdfFormat.TURTLE)}  # type: ignore[union-attr]
-    assert {str(term) for space in (OWL, RDF, RDFS, SKOS) for term in dir(space)} - listed == set()
 
 
 def concepts(pairs: list[tuple[int, int]]) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from kgrag.audit import Audit
 from kgrag.audit.competency_tests import CompetencyVerdict, ask_questions, read_questions
-from kgrag.audit.reports import FORMS
+from kgrag.audit.reports import forms, written
 from kgrag.audit.suppressions import baseline_text
 from kgrag.errors import InputError, InvalidSPARQL
 from kgrag.knowledge_base import audit_runs
@@ -185,13 +185,13 @@ def test_a_failed_question_is_a_violation_in_every_report(bench: Bench, audited:
     assert finding.message == "What is grown? Expected rows 5: found 2 rows."
     assert not found.conforms
     assert found.findings[0].severity == "Violation"
-    for name, form in FORMS.items():
-        assert "CQ-q" in form(found) or name == "dqv"
+    for form in forms():
+        assert "CQ-q" in written(found, form) or form == "dqv"
 
 
 def test_a_question_that_passes_is_a_test_case_in_junit(bench: Bench, audited: Callable[..., Audit]) -> None:
     found = audited(DATA, competency=bench.question("rows 2", LABELS))
-    assert '<testcase name="CQ-q What is grown?" classname="audit.cq" />' in FORMS["junit"](found)
+    assert '<testcase name="CQ-q What is grown?" classname="audit.cq" />' in written(found, "junit")
 
 
 SUPPRESSED = '[[suppress]]\ncheck = "CQ-q"\npattern = "*"\nreason = "Comes with version 2."\n'

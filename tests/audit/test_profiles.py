@@ -73,6 +73,14 @@ def test_a_datatype_is_judged_as_it_stands_in_the_file(write, audited) -> None:
     assert [f.value for f in found.findings] == ["300", "6", "c"]
 
 
+def test_a_shape_beyond_the_engine_sees_literals_as_they_stand_in_the_file(write, audited) -> None:
+    select = 'sh:sparql [ sh:select "SELECT $this WHERE { $this ?p ?o } LIMIT 0" ] .'
+    write(CHECK[: CHECK.index("aud:OWN-01 a")] + BYTES + f"aud:Byte {select}", "own.ttl")
+    found = audited(SIZES, profile=str(write('shapes = ["own.ttl"]\nfamilies = []\n', "p.toml")))
+    assert [f.value for f in found.findings] == ["300", "6", "c"]
+    assert "by pyshacl" in found.engine
+
+
 def test_a_datatype_is_judged_as_it_was_loaded_and_an_integer_of_the_range_passes(write, kb) -> None:
     write(CHECK[: CHECK.index("aud:OWN-01 a")] + BYTES.replace("xsd:byte", "xsd:integer"), "own.ttl")
     kb.load(write(SIZES))

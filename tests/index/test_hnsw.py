@@ -505,8 +505,9 @@ KILLED = """
 import os, sys
 from pathlib import Path
 import numpy as np
-from kgrag.adapters.hnsw import FolderSpaces, index
-index._EXACT = 40
+from kgrag.index import hnsw
+from kgrag.index.vector_folder import FolderSpaces
+hnsw._EXACT = 40
 space = FolderSpaces(Path(sys.argv[1]), identity="toy", dimension=4).space("chunk")
 seen = 0
 def audit(event, arguments):

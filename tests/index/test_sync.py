@@ -23,7 +23,7 @@ from kgrag.store.oxigraph import OxigraphStore
 from kgrag.testing import HashEmbedder, toy_documents
 from kgrag.text.chunking import chunk
 from kgrag.text.documents import document_draft
-from kgrag.vocab import KG, RDF, Names
+from kgrag.vocab import KG, OWL, RDF, RDFS, Names
 
 NAMES = Names()
 
@@ -79,7 +79,7 @@ def publish_hypernodes(store: OxigraphStore, *pairs: tuple[str, str]) -> None:
 
 def test_every_space_has_its_query() -> None:
     listed = {name for name in queries.names() if name.startswith("spaces/")}
-    held = vector_spaces.SPACES.values()
+    held = [space for space in vector_spaces.spaces().values() if ":" not in space.query]
     assert listed == {space.query for space in held} | {space.texts for space in held} | {"spaces/changed"}
 
 
@@ -108,7 +108,7 @@ def test_texts_of_given_chunks_come_sorted_and_unknown_ones_are_left_out(store: 
 def test_keys_and_values_are_spaces_apart(store: OxigraphStore) -> None:
     publish_hypernodes(store, ("Crop name", "Soybean"), ("Crop name", "Maize"))
     made = spaces()
-    texts = {name: [text for _, text in vector_spaces.texts(name, store=store)] for name in vector_spaces.SPACES}
+    texts = {name: [text for _, text in vector_spaces.texts(name, store=store)] for name in vector_spaces.spaces()}
     assert texts["hypernode-key"] == ["Crop name"]
     assert sorted(texts["hypernode-value"]) == ["Maize", "Soybean"]
     assert len(vector_spaces.fresh("hypernode-value", store=store, spaces=made, embedder=HashEmbedder())) == 2
@@ -161,6 +161,85 @@ def test_appended_graph_counts_as_changed_again(store: OxigraphStore) -> None:
     publish_hypernodes(store, ("Crop name", "Maize"))
     assert vector_spaces.changed("hypernode-value", store=store, since=before)
     assert len(vector_spaces.fresh("hypernode-value", store=store, spaces=made, embedder=HashEmbedder())) == 2
+
+
+def ontology(name: str, **labels: str) -> GraphDraft:
+    """A graph of classes ``urn:<name>:<class>`` with their labels."""
+    triples = []
+    for term, label in labels.items():
+        node = ox.NamedNode(f"urn:{name}:{term}")
+        triples += [ox.Triple(node, RDF.type, OWL.Class), ox.Triple(node, RDFS.label, ox.Literal(label))]
+    return GraphDraft(ox.NamedNode(f"urn:{name}"), KG.OntologyGraph, triples, "replace")
+
+
+def test_an_update_of_one_ontology_embeds_its_new_words_only(store: OxigraphStore) -> None:
+    store.publish([ontology("a", crop="crop", soil="soil"), ontology("b", river="river")])
+    made, embedder = spaces(), CountingEmbedder()
+    cached = CachedEmbedder(embedder, None)
+    before = vector_spaces.fresh("schema-term", store=store, spaces=made, embedder=cached).revision
+    del embedder.texts[:]
+    store.update(f"INSERT DATA {{ GRAPH <urn:a> {{ <urn:a:crop> {RDFS.label} 'plant' }} }}")
+    assert [name for name in vector_spaces.spaces() if vector_spaces.changed(name, store=store, since=before)] == [
+        "schema-term"
+    ]
+    vector_spaces.fresh("schema-term", store=store, spaces=made, embedder=cached)
+    assert embedder.texts == ["crop: crop. plant"]
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "INSERT DATA { GRAPH <urn:data> { <urn:s> <urn:p> 1 } }",
+        "INSERT { GRAPH <urn:data> { ?s ?p ?o } } WHERE { GRAPH <urn:a> { ?s ?p ?o } }",
+        "INSERT DATA { <urn:s> <urn:p> 1 }",
+        "DELETE WHERE { GRAPH <urn:a> { <urn:none> ?p ?o } }",
+        "WITH <urn:a> DELETE { ?s ?p ?o } INSERT { ?s ?p 1 } WHERE { ?s <urn:none> ?o ; ?p ?o }",
+    ],
+)
+def test_an_update_that_leaves_the_ontologies_as_they_are_embeds_no_term(store: OxigraphStore, update: str) -> None:
+    store.publish([ontology("a", crop="crop")])
+    made = spaces()
+    vector_spaces.fresh("schema-term", store=store, spaces=made, embedder=HashEmbedder())
+    store.update(update)
+    assert (
+        vector_spaces.fresh("schema-term", store=store, spaces=made, embedder=CountingEmbedder(0)).revision
+        == store.revision
+    )
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "CLEAR GRAPH <urn:b>",
+        "DROP GRAPH <urn:b>",
+        "MOVE <urn:b> TO <urn:data>",
+        "DELETE WHERE { GRAPH <urn:b> { ?s ?p ?o } }",
+        "DELETE WHERE { GRAPH ?g { <urn:b:river> ?p ?o } }",
+        f"DELETE DATA {{ GRAPH {NAMES.catalogue} {{ <urn:b> a {KG.OntologyGraph} }} }}",
+    ],
+)
+def test_the_terms_of_an_ontology_that_an_update_takes_away_leave_the_space(store: OxigraphStore, update: str) -> None:
+    store.publish([ontology("a", crop="crop"), ontology("b", river="river")])
+    made = spaces()
+    vector_spaces.fresh("schema-term", store=store, spaces=made, embedder=HashEmbedder())
+    store.update(update)
+    assert vector_spaces.fresh("schema-term", store=store, spaces=made, embedder=HashEmbedder()).keys() == [
+        "urn:a:crop"
+    ]
+
+
+def test_a_removal_or_a_replacement_concerns_the_spaces_of_its_kind_only(store: OxigraphStore) -> None:
+    publish(store, small(1))
+    store.publish([ontology("a", crop="crop")])
+    since = store.revision
+    store.publish([ontology("a", crop="plant")])
+    assert [name for name in vector_spaces.spaces() if vector_spaces.changed(name, store=store, since=since)] == [
+        "schema-term"
+    ]
+    store.remove([graph_of(small(1))])
+    assert [name for name in vector_spaces.spaces() if vector_spaces.changed(name, store=store, since=since + 1)] == [
+        "chunk"
+    ]
 
 
 def test_removed_document_leaves_no_vector(store: OxigraphStore) -> None:

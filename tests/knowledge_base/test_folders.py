@@ -6,6 +6,7 @@ import pytest
 
 from kgrag import KnowledgeBase
 from kgrag.errors import UnreadableDocument
+from kgrag.index import vector_spaces
 from kgrag.model import Document
 from kgrag.text import documents, ingestion
 
@@ -56,8 +57,10 @@ def test_a_copy_that_is_deleted_only_takes_its_place_along(kb: KnowledgeBase, fo
     kb.sync(folder)
     assert titles(kb)["filters.txt"] == 2
     (folder / "more" / "filters.txt").unlink()
+    since = kb.store.revision
     done = kb.sync(folder)
     assert (done.misplaced, done.forgotten, titles(kb)["filters.txt"]) == (1, (), 1)
+    assert not any(vector_spaces.changed(space, store=kb.store, since=since) for space in vector_spaces.spaces())
 
 
 def test_a_file_that_cannot_be_read_now_is_not_forgotten(kb: KnowledgeBase, folder: Path) -> None:

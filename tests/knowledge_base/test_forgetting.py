@@ -8,6 +8,7 @@ import pytest
 
 from kgrag import KnowledgeBase, queries, shacl
 from kgrag.errors import UnknownName
+from kgrag.index import vector_spaces
 from kgrag.knowledge_base import forgetting
 from kgrag.model import Document
 from kgrag.settings import Settings
@@ -60,6 +61,14 @@ def test_the_vectors_of_what_is_gone_are_dropped_at_once(built: KnowledgeBase) -
     after = {iri for name in before for iri in built.spaces.space(name).keys()}  # noqa: SIM118 - no dictionary
     assert after.isdisjoint({*done.waiting, *done.dropped})
     assert after < set().union(*before.values())
+
+
+def test_forgetting_concerns_the_spaces_of_what_it_took_away_only(built: KnowledgeBase) -> None:
+    since = built.store.revision
+    built.forget("The Secret")
+    concerned = {name for name in vector_spaces.spaces() if vector_spaces.changed(name, store=built.store, since=since)}
+    trees = {"aggregate", "dual-summary", "relatedness-summary", "similarity-summary"}
+    assert concerned == {"chunk", "proposition", *trees}
 
 
 def test_until_the_next_build_the_trees_are_stale_and_still_answer(built: KnowledgeBase) -> None:

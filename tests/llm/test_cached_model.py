@@ -115,6 +115,15 @@ def test_closing_closes_the_inner_model_too():
     assert inner.closed
 
 
+def test_a_reply_that_was_cut_is_not_kept_even_when_no_problem_is_told(path):
+    cut = Completion('{"crop": "ry', data={"crop": "ry"}, finish="length")
+    inner = ScriptedModel({"test/crop": [cut, '{"crop": "rye"}']})
+    with CachedModel(inner, path) as model:
+        assert model.complete(PROMPTS[:1])[0].finish == "length"
+        assert model.complete(PROMPTS[:1])[0].data == {"crop": "rye"}
+        assert model.complete(PROMPTS[:1])[0].data == {"crop": "rye"}
+
+
 def test_a_completion_with_a_problem_is_not_kept(path):
     inner = ScriptedModel({"test/crop": ["prose", '{"crop": "rye"}']})
     with CachedModel(inner, path) as model:
@@ -263,8 +272,8 @@ def test_a_path_that_is_a_folder_is_a_storage_failure(tmp_path):
 WORKER = """
 import sys
 from pathlib import Path
-from kgrag.adapters.cached_model import CachedModel
-from kgrag.adapters.openai_service import OpenAIModel
+from kgrag.llm.completion_cache import CachedModel
+from kgrag.llm.openai_chat import OpenAIModel
 from kgrag.model import Prompt
 
 inner = OpenAIModel("fake-1", base_url=sys.argv[2], api_key="none", concurrency=2)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -86,7 +87,7 @@ def test_a_request_is_deterministic_and_carries_its_content_as_idempotency_key()
     first, second = server.requests
     assert first.body["temperature"] == 0
     assert first.body["seed"] == 0
-    assert first.body["max_tokens"] == 4096
+    assert "max_tokens" not in first.body
     assert first.headers["Idempotency-Key"] == second.headers["Idempotency-Key"] == first.key
     assert first.headers["Authorization"] == f"Bearer {KEY}"
 
@@ -185,14 +186,24 @@ def test_a_reply_twice_off_its_schema_is_a_problem_and_no_error():
 def test_a_reply_that_was_cut_is_a_problem_even_when_it_could_be_mended():
     with FakeOpenAI([say('{"crop": "soy', finish="length")]) as server:
         completion = ask(server)
-    assert completion.data is None
-    assert "cut at 4096 tokens" in completion.problem
+    assert (completion.data, completion.finish) == (None, "length")
+    assert completion.problem.startswith("the reply was cut after 7 tokens; the limit is the service's own.")
     assert len(server.requests) == 1
 
 
-def test_free_text_that_was_cut_is_a_problem():
-    with FakeOpenAI([say("Soybean is", finish="length")]) as server:
-        assert "cut" in ask(server, schema=None).problem
+@pytest.mark.parametrize("reason", ["length", "model_length", "max_tokens", "MAX_TOKENS"])
+def test_free_text_that_was_cut_is_a_problem_by_whatever_word_the_service_has_for_it(reason):
+    with FakeOpenAI([say("Soybean is", finish=reason)]) as server:
+        completion = ask(server, schema=None)
+    assert completion.finish == "length"
+    assert "cut" in completion.problem
+
+
+def test_a_limit_that_is_set_is_sent_and_named_when_a_reply_is_cut():
+    with FakeOpenAI([say("Soybean is", finish="length")]) as server, model_at(server, max_tokens=7) as model:
+        (completion,) = model.complete([Prompt("test/a", "a")])
+    assert server.requests[0].body["max_tokens"] == 7
+    assert "the limit is 7, as asked for" in completion.problem
 
 
 def test_an_empty_text_is_a_problem():
@@ -274,7 +285,7 @@ def test_a_token_limit_by_its_newer_name_is_tried_and_remembered():
     )
     with (
         FakeOpenAI(always=fake.refuse_parameter("max_tokens", message, then=say(SOYBEAN))) as server,
-        model_at(server) as model,
+        model_at(server, max_tokens=4096) as model,
     ):
         model.complete([Prompt("test/a", "a", schema=CROP)])
         model.complete([Prompt("test/a", "b", schema=CROP)])
@@ -470,7 +481,7 @@ def test_an_interrupted_caller_leaves_pending_prompts_unasked():
 INTERRUPTED = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
-from kgrag.adapters.openai_service import OpenAIModel
+from kgrag.llm.openai_chat import OpenAIModel
 from kgrag.model import Prompt
 
 OpenAIModel("fake-1", base_url=sys.argv[1], api_key="").complete([Prompt("test/a", str(n)) for n in range(9)])
@@ -547,7 +558,8 @@ def test_an_address_that_is_none_is_refused(url):
 
 def test_the_identity_names_model_host_and_parameters_and_no_secret():
     model = OpenAIModel("m", base_url="https://me:secret@host:8000/v1/", api_key=KEY, max_tokens=99)
-    assert model.identity == "m at host:8000/v1 (temperature=0 seed=0 max_tokens=99)"
+    assert model.identity == "m at host:8000/v1 (temperature=0 seed=0)"
+    assert replace(model, max_tokens=None).identity == model.identity  # a whole reply is the same under any limit
 
 
 def test_a_closed_model_opens_again_when_asked():

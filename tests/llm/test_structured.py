@@ -3,12 +3,16 @@
 import contextlib
 import json
 import time
+from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgrag.errors import ReplyCut, ReplyUnusable
 from kgrag.llm import structured_output
+from kgrag.model import Completion
 
 CROP = {
     "type": "object",
@@ -171,3 +175,39 @@ def test_a_reply_off_its_schema_gives_no_data():
 
 def test_prose_instead_of_json_is_a_problem_that_quotes_it():
     assert "I do not know" in structured_output.reply("I do not know.", CROP)[1]
+
+
+# --- completions
+
+
+WHOLE = Completion('{"crop": "rye"}', data={"crop": "rye"})
+CUT = replace(WHOLE, finish="length")
+OFF = Completion("Crops: [1,]", problem="at $: [1] is not of type 'object'")
+
+
+@pytest.mark.parametrize(
+    "read", [structured_output.text_of, structured_output.json_of, partial(structured_output.json_of, checked=False)]
+)
+def test_a_reply_that_was_cut_is_refused_by_name_whatever_can_be_read_from_it(read):
+    with pytest.raises(ReplyCut, match="cut at the limit of its tokens"):
+        read(CUT)
+    with pytest.raises(ReplyCut, match="after 7 tokens"):
+        read(replace(CUT, data=None, problem="the reply was cut after 7 tokens"))
+
+
+def test_a_whole_reply_is_read_as_text_and_as_json():
+    assert structured_output.text_of(WHOLE) == '{"crop": "rye"}'
+    assert structured_output.json_of(WHOLE) == structured_output.json_of(WHOLE, checked=False) == {"crop": "rye"}
+
+
+def test_a_reply_off_its_schema_is_read_only_by_who_looks_for_other_forms():
+    assert structured_output.json_of(OFF, checked=False) == [1]
+    with pytest.raises(ReplyUnusable, match="not of type 'object'"):
+        structured_output.json_of(OFF)
+    with pytest.raises(ReplyUnusable, match="withheld"):
+        structured_output.text_of(Completion("", problem="withheld", finish="content_filter"))
+
+
+def test_a_text_without_json_is_refused_with_what_was_found_first():
+    with pytest.raises(ReplyUnusable, match="the reply is empty"):
+        structured_output.json_of(Completion(""), checked=False)

@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +12,12 @@ from kgrag import shacl
 from kgrag.errors import InvalidSettings, MappingError, NotBuilt, ServiceUnavailable, StateError
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.index.vector_folder import FolderSpaces
-from kgrag.methods.og_rag import OgRag, hypergraph_arrays, hypergraph_drafts
+from kgrag.methods.og_rag import OgRagOptions, hypergraph_arrays, hypergraph_drafts
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering, greedy_cover
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
+from kgrag.methods.og_rag.method import OgRag
 from kgrag.methods.og_rag.relevance import Relevance
-from kgrag.model import Document
+from kgrag.model import Completion, Document
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.rdf_files import read_rdf
 from kgrag.testing import HashEmbedder, ScriptedModel
@@ -94,7 +96,7 @@ def graphs(store):
 
 def test_mapped_records_become_hyperedges_whose_sources_are_their_own_lines(make, folder):
     method = make(texts={}, ontology="")
-    report = method.build(mapped=folder)
+    report = method.build(OgRagOptions(mapped=folder))
     assert (report.counts["records"], report.counts["hyperedges"], report.counts["hypernodes"]) == (2, 2, 6)
     assert report.counts["minted_properties"] == 3
     assert [note.split(":")[1].strip() for note in report.notes] == ["zz.jsonld"]
@@ -107,17 +109,17 @@ def test_mapped_records_become_hyperedges_whose_sources_are_their_own_lines(make
 
 def test_building_again_changes_nothing_and_the_same_input_gives_the_same_graphs(make, folder):
     first, second = make(texts={}), make(texts={})
-    first.build(mapped=folder)
+    first.build(OgRagOptions(mapped=folder))
     revision = first.store.revision
-    assert first.build(mapped=folder).counts["unchanged"] == 2
+    assert first.build(OgRagOptions(mapped=folder)).counts["unchanged"] == 2
     assert first.store.revision == revision
-    second.build(mapped=folder)
+    second.build(OgRagOptions(mapped=folder))
     assert graphs(first.store) == graphs(second.store)
 
 
 def test_what_is_written_conforms_to_the_shapes(make, folder):
     method = make()
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     method.build()
     assert shacl.validate(method.store, shacl.graph_shapes()) == []
 
@@ -136,16 +138,16 @@ def test_a_killed_build_goes_on_with_the_records_that_are_missing(make, folder, 
 
     monkeypatch.setattr(method.store, "publish", dies)
     with pytest.raises(KeyboardInterrupt):
-        method.build(mapped=folder)
+        method.build(OgRagOptions(mapped=folder))
     monkeypatch.setattr(method.store, "publish", publish)
-    assert method.build(mapped=folder).counts["unchanged"] == 1
+    assert method.build(OgRagOptions(mapped=folder)).counts["unchanged"] == 1
     assert method.statistics()["hyperedges"] == 2
 
 
 def test_one_record_nested_5000_deep_costs_no_other(make, folder):
     (folder / "deep.jsonld").write_text('{"a":' * 150 + '"x"' + "}" * 150, encoding="utf-8")
     (folder / "deeper.jsonld").write_text('{"a":' * 5000 + '"x"' + "}" * 5000, encoding="utf-8")
-    report = make(texts={}, ontology="").build(mapped=folder)
+    report = make(texts={}, ontology="").build(OgRagOptions(mapped=folder))
     assert report.counts["records"] == 2
     assert sum("deep" in note for note in report.notes) == 2
 
@@ -154,7 +156,7 @@ def test_nothing_but_a_record_that_is_too_deep_is_an_error(make, tmp_path):
     path = tmp_path / "deep.json"
     path.write_text('{"a":' * 150 + '"x"' + "}" * 150, encoding="utf-8")
     with pytest.raises(MappingError, match="nested deeper"):
-        make(texts={}, ontology="").build(mapped=path)
+        make(texts={}, ontology="").build(OgRagOptions(mapped=path))
 
 
 def test_a_fact_that_two_records_state_has_both_as_sources(make, tmp_path):
@@ -162,7 +164,7 @@ def test_a_fact_that_two_records_state_has_both_as_sources(make, tmp_path):
     rows = [{"file": name, "graph": [CROPS[0], {"@type": "crop", "name": name}]} for name in "ab"]
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     method = make(texts={}, ontology="")
-    method.build(mapped=path)
+    method.build(OgRagOptions(mapped=path))
     best = method.retrieve("Rye seeding rate", 1)[0]
     assert len({span.document for span in best.sources}) == 2
 
@@ -171,15 +173,15 @@ def test_an_empty_fact_counts_as_published_and_not_otherwise(make, tmp_path):
     path = tmp_path / "x.json"
     path.write_text(json.dumps({"@graph": [{"zone": {"name": "N"}}]}), encoding="utf-8")
     published, default = make(texts={}, ontology=""), make(texts={}, ontology="")
-    published.build(mapped=path, as_published=True)
-    default.build(mapped=path)
+    published.build(OgRagOptions(mapped=path, as_published=True))
+    default.build(OgRagOptions(mapped=path))
     assert published.statistics()["nodes_per_hyperedge"] == {"mean": 0.5, "min": 0, "max": 1}
     assert default.statistics()["nodes_per_hyperedge"] == {"mean": 1.0, "min": 1, "max": 1}
 
 
 def test_a_key_is_embedded_in_words_and_names_its_property(make, folder):
     method = make(texts={})
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     key = method.store.names.hypernode_key("crop grown in zone name")
     triples = method.store.triples(method.store.names.hypernodes)
     said = {triple.predicate: triple.object for triple in triples if triple.subject == key}
@@ -189,7 +191,7 @@ def test_a_key_is_embedded_in_words_and_names_its_property(make, folder):
 
 def test_table_6_is_counted_by_stored_queries(make, data):
     method = make(texts={}, ontology="")
-    method.build(mapped=data / "ograg" / "soybean" / "mapped", as_published=True)
+    method.build(OgRagOptions(mapped=data / "ograg" / "soybean" / "mapped", as_published=True))
     figures = method.statistics()
     assert (figures["hypernodes"], figures["hyperedges"], figures["degree"]["max"]) == (247, 166, 166)
 
@@ -239,14 +241,130 @@ def test_replies_in_fences_prose_and_without_frame_are_read(make, text):
 def test_a_reply_of_another_shape_is_kept_in_quarantine_and_reported(make, text):
     method = make(text, texts={"Rye": TEXTS["Rye"]})
     report = method.build()
-    assert report.counts["quarantined"] == 1
-    assert any("quarantine" in note for note in report.notes)
+    assert (report.counts["quarantined"], report.counts["pending"]) == (1, 1)
+    (line,) = report.pending
+    assert line.startswith(f"Rye, characters 0 to {len(TEXTS['Rye'])}: in quarantine: ")
     assert method.statistics()["hyperedges"] == 0
     kept = [quad for quad in method.store._store if quad.predicate == KG.content]
     assert len(kept) == 1
     assert shacl.validate(method.store, shacl.graph_shapes()) == []
     with pytest.raises(NotBuilt):
         method.retrieve("Rye?", 5)
+
+
+def test_a_window_in_quarantine_is_asked_again_and_leaves_it_when_it_is_mapped(make):
+    model = ScriptedModel({"og_rag/map": ["I cannot do that.", "Nor that.", reply(CROPS[0])]})
+    method = make(model, texts={"Rye": TEXTS["Rye"]})
+    method.build()
+    report = method.build()
+    assert (report.counts["unchanged"], report.counts["pending"], len(report.pending)) == (0, 1, 1)
+    report = method.build()
+    assert (report.counts["hyperedges"], report.counts["pending"], report.pending) == (1, 0, ())
+    assert [quad for quad in method.store._store if quad.predicate == KG.content] == []
+    assert method.build().counts["unchanged"] == 1
+
+
+# --- replies that are cut
+
+
+LONG = " ".join(f"Crop{n} is sown at {100 + n} kg." for n in range(16))
+
+
+def listed(text):
+    found = re.findall(r"(Crop\d+) is sown at (\d+ kg)", text)
+    return reply(*({"@type": "crop", "name": name, "seeding rate": rate} for name, rate in found))
+
+
+def at_most(characters):
+    """Reply as a service whose replies end after so many characters."""
+
+    def said(prompt):
+        whole = listed(prompt.variables["text"])
+        if len(whole) <= characters:
+            return whole
+        return Completion(whole[:characters], problem="the reply was cut", finish="length")
+
+    return said
+
+
+def test_a_window_whose_reply_is_cut_is_halved_at_a_sentence_until_nothing_is_lost(make):
+    method = make(at_most(400), texts={"Sowing": LONG})
+    report = method.build()
+    assert (report.counts["hyperedges"], report.counts["pending"], report.pending) == (16, 0, ())
+    texts = [prompt.variables["text"] for prompt in method.model.prompts]
+    assert texts[0] == LONG
+    assert " ".join(text.strip() for text in texts[1:3]) == LONG
+    assert all(text.startswith("Crop") and text.rstrip().endswith("kg.") for text in texts)
+    assert method.build().counts == report.counts | {"unchanged": 1, "hyperedges": 0, "hypernodes": 0}
+    assert len(method.model.prompts) == len(texts)
+    assert shacl.validate(method.store, shacl.graph_shapes()) == []
+
+
+def test_a_prompt_that_is_too_long_for_the_model_is_halved_too(make):
+    def said(prompt):
+        text = prompt.variables["text"]
+        too_long = Completion("", problem="the prompt is too long for the model", finish="prompt_length")
+        return too_long if len(text) > len(LONG) / 3 else listed(text)
+
+    report = make(said, texts={"Sowing": LONG}).build()
+    assert (report.counts["hyperedges"], report.pending) == (16, ())
+
+
+def test_a_sentence_whose_reply_is_cut_is_pending_and_the_rest_is_kept(make):
+    bad = LONG.split(". ")[9]
+
+    def said(prompt):
+        text = prompt.variables["text"]
+        return Completion(listed(text)[:-9], problem="it was cut", finish="length") if bad in text else listed(text)
+
+    method = make(said, texts={"Sowing": LONG})
+    report = method.build()
+    start = LONG.index(bad)
+    (line,) = report.pending
+    place = re.fullmatch(r"Sowing, characters (\d+) to (\d+): it was cut", line)
+    assert int(place[1]) <= start < int(place[2]) <= start + 2 * len(bad) + 4
+    assert method.statistics()["hyperedges"] == report.counts["hyperedges"] >= 14
+    second = replace(method, model=ScriptedModel(at_most(10_000)))
+    report = second.build()
+    assert (report.counts["pending"], report.pending) == (0, ())
+    assert [bad in prompt.variables["text"] for prompt in second.model.prompts] == [True]
+    assert second.statistics()["hyperedges"] == 16
+    assert second.build().counts["unchanged"] == 1
+
+
+def test_a_reply_that_was_withheld_leaves_its_window_pending_and_nothing_in_quarantine(make):
+    withheld = Completion("", problem="the content filter withheld the reply", finish="content_filter")
+    method = make(ScriptedModel({"og_rag/map": [withheld, reply(CROPS[0])]}), texts={"Rye": TEXTS["Rye"]})
+    report = method.build()
+    assert (report.counts["pending"], report.counts["quarantined"], report.counts["unchanged"]) == (1, 0, 0)
+    assert report.pending == (f"Rye, characters 0 to {len(TEXTS['Rye'])}: the content filter withheld the reply",)
+    assert method.build().counts["hyperedges"] == 1
+
+
+def test_windows_are_planned_so_that_their_replies_fit_the_limit(make):
+    texts = {"Sowing": LONG}
+    assert make(texts=texts, max_tokens=4096).build(dry_run=True).counts["windows"] == 1
+    planned = make(at_most(600), texts=texts, max_tokens=150)
+    assert planned.build(dry_run=True).counts["windows"] > 2
+    assert planned.build().notes == ()
+
+
+def test_what_was_mapped_is_not_asked_again_when_windows_become_smaller(make):
+    method = make(at_most(10_000), texts={"Sowing": LONG})
+    method.build()
+    smaller = replace(method, window_tokens=20)
+    counts = smaller.build(dry_run=True).counts
+    assert (counts["completions"], counts["unchanged"]) == (0, counts["windows"])
+
+
+def test_another_ontology_is_another_contract_and_everything_is_mapped_anew(make, tmp_path):
+    method = make(texts={"Rye": TEXTS["Rye"]})
+    method.build()
+    path = tmp_path / "tools.ttl"
+    path.write_text(ONTOLOGY.replace("farm", "tools").replace('"crop"', '"plough"'), encoding="utf-8")
+    method.store.publish(read_rdf(path, names=method.store.names))
+    report = method.build()
+    assert (report.counts["unchanged"], len(method.model.prompts)) == (0, 2)
 
 
 def test_a_window_that_yields_nothing_is_reported(make):
@@ -305,7 +423,7 @@ def test_without_ontology_or_text_it_says_what_to_do(make):
 
 def test_mapped_records_are_not_mapped_again(make, folder):
     method = make()
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     assert method.build(dry_run=True).counts["windows"] == 2
 
 
@@ -346,7 +464,7 @@ def test_the_prompts_variables_are_what_a_model_without_network_reads(make):
 
 def test_k_caps_the_hyperedges_and_so_does_the_method(make, folder):
     method = make(texts={}, ontology="")
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     assert len(method.retrieve("crop", 1)) == 1
     assert len(replace(method, edges=1).retrieve("crop", 9)) == 1
     with pytest.raises(InvalidSettings, match="at least 1"):
@@ -366,7 +484,7 @@ def test_a_value_outside_its_range_is_refused(make, options):
 @pytest.mark.parametrize("inverse_degree", [False, True])
 def test_every_way_of_choosing_finds_the_fact(make, folder, scoring, cover, inverse_degree):
     method = make(texts={}, ontology="", scoring=scoring, cover=cover, inverse_degree=inverse_degree)
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     hits = method.retrieve("seeding rate of Pea", 2)
     assert "Pea" in hits[0].text
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -376,7 +494,7 @@ def test_every_way_of_choosing_finds_the_fact(make, folder, scoring, cover, inve
 def test_rules_join_every_result_and_can_be_cited_once_built(make, folder):
     rules = ("Farm area in the North is 1 ha.", "1 kg of herbicide is 18 kg of CO2.")
     method = make(texts={}, ontology="", rules=rules)
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     hits = method.retrieve("Rye", 1)
     assert [hit.text for hit in hits if hit.kind == "rule"] == list(rules)
     span = hits[-1].sources[0]
@@ -480,7 +598,7 @@ def same(one, other):
 def built(make, folder, tmp_path):
     """A method whose arrays are on disk, and their file."""
     method = make(texts={}, ontology="", lexical=tmp_path / "lexical")
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     return method, tmp_path / "lexical" / "hypergraph.npz"
 
 
@@ -515,7 +633,7 @@ def test_read_only_use_leaves_the_disk_as_it_is(built):
 def test_a_fact_that_is_added_is_found_and_one_that_is_removed_is_not(built, folder):
     method, path = built
     (folder / "oat.jsonld").write_text(reply({"@type": "crop", "name": "Oat", "seeding rate": "90 kg"}))
-    method.build(mapped=folder)
+    method.build(OgRagOptions(mapped=folder))
     found = method.retrieve("Which seeding rate has Oat?", 1)[0]
     assert "Oat" in found.text
     assert Adjacency.load(path).revision == method.store.revision

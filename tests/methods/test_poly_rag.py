@@ -103,7 +103,7 @@ def test_a_layer_that_is_switched_off_is_not_asked(pyramid: KnowledgeBase) -> No
 
 @pytest.mark.parametrize("layers", ["graph,text", "ontology+ontology", "cellar", ""])
 def test_layers_that_there_are_not_are_refused(kb: KnowledgeBase, layers: str) -> None:
-    from kgrag.methods.poly_rag import PolyRag
+    from kgrag.methods.poly_rag.method import PolyRag
 
     with pytest.raises(InvalidSettings, match="layers"):
         PolyRag(kb.store, kb.spaces, kb.embedder, kb.model, kb.runner, lambda: None, layers=layers)  # type: ignore[arg-type, return-value]

@@ -1,6 +1,8 @@
 """PolyRAG's pyramid grows: extraction, completion with decisions, condensation, inference."""
 
+import gzip
 import json
+import re
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -8,8 +10,13 @@ import pytest
 
 from kgrag import KnowledgeBase, queries, shacl
 from kgrag.errors import InvalidSettings, NotBuilt, UnknownName
+from kgrag.model import Completion, Prompt, Usage
 from kgrag.querying.text_to_sparql import mentions
-from kgrag.vocab import OWL
+from kgrag.resources import folder
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder, ScriptedModel
+from kgrag.vocab import OWL, RDF, RDFS
+from tests.conftest import DEMO
 from tests.methods.test_poly_rag import SCHEMA, ask, lines
 
 TRIPLES = [
@@ -78,12 +85,150 @@ def test_a_document_that_is_forgotten_takes_its_triples_and_instances_along(read
     assert ask(read, "What is the birth place of Ann Lee?")[:2] == ([], "")
 
 
+# --- classes -------------------------------------------------------------------------------------------------------
+
+Asked = dict[str, list[str]]
+FARM = """
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix f: <https://example.org/farm#> .
+<https://example.org/farm> a owl:Ontology .
+f:Plant a owl:Class ; rdfs:label "plant" .
+f:Variety a owl:Class ; rdfs:label "seed variety" ; rdfs:subClassOf f:Plant .
+f:Tree a owl:Class ; rdfs:label "fruit tree" ; rdfs:subClassOf f:Plant .
+f:Tool a owl:Class ; rdfs:label "tool" .
+f:rate a owl:DatatypeProperty ; rdfs:label "seeding rate" ; rdfs:domain f:Plant .
+f:maturity a owl:DatatypeProperty ; rdfs:label "days to maturity" ; rdfs:domain f:Variety .
+f:price a owl:DatatypeProperty ; rdfs:label "price" ; rdfs:domain [ owl:unionOf ( f:Plant f:Tool ) ] .
+"""
+STATED = [("Brena", "seeding rate", "140 kg"), ("Brena", "price", "9"), ("Barley", "seeding rate", "150 kg")]
+
+
+def entities(kb: KnowledgeBase) -> dict[str, set[str]]:
+    """Give the name of each entity -> the local names of its classes."""
+    quads = [quad for quad in kb.store._store if "entity/" in str(quad.subject)]  # type: ignore[attr-defined]
+    names = {quad.subject: quad.object.value for quad in quads if quad.predicate == RDFS.label}
+    classes: dict[str, set[str]] = {name: set() for name in names.values()}
+    for quad in quads:
+        if quad.predicate == RDF.type and quad.object != OWL.Thing:
+            classes[names[quad.subject]].add(quad.object.value.rpartition("#")[2])
+    return classes
+
+
+def farmed(tmp_path: Path, said: dict[str, list[tuple[str, str, str]]], text: str) -> tuple[dict[str, set[str]], Asked]:
+    """Build a pyramid from a text with a model that says something of each class; gives name -> classes, and prompts."""
+
+    def reply(prompt: Prompt) -> str:
+        if prompt.name != "poly_rag/instances":
+            return '{"statements": []}'
+        named = [
+            dict(zip(("subject", "attribute", "value"), row, strict=True))
+            for row in said.get(prompt.variables["concept"], ())
+        ]
+        return json.dumps({"instances": named})
+
+    (tmp_path / "farm.ttl").write_text(FARM)
+    (tmp_path / "farm.txt").write_text(text)
+    model = ScriptedModel(reply)
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=model) as kb:
+        kb.load(tmp_path / "farm.ttl")
+        kb.ingest(tmp_path / "farm.txt")
+        kb.build("poly_rag")
+        assert conforms(kb)
+        classes = entities(kb)
+    asked = {
+        prompt.variables["concept"]: prompt.variables["attributes"]
+        for prompt in model.prompts
+        if "concept" in prompt.variables
+    }
+    return classes, {concept: [one["label"] for one in attributes] for concept, attributes in asked.items()}
+
+
+def test_an_instance_keeps_the_class_that_it_was_asked_for(tmp_path: Path) -> None:
+    said = {"plant": STATED[2:], "seed variety": [("Brena", "days to maturity", "90")]}
+    classes, _ = farmed(tmp_path, said, "Barley has a seeding rate of 150 kg. Brena takes 90 days to maturity.")
+    assert classes == {"Barley": {"Plant"}, "Brena": {"Variety"}}
+
+
+def test_what_is_stated_under_a_class_and_one_above_it_has_the_lower_one(tmp_path: Path) -> None:
+    said = {"plant": STATED, "seed variety": STATED[:1]}
+    classes, _ = farmed(
+        tmp_path, said, "The seed variety Brena has a seeding rate of 140 kg, like barley, at a price of 9."
+    )
+    assert classes == {"Barley": {"Plant"}, "Brena": {"Plant", "Variety"}}
+
+
+def test_what_is_stated_under_two_classes_that_have_nothing_in_common_has_neither(tmp_path: Path) -> None:
+    said = {"plant": STATED[1:2], "tool": STATED[1:2]}
+    classes, _ = farmed(tmp_path, said, "Brena costs a price of 9.")
+    assert classes == {"Brena": set()}
+
+
+def test_a_class_that_the_text_names_is_asked_for_the_attributes_that_it_inherits(tmp_path: Path) -> None:
+    _, asked = farmed(tmp_path, {}, "The seed variety Brena has a seeding rate of 140 kg.")
+    assert asked["seed variety"] == ["days to maturity", "seeding rate"]
+    assert "fruit tree" not in asked
+    _, asked = farmed(tmp_path, {}, "The fruit tree Brena has a seeding rate of 140 kg.")
+    assert asked["fruit tree"] == ["seeding rate"]
+
+
+def test_replies_of_a_real_reader_give_entities_of_the_classes_that_were_asked_for(data: Path) -> None:
+    packed = gzip.decompress((data / "model_replies" / "replies.jsonl.gz").read_bytes()).decode()
+    recorded = {}
+    for row in map(json.loads, packed.splitlines()):
+        parts = re.split(r"=== \w+ === ?", row["messages"][0]["content"])
+        if "Use the attributes that are listed" in parts[0]:
+            recorded[parts[2], parts[4]] = row["reply"]  # the class and the paragraph
+
+    def reply(prompt: Prompt) -> str:
+        parts = re.split(r"=== \w+ === ?", prompt.text)
+        if prompt.name != "poly_rag/instances":
+            return '{"statements": []}'
+        return recorded.get((parts[2], parts[4]), '{"instances": []}')
+
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=ScriptedModel(reply)) as kb:
+        kb.load(folder("ontologies") / "crops.ttl")
+        kb.ingest(DEMO / "texts" / "barley.md")
+        kb.build("poly_rag")
+        classes = entities(kb)
+    assert classes["Brena"] == classes["Solveig"] == {"CultivationSubject", "SeedVariety"}
+    assert "Crop" in classes["Barley"]
+
+
+def test_a_chunk_of_which_one_class_was_cut_keeps_the_others_and_is_asked_again_until_it_is_whole(
+    tmp_path: Path,
+) -> None:
+    brena = '{"instances": [{"subject": "Brena", "attribute": "%s", "value": "%s"}]}'
+    cut = Completion(brena % ("days to maturity", "9"), problem="it was cut", finish="length", usage=Usage(1, 2, 3))
+    later = iter([cut, cut, brena % ("days to maturity", "90")])
+
+    def reply(prompt: Prompt) -> str | Completion:
+        if prompt.variables.get("concept") == "seed variety":
+            return next(later)
+        about_plants = prompt.variables.get("concept") == "plant"
+        return brena % ("seeding rate", "140 kg") if about_plants else '{"statements": [], "instances": []}'
+
+    (tmp_path / "farm.ttl").write_text(FARM)
+    (tmp_path / "farm.txt").write_text("Brena has a seeding rate of 140 kg and takes 90 days to maturity.")
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=ScriptedModel(reply)) as kb:
+        kb.load(tmp_path / "farm.ttl")
+        kb.ingest(tmp_path / "farm.txt")
+        for _ in range(2):
+            report = kb.build("poly_rag")
+            assert [line.endswith("poly_rag/instances: it was cut") for line in report.pending] == [True]
+            assert ask(kb, "What is the seeding rate of Brena?", "ontology")[0] == ["140 kg"]
+        assert kb.build("poly_rag").pending == ()
+        assert ask(kb, "What is the days to maturity of Brena?", "ontology")[0] == ["90"]
+        assert kb.build("poly_rag").counts["instances_asked"] == 0
+        assert conforms(kb)
+
+
 # --- completion ----------------------------------------------------------------------------------------------------
 
 
 def test_a_relation_that_the_ontology_lacks_is_proposed_with_its_evidence(pyramid: KnowledgeBase) -> None:
     method = pyramid.method("poly_rag")
-    pyramid.build("poly_rag", steps=["complete"])
+    pyramid.build("poly_rag", complete=True)
     found = {one.label: one for one in method.proposals()}  # type: ignore[attr-defined]
     assert len(found["has published in"].evidence) == 3
     assert "birth place" not in found
@@ -91,7 +236,7 @@ def test_a_relation_that_the_ontology_lacks_is_proposed_with_its_evidence(pyrami
 
 
 def test_nothing_changes_until_a_proposal_is_accepted(pyramid: KnowledgeBase) -> None:
-    pyramid.build("poly_rag", steps=["complete"])
+    pyramid.build("poly_rag", complete=True)
     assert ask(pyramid, "What has Bo Oak published in?", "ontology")[0] == []
     pyramid.method("poly_rag").decide("has published in", "accepted")  # type: ignore[attr-defined]
     assert ask(pyramid, "What has Bo Oak published in?", "ontology")[0] == ["Nature"]
@@ -99,7 +244,7 @@ def test_nothing_changes_until_a_proposal_is_accepted(pyramid: KnowledgeBase) ->
 
 
 def test_a_decision_can_be_taken_back(pyramid: KnowledgeBase) -> None:
-    pyramid.build("poly_rag", steps=["accept"])
+    pyramid.build("poly_rag", accept=True)
     method = pyramid.method("poly_rag")
     assert ask(pyramid, "What has Bo Oak published in?", "ontology")[0] == ["Nature"]
     method.decide("has published in", "rejected")  # type: ignore[attr-defined]
@@ -108,14 +253,14 @@ def test_a_decision_can_be_taken_back(pyramid: KnowledgeBase) -> None:
 
 def test_what_was_rejected_is_not_proposed_again(pyramid: KnowledgeBase) -> None:
     method = pyramid.method("poly_rag")
-    pyramid.build("poly_rag", steps=["complete"])
+    pyramid.build("poly_rag", complete=True)
     method.decide("has published in", "rejected")  # type: ignore[attr-defined]
-    pyramid.build("poly_rag", steps=["complete"])
+    pyramid.build("poly_rag", complete=True)
     assert {one.label: one.decision for one in method.proposals()}["has published in"] == "rejected"  # type: ignore[attr-defined]
 
 
 def test_two_names_of_one_thing_are_proposed_in_a_graph_of_their_own(pyramid: KnowledgeBase) -> None:
-    pyramid.build("poly_rag", steps=["complete"])
+    pyramid.build("poly_rag", complete=True)
     method = pyramid.method("poly_rag")
     (alias,) = [one for one in method.proposals() if one.layer == "aliases"]  # type: ignore[attr-defined]
     assert alias.label == "Ann Lee = Ann Lee (painter)"
@@ -136,19 +281,19 @@ def test_a_proposal_that_there_is_not_is_named(pyramid: KnowledgeBase) -> None:
 def test_completion_without_two_layers_says_what_is_missing(kb: KnowledgeBase, tmp_path: Path) -> None:
     kb.build("poly_rag", triples=lines(tmp_path / "t.jsonl", TRIPLES))
     with pytest.raises(NotBuilt, match="two layers"):
-        kb.build("poly_rag", steps=["complete"])
+        kb.build("poly_rag", complete=True)
 
 
 def test_a_step_that_there_is_not_is_refused(pyramid: KnowledgeBase) -> None:
-    with pytest.raises(InvalidSettings, match="step 'grow'"):
-        pyramid.build("poly_rag", steps=["grow"])
+    with pytest.raises(InvalidSettings, match="no build option 'grow'.*condense"):
+        pyramid.build("poly_rag", grow=True)
 
 
 # --- condensation --------------------------------------------------------------------------------------------------
 
 
 def test_no_fact_becomes_unreachable_by_condensing(pyramid: KnowledgeBase) -> None:
-    report = pyramid.build("poly_rag", steps=["condense"])
+    report = pyramid.build("poly_rag", condense=True)
     assert report.counts["condensed_from"] == len(TRIPLES)
     lost = queries.bind("poly_rag/unreachable", catalogue=pyramid.store.names.catalogue)
     assert len(pyramid.store.select(lost)) == 0
@@ -157,7 +302,7 @@ def test_no_fact_becomes_unreachable_by_condensing(pyramid: KnowledgeBase) -> No
 
 def test_retrieval_reads_the_condensed_layer_and_cites_the_same_places(pyramid: KnowledgeBase) -> None:
     before = pyramid.ask("What has Bo Oak published in?", method="poly_rag:layers=graph")
-    pyramid.build("poly_rag", steps=["condense"])
+    pyramid.build("poly_rag", condense=True)
     after = pyramid.ask("What has Bo Oak published in?", method="poly_rag:layers=graph")
     assert after.sentences == before.sentences == ("Nature",)
     assert after.citations == before.citations
@@ -166,12 +311,12 @@ def test_retrieval_reads_the_condensed_layer_and_cites_the_same_places(pyramid: 
 
 def test_the_same_triple_of_two_files_is_condensed_to_one(pyramid: KnowledgeBase, tmp_path: Path) -> None:
     pyramid.build("poly_rag", triples=lines(tmp_path / "more.jsonl", [("BO OAK", "has published in", "Nature")]))
-    report = pyramid.build("poly_rag", steps=["condense"])
+    report = pyramid.build("poly_rag", condense=True)
     assert (report.counts["condensed_from"], report.counts["condensed"]) == (len(TRIPLES) + 1, len(TRIPLES))
 
 
 def test_triples_that_come_later_are_condensed_by_the_next_build(pyramid: KnowledgeBase, tmp_path: Path) -> None:
-    pyramid.build("poly_rag", steps=["condense"])
+    pyramid.build("poly_rag", condense=True)
     pyramid.build("poly_rag", triples=lines(tmp_path / "more.jsonl", [("Di Fir", "has published in", "Cell")]))
     assert ask(pyramid, "What has Di Fir published in?", "graph")[0] == ["Cell"]
 
@@ -181,21 +326,21 @@ def test_a_forgotten_document_takes_the_condensed_layer_and_its_proposals_along(
 ) -> None:
     (tmp_path / "bo.txt").write_text("Bo Oak painted Zuron.")
     read.ingest(tmp_path / "bo.txt")
-    read.build("poly_rag", steps=["complete", "condense"])
+    read.build("poly_rag", complete=True, condense=True)
     assert ask(read, "Who painted Auron?", "graph")[0] == ["Ann Lee"]
     (done,) = read.forget("ann")
     assert not done.remains
     assert ask(read, "Who painted Auron?", "graph")[0] == []
     assert ask(read, "Who painted Zuron?", "graph")[0] == ["Bo Oak"]
     assert conforms(read)
-    read.build("poly_rag", steps=["condense"])
+    read.build("poly_rag", condense=True)
     assert ask(read, "Who painted Zuron?", "graph")[0] == ["Bo Oak"]
 
 
 def test_condensing_again_changes_nothing(pyramid: KnowledgeBase) -> None:
-    pyramid.build("poly_rag", steps=["condense"])
+    pyramid.build("poly_rag", condense=True)
     revision = pyramid.store.revision
-    pyramid.build("poly_rag", steps=["condense"])
+    pyramid.build("poly_rag", condense=True)
     assert pyramid.store.revision == revision
 
 
@@ -207,7 +352,7 @@ def of_two_files(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
     (tmp_path / "staff.ttl").write_text(SCHEMA)
     kb.build("poly_rag", schema=[tmp_path / "staff.ttl"], triples=lines(tmp_path / "t.jsonl", TRIPLES))
     more = [("Di Fir", "has published in", "Cell"), ("Di Fir", "coached", "Ed Ash"), ("Ed Ash", "coached", "Flo Yew")]
-    kb.build("poly_rag", triples=lines(tmp_path / "more.jsonl", more), steps=["complete"])
+    kb.build("poly_rag", triples=lines(tmp_path / "more.jsonl", more), complete=True)
     return kb
 
 
@@ -265,7 +410,7 @@ def test_a_question_about_a_class_is_answered_through_the_domain_of_a_property(
     instances = lines(tmp_path / "i.jsonl", [("Ann Lee", "birthPlace", "Bath")])
     kb.build("poly_rag", schema=[tmp_path / "staff.ttl"], instances=instances)
     assert ask(kb, "Which person has birth place Bath?", "ontology")[0] == []
-    report = kb.build("poly_rag", steps=["infer"])
+    report = kb.build("poly_rag", infer=True)
     assert report.counts["inferred"] > 0
     assert ask(kb, "Which person has birth place Bath?", "ontology")[0] == ["Ann Lee"]
     assert conforms(kb)
@@ -284,7 +429,7 @@ def test_an_answer_that_follows_cites_the_fact_it_follows_from_and_names_the_axi
 ) -> None:
     (tmp_path / "staff.ttl").write_text(SUBPROPERTY)
     instances = lines(tmp_path / "i.jsonl", [("Ann Lee", "birthCity", "Bath")])
-    kb.build("poly_rag", schema=[tmp_path / "staff.ttl"], instances=instances, steps=["infer"])
+    kb.build("poly_rag", schema=[tmp_path / "staff.ttl"], instances=instances, infer=True)
     answer = kb.ask("What is the birth place of Ann Lee?", method="poly_rag")
     assert list(answer.sentences) == ["Bath"]
     assert [citation.quote for citation in answer.citations] == ["Bath"]
@@ -306,7 +451,7 @@ def twice_named(kb: KnowledgeBase, tmp_path: Path) -> KnowledgeBase:
         schema=[tmp_path / "staff.ttl"],
         instances=lines(tmp_path / "i.jsonl", instances),
         triples=lines(tmp_path / "t.jsonl", triples),
-        steps=["complete"],
+        complete=True,
     )
     return kb
 
@@ -334,7 +479,7 @@ def test_a_fact_is_found_under_each_name_once_a_person_says_that_they_are_one(
 
 
 def test_inferences_follow_a_decision_about_names_both_ways(twice_named: KnowledgeBase) -> None:
-    twice_named.build("poly_rag", steps=["infer"])
+    twice_named.build("poly_rag", infer=True)
     names = twice_named.store.names
     inferred = names.layer_graph("inferred")
     copied = ox.Triple(
@@ -351,7 +496,7 @@ def test_inferences_follow_a_decision_about_names_both_ways(twice_named: Knowled
 def test_a_name_leads_to_the_entity_that_bears_it_and_to_no_other(twice_named: KnowledgeBase) -> None:
     method = twice_named.method("poly_rag")
     method.decide(SAME, "accepted")  # type: ignore[attr-defined]
-    twice_named.build("poly_rag", steps=["infer"])
+    twice_named.build("poly_rag", infer=True)
     found = mentions("What is the award of Ann Lee?", twice_named.store)
     assert {one.entity for one in found} == {twice_named.store.names.entity("ann lee").value}
 

@@ -183,7 +183,7 @@ def test_a_reply_that_is_no_json_is_reported_and_asked_again_next_time() -> None
     with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
         fill(kb, ("A", "A sings."))
         report = kb.build("sire_rag")
-        assert (report.counts["extracted"], len(report.notes)) == (0, 1)
+        assert (report.counts["extracted"], len(report.pending)) == (0, 1)
         assert kb.build("sire_rag").counts["extracted"] == 1
 
 

@@ -20,10 +20,10 @@ MOMENTS = int(os.environ.get("KGRAG_CRASH_MOMENTS", "2"))
 WORKER = """
 import sys
 from kgrag import KnowledgeBase
-from kgrag.methods.sire_rag import extraction
+from kgrag.methods.sire_rag import propositions
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
-extraction._AT_ONCE = 8
+propositions._AT_ONCE = 8
 print("start", flush=True)
 with KnowledgeBase(sys.argv[1], settings=Settings(), embedder=HashEmbedder()) as kb:
     kb.build("sire_rag:cluster_tokens=120", progress=lambda *step: print(*step, flush=True))

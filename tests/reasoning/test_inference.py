@@ -62,6 +62,10 @@ OWL_RULES = {
         "ex:uncle owl:propertyChainAxiom ( ex:parent ex:parent ex:son ) . ex:a ex:parent ex:b . ex:b ex:parent ex:c . ex:c ex:son ex:d .",
         "ex:a ex:uncle ex:d .",
     ),
+    "eq-rep-p, then prp-spo2": (
+        "ex:p owl:sameAs ex:q . ex:r owl:propertyChainAxiom ( ex:p ex:p ) . ex:a ex:p ex:b . ex:b ex:q ex:c .",
+        "ex:a ex:r ex:c .",
+    ),
     "prp-eqp1": ("ex:p owl:equivalentProperty ex:q . ex:a ex:p 1 .", "ex:a ex:q 1 ."),
     "prp-eqp2": ("ex:p owl:equivalentProperty ex:q . ex:a ex:q 1 .", "ex:a ex:p 1 ."),
     "prp-inv1": ("ex:p owl:inverseOf ex:q . ex:a ex:p ex:b .", "ex:b ex:q ex:a ."),
@@ -130,7 +134,8 @@ OWL_RULES = {
 }
 CONTRADICTIONS = {
     "eq-diff1": "ex:a owl:sameAs ex:b ; owl:differentFrom ex:b .",
-    "eq-diff2": "[] a owl:AllDifferent ; owl:distinctMembers ( ex:a ex:b ) . ex:a owl:sameAs ex:b .",
+    "eq-diff2": "[] a owl:AllDifferent ; owl:members ( ex:a ex:b ) . ex:a owl:sameAs ex:b .",
+    "eq-diff3": "[] a owl:AllDifferent ; owl:distinctMembers ( ex:a ex:b ) . ex:a owl:sameAs ex:b .",
     "prp-irp": "ex:p a owl:IrreflexiveProperty . ex:a ex:p ex:a .",
     "prp-asyp": "ex:p a owl:AsymmetricProperty . ex:a ex:p ex:b . ex:b ex:p ex:a .",
     "prp-pdw": "ex:p owl:propertyDisjointWith ex:q . ex:a ex:p ex:b ; ex:q ex:b .",
@@ -324,6 +329,31 @@ def test_reasoning_again_writes_nothing_until_a_source_changed(store: OxigraphSt
     assert reasoning_runs.stale(store) == [graph]
     assert reasoning_runs.infer(store, [SOURCE.value], profile="rdfs").graph == graph
     assert len(list(store.triples(ox.NamedNode(graph)))) == 2
+    assert reasoning_runs.stale(store) == []
+
+
+PREFIXES = "PREFIX ex: <http://example.org/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        "INSERT DATA { GRAPH <https://example.org/o> { ex:b a ex:C } }",
+        "WITH <https://example.org/o> DELETE { ?s a ex:C } INSERT { ?s a ex:E } WHERE { ?s a ex:C }",
+        "DELETE { GRAPH ?g { ?s a ex:C } } INSERT { GRAPH ?g { ?s a ex:E } } WHERE { GRAPH ?g { ?s a ex:C } }",
+    ],
+)
+def test_an_update_of_a_source_makes_what_followed_from_it_stale(store: OxigraphStore, update: str) -> None:
+    graph = reasoning_runs.infer(store, [], profile="rdfs").graph
+    store.update(PREFIXES + update)
+    assert reasoning_runs.stale(store) == [graph]
+    assert reasoning_runs.infer(store, [SOURCE.value], profile="rdfs").found is not None
+    assert reasoning_runs.stale(store) == []
+
+
+def test_an_update_of_another_graph_makes_nothing_stale(store: OxigraphStore) -> None:
+    reasoning_runs.infer(store, [], profile="rdfs")
+    store.update(PREFIXES + "INSERT DATA { GRAPH <https://example.org/other> { ex:b a ex:C } }")
     assert reasoning_runs.stale(store) == []
 
 

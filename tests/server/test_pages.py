@@ -1,5 +1,6 @@
 """Pages as they are sent: what they say, what they link to, and that text stays text."""
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -13,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgrag import KnowledgeBase, queries
+from kgrag.model import Document
 from kgrag.server.pages.marked_text import Mark, pieces
 from kgrag.settings import Settings
-from kgrag.testing import HashEmbedder
+from kgrag.testing import HashEmbedder, ScriptedModel
+from kgrag.text import ingestion
 from kgrag.vocab import KG
 from tests.server.inside import HOSTILE, Inside, served
 
@@ -53,8 +56,9 @@ def test_a_page_loads_nothing_from_elsewhere_and_has_nothing_inline(demo: Inside
     reply = demo.client.get(path, headers={"Accept": "text/html"})
     policy = reply.headers["content-security-policy"]
     assert "default-src 'none'" in policy
-    assert "script-src 'self';" in policy
+    assert "script-src 'self'; style-src 'self'; img-src 'self';" in policy
     assert "unsafe" not in policy
+    assert "sha256" not in policy
     page = tree(reply)
     assert (
         page.xpath("//script[not(@src)] | //style | //@style | //iframe | //object | //base | //form[@method='post']")
@@ -120,6 +124,22 @@ def without_numbers(passage: lxml.html.HtmlElement) -> str:
     for link in passage.xpath(".//a[@class='back']"):
         link.drop_tree()
     return " ".join(passage.text_content().split())
+
+
+def test_a_page_says_which_words_a_model_wrote_where_no_sentence_of_the_passage_carries_them(tmp_path: Path) -> None:
+    documents = [Document("Sowing in June gave most.", "Dates", cites=("Rain",)), Document("Rain fell late.", "Rain")]
+    said = {"text": "It took 40 years.", "citations": [{"evidence": 1, "quote": "took 40 years"}]}
+    model = ScriptedModel(
+        {"cg_rag/neighbourhood": "All this took 40 years.", "answering/answer": json.dumps({"sentences": [said]})}
+    )
+    settings = Settings(completions="off")
+    with KnowledgeBase(tmp_path / "kb", settings=settings, model=model, embedder=HashEmbedder()) as kb:
+        ingestion.ingest(documents, store=kb.store)
+        kb.build("cg_rag")
+        with served(kb) as running:
+            page = tree(running.page("/", question="When is sowing best?", method="cg_rag"))
+    notes = [text_of(note) for note in page.xpath("//article[@class='passage']/p[@class='small']")]
+    assert any("no sentence of this passage carries" in note and "took 40 years" in note for note in notes)
 
 
 def test_a_passage_leads_to_its_place_in_the_whole_text(demo: Inside) -> None:
@@ -439,6 +459,16 @@ def test_every_example_runs_as_it_is_shown(demo: Inside) -> None:
     assert failed == {}
 
 
+def test_an_example_can_be_had_as_the_query_alone(demo: Inside) -> None:
+    shown = tree(demo.page("/editor", example="catalogue/kinds")).get_element_by_id("query").text
+    reply = demo.client.get(
+        "/editor", params={"example": "catalogue/kinds"}, headers={"Accept": "application/sparql-query"}
+    )
+    assert reply.headers["content-type"].startswith("application/sparql-query")
+    assert reply.headers["vary"].startswith("Accept")
+    assert reply.text.strip() == shown.strip()
+
+
 def test_an_unknown_example_is_refused(demo: Inside) -> None:
     assert demo.page("/editor", example="obqc/domain").status_code == 400
 
@@ -453,7 +483,9 @@ def test_terms_for_completion_are_those_of_the_store(demo: Inside) -> None:
     assert CROP in terms["classes"]
     assert "https://w3id.org/kgrag/examples/crops#hasGrowingZone" in terms["properties"]
     assert KG.Chunk.value in terms["classes"]
-    assert terms["prefixes"]["kg"] == "https://w3id.org/kgrag/ns#"
+    assert terms["prefixes"]["kg"] == terms["declared"]["kg"] == "https://w3id.org/kgrag/ns#"
+    assert "crops" in terms["prefixes"].keys() - terms["declared"].keys()
+    assert terms["labels"]["https://w3id.org/kgrag/examples/crops#hasGrowingZone"] == "has growing zone"
     assert max(len(terms["classes"]), len(terms["properties"])) <= 2000
 
 
@@ -473,10 +505,33 @@ def test_nothing_but_static_files_is_served_from_the_package(demo: Inside, path:
     assert demo.client.get(path).status_code == 404
 
 
+PAGES_FOLDER = Path(__file__).parents[2] / "kgrag" / "server" / "pages"
+STATIC = sorted(path for path in (PAGES_FOLDER / "static").rglob("*") if path.is_file())
+
+
 def test_every_file_of_the_pages_is_read_by_some_page() -> None:
-    here = Path(__file__).parents[2] / "kgrag" / "server" / "pages"
-    templates = "".join(path.read_text(encoding="utf-8") for path in (here / "templates").iterdir())
-    code = "".join(path.read_text(encoding="utf-8") for path in here.glob("*.py"))
-    unused = [path.name for path in (here / "templates").iterdir() if f'"{path.name}"' not in templates + code]
-    unused += [path.name for path in (here / "static").glob("*.*") if f"static('{path.name}')" not in templates]
+    templates = "".join(path.read_text(encoding="utf-8") for path in (PAGES_FOLDER / "templates").iterdir())
+    code = "".join(path.read_text(encoding="utf-8") for path in PAGES_FOLDER.glob("*.py"))
+    scripts = "".join(path.read_text(encoding="utf-8") for path in STATIC if path.suffix == ".js")
+    unused = [path.name for path in (PAGES_FOLDER / "templates").iterdir() if f'"{path.name}"' not in templates + code]
+    for path in STATIC:
+        name = path.relative_to(PAGES_FOLDER / "static").as_posix()
+        if f"static('{name}')" not in templates and f'from "./{path.name}"' not in scripts:
+            unused.append(name)
     assert unused == []
+
+
+@pytest.mark.parametrize("path", STATIC, ids=lambda path: path.name)
+def test_what_a_page_loads_is_written_to_be_read_and_makes_no_code_of_text(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert ".min." not in path.name
+    assert max(len(line) for line in text.splitlines()) < 480
+    if path.suffix == ".js":
+        assert re.findall(r"\beval\b|\bFunction\(|innerHTML|outerHTML|insertAdjacentHTML|document\.write", text) == []
+
+
+def test_a_browser_asks_each_time_whether_a_file_changed(demo: Inside) -> None:
+    first = demo.client.get("/static/editor/main.js")
+    assert (first.status_code, first.headers["cache-control"]) == (200, "no-cache")
+    again = demo.client.get("/static/editor/main.js", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.headers["cache-control"]) == (304, "no-cache")

@@ -66,6 +66,7 @@ anywhere = st.sampled_from(
         'sh:pattern "^[Tt]"',
         "sh:maxLength 2",
         'sh:languageIn ( "en" )',
+        'sh:languageIn ( "" "en" )',
         "sh:disjoint ex:q",
         "sh:equals ex:q",
         "sh:closed true ; sh:ignoredProperties ( rdf:type ex:k ex:p )",

@@ -66,6 +66,7 @@ ANYWHERE = [
     "sh:maxLength 2",
     "sh:maxLength 4",
     'sh:languageIn ( "en" "de" )',
+    'sh:languageIn ( "" "en" )',
     "sh:equals ex:q",
     "sh:disjoint ex:q",
 ]

@@ -39,9 +39,7 @@ def suite(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def parse(path: Path) -> ox.Dataset:
-    store = ox.Store()  # which normalises numbers
-    store.extend(ox.parse(path=path, base_iri=path.as_uri()))
-    return ox.Dataset(store)
+    return ox.Dataset(ox.parse(path=path, base_iri=path.as_uri()))
 
 
 def values(graph: ox.Dataset, node: ox.NamedNode | ox.BlankNode, name: str) -> list:

@@ -239,31 +239,7 @@ def test_a_text_in_a_string_is_never_taken_for_a_keyword(text: str) -> None:
     check_query(f"SELECT ?s WHERE {{ ?s ?p {literal} }}")
 
 
-def test_the_graphs_of_an_update_are_told() -> None:
-    text = (
-        "PREFIX x: <urn:> INSERT DATA { GRAPH x:a { <urn:s> <urn:p> x:o } GRAPH <urn:b> { x:s x:p 1 } }; DROP GRAPH x:c"
-    )
-    assert check_update(text).graphs == {"urn:a", "urn:b", "urn:c"}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "DELETE WHERE { GRAPH ?g { ?s ?p ?o } }",
-        "DROP ALL",
-        "CLEAR NAMED",
-        "BASE <urn:x/> INSERT DATA { GRAPH <a> { <b> <c> 1 } }",
-        r"INSERT DATA { GRAPH <urn:\u0061> { <urn:b> <urn:c> 1 } }",
-        "PREFIX x: <urn:> INSERT DATA { GRAPHx:a { <urn:b> <urn:c> 1 } }",
-        "PREFIX x: <urn:> CLEAR GRAPHx:a",
-        "PREFIX x: <urn:> COPYx:a TO x:b",
-        "PREFIX x: <urn:> CLEAR GRAPH x:a ; PREFIX x: <urn:y:> CLEAR GRAPH x:a",
-    ],
-)
-def test_the_graphs_of_an_update_are_unknown_where_they_need_parsing(text: str) -> None:
-    assert check_update(text).graphs is None
-
-
 def test_keywords_that_are_glued_together_are_known() -> None:
     assert check_query("ASKFROM<urn:g>{ ?s ?p ?o }").chooses_dataset
     assert "WHERE" in check_update("DELETEWHERE{ ?s ?p ?o }").words
+    assert check_update("INSERTDATA{ <urn:a> <urn:b> 1 };DELETEDATA{ <urn:a> <urn:b> 2 }").adds_and_removes

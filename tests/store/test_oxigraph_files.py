@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 def child(code: str, *arguments: object, **options: object) -> subprocess.Popen[str]:
     """Run Python code in another process; it finds its arguments in sys.argv."""
-    head = "import sys; from pathlib import Path; from kgrag.store import OxigraphStore\n"
+    head = "import sys; from pathlib import Path; from kgrag.store.oxigraph import OxigraphStore\n"
     command = [sys.executable, "-c", head + code, *map(str, arguments)]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload]
 

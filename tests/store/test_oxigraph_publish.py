@@ -130,7 +130,7 @@ def test_a_replaced_graph_holds_the_new_triples_only(store: OxigraphStore) -> No
     assert len(said["publication"]) == 2
     assert len(said["created"]) == 1
     assert (publication.published, publication.revision) == ((graph.value,), 2)
-    assert entry(store, store.names.publication(2))["type"] == [KG.Rewrite.value]
+    assert entry(store, store.names.publication(2))["type"] == [KG.Publication.value]
 
 
 def test_a_graph_replaced_by_nothing_is_empty_and_still_catalogued(store: OxigraphStore) -> None:
@@ -283,7 +283,7 @@ def test_a_failure_while_writing_leaves_nothing(bulk: int, monkeypatch: pytest.M
         raise OSError("No space left on device")
 
     store = OxigraphStore.open(None)
-    monkeypatch.setattr(publishing.plan, "quads", failing)
+    monkeypatch.setattr(publishing.publication_plan, "quads", failing)
     with pytest.raises(StorageFailed, match="No space left"):
         store.publish([edge()])
     assert (store.revision, len(store)) == (0, 9)

@@ -278,7 +278,7 @@ def test_the_deepest_that_is_let_pass_does_not_kill_the_process(tmp_path: Path) 
     code = (
         "import sys; from pathlib import Path\n"
         "from kgrag.store.rdf_files import read_rdf; from kgrag.vocab import Names\n"
-        "from kgrag.store import OxigraphStore\n"
+        "from kgrag.store.oxigraph import OxigraphStore\n"
         "for path in sys.argv[1:]: OxigraphStore.open(None).publish(read_rdf(Path(path), names=Names()))"
     )
     paths = [str(tmp_path / name) for name in DEEP]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kgrag.text.quotes import cuts, locate
+from kgrag.text.quotes import locate, places
 
 
 def found(quote: str, text: str) -> str | None:
@@ -54,10 +54,20 @@ def test_a_place_between_words_is_taken_before_one_inside_a_word():
     assert locate("art", "party") == (1, 4)
 
 
-def test_a_cut_number_is_told_from_a_whole_one():
-    assert cuts("55 kg", 1, 5, numbers=True)
-    assert cuts("3.5 kg", 2, 6, numbers=True)
-    assert not cuts("1, 2 and 3", 3, 10, numbers=True)
+@pytest.mark.parametrize(
+    ("quote", "text", "expected"),
+    [
+        ("5 kg", "55 kg", []),
+        ("5 kg", "3.5 kg, 5 kg", [(8, 12)]),
+        ("2 and 3", "1, 2 and 3", [(3, 10)]),
+        ("art", "party art, ART", [(6, 9)]),
+        ("cat", "Concatenate: Cat", [(13, 16)]),
+        ("S", "Soybean", []),
+        ("서울", "서울에서", [(0, 2)]),
+    ],
+)
+def test_a_place_inside_a_word_or_number_is_none(quote, text, expected):
+    assert places(quote, text) == expected
 
 
 _TEXTS = st.text(

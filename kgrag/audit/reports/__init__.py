@@ -14,13 +14,14 @@ dqv          whoever compares ontologies: metrics in the Data Quality Vocabulary
 ===========  =================================================================================
 """
 
+from kgrag import plugins
+from kgrag.audit.findings import Audit
 from kgrag.audit.reports.ci_reports import as_junit, as_sarif
 from kgrag.audit.reports.page_reports import as_html, as_markdown
 from kgrag.audit.reports.rdf_reports import as_dqv, as_shacl
 from kgrag.audit.reports.text_reports import as_explanation, as_json, as_text
 
 __all__ = [
-    "FORMS",
     "as_dqv",
     "as_explanation",
     "as_html",
@@ -30,16 +31,22 @@ __all__ = [
     "as_sarif",
     "as_shacl",
     "as_text",
+    "forms",
+    "written",
 ]
 
-FORMS = {
-    "text": as_text,
-    "json": as_json,
-    "markdown": as_markdown,
-    "html": as_html,
-    "sarif": as_sarif,
-    "junit": as_junit,
-    "shacl": as_shacl,
-    "dqv": as_dqv,
-}
-"""Form -> what writes it."""
+
+def forms() -> list[str]:
+    """Return the names of the forms, those of plug-ins (group ``kgrag.reports``) among them."""
+    return list(plugins.registered("kgrag.reports"))
+
+
+def written(audit: Audit, form: str) -> str:
+    """Return an audit in a form.
+
+    Raises:
+        UnknownName: there is no such form.
+        PluginBroken: it is a plug-in's, and cannot be used.
+    """
+    text: str = plugins.load("kgrag.reports", form)(audit)
+    return text

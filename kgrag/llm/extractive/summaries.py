@@ -45,7 +45,7 @@ def summary(variables: Mapping[str, Any]) -> str:
     Args:
         variables: ``texts``, a list.
 
-    >>> reply({"texts": ["Barley is a cereal.", "Barley is a cereal.", "Oats are a cereal too."]})
+    >>> summary({"texts": ["Barley is a cereal.", "Barley is a cereal.", "Oats are a cereal too."]})
     'Barley is a cereal. Oats are a cereal too.'
     """
     said = [" ".join(text[start:end].split()) for text in map(str, variables["texts"]) for start, end in split(text)]
@@ -99,7 +99,7 @@ def neighbourhood_summary(variables: Mapping[str, Any]) -> str:
         variables: ``question``, ``text`` and ``around``, a list of objects with ``text``.
 
     >>> around = [{"text": "Barley needs lime. Rain fell."}]
-    >>> reply({"question": "What does barley need?", "text": "On soils.", "around": around})
+    >>> neighbourhood_summary({"question": "What does barley need?", "text": "On soils.", "around": around})
     'Barley needs lime.'
     """
     wanted = frozenset(terms(str(variables["question"])))
@@ -129,9 +129,9 @@ def sufficiency(variables: Mapping[str, Any]) -> dict[str, Any]:
         variables: ``question`` (text) and ``triples`` (list of number, subject, relation, object).
 
     >>> triple = {"number": 1, "subject": "Auron", "relation": "creator", "object": "Marv Wolfman"}
-    >>> reply({"question": "Who is the creator of Auron?", "triples": [triple]})["answers"]
+    >>> sufficiency({"question": "Who is the creator of Auron?", "triples": [triple]})["answers"]
     [{'triple': 1, 'text': 'Marv Wolfman'}]
-    >>> reply({"question": "Who is the wife of the creator of Auron?", "triples": [triple]})["sufficient"]
+    >>> sufficiency({"question": "Who is the wife of the creator of Auron?", "triples": [triple]})["sufficient"]
     False
     """
     question = str(variables["question"])

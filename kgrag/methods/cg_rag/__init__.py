@@ -1,9 +1,31 @@
 """CG-RAG: retrieval over a contextual citation graph (LeSeGR), answers with summarised neighbourhoods.
 
-Graphs written: one citation graph a document. Vectors: those of chunks. Queries read: ``cg_rag/*``, ``citations/*``,
+Graphs written: one citation graph per document. Vectors: those of chunks. Queries read: ``cg_rag/*``, ``citations/*``,
 ``passages/evidence``, and those of ``kgrag.index.vector_spaces``. Prompt read: ``cg_rag/neighbourhood``.
 """
 
-from kgrag.methods.cg_rag.method import CgRag
+from kgrag.declarations import GraphKind, MethodDeclaration
+from kgrag.vocab import KG
 
-__all__ = ["CgRag"]
+__all__ = ["DECLARATION"]
+
+DECLARATION = MethodDeclaration(
+    name="cg_rag",
+    implementation="kgrag.methods.cg_rag.method:CgRag",
+    label="passages and what they cite",
+    retrieves="chunks of papers that cite each other: relevance by words and by meaning travels along the edges of the "
+    "citation graph (LeSeGR), without training or with a graph encoder",
+    needs="`kgrag build cg_rag`, then, where there are labelled questions, `kgrag train cg_rag --questions FILE.jsonl`",
+    paper="Hu et al. 2025 (CG-RAG)",
+    graph_kinds=(
+        GraphKind(
+            KG.CitationGraph,
+            "citation graph",
+            "A graph of the edges that begin in one document: to the next chunk, to a chunk that is referred to, to "
+            "chunks of documents that it cites.",
+            shape="citation",
+            lists_only=True,
+            subject_goes=True,
+        ),
+    ),
+)

@@ -58,7 +58,7 @@ class Drawn:
     drawn: int = 0
     unchanged: int = 0
     dropped: int = 0
-    notes: list[str] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
 
 
 def chunks_of(store: TripleStore) -> dict[str, tuple[str, ...]]:
@@ -119,7 +119,7 @@ def draw(
             for document in batch
         ]
         publication = store.publish(drafts)
-        outcome.notes += [f"in quarantine: {found.focus}: {found.message}" for found in publication.violations]
+        outcome.undone += publication.faults
         outcome.drawn += len(batch)
         if progress:
             progress("cg_rag edges", outcome.drawn, len(left))

@@ -12,13 +12,14 @@ import numpy as np
 from kgrag import queries
 from kgrag.answering import cited_answers
 from kgrag.answering.labelled_questions import Labelled
+from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.methods.cg_rag import citation_graph, citations, graph_mirror, lesegr, neighbourhoods, training
 from kgrag.methods.cg_rag.graph_mirror import Mirror, Places, Reach
-from kgrag.model import Answer, BuildReport, Hit
-from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
+from kgrag.model import NO_COMPLETIONS, Answer, BuildReport, Hit
+from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
 
 __all__ = ["CgRag"]
 
@@ -84,8 +85,19 @@ class CgRag:
         if not 0 <= self.hops <= 2:
             raise InvalidSettings(f"cg_rag: hops is {self.hops}. Use 0, 1 or 2.")
 
-    def build(self, *, progress: vector_spaces.Progress = None) -> BuildReport:
+    def build(
+        self,
+        options: NoOptions = NoOptions(),  # noqa: ARG002 - there is nothing to choose
+        *,
+        progress: Progress | None = None,
+        dry_run: bool = False,
+    ) -> BuildReport:
         """Resolve citations, draw the edges that changed, embed the chunks; again changes nothing.
+
+        Args:
+            options: none.
+            progress: called after each batch.
+            dry_run: count the chunks that would be embedded, and write nothing.
 
         Raises:
             NotBuilt: the store holds no chunk.
@@ -94,6 +106,9 @@ class CgRag:
         chunks = citation_graph.chunks_of(self.store)
         if not chunks:
             raise NotBuilt("method 'cg_rag' has no passage to link. Run `kgrag ingest PATH` first.")
+        if dry_run:
+            embedded = vector_spaces.missing(_SPACE, store=self.store, spaces=self.spaces)
+            return BuildReport(self.name, {"documents": len(chunks), "embedded": embedded, **NO_COMPLETIONS})
         dense, words = self._dense(progress), self._words(progress)
         found = citations.read_citations(self.store)
         signals = citation_graph.Signals(dense, words, self.embedder.identity, self.top)
@@ -102,7 +117,7 @@ class CgRag:
         edges = len(mirror.neighbours) // 2
         counts = {"documents": len(chunks), "chunks": len(mirror), "edges": edges, **found.counts}
         counts |= {"drawn": drawn.drawn, "unchanged": drawn.unchanged, "dropped": drawn.dropped}
-        return BuildReport(self.name, counts, notes=tuple(drawn.notes))
+        return BuildReport(self.name, counts, pending=tuple(drawn.undone))
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
         """Give the k best chunks, best first; ties by IRI.
@@ -152,8 +167,8 @@ class CgRag:
         questions: Sequence[Labelled],
         *,
         held_out: Sequence[Labelled] = (),
-        recipe: training.Recipe = training.Recipe(),  # noqa: B008 - frozen
-        progress: vector_spaces.Progress = None,
+        recipe: training.Recipe = training.Recipe(),
+        progress: Progress | None = None,
     ) -> BuildReport:
         """Train the graph encoder on questions whose documents are known, and keep it when it is better than none.
 
@@ -181,9 +196,9 @@ class CgRag:
         held = self._encoder()
         return [] if held is None else held.seen(questions)
 
-    def picture(self, chunk: str) -> str:
-        """Draw a chunk and its neighbours as a web page, with kinds and weights of edges. Raises UnknownName."""
-        return neighbourhoods.page(self.store, chunk, limit=max(self.neighbours, 1))
+    def picture(self, subject: str) -> str:
+        """Return a web page of a chunk and its neighbours, with kinds and weights of edges. Raises UnknownName."""
+        return neighbourhoods.page(self.store, subject, limit=max(self.neighbours, 1))
 
     def statistics(self) -> dict[str, Any]:
         """Count the edges of each kind, resolved and unresolved citations, and say which encoder is in use."""
@@ -243,12 +258,12 @@ class CgRag:
             )
         return held
 
-    def _dense(self, progress: vector_spaces.Progress) -> VectorIndex:
+    def _dense(self, progress: Progress | None) -> VectorIndex:
         return vector_spaces.fresh(
             _SPACE, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
         )
 
-    def _words(self, progress: vector_spaces.Progress) -> LexicalIndex:
+    def _words(self, progress: Progress | None) -> LexicalIndex:
         return bm25.fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
 
 

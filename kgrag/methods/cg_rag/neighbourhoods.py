@@ -17,7 +17,8 @@ import jinja2
 import pyoxigraph as ox
 
 from kgrag import prompting, queries
-from kgrag.errors import UnknownName, UnsupportedTask
+from kgrag.errors import ReplyUnusable, UnknownName, UnsupportedTask
+from kgrag.llm import structured_output
 from kgrag.methods.cg_rag.citation_graph import KINDS
 from kgrag.methods.cg_rag.edges import Kind
 from kgrag.model import Hit, Span, plain
@@ -104,7 +105,8 @@ def with_context(
 ) -> list[Hit]:
     """Give hits whose text is followed by a summary of their neighbours, and whose sources include these.
 
-    The neighbourhoods are summarised in one batch. A model that cannot summarise them leaves the hits as they are.
+    The neighbourhoods are summarised in one batch. A model that cannot summarise them leaves the hits as they are, and
+    so does a reply that was cut or withheld.
 
     Raises:
         ServiceError: the model failed.
@@ -126,7 +128,11 @@ def with_context(
         return list(found)
     enriched = list(found)
     for number, reply in zip(asked, replies, strict=True):
-        if summary := " ".join(reply.text.encode("utf-8", "replace").decode().split())[:_LONGEST]:
+        try:
+            summary = " ".join(structured_output.text_of(reply).encode("utf-8", "replace").decode().split())[:_LONGEST]
+        except ReplyUnusable:
+            continue
+        if summary:
             sources = [span for each in circles[number] for span in each.hit.sources]
             text = f"{found[number].text}\n\n## Linked passages\n\n{summary}"
             attributes = {**found[number].attributes, "context": summary}

@@ -10,12 +10,14 @@ Queries read: ``schema/*``, ``competency/*``, ``facts/*``, and those of the stag
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import ClassVar
 
 from kgrag.errors import InvalidSettings
 from kgrag.index import vector_spaces
-from kgrag.model import BuildReport, Hit
+from kgrag.methods.obqc import ObqcOptions
+from kgrag.model import NO_COMPLETIONS, BuildReport, Hit
+from kgrag.ports import Progress
 from kgrag.querying import text_to_sparql as asking
 from kgrag.querying.text_to_sparql import Asker
 
@@ -46,13 +48,16 @@ class Obqc(Asker):
                 "obqc: cycles and examples are at least 0, rows and seconds above 0, near from 0 to 1."
             )
 
-    def build(self, *, competency: Path | None = None, progress: vector_spaces.Progress = None) -> BuildReport:
+    def build(
+        self, options: ObqcOptions = ObqcOptions(), *, progress: Progress | None = None, dry_run: bool = False
+    ) -> BuildReport:
         """Embed the terms of the ontologies and the competency questions; building again changes nothing.
 
         Args:
-            competency: JSON Lines ``{"question": …, "sparql": …}``, which replace those of an earlier file. Questions
-                in RDF are loaded like any RDF.
-            progress: told after each batch.
+            options: ``competency`` is a file of JSON Lines ``{"question": …, "sparql": …}``, which replace those of an
+                earlier file. Questions in RDF are loaded like any RDF.
+            progress: called after each batch.
+            dry_run: read the file, count what would be embedded, and write nothing.
 
         Raises:
             NotBuilt: no ontology is loaded.
@@ -60,9 +65,13 @@ class Obqc(Asker):
             ServiceError: the embedder is a service that does not answer.
         """
         self.ontologies()
-        if competency is not None:
-            pairs = asking.read_pairs(Path(competency))
-            self.store.publish([asking.draft(pairs, names=self.store.names, source=str(competency))])
+        pairs = asking.read_pairs(options.competency) if options.competency is not None else []
+        if dry_run:
+            count = partial(vector_spaces.missing, store=self.store, spaces=self.spaces)
+            embedded = count(_TERMS) + (len(pairs) or count(_QUESTIONS))
+            return BuildReport(self.name, {"embedded": embedded, **NO_COMPLETIONS})
+        if options.competency is not None:
+            self.store.publish([asking.draft(pairs, names=self.store.names, source=str(options.competency))])
         terms, questions = self.space(_TERMS, progress), self.space(_QUESTIONS, progress)
         return BuildReport(self.name, {"terms": len(terms), "competency_questions": len(questions)})
 

@@ -6,6 +6,53 @@ closest to it. Graphs written: hyperedges, hypernodes, assertions, provenance, a
 read: ``og_rag/*``. Prompt read: ``og_rag/map``.
 """
 
-from kgrag.methods.og_rag.method import OgRag
+from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["OgRag"]
+from kgrag.declarations import GraphKind, MethodDeclaration, VectorSpace, option
+from kgrag.vocab import KG
+
+__all__ = ["DECLARATION", "OgRagOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class OgRagOptions:
+    """Options of ``kgrag build og_rag``."""
+
+    mapped: Path | None = option(help="Folder or file of mapped JSON-LD; no model is asked.")
+    as_published: bool = option(False, help="Flatten as the paper's authors did, for reproduction.")
+
+
+DECLARATION = MethodDeclaration(
+    name="og_rag",
+    implementation="kgrag.methods.og_rag.method:OgRag",
+    label="facts of an ontology",
+    retrieves="few hyperedges (facts) that cover the hypernodes near the question",
+    needs="an ontology and a model (`kgrag build og_rag`), or mapped data (`--mapped`)",
+    paper="Sharma, Kumar, Li: *OG-RAG*, 2024",
+    graph_kinds=(
+        GraphKind(
+            KG.HyperedgeGraph,
+            "hyperedge graph",
+            "A hyperedge: a named graph that holds the hypernodes which the hyperedge joins (OG-RAG).",
+            shape="hyperedge",
+        ),
+        GraphKind(
+            KG.HypernodeGraph,
+            "hypernode graph",
+            "The graph that lists each hypernode once, with its key term and value term.",
+            shape="hypernodes",
+            when_source_goes="trim",
+            lists_only=True,
+            counted=False,
+            homes_of=(KG.Hypernode, KG.HypernodeKey, KG.HypernodeValue),
+        ),
+    ),
+    also_writes=(KG.AssertionGraph, KG.DataGraph, KG.DocumentGraph, KG.ProvenanceGraph, KG.QuarantineGraph),
+    vector_spaces=(
+        VectorSpace("hypernode-key", KG.HypernodeGraph, "spaces/hypernode-key", "keys of hypernodes"),
+        VectorSpace("hypernode-value", KG.HypernodeGraph, "spaces/hypernode-value", "values of hypernodes"),
+    ),
+    options=OgRagOptions,
+    example={"mapped": "mapped"},
+)

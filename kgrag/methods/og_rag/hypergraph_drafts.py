@@ -14,7 +14,6 @@ import pyoxigraph as ox
 from kgrag.mapping import Record
 from kgrag.mapping.factual_blocks import Edge, line
 from kgrag.model import Chunk, Document, GraphDraft
-from kgrag.store.provenance import Deed
 from kgrag.text.chunking import count_tokens
 from kgrag.vocab import KG, RDF, Names, number
 
@@ -93,7 +92,7 @@ def assertion_draft(
 
 
 def quarantine_draft(
-    content: str, violation: str, *, graph: ox.NamedNode, sources: Sequence[ox.NamedNode], deed: Deed, names: Names
+    content: str, violation: str, *, graph: ox.NamedNode, sources: Sequence[ox.NamedNode], names: Names
 ) -> GraphDraft:
     """Give the graph that keeps a reply which is not what the ontology asks for; no pattern finds what it says."""
     kept = names.quarantine_graph(graph.value, content)
@@ -104,7 +103,7 @@ def quarantine_draft(
         (KG.violation, ox.Literal(violation)),
     )
     triples = [ox.Triple(kept, predicate, value) for predicate, value in said]
-    return GraphDraft(kept, KG.QuarantineGraph, triples, method=METHOD, sources=sources, activity=deed.iri)
+    return GraphDraft(kept, KG.QuarantineGraph, triples, method=METHOD, sources=sources)
 
 
 def record_document(record: Record, edges: Sequence[Edge]) -> tuple[Document, dict[Edge, Chunk]]:

@@ -33,7 +33,7 @@ _BATCH = 4000
 
 @dataclass(slots=True)
 class Tally:
-    """What a build did so far, and what a person should know of it."""
+    """What a build did so far, what a person should know of it, and what was not done and why."""
 
     edges: set[str] = field(default_factory=set)
     nodes: set[ox.NamedNode] = field(default_factory=set)
@@ -41,6 +41,7 @@ class Tally:
     properties: set[str] = field(default_factory=set)
     quarantined: int = 0
     notes: list[str] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
 
     def count(self, said: Assertions, edges: Iterable[GraphDraft]) -> None:
         """Take in one extraction."""
@@ -53,7 +54,7 @@ class Tally:
     def published(self, publication: Publication) -> None:
         """Take in what the store refused."""
         self.quarantined += len(publication.quarantined)
-        self.notes.extend(f"in quarantine: {violation.message}" for violation in publication.violations[:5])
+        self.undone.extend(publication.faults)
 
     def counts(self) -> dict[str, int]:
         """Give the figures of a report."""
@@ -91,7 +92,9 @@ def build_mapped(path: Path, *, store: TripleStore, as_published: bool, progress
         if progress:
             progress("og_rag records", done, len(records))
     counts = {"records": len(records), "unchanged": len(records) - new, **tally.counts()}
-    return BuildReport(method=hypergraph_drafts.METHOD, counts=counts, notes=tuple(tally.notes))
+    return BuildReport(
+        method=hypergraph_drafts.METHOD, counts=counts, notes=tuple(tally.notes), pending=tuple(tally.undone)
+    )
 
 
 def _flattened(mapped: Mapped, as_published: bool, tally: Tally) -> list[_Flat]:

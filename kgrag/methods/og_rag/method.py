@@ -15,13 +15,14 @@ from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.mapping.factual_blocks import Pair, line
-from kgrag.methods.og_rag import hypergraph_arrays, hypergraph_drafts, user_rules
+from kgrag.methods.og_rag import OgRagOptions, hypergraph_arrays, hypergraph_drafts, user_rules
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering
 from kgrag.methods.og_rag.mapped_data import build_mapped
 from kgrag.methods.og_rag.relevance import Asked, Relevance, by_fusion, by_paper
 from kgrag.methods.og_rag.text_mapping import build_from_text
-from kgrag.model import BuildReport, Hit, Span
-from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
+from kgrag.methods.og_rag.windows import fitting
+from kgrag.model import NO_COMPLETIONS, BuildReport, Hit, Span
+from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
 from kgrag.text import documents
 
 __all__ = ["OgRag"]
@@ -46,7 +47,8 @@ class OgRag:
         cover: "greedy" as in the paper, or "exact".
         inverse_degree: whether a hypernode that is in many hyperedges is worth less.
         depth: how many values each signal of "fusion" looks at.
-        window_tokens: the largest window of text that is mapped at once.
+        window_tokens: the largest window of text that is mapped at once; smaller where its reply would be too long.
+        max_tokens: the longest reply of the model, in tokens; None where it is not limited.
         rules: sentences of the user's (section 6.3) that join every result; stored by the next build.
         read_only: leaves the BM25 indexes and the arrays on disk as they are.
 
@@ -72,6 +74,7 @@ class OgRag:
     inverse_degree: bool = False
     depth: int = 75
     window_tokens: int = 8192
+    max_tokens: int | None = None
     rules: tuple[str, ...] = ()
     read_only: bool = False
 
@@ -84,20 +87,15 @@ class OgRag:
             raise InvalidSettings(f"og_rag: cover {self.cover!r} is unknown. Use 'greedy' or 'exact'.")
 
     def build(
-        self,
-        *,
-        mapped: Path | None = None,
-        as_published: bool = False,
-        dry_run: bool = False,
-        progress: vector_spaces.Progress = None,
+        self, options: OgRagOptions = OgRagOptions(), *, progress: Progress | None = None, dry_run: bool = False
     ) -> BuildReport:
         """Write the hypergraph and embed its keys and values; building again passes over what is there.
 
         Args:
-            mapped: folder or file of mapped data; without it the model maps the documents in the store.
-            as_published: flatten as the published code does (Table 6); mapped data only.
+            options: ``mapped`` is a folder or file of mapped data; without it the model maps the documents in the
+                store. ``as_published`` flattens mapped data as the published code does (Table 6).
+            progress: called after each batch.
             dry_run: count the completions and tokens that a build from text would cost, and write nothing.
-            progress: told after each batch.
 
         Raises:
             MappingError: nothing under ``mapped`` could be read.
@@ -105,19 +103,21 @@ class OgRag:
             NotBuilt: text is to be mapped and there is none.
             ServiceError: the model failed; what came before is kept, and the next build goes on from there.
         """
-        if mapped is not None and dry_run:
-            return BuildReport(method=self.name, counts={"completions": 0, "input_tokens": 0, "output_tokens": 0})
-        if mapped is None:
+        if options.mapped is not None and dry_run:
+            return BuildReport(self.name, NO_COMPLETIONS)
+        if options.mapped is None:
             report = build_from_text(
                 self.store,
                 model=self.model,
                 embedder=self.embedder,
-                window_tokens=self.window_tokens,
+                window_tokens=fitting(self.window_tokens, self.max_tokens),
                 dry_run=dry_run,
                 progress=progress,
             )
         else:
-            report = build_mapped(Path(mapped), store=self.store, as_published=as_published, progress=progress)
+            report = build_mapped(
+                options.mapped, store=self.store, as_published=options.as_published, progress=progress
+            )
         if not dry_run:
             user_rules.publish(self.rules, self.store)
             for space in (_KEYS, _VALUES):
@@ -164,15 +164,15 @@ class OgRag:
         asked = replace(asked, key_words=self._words(_KEYS, None), value_words=self._words(_VALUES, None))
         return by_fusion(asked, self.nodes, depth=self.depth)
 
-    def _graph(self, progress: vector_spaces.Progress) -> hypergraph_arrays.Adjacency:
+    def _graph(self, progress: Progress | None) -> hypergraph_arrays.Adjacency:
         return hypergraph_arrays.fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
 
-    def _space(self, name: str, progress: vector_spaces.Progress) -> VectorIndex:
+    def _space(self, name: str, progress: Progress | None) -> VectorIndex:
         return vector_spaces.fresh(
             name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
         )
 
-    def _words(self, name: str, progress: vector_spaces.Progress) -> LexicalIndex:
+    def _words(self, name: str, progress: Progress | None) -> LexicalIndex:
         return bm25.fresh(self.store, self.lexical, space=name, save=not self.read_only, progress=progress)
 
     def _hits(self, chosen: Sequence[tuple[str, float]]) -> list[Hit]:

@@ -16,11 +16,12 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.answering import fusion
+from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import vector_spaces
 from kgrag.index.bm25 import LexicalIndex, fresh
-from kgrag.model import BuildReport, Hit, Span, plain
-from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
+from kgrag.model import NO_COMPLETIONS, BuildReport, Hit, Span, plain
+from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
 
 __all__ = ["Passages"]
 
@@ -69,14 +70,31 @@ class Passages:
             )
             raise InvalidSettings(message)
 
-    def build(self, *, progress: vector_spaces.Progress = None) -> BuildReport:
+    def build(
+        self,
+        options: NoOptions = NoOptions(),  # noqa: ARG002 - there is nothing to choose
+        *,
+        progress: Progress | None = None,
+        dry_run: bool = False,
+    ) -> BuildReport:
         """Bring the vectors of chunks and the BM25 index up to the store.
+
+        Args:
+            options: none.
+            progress: called after each batch.
+            dry_run: count the chunks that would be embedded, and write nothing.
 
         Raises:
             NotBuilt: the store holds no chunk.
             EmbeddingMismatch: the vectors on disk were made by another embedder.
             StorageFailed: the disk refused.
         """
+        if dry_run:
+            chunks = vector_spaces.keys(_SPACE, store=self.store)
+            if not chunks:
+                raise _empty()
+            embedded = vector_spaces.missing(_SPACE, store=self.store, spaces=self.spaces)
+            return BuildReport(self.name, {"chunks": len(chunks), "embedded": embedded, **NO_COMPLETIONS})
         index, words = self._dense(progress), self._words(progress)
         if not len(words):
             raise _empty()
@@ -116,12 +134,12 @@ class Passages:
             raise _empty()
         return words.search(question, k)
 
-    def _dense(self, progress: vector_spaces.Progress) -> VectorIndex:
+    def _dense(self, progress: Progress | None) -> VectorIndex:
         return vector_spaces.fresh(
             _SPACE, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
         )
 
-    def _words(self, progress: vector_spaces.Progress) -> LexicalIndex:
+    def _words(self, progress: Progress | None) -> LexicalIndex:
         return fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
 
     def _hits(self, ranking: fusion.Ranking) -> list[Hit]:

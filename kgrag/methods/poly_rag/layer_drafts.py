@@ -24,6 +24,7 @@ __all__ = [
     "METHOD",
     "Instances",
     "Origin",
+    "faults",
     "instances_draft",
     "instances_of",
     "refusal",
@@ -164,6 +165,11 @@ def schema_draft(minted: Mapping[ox.NamedNode, str], standing: Iterable[ox.Tripl
     described = [(KG.layer, ox.Literal("ontology"))]
     whole = list(dict.fromkeys([*standing, *triples]))
     return GraphDraft(graph, KG.OntologyGraph, whole, mode="replace", method=METHOD, described=described)
+
+
+def faults(refused: Sequence[tuple[Fact, str]], origin: Origin) -> list[str]:
+    """Give a line for each fact that goes to quarantine, and why."""
+    return [f"in quarantine: <{origin.chunk.value}>: {fact.text!r} holds no value: {why}." for fact, why in refused]
 
 
 def refused_draft(refused: Sequence[tuple[Fact, str]], origin: Origin, names: Names) -> GraphDraft:

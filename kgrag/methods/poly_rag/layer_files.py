@@ -6,7 +6,8 @@ schema; quarantine graphs; the provenance graph. Queries read: those of ``kgrag.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -25,8 +26,13 @@ from kgrag.vocab import KG, digest
 
 __all__ = ["Loaded", "load_instances", "load_schema", "load_triples"]
 
-Loaded = dict[str, int]
-"""Counts of what a file gave."""
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a file gave: counts, and a line for each part that went to quarantine."""
+
+    counts: Mapping[str, int]
+    undone: tuple[str, ...] = ()
 
 
 def load_schema(paths: Sequence[Path], *, store: TripleStore) -> Loaded:
@@ -41,8 +47,8 @@ def load_schema(paths: Sequence[Path], *, store: TripleStore) -> Loaded:
     for file in files:
         graph = store.names.layer_graph(f"schema-{digest(file.read_text(encoding='utf-8', errors='replace'))}")
         found += rdf_files.read_rdf(file, graph=graph, names=store.names)
-    store.publish(found)
-    return {"schema_files": len(files)}
+    publication = store.publish(found)
+    return Loaded({"schema_files": len(files)}, tuple(publication.faults))
 
 
 def _rdf_files(path: Path) -> list[Path]:
@@ -62,24 +68,25 @@ def load_instances(path: Path, *, store: TripleStore) -> Loaded:
     """
     table = read_table(path)
     ontology = mapping.read_ontology(store)
-    batch, refused = _opening(table, store), 0
+    batch, refused = _opening(table, store), list[str]()
     minted: dict[ox.NamedNode, str] = {}
     for origin, facts in _origins(table, path, store):
         draft, said = layer_drafts.instances_draft(facts, ontology, origin, store.names)
         minted |= said.minted
-        refused += len(said.refused)
+        refused += layer_drafts.faults(said.refused, origin)
         batch += [draft] if draft.triples else []
         batch += [layer_drafts.refused_draft(said.refused, origin, store.names)] if said.refused else []
     if minted:
         standing = list(store.triples(store.names.layer_graph("schema")))
         batch.append(layer_drafts.schema_draft(minted, standing, store.names))
     publication = store.publish([*batch, _provenance(table, path, store)])
-    return {
-        "instances": sum(len(facts) for _, facts in table.chunks) - refused,
-        "refused": refused,
+    counts = {
+        "instances": sum(len(facts) for _, facts in table.chunks) - len(refused),
+        "refused": len(refused),
         "minted_properties": len(minted),
         "quarantined": len(publication.quarantined),
     }
+    return Loaded(counts, (*refused, *publication.faults))
 
 
 def load_triples(path: Path, *, store: TripleStore) -> Loaded:
@@ -93,7 +100,7 @@ def load_triples(path: Path, *, store: TripleStore) -> Loaded:
     whole = [draft for draft in made if draft.triples]
     publication = store.publish([*_opening(table, store), *whole, _provenance(table, path, store)])
     statements = sum(triple.object == KG.Statement for draft in whole for triple in draft.triples)
-    return {"triples": statements, "quarantined": len(publication.quarantined)}
+    return Loaded({"triples": statements, "quarantined": len(publication.quarantined)}, tuple(publication.faults))
 
 
 def _opening(table: Table, store: TripleStore) -> list[GraphDraft]:

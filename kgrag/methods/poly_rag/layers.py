@@ -16,8 +16,9 @@ import pyoxigraph as ox
 
 from kgrag import mapping, prompting, queries
 from kgrag.answering import fusion
-from kgrag.errors import NotBuilt, UnsupportedTask
+from kgrag.errors import NotBuilt, ReplyUnusable, UnsupportedTask
 from kgrag.index import bm25, vector_spaces
+from kgrag.llm import structured_output
 from kgrag.methods.poly_rag.aliases import aliases, with_aliases
 from kgrag.methods.poly_rag.question_templates import Answered, answered, templated
 from kgrag.model import Answer, Hit, Span, Usage, plain
@@ -80,7 +81,8 @@ class OntologyLayer:
     def _asked(self, question: str, k: int, before: str) -> Found:
         reading, outcome = self.asker.repaired(question)
         if outcome is None:
-            return Found("ontology", why=before or _unread(reading.unmatched))
+            why = before or (_unread(reading.unmatched) if reading.unmatched else reading.refusal)
+            return Found("ontology", why=why, usage=reading.usage)
         story = story_of(reading, outcome)
         execution = outcome.best.execution
         if execution is None or execution.problem:
@@ -160,10 +162,12 @@ class GraphLayer:
             completion = self.model.complete([prompt])[0]
         except UnsupportedTask as error:
             return Found("graph", why=str(error))
-        judged = completion.data if isinstance(completion.data, Mapping) else {}
-        if not judged.get("sufficient"):
-            why = completion.problem or f"the {len(found)} nearest triples do not suffice"
-            return Found("graph", why=why, usage=completion.usage)
+        try:
+            judged = structured_output.json_of(completion)
+        except ReplyUnusable as error:
+            return Found("graph", why=str(error), usage=completion.usage)
+        if not judged["sufficient"]:
+            return Found("graph", why=f"the {len(found)} nearest triples do not suffice", usage=completion.usage)
         return self._judged(found, judged.get("answers") or (), k, completion.usage)
 
     def _aliases(self, question: str) -> dict[str, str]:

@@ -11,11 +11,19 @@ from kgrag import mapping, queries
 from kgrag.answering import cited_answers
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
-from kgrag.methods.poly_rag import condensation, inferred_facts, layer_drafts, layer_files, proposals, triple_extraction
+from kgrag.methods.poly_rag import (
+    PolyRagOptions,
+    condensation,
+    inferred_facts,
+    layer_drafts,
+    layer_files,
+    proposals,
+    triple_extraction,
+)
 from kgrag.methods.poly_rag.layers import Found, GraphLayer, Layer, OntologyLayer, TextLayer
 from kgrag.methods.poly_rag.proposals import Completion, Decision, Proposal
 from kgrag.model import Answer, BuildReport, Citation, Hit, Usage
-from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces, Workbench
+from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces, Workbench
 from kgrag.querying.text_to_sparql import CYCLES, Asker, Runner, marked, row_evidence
 from kgrag.vocab import KG
 
@@ -23,8 +31,6 @@ __all__ = ["PolyRag"]
 
 _LAYERS: tuple[Layer, ...] = ("ontology", "graph", "text")
 _SHOWN = 20
-
-Step = Literal["infer", "complete", "accept", "condense"]
 
 
 class _OntologyAsker(Asker):
@@ -96,14 +102,7 @@ class PolyRag:
             raise InvalidSettings(f"poly_rag: near is {self.near}. Use a cosine from 0 to 1.")
 
     def build(
-        self,
-        *,
-        schema: Sequence[Path] | None = None,
-        instances: Path | None = None,
-        triples: Path | None = None,
-        steps: Sequence[Step] = (),
-        dry_run: bool = False,
-        progress: vector_spaces.Progress = None,
+        self, options: PolyRagOptions = PolyRagOptions(), *, progress: Progress | None = None, dry_run: bool = False
     ) -> BuildReport:
         """Fill the layers, from files where given and by the model otherwise, and embed them; again changes nothing.
 
@@ -111,14 +110,14 @@ class PolyRag:
         loaded.
 
         Args:
-            schema: ontology files, or folders of them.
-            instances: JSON Lines of triples for the ontology layer.
-            triples: JSON Lines of triples for the knowledge-graph layer.
-            steps: "infer" what follows from ontologies and instances; "complete": propose attributes that the ontology
-                lacks, and names of one thing (section 3.2), for a person to decide, or "accept" the attributes at once;
-                "condense": merge triples that say the same, and let retrieval read the merged ones (section 3.3).
-            dry_run: count the completions that the text in the store would ask for, and write nothing.
-            progress: told after each batch.
+            options: files of ready-made layers: ``schema``, ``instances``, ``triples``; and further steps. ``complete``
+                proposes attributes that the ontology lacks, and names of one thing (section 3.2), for a person to
+                decide; ``accept`` accepts the attributes at once; ``infer`` adds what follows from ontologies and
+                instances; ``condense`` merges triples that say the same, and lets retrieval read the merged ones
+                (section 3.3).
+            progress: called after each batch.
+            dry_run: count the completions that the text in the store would ask for, and write nothing. An ontology of
+                ``schema`` that is not loaded yet is not counted with.
 
         Raises:
             NotBuilt: there is no ontology, no triple and no text.
@@ -126,21 +125,22 @@ class PolyRag:
             ServiceError: the embedder or the model is a service that does not answer.
         """
         if dry_run:
-            return BuildReport(self.name, self._estimated(instances, triples))
-        counts: dict[str, int] = {}
-        if schema:
-            counts |= layer_files.load_schema([Path(path) for path in schema], store=self.store)
-        if instances is not None:
-            counts |= layer_files.load_instances(Path(instances), store=self.store)
-        if triples is not None:
-            counts |= layer_files.load_triples(Path(triples), store=self.store)
+            notes = ("the number of completions for instances and all tokens are estimated: 4 characters a token",)
+            return BuildReport(self.name, self._estimated(options.instances, options.triples), notes=notes)
+        loaded = [layer_files.load_schema(options.schema, store=self.store)] if options.schema else []
+        if options.instances is not None:
+            loaded.append(layer_files.load_instances(options.instances, store=self.store))
+        if options.triples is not None:
+            loaded.append(layer_files.load_triples(options.triples, store=self.store))
+        counts = {name: count for one in loaded for name, count in one.counts.items()}
         self._refuse_unbuilt()
-        usage, notes = self._extracted(counts, progress)
-        counts |= self._further(steps, progress)
+        usage, missing = self._extracted(counts, progress)
+        counts |= self._further(options, progress)
         for name, label in (("schema-term", "terms"), ("triple", "statements"), ("chunk", "chunks")):
             counts[label] = len(self._space(name, progress))
         bm25.fresh(self.store, self.lexical, save=not self.read_only)
-        return BuildReport(self.name, counts, usage, tuple(notes))
+        pending = (*(line for one in loaded for line in one.undone), *missing)
+        return BuildReport(self.name, counts, usage, pending=pending)
 
     def _estimated(self, instances: Path | None, triples: Path | None) -> dict[str, int]:
         self._refuse_unbuilt()
@@ -158,8 +158,8 @@ class PolyRag:
         layers = triple_extraction.layer_graphs(self.store).items()
         return {layer for layer, graphs in layers if any(by.startswith("loaded=") for by in graphs.values())}
 
-    def _extracted(self, counts: dict[str, int], progress: vector_spaces.Progress) -> tuple[Usage, list[str]]:
-        """Ask the model for the layers that no file gave."""
+    def _extracted(self, counts: dict[str, int], progress: Progress | None) -> tuple[Usage, list[str]]:
+        """Ask the model for the layers that no file gave; returns what that cost, and what was not done and why."""
         wanted = triple_extraction.paragraphs(self.store)
         loaded = self._loaded()
         done: dict[str, triple_extraction.Extraction] = {}
@@ -174,17 +174,15 @@ class PolyRag:
         for label, one in done.items():
             counts |= {f"{label}_extracted": one.facts, f"{label}_asked": one.asked, f"{label}_refused": one.refused}
         usage = sum((one.usage for one in done.values()), Usage())
-        return usage, [note for one in done.values() for note in one.notes]
+        return usage, [line for one in done.values() for line in one.undone]
 
-    def _further(self, steps: Sequence[Step], progress: vector_spaces.Progress) -> dict[str, int]:
-        if unknown := set(steps) - {"infer", "complete", "accept", "condense"}:
-            raise InvalidSettings(f"poly_rag: step {min(unknown)!r} is unknown. Use infer, complete, accept, condense.")
+    def _further(self, options: PolyRagOptions, progress: Progress | None) -> dict[str, int]:
         counts: dict[str, int] = {}
-        if "complete" in steps or "accept" in steps:
-            counts |= self._completed(accept="accept" in steps)
-        if "infer" in steps:
+        if options.complete or options.accept:
+            counts |= self._completed(accept=options.accept)
+        if options.infer:
             counts["inferred"] = inferred_facts.infer(self.store, self.open_scratch())
-        if "condense" in steps or self._condensed():
+        if options.condense or self._condensed():
             counts |= condensation.condense(self.store, self._space("triple", progress), self.embedder)
             self._space("condensed-triple", progress)
         return counts
@@ -205,7 +203,7 @@ class PolyRag:
         """
         return proposals.proposed_attributes(self.store, self.embedder)
 
-    def picture(self) -> bytes:
+    def proposals_picture(self) -> bytes:
         """Draw both layers and what is proposed between them, as a PNG (Figure 2); proposes anew.
 
         Raises:
@@ -350,7 +348,7 @@ class PolyRag:
                 "`kgrag build poly_rag --instances FILE --triples FILE` first."
             )
 
-    def _space(self, name: str, progress: vector_spaces.Progress) -> VectorIndex:
+    def _space(self, name: str, progress: Progress | None) -> VectorIndex:
         return vector_spaces.fresh(
             name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
         )

@@ -21,7 +21,9 @@ import numpy as np
 import pyoxigraph as ox
 
 from kgrag import mapping, prompting, queries
+from kgrag.errors import ReplyUnusable
 from kgrag.index.vector_spaces import Progress
+from kgrag.llm import structured_output
 from kgrag.mapping import Ontology, Property
 from kgrag.methods.poly_rag import layer_drafts
 from kgrag.methods.poly_rag.graph_facts import Fact
@@ -55,13 +57,13 @@ _CHARACTERS_A_TOKEN = 4
 
 @dataclass(slots=True)
 class Extraction:
-    """What an extraction did: facts published, chunks asked about, what it cost, and notes for a person."""
+    """What an extraction did: facts published, chunks asked about, what it cost, and what was not done and why."""
 
     facts: int = 0
     asked: int = 0
     refused: int = 0
     usage: Usage = field(default_factory=Usage)
-    notes: list[str] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
 
 
 def paragraphs(store: TripleStore) -> list[Paragraph]:
@@ -118,6 +120,7 @@ def extract_instances(
         draft, said = layer_drafts.instances_draft(facts, ontology, origin, store.names)
         done.facts += len(facts) - len(said.refused)
         done.refused += len(said.refused)
+        done.undone += layer_drafts.faults(said.refused, origin)
         return [draft, *([layer_drafts.refused_draft(said.refused, origin, store.names)] if said.refused else [])]
 
     known = layer_graphs(store).get("ontology", {})
@@ -198,24 +201,33 @@ def _run(
 def _publish(found: Iterable[tuple[Paragraph, Taken]], drafted: _Drafted, desk: _Desk, done: Extraction) -> None:
     batch: list[GraphDraft] = []
     deeds: list[Deed] = []
-    by = f"model={desk.model.identity}"
     for paragraph, one in found:
         done.usage += one.usage
-        done.notes += [f"{paragraph.chunk}: {problem}" for problem in one.problems]
+        done.undone += [f"{paragraph.label}: {problem}" for problem in one.problems]
         if one.problems and not one.triples:
             continue
+        by = f"model={desk.model.identity}"
+        said = [(KG.inputTokens, number(one.usage.input_tokens)), (KG.outputTokens, number(one.usage.output_tokens))]
+        if one.problems:
+            # the next build asks again, by the same name when it gets a part again, at another cost
+            by, said = f"{by}, in part", []
         chunk = ox.NamedNode(paragraph.chunk)
         activity = desk.store.names.activity(METHOD, desk.label, by, chunk.value)
-        said = [(KG.inputTokens, number(one.usage.input_tokens)), (KG.outputTokens, number(one.usage.output_tokens))]
         label = f"took {desk.label} from {paragraph.title or paragraph.chunk}: {by}"
         deeds.append(Deed(activity, label, [chunk], [(KG.model, ox.Literal(desk.model.identity)), *said]))
-        facts = [Fact(*triple) for triple in one.triples if all(triple)]
+        facts = [
+            Fact(subject, relation, value, concept=concept)
+            for subject, relation, value, concept in one.triples
+            if subject and relation and value
+        ]
         batch += drafted(facts, Origin(chunk, activity, by), done)
     publication = desk.store.publish([*batch, provenance_draft(deeds, method=METHOD, names=desk.store.names)])
-    done.notes += [f"in quarantine: {violation.focus}: {violation.message}" for violation in publication.violations]
+    done.undone += publication.faults
 
 
 Triple = tuple[str, str, str]
+Stated = tuple[str, str, str, str]
+"""Subject, relation and value in words, and the IRI of the subject's class ("" where that is not known)."""
 
 _LEAST_COSINE = 0.1
 _NEAREST = 12
@@ -231,12 +243,17 @@ class Paragraph:
     title: str
     text: str
 
+    @property
+    def label(self) -> str:
+        """Its document and its own IRI, for a person."""
+        return f"{self.title or 'untitled'}, chunk <{self.chunk}>"
+
 
 @dataclass(slots=True)
 class Taken:
     """What was taken from a paragraph: triples in words, what they cost, and what went wrong on the way."""
 
-    triples: list[Triple] = field(default_factory=list)
+    triples: list[Stated] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     problems: list[str] = field(default_factory=list)
 
@@ -261,7 +278,7 @@ def triples_of(paragraphs: Sequence[Paragraph], *, model: LanguageModel) -> list
     given = [{**before, "triples": triples} for before, triples in zip(given, related, strict=True)]
     refined = _step("poly_rag/disambiguate", given, "triples", taken, model)
     for one, triples in zip(taken, refined, strict=True):
-        one.triples = [_triple(item, ("subject", "relation", "object")) for item in triples]
+        one.triples = [(*_triple(item, ("subject", "relation", "object")), "") for item in triples]
     return taken
 
 
@@ -284,10 +301,11 @@ def _prompt(name: str, values: Mapping[str, Any]) -> Prompt:
 
 def _items(completion: Completion, key: str, taken: Taken, name: str) -> list[Any]:
     taken.usage += completion.usage
-    if completion.problem or not isinstance(completion.data, Mapping):
-        taken.problems.append(f"{name}: {completion.problem or 'the reply is no JSON object'}")
+    try:
+        return list(structured_output.json_of(completion)[key])
+    except ReplyUnusable as error:
+        taken.problems.append(f"{name}: {error}")
         return []
-    return list(completion.data.get(key) or [])
 
 
 def _triple(item: Mapping[str, Any], names: Sequence[str]) -> Triple:
@@ -308,7 +326,9 @@ def evidence(paragraphs: Sequence[Paragraph], ontology: Ontology, *, embedder: E
 
     A pair of class and attribute has evidence when a telling word of the attribute begins as a word of the paragraph
     does, or when the pair, as a phrase, is among the 12 nearest to the paragraph at a cosine of 0.1 or more: on
-    sentences of Text2KGBench that keeps most of the gold relations, while one by words or by 0.35 loses a third.
+    sentences of Text2KGBench that keeps most of the gold relations, while one by words or by 0.35 loses a third. A
+    class that is asked about anyway, or whose whole label stands in the paragraph, is also asked for those attributes
+    with evidence that it inherits.
 
     Args:
         paragraphs: the text.
@@ -322,12 +342,16 @@ def evidence(paragraphs: Sequence[Paragraph], ontology: Ontology, *, embedder: E
     texts = embedder.embed([one.text for one in paragraphs], "passage")
     cosines = texts @ phrases.T
     roots = [_roots(words_of(one.label)) for _, one in pairs]
+    names = {iri: _roots(words_of(ontology.concepts[iri].label)) for iri in ontology.above if iri in ontology.concepts}
     found = []
     for paragraph, row in zip(paragraphs, cosines, strict=True):
         spoken = _roots(paragraph.text)
         near = {int(place) for place in np.argsort(-row, kind="stable")[:_NEAREST] if row[place] >= _LEAST_COSINE}
         chosen = [pair for place, pair in enumerate(pairs) if place in near or roots[place] & spoken]
-        found.append(list(_grouped(chosen)))
+        asked = {concept for concept, _ in chosen}
+        heirs = [iri for iri, name in sorted(names.items()) if iri in asked or (name and name <= spoken)]
+        inherited = [(heir, one) for heir in heirs for concept, one in chosen if concept in ontology.above[heir]]
+        found.append(list(_grouped(dict.fromkeys([*chosen, *inherited]))))
     return found
 
 
@@ -359,14 +383,17 @@ def _label(concept: str, ontology: Ontology) -> str:
 def instances_of(
     paragraphs: Sequence[Paragraph], found: Sequence[Sequence[Evidence]], ontology: Ontology, *, model: LanguageModel
 ) -> list[Taken]:
-    """Give the instances of each paragraph as triples of subject, attribute and value: f_ins, equation 1.
+    """Give the instances of each paragraph as subject, attribute, value and class of the subject: f_ins, equation 1.
 
-    Attributes are those of ``found``; a reply that names another one loses that instance.
+    Attributes are those of ``found``; a reply that names another one loses that instance. What is stated under several
+    classes has the most specific one; under classes of which none is above the other the replies do not tell these
+    apart, and it has at most what they agree on.
 
     Raises:
         ServiceError: the model could not be reached, or refused.
     """
     taken = [Taken() for _ in paragraphs]
+    stated: list[dict[Triple, list[str]]] = [{} for _ in paragraphs]
     asked = [(place, one) for place, each in enumerate(found) for one in each]
     prompts = [_instances_prompt(paragraphs[place], one, ontology) for place, one in asked]
     for (place, one), completion in zip(asked, model.complete(prompts) if prompts else [], strict=True):
@@ -374,10 +401,17 @@ def instances_of(
         for item in _items(completion, "instances", taken[place], "poly_rag/instances"):
             subject, label, value = _triple(item, ("subject", "attribute", "value"))
             if words_of(label) in known:
-                taken[place].triples.append((subject, known[words_of(label)], value))
-    for each in taken:
-        each.triples = list(dict.fromkeys(each.triples))
+                stated[place].setdefault((subject, known[words_of(label)], value), []).append(one.concept)
+    for each, classes in zip(taken, stated, strict=True):
+        each.triples = [(*triple, _most_specific(under, ontology)) for triple, under in classes.items()]
     return taken
+
+
+def _most_specific(concepts: Sequence[str], ontology: Ontology) -> str:
+    """Give the lowest of those classes that are above or below all others; "" when there is none."""
+    above = {concept: ontology.above.get(concept, frozenset()) for concept in concepts if concept}
+    line = [one for one in above if all(other == one or other in above[one] or one in above[other] for other in above)]
+    return max(line, key=lambda one: len(above[one].intersection(line)), default="")
 
 
 def _instances_prompt(paragraph: Paragraph, one: Evidence, ontology: Ontology) -> Prompt:

@@ -11,15 +11,15 @@ from kgrag import queries
 from kgrag.answering import fusion
 from kgrag.drawing.tree_picture import View
 from kgrag.errors import InvalidSettings, NotBuilt
-from kgrag.index import vector_spaces
-from kgrag.methods.sire_rag import pool_evidence, propositions, traversal, tree_drafts
+from kgrag.methods.sire_rag import SireRagOptions, pool_evidence, propositions, traversal, tree_drafts
+from kgrag.methods.sire_rag.build_estimate import estimate
 from kgrag.methods.sire_rag.clustering import Clustering
 from kgrag.methods.sire_rag.pool import ABLATIONS, SIGNALS, TREES, Ablation, Pool, Signal, Tree, parts_of
 from kgrag.methods.sire_rag.propositions import Passage
 from kgrag.methods.sire_rag.summary_trees import Leaf
 from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, Growth, Manner
 from kgrag.model import BuildReport, Hit
-from kgrag.ports import Embedder, LanguageModel, TripleStore, Vectors, VectorSpaces
+from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, Vectors, VectorSpaces
 
 __all__ = ["SireRag"]
 
@@ -84,14 +84,16 @@ class SireRag:
             raise InvalidSettings(f"sire_rag: use weight and novelty from 0 to 1, and {', '.join(counts)} from 1.")
 
     def build(
-        self, *, extraction: Path | None = None, regrow: bool = False, progress: vector_spaces.Progress = None
+        self, options: SireRagOptions = SireRagOptions(), *, progress: Progress | None = None, dry_run: bool = False
     ) -> BuildReport:
         """Take propositions from every chunk, let both trees follow, embed their nodes; again changes nothing.
 
         Args:
-            extraction: ready-made propositions (JSON Lines); without it the model is asked about every chunk.
-            regrow: grow the trees whole, also where changing what was touched would do.
-            progress: told after each batch.
+            options: ``extraction`` is a file of ready-made propositions (JSON Lines); without it the model is asked
+                about every chunk. ``regrow`` grows the trees whole, also where changing what was touched would do.
+            progress: called after each batch.
+            dry_run: count what would be asked of the model, and write nothing. Rewrites and facts are exact, summaries
+                are estimated.
 
         Raises:
             NotBuilt: the store holds no chunk.
@@ -101,24 +103,28 @@ class SireRag:
         passages = _passages(self.store)
         if not passages:
             raise NotBuilt("method 'sire_rag' has no passage to grow trees from. Run `kgrag ingest PATH` first.")
-        taken = self._taken(passages, extraction, progress)
-        grown = self._grown([Leaf(passage.chunk, passage.titled) for passage in passages], regrow, progress)
+        if dry_run:
+            return estimate(passages, self._growth(options, None), extracted=options.extraction is not None)
+        taken = self._taken(passages, options.extraction, progress)
+        grown = self._grown([Leaf(passage.chunk, passage.titled) for passage in passages], options, progress)
         nodes = sum(len(index) for index in self._pool.indices(progress))
         counts = {"chunks": len(passages), "extracted": taken.extracted, "unchanged": taken.unchanged, "nodes": nodes}
         counts |= {"trees_grown": grown.trees, "summaries_new": grown.written, "summaries_kept": grown.kept}
-        return BuildReport(self.name, counts, taken.usage + grown.usage, tuple(taken.notes + grown.notes))
+        undone = tuple(taken.undone + grown.undone)
+        return BuildReport(self.name, counts, taken.usage + grown.usage, tuple(taken.notes), undone)
 
-    def _taken(
-        self, passages: Sequence[Passage], path: Path | None, progress: vector_spaces.Progress
-    ) -> propositions.Outcome:
+    def _taken(self, passages: Sequence[Passage], path: Path | None, progress: Progress | None) -> propositions.Outcome:
         if path is not None:
-            return propositions.load(Path(path), passages, store=self.store)
+            return propositions.load(path, passages, store=self.store)
         return propositions.extract(passages, store=self.store, model=self.model, progress=progress)
 
-    def _grown(self, leaves: Sequence[Leaf], whole: bool, progress: vector_spaces.Progress) -> Growth:
+    def _growth(self, options: SireRagOptions, progress: Progress | None) -> Growth:
         clustering = Clustering(tokens=self.cluster_tokens)
-        manner = Manner(clustering, self.levels, self.aggregate_tokens, whole=whole)
-        growth = Growth(self.store, self.model, self.embedder, manner, progress)
+        manner = Manner(clustering, self.levels, self.aggregate_tokens, whole=options.regrow)
+        return Growth(self.store, self.model, self.embedder, manner, progress)
+
+    def _grown(self, leaves: Sequence[Leaf], options: SireRagOptions, progress: Progress | None) -> Growth:
+        growth = self._growth(options, progress)
         growth.similarity(leaves)
         growth.relatedness()
         if self.ablation == "E":

@@ -22,16 +22,17 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgrag import prompting, queries
-from kgrag.errors import InputError
+from kgrag.errors import InputError, ReplyUnusable
 from kgrag.index.vector_spaces import Progress
+from kgrag.llm import structured_output
 from kgrag.methods.sire_rag import tree_drafts
 from kgrag.methods.sire_rag.tree_drafts import Statement
-from kgrag.model import Usage
+from kgrag.model import Prompt, Usage
 from kgrag.ports import LanguageModel, TripleStore
 from kgrag.store.provenance import Deed, provenance_draft
 from kgrag.vocab import KG, number
 
-__all__ = ["Outcome", "Passage", "extract", "load", "passages"]
+__all__ = ["FACTS", "REWRITE", "Outcome", "Passage", "extract", "load", "passages", "unasked"]
 
 REWRITE = "sire_rag/rewrite"
 FACTS = "sire_rag/facts"
@@ -50,6 +51,11 @@ class Passage:
     before: str = ""
 
     @property
+    def label(self) -> str:
+        """Its document and its own IRI, for a person."""
+        return f"{self.title or self.identifier or 'untitled'}, chunk <{self.chunk}>"
+
+    @property
     def titled(self) -> str:
         """The text under its title, as it is embedded."""
         return f"{self.title}\n{self.text}" if self.title else self.text
@@ -57,12 +63,13 @@ class Passage:
 
 @dataclass(slots=True)
 class Outcome:
-    """What an extraction did: chunks published, chunks that were done before, cost and notes."""
+    """What an extraction did: chunks published, chunks done before, cost, notes, and what was not done and why."""
 
     extracted: int = 0
     unchanged: int = 0
     usage: Usage = field(default_factory=Usage)
     notes: list[str] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
 
 
 def passages(store: TripleStore) -> list[Passage]:
@@ -81,8 +88,7 @@ def extract(wanted: Sequence[Passage], *, store: TripleStore, model: LanguageMod
         ServiceError: the model failed; what came before is published.
     """
     origin = f"model={model.identity}"
-    done = {chunk for chunk, by in _extracted(store) if by == origin or by.startswith(_LOADED)}
-    left = [passage for passage in wanted if passage.chunk not in done]
+    left = unasked(wanted, store=store, model=model)
     outcome = Outcome(unchanged=len(wanted) - len(left))
     for first in range(0, len(left), _AT_ONCE):
         batch = left[first : first + _AT_ONCE]
@@ -90,6 +96,13 @@ def extract(wanted: Sequence[Passage], *, store: TripleStore, model: LanguageMod
         if progress:
             progress("sire_rag propositions", first + len(batch), len(left))
     return outcome
+
+
+def unasked(wanted: Sequence[Passage], *, store: TripleStore, model: LanguageModel) -> list[Passage]:
+    """Return the chunks that this model was not asked about and that no file gave propositions for."""
+    origin = f"model={model.identity}"
+    done = {chunk for chunk, by in _extracted(store) if by == origin or by.startswith(_LOADED)}
+    return [passage for passage in wanted if passage.chunk not in done]
 
 
 def _extracted(store: TripleStore) -> list[tuple[str, ...]]:
@@ -102,15 +115,23 @@ _Found = tuple[Passage, list[Statement], Deed]
 def _asked(batch: Sequence[Passage], model: LanguageModel, outcome: Outcome) -> Iterator[_Found]:
     """Yield what each chunk of a batch states."""
     asked = [prompting.render(REWRITE, title=one.title, before=one.before, text=one.text) for one in batch]
-    rewritten = model.complete(asked)
-    prompts = [
-        prompting.render(FACTS, title=one.title, text=reply.text) for one, reply in zip(batch, rewritten, strict=True)
-    ]
-    for passage, prompt, first, second in zip(batch, prompts, rewritten, model.complete(prompts), strict=True):
-        usage = first.usage + second.usage
-        outcome.usage += usage
-        if second.problem or second.data is None:
-            outcome.notes.append(f"nothing was taken from {passage.chunk}: {second.problem or 'the reply is no JSON'}")
+    rewritten: list[tuple[Passage, Usage, Prompt]] = []
+    for passage, reply in zip(batch, model.complete(asked), strict=True):
+        outcome.usage += reply.usage
+        try:
+            text = structured_output.text_of(reply)
+        except ReplyUnusable as error:
+            outcome.undone.append(f"{passage.label}: not rewritten: {error}")
+            continue
+        rewritten.append((passage, reply.usage, prompting.render(FACTS, title=passage.title, text=text)))
+    replies = model.complete([prompt for *_, prompt in rewritten]) if rewritten else []
+    for (passage, first, prompt), second in zip(rewritten, replies, strict=True):
+        outcome.usage += second.usage
+        usage = first + second.usage
+        try:
+            facts = structured_output.json_of(second)["facts"]
+        except ReplyUnusable as error:
+            outcome.undone.append(f"{passage.label}: no facts were taken: {error}")
             continue
         said = [
             (KG.model, ox.Literal(second.model)),
@@ -118,7 +139,7 @@ def _asked(batch: Sequence[Passage], model: LanguageModel, outcome: Outcome) -> 
             (KG.inputTokens, number(usage.input_tokens)),
             (KG.outputTokens, number(usage.output_tokens)),
         ]
-        yield passage, _statements(second.data["facts"]), _deed(passage, model.identity, said)
+        yield passage, _statements(facts), _deed(passage, model.identity, said)
 
 
 def _deed(passage: Passage, origin: str, said: Sequence[tuple[ox.NamedNode, ox.Literal]] = ()) -> Deed:
@@ -147,9 +168,7 @@ def _publish(store: TripleStore, found: Iterable[_Found], origin: str, outcome: 
     if batch:
         publication = store.publish([*batch, provenance_draft(deeds, method=tree_drafts.METHOD, names=store.names)])
         outcome.extracted += len(batch) - len(publication.quarantined)
-        outcome.notes += [
-            f"in quarantine: {violation.focus}: {violation.message}" for violation in publication.violations
-        ]
+        outcome.undone += publication.faults
 
 
 def load(path: Path, wanted: Sequence[Passage], *, store: TripleStore) -> Outcome:

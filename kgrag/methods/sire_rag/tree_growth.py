@@ -20,7 +20,9 @@ import numpy as np
 import pyoxigraph as ox
 
 from kgrag import prompting, queries
+from kgrag.errors import ReplyUnusable
 from kgrag.index import vector_spaces
+from kgrag.llm import structured_output
 from kgrag.methods.sire_rag import tree_drafts
 from kgrag.methods.sire_rag.aggregates import aggregates, read_propositions
 from kgrag.methods.sire_rag.clustering import Clustering, clusters
@@ -38,6 +40,7 @@ DUAL = "dual"
 _SUMMARY = "sire_rag/summary"
 _VERSION = "2"  # of how trees are grown; another one grows them anew
 _BATCH = 1024  # texts or clusters between two words of how far it is
+_SHOWN = 60  # characters of a text that name it in a report
 _DRIFT = 0.2  # share of the leaves that may change before a tree is grown whole
 
 _T = TypeVar("_T")
@@ -55,7 +58,7 @@ class Manner:
 
 @dataclass(slots=True)
 class Growth:
-    """One growing of the trees, and what it did: trees that changed, summaries written and kept, cost, notes."""
+    """One growing of the trees, and what it did: trees that changed, summaries written, kept and not done, cost."""
 
     store: TripleStore
     model: LanguageModel
@@ -66,7 +69,7 @@ class Growth:
     written: int = 0
     kept: int = 0
     usage: Usage = field(default_factory=Usage)
-    notes: list[str] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
 
     def similarity(self, leaves: Sequence[Leaf]) -> None:
         """Publish the tree whose leaves are chunks."""
@@ -86,11 +89,17 @@ class Growth:
         draft = partial(tree_drafts.dual_draft, _iris(leaves), names=self.store.names)
         self._follow(_Plan(DUAL, leaves, draft, beside=lambda: self._by_entity(leaves)))
 
+    def is_current(self, tree: str, leaves: Sequence[Leaf]) -> bool:
+        """Whether a tree was grown from these very leaves with these settings, so that a build would leave it alone."""
+        record = self._standing(tree)[1]
+        now = (self._settings(), digest(*sorted(_iris(leaves))))
+        return not self.manner.whole and (record.settings, record.leaves) == now
+
     def _follow(self, plan: _Plan) -> None:
         """Let a tree follow its leaves, unless it stands on these very ones."""
         standing, record = self._standing(plan.tree)
-        settings, now = self._settings(), digest(*sorted(_iris(plan.leaves)))
-        if not self.manner.whole and (record.settings, record.leaves) == (settings, now):
+        settings, now, missing = self._settings(), digest(*sorted(_iris(plan.leaves))), len(self.undone)
+        if self.is_current(plan.tree, plan.leaves):
             self.kept += len(standing.summaries)
             return
         changed = record.changed + len(standing.leaves ^ set(_iris(plan.leaves)))
@@ -103,11 +112,14 @@ class Growth:
             said, written = change(standing, plan.leaves, self._heirs(standing, plan), forester)
         self.written += len(said) if written is None else written
         self.kept += 0 if written is None else len(said) - written
+        # a tree that lacks a summary is recorded without its settings, so that the next build grows it whole
+        if len(self.undone) > missing:
+            settings = ""
         self._publish(plan, said, _Record(settings, now, changed))
 
     def _publish(self, plan: _Plan, said: Sequence[Summary], record: _Record) -> None:
         publication = self.store.publish([tree_drafts.with_parameters(plan.draft(said), record.text())])
-        self.notes += [f"in quarantine: {found.focus}: {found.message}" for found in publication.violations]
+        self.undone += publication.faults
         self.trees += 1
         if self.progress:
             self.progress(f"sire_rag {plan.tree} tree", len(said), len(said))
@@ -173,7 +185,12 @@ class Growth:
         for part in self._parts(tree, "summarise", groups):
             completions = self.model.complete([prompting.render(_SUMMARY, texts=list(group)) for group in part])
             self.usage = sum((completion.usage for completion in completions), self.usage)
-            written += [completion.text.strip().encode("utf-8", "replace").decode() for completion in completions]
+            for group, completion in zip(part, completions, strict=True):
+                try:
+                    written.append(structured_output.text_of(completion).strip().encode("utf-8", "replace").decode())
+                except ReplyUnusable as error:
+                    written.append("")
+                    self.undone.append(f"{tree} tree, summary of {len(group)} texts, {group[0][:_SHOWN]!r} …: {error}")
         return written
 
     def _parts(self, tree: str, doing: str, things: Sequence[_T]) -> Iterator[Sequence[_T]]:

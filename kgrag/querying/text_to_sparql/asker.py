@@ -15,8 +15,9 @@ from weakref import WeakKeyDictionary
 import pyoxigraph as ox
 
 from kgrag import prompting, queries
-from kgrag.errors import InvalidSettings, NotBuilt, UnsupportedTask
+from kgrag.errors import InvalidSettings, NotBuilt, ReplyCut, ReplyUnusable, UnsupportedTask
 from kgrag.index import vector_spaces
+from kgrag.llm import structured_output
 from kgrag.model import Answer, Citation, Prompt, Usage
 from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorIndex, VectorSpaces
 from kgrag.querying.ontology_check import Check, DataView, OntologyIndex, Options, check, index_of_graphs, mend
@@ -235,7 +236,12 @@ class Asker:
             completion = self.model.complete([prompt])[0]
         except UnsupportedTask as error:
             return self._from_stored(question, found, stored, str(error))
-        return FirstQuery(query_in(completion.text), "model", usage=completion.usage)
+        try:
+            return FirstQuery(query_in(structured_output.text_of(completion)), "model", usage=completion.usage)
+        except ReplyCut as error:
+            return FirstQuery(refusal=f"The model's query could not be used: {error}", usage=completion.usage)
+        except ReplyUnusable:
+            return FirstQuery(usage=completion.usage)  # without a query the repair asks again
 
     def _from_stored(
         self, question: str, found: Sequence[NamedEntity], stored: Sequence[Competency], refusal: str

@@ -24,7 +24,8 @@ from typing import Literal
 import pyoxigraph as ox
 
 from kgrag import prompting
-from kgrag.errors import InvalidSPARQL
+from kgrag.errors import InvalidSPARQL, ReplyCut, ReplyUnusable
+from kgrag.llm import structured_output
 from kgrag.model import Prompt, Usage
 from kgrag.ports import LanguageModel
 from kgrag.querying.ontology_check import Check, Finding
@@ -162,7 +163,13 @@ class Repair:
             cycle += 1
             completion = self.model.complete([prompt])[0]
             usage += completion.usage
-            text = query_in(completion.text)
+            try:
+                text = query_in(structured_output.text_of(completion))
+            except ReplyCut as error:
+                stopped = f"The model's query of cycle {cycle} could not be used: {error}"
+                return Outcome(tuple(versions), cycle, usage, stopped)
+            except ReplyUnusable:
+                text = ""
             if text and _key(text) in {_key(version.sparql) for version in versions}:
                 stopped = f"The model repeated a query in cycle {cycle}, so the repair was stopped."
                 return Outcome(tuple(versions), cycle, usage, stopped)

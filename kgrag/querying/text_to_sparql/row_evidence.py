@@ -18,7 +18,7 @@ from kgrag import queries
 from kgrag.model import Citation, Hit, Span, Term, plain
 from kgrag.ports import TripleStore
 from kgrag.text import documents
-from kgrag.text.quotes import cuts, locate
+from kgrag.text.quotes import places
 
 __all__ = ["Execution", "Runner", "citations", "hits", "labels", "sentences"]
 
@@ -128,8 +128,7 @@ def _most(
 
 
 def _place(quote: str, text: str) -> tuple[int, int] | None:
-    place = locate(quote, text)
-    return None if place is None or cuts(text, *place, numbers=True) else place
+    return next(iter(places(quote, text)), None)
 
 
 def citations(found: Sequence[Hit], store: TripleStore) -> list[Citation]:

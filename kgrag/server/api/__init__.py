@@ -1,14 +1,12 @@
 """The JSON API: what the commands ask, retrieve, check and audit do, over HTTP, with an OpenAPI document.
 
-================  ====================================================================
-module            what it does
-================  ====================================================================
-``declarations``  what is taken and given, as pydantic models
-``bodies``        reads a body strictly
-``endpoints``     ``/ask``, ``/retrieve``, ``/check``, ``/audit``
-``events``        an answer as server-sent events
-``document``      ``/openapi.json``
-================  ====================================================================
+==================  ====================================================================
+module              what it contains
+==================  ====================================================================
+``json_endpoints``  ``/ask``, ``/retrieve``, ``/check``, ``/audit``; reads JSON strictly
+``json_schemas``    what is taken and returned, as pydantic models
+``openapi``         ``/openapi.json``
+==================  ====================================================================
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """The endpoints ``/ask``, ``/retrieve``, ``/check``, ``/audit``: what the commands of these names do, as JSON.
 
-Reads JSON bodies strictly.
-
-Answers as server-sent events: ``hits`` when they are there, a ``sentence`` each, the whole answer with ``done``.
-
-A language model is asked for a whole answer, whose quotes are then looked up; so the sentences come when it is there.
-What goes wrong after the hits is told as the event ``problem``, with what a reply with a status would hold.
+``/ask`` can also answer with server-sent events: ``hits`` when they are known, one ``sentence`` each, the whole answer
+with ``done``. A language model is asked for a whole answer, whose quotes are then looked up; so the sentences come when
+it is complete. An error after the hits is the event ``problem``, with what a reply with a status would contain.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
@@ -26,32 +23,23 @@ from kgrag.errors import UnknownName
 from kgrag.model import Answer, Hit
 from kgrag.querying import ontology_check
 from kgrag.resources import closest
+from kgrag.server.access_keys import authorization_of
 from kgrag.server.api.json_schemas import AskRequest, AuditRequest, CheckRequest, RetrieveRequest
 from kgrag.server.media_types import choose, main_type
 from kgrag.server.problems import Problem, problem_json, problem_of
 from kgrag.server.protocol_requests import body_of
 from kgrag.server.request_log import record_of
-from kgrag.server.site import site_of
-from kgrag.server.worker_threads import Desk
-from kgrag.server.write_turn import write
+from kgrag.server.server_state import state_of, workers_of
+from kgrag.server.worker_threads import WorkerThreads
 
-__all__ = [
-    "ask",
-    "audit",
-    "audited",
-    "check",
-    "desk_of",
-    "events",
-    "read_body",
-    "retrieve",
-]
+__all__ = ["ask", "audit", "audited", "check", "retrieve"]
 
 _JSON, _EVENTS = "application/json", "text/event-stream"
-
-
-def desk_of(request: Request) -> Desk:
-    """Give the desk where the questions of a request are worked on."""
-    return cast("Desk", request.app.state.desk)
+_MAX_BODY_BYTES = 1 << 20
+_MAX_FAULTS = 20
+_KEEP_ALIVE_SECONDS = 15.0
+"""Proxies close connections that are silent for longer than about a minute; a comment prevents that."""
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 async def ask(request: Request) -> Response:
@@ -64,159 +52,53 @@ async def ask(request: Request) -> Response:
     media = choose(request.headers.get("accept", ""), (_JSON, _EVENTS))
     if not media:
         raise Problem(406, f"an answer is {_JSON} or {_EVENTS}. Accept one of them.")
-    site_of(request).spending.admit(request, site_of(request).keys)
-    body = await read_body(request, AskRequest)
+    rules = state_of(request).rules
+    rules.paid_access.check(request, rules.keys)
+    body = await _read_body(request, AskRequest)
     if body.keep:
         record = record_of(request)
-        record.key = site_of(request).keys.check(request.headers.get("authorization", "")).name
+        record.key = rules.keys.check(authorization_of(request)).name
         record.operation = "keep"
-    found: asyncio.Future[list[Hit]] = asyncio.get_running_loop().create_future()
-    working = asyncio.create_task(_answered(desk_of(request), body, found, request))
-    working.add_done_callback(lambda task: task.cancelled() or task.exception())  # also when the client has left
+    hits: asyncio.Future[list[Hit]] = asyncio.get_running_loop().create_future()
+    answering = asyncio.create_task(_answer(request, workers_of(request), body, hits))
+    # its error is retrieved also when the client has left, or asyncio would complain
+    answering.add_done_callback(lambda task: task.cancelled() or task.exception())
     if media == _JSON:
-        return _json(answer_json(await working, explain=body.explain))
-    either: set[asyncio.Future[Any]] = {found, working}
+        return _json(answer_json(await answering, explain=body.explain))
+    either: set[asyncio.Future[Any]] = {hits, answering}
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-    if not found.done():
-        await working  # which failed before anything was found
-    return events(found.result(), working, explain=body.explain)
+    if not hits.done():
+        await answering  # which failed before there were hits
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(hits.result(), answering, explain=body.explain), 200, headers, _EVENTS)
 
 
-async def _answered(desk: Desk, body: AskRequest, found: asyncio.Future[list[Hit]], request: Request) -> Answer:
+async def _answer(
+    request: Request, workers: WorkerThreads, body: AskRequest, hits: asyncio.Future[list[Hit]]
+) -> Answer:
     loop = asyncio.get_running_loop()
 
-    def tell(hits: list[Hit]) -> None:
-        loop.call_soon_threadsafe(lambda: None if found.done() else found.set_result(hits))
+    def pass_on(known: list[Hit]) -> None:
+        loop.call_soon_threadsafe(lambda: None if hits.done() else hits.set_result(known))
 
-    answer = await desk.do(lambda: desk.ask(body.question, method=body.method, k=body.k, found=tell))
+    answer = await workers.run(lambda: workers.ask(body.question, method=body.method, k=body.k, on_hits=pass_on))
     if body.keep:
-        async with site_of(request).turn:
-            await write(request, lambda: desk.kb.keep(answer), status=200)
+        state = state_of(request)
+        async with state.write_lock:
+            await state.write(record_of(request), lambda: workers.kb.keep(answer), status=200)
     return answer
 
 
-async def retrieve(request: Request) -> Response:
-    """Give the evidence only.
-
-    Raises:
-        Problem: 400, 401, 403, 413, 415, 422.
-        KgragError: what ``KnowledgeBase.retrieve`` raises.
-    """
-    site_of(request).spending.admit(request, site_of(request).keys)
-    body = await read_body(request, RetrieveRequest)
-    desk = desk_of(request)
-
-    def found() -> tuple[list[Hit], dict[str, float]]:
-        return desk.kb.retrieve_timed(body.question, method=body.method, k=body.k)
-
-    hits, latency = await desk.do(lambda: desk.alone(found))
-    return _json(retrieval_json(body.question, hits, method=body.method, k=body.k, latency=latency))
-
-
-async def check(request: Request) -> Response:
-    """Say where a SPARQL query departs from the ontologies and data.
-
-    Raises:
-        Problem: 400, 413, 415, 422.
-        KgragError: what ``KnowledgeBase.check`` raises.
-    """
-    body = await read_body(request, CheckRequest)
-    desk = desk_of(request)
-
-    def checked() -> dict[str, Any]:
-        found = desk.kb.check(body.query)
-        document = found.to_json()
-        if body.repair:
-            after = ontology_check.mended(found, desk.kb.check)
-            document |= {"repaired": after.query} if after.query != body.query else {}
-        return document
-
-    return _json(await desk.do(lambda: desk.alone(checked)))
-
-
-async def audit(request: Request) -> Response:
-    """Audit graphs of the knowledge base.
-
-    Raises:
-        Problem: 400, 413, 415, 422.
-        KgragError: what ``KnowledgeBase.audit`` raises.
-    """
-    body = await read_body(request, AuditRequest)
-    options = AuditOptions(profile=body.profile, namespace=body.namespace, limit=body.limit)
-    return _json((await audited(request, body.target or "", options)).to_json())
-
-
-async def audited(request: Request, target: str, options: AuditOptions) -> Audit:
-    """Give an audit of a graph, or with "" of all ontology graphs.
-
-    Raises:
-        UnknownName: no profile of that name ships; files are not looked for.
-        InputError: there is no such graph, or no ontology.
-    """
-    if options.profile not in profile_names():
-        raise UnknownName(f"there is no profile '{options.profile[:50]}'. {closest(options.profile, profile_names())}")
-    desk = desk_of(request)
-    return await desk.do(lambda: desk.audit(target, options))
-
-
-def _json(document: dict[str, Any]) -> Response:
-    return JSONResponse(document, headers={"Cache-Control": "no-store"})
-
-
-_BYTES = 1 << 20
-_TOLD = 20
-_Model = TypeVar("_Model", bound=BaseModel)
-
-
-async def read_body(request: Request, model: type[_Model]) -> _Model:
-    """Give the body of a request as a model has it.
-
-    Raises:
-        Problem: 413, 415; 400: it is no JSON; 422: it is not what the model declares, and ``errors`` say where.
-    """
-    media, charset = main_type(request.headers.get("content-type", ""))
-    if media != "application/json" or charset not in ("", "utf-8", "utf8"):
-        raise Problem(415, f"the body is {media or 'of no type'} {charset}. Send application/json, in UTF-8.")
-    body = await body_of(request, _BYTES)
-    try:
-        return model.model_validate_json(body)
-    except ValidationError as error:
-        raise _refused(error, model) from None
-
-
-def _refused(error: ValidationError, model: type[BaseModel]) -> Problem:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    if any(fault["type"] == "json_invalid" for fault in found):
-        return Problem(400, f"the body is no JSON: {found[0]['msg']}.")
-    faults = [{"pointer": _pointer(fault["loc"]), "detail": fault["msg"]} for fault in found[:_TOLD]]
-    told = "; ".join(f"{fault['pointer'] or 'the body'}: {fault['detail']}" for fault in faults[:3])
-    known = ", ".join(model.model_fields)
-    return Problem(422, f"the body is not as it should be: {told}. It takes {known}; see /openapi.json.", errors=faults)
-
-
-def _pointer(place: tuple[int | str, ...]) -> str:
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in place)
-
-
-_SILENCE = 15.0
-"""Seconds after which a comment shows that the connection stands."""
-
-
-def events(hits: list[Hit], working: asyncio.Task[Answer], *, explain: bool) -> StreamingResponse:
-    """Stream an answer whose hits are known, and which is being worked on."""
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_told(hits, working, explain=explain), 200, headers, "text/event-stream")
-
-
-async def _told(hits: list[Hit], working: asyncio.Task[Answer], *, explain: bool) -> AsyncIterator[str]:
+async def _events(hits: list[Hit], answering: asyncio.Task[Answer], *, explain: bool) -> AsyncIterator[str]:
+    """Yield the hits of an answer, and the answer when it is complete."""
     yield _event("hits", {"hits": [hit_json(hit) for hit in hits]})
-    while not working.done():
+    while not answering.done():
         with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(asyncio.wait({working})), _SILENCE)
+            await asyncio.wait_for(asyncio.shield(asyncio.wait({answering})), _KEEP_ALIVE_SECONDS)
             break
         yield ": still at work\n\n"
     try:
-        answer = working.result()
+        answer = answering.result()
     except Exception as error:
         yield _event("problem", problem_json(problem_of(error)))
         return
@@ -228,3 +110,103 @@ async def _told(hits: list[Hit], working: asyncio.Task[Answer], *, explain: bool
 
 def _event(name: str, data: dict[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+async def retrieve(request: Request) -> Response:
+    """Return the evidence only.
+
+    Raises:
+        Problem: 400, 401, 403, 413, 415, 422.
+        KgragError: what ``KnowledgeBase.retrieve`` raises.
+    """
+    rules, workers = state_of(request).rules, workers_of(request)
+    rules.paid_access.check(request, rules.keys)
+    body = await _read_body(request, RetrieveRequest)
+
+    def search() -> tuple[list[Hit], dict[str, float]]:
+        return workers.kb.retrieve_timed(body.question, method=body.method, k=body.k)
+
+    hits, latency = await workers.run(lambda: workers.alone(search))
+    return _json(retrieval_json(body.question, hits, method=body.method, k=body.k, latency=latency))
+
+
+async def check(request: Request) -> Response:
+    """Report where a SPARQL query departs from the ontologies and data.
+
+    Raises:
+        Problem: 400, 413, 415, 422.
+        KgragError: what ``KnowledgeBase.check`` raises.
+    """
+    body = await _read_body(request, CheckRequest)
+    workers = workers_of(request)
+
+    def report() -> dict[str, Any]:
+        checked = workers.kb.check(body.query)
+        document = checked.to_json()
+        if body.repair:
+            after = ontology_check.mended(checked, workers.kb.check)
+            document |= {"repaired": after.query} if after.query != body.query else {}
+        return document
+
+    return _json(await workers.run(lambda: workers.alone(report)))
+
+
+async def audit(request: Request) -> Response:
+    """Audit graphs of the knowledge base.
+
+    Raises:
+        Problem: 400, 413, 415, 422.
+        KgragError: what ``KnowledgeBase.audit`` raises.
+    """
+    body = await _read_body(request, AuditRequest)
+    options = AuditOptions(profile=body.profile, namespace=body.namespace, limit=body.limit)
+    return _json((await audited(request, body.target or "", options)).to_json())
+
+
+async def audited(request: Request, target: str, options: AuditOptions) -> Audit:
+    """Return an audit of a graph, or with "" of all ontology graphs.
+
+    Raises:
+        UnknownName: no profile of that name ships; files are not looked for.
+        InputError: there is no such graph, or no ontology.
+    """
+    if options.profile not in profile_names():
+        raise UnknownName(f"there is no profile '{options.profile[:50]}'. {closest(options.profile, profile_names())}")
+    workers = workers_of(request)
+    return await workers.run(lambda: workers.audit(target, options))
+
+
+def _json(document: dict[str, Any]) -> Response:
+    return JSONResponse(document, headers={"Cache-Control": "no-store"})
+
+
+async def _read_body(request: Request, model: type[_Model]) -> _Model:
+    """Return the body of a request as an instance of a model.
+
+    Raises:
+        Problem: 413, 415; 400: it is no JSON; 422: it is not what the model declares, and ``errors`` has the places.
+    """
+    media, charset = main_type(request.headers.get("content-type", ""))
+    if media != _JSON or charset not in ("", "utf-8", "utf8"):
+        raise Problem(415, f"the body is {media or 'of no type'} {charset}. Send {_JSON}, in UTF-8.")
+    body = await body_of(request, _MAX_BODY_BYTES)
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        raise _problem_of_body(error, model) from None
+
+
+def _problem_of_body(error: ValidationError, model: type[BaseModel]) -> Problem:
+    # without the input: it could be long, and answers of errors should not repeat what clients send
+    details = error.errors(include_url=False, include_context=False, include_input=False)
+    if any(detail["type"] == "json_invalid" for detail in details):
+        return Problem(400, f"the body is no JSON: {details[0]['msg']}.")
+    faults = []
+    for detail in details[:_MAX_FAULTS]:
+        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in detail["loc"])  # RFC 6901
+        faults.append({"pointer": "".join(f"/{part}" for part in parts), "detail": detail["msg"]})
+    listed = "; ".join(f"{fault['pointer'] or 'the body'}: {fault['detail']}" for fault in faults[:3])
+    known = ", ".join(model.model_fields)
+    return Problem(
+        422, f"the body is not as it should be: {listed}. It takes {known}; see /openapi.json.", errors=faults
+    )

@@ -1,4 +1,4 @@
-"""What the JSON API takes and gives, declared once: requests are checked by it, and the OpenAPI document shows it."""
+"""What the JSON API takes and returns: requests are checked by these models, and the OpenAPI document shows them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class AskRequest(_Request):
     question: Question
     method: Method = "passages"
     k: Top = 5
-    explain: bool = Field(default=False, description="Tell also what was dropped, and notes.")
+    explain: bool = Field(default=False, description="Return also what was dropped, and notes.")
     keep: bool = Field(default=False, description="Keep the answer as a graph of its own. Needs a key that may write.")
 
 
@@ -57,14 +57,14 @@ class RetrieveRequest(_Request):
 
 
 class CheckRequest(_Request):
-    """A SPARQL query to be held against the loaded ontologies and data; it is not run."""
+    """A SPARQL query to be compared with the loaded ontologies and data; it is not run."""
 
     query: Annotated[
         str,
         StringConstraints(min_length=1, max_length=100_000),
         Field(description="A SPARQL query."),
     ]
-    repair: bool = Field(default=False, description="Mend what is certain, and give the mended query too.")
+    repair: bool = Field(default=False, description="Mend what is certain, and return the mended query too.")
 
 
 class AuditRequest(_Request):
@@ -77,15 +77,15 @@ class AuditRequest(_Request):
         default="default", description="Which checks run, and how bad their findings are.", examples=["publish"]
     )
     namespace: Annotated[str, StringConstraints(min_length=1, max_length=2000)] | None = Field(
-        default=None, description="Namespace of the ontology's own terms, where it cannot be told from the ontology."
+        default=None, description="Namespace of the ontology's own terms, where the ontology does not show it."
     )
     limit: Annotated[int, Field(ge=0, le=1000)] = Field(
-        default=100, description="Findings of a check that are given; counts are exact."
+        default=100, description="Findings per check that are returned; counts are exact."
     )
 
 
 class SpanReply(BaseModel):
-    """Where something stands: characters of a document's text."""
+    """A place in a document: characters of its text."""
 
     chunk: str
     document: str
@@ -105,13 +105,16 @@ class HitReply(BaseModel):
 
 
 class CitationReply(BaseModel):
-    """A quote that stands in a stored document: `quote` is its characters `start` to `end`."""
+    """A quote from a stored document: `quote` is its characters `start` to `end`."""
 
     quote: str
     document: str
     chunk: str
     start: int
     end: int
+    derived: str = Field(
+        default="", description="Words that a model wrote from this chunk, where no sentence of it carries them."
+    )
 
 
 class UsageReply(BaseModel):
@@ -123,14 +126,14 @@ class UsageReply(BaseModel):
 
 
 class ExplainReply(BaseModel):
-    """What was dropped because nothing stored carries it, and notes for a person."""
+    """What was dropped because no stored text supports it, and notes for a person."""
 
     dropped: dict[str, int]
     notes: list[str]
 
 
 class AnswerReply(BaseModel):
-    """An answer; `text` has a marker `[n]` for the nth citation. `unknown`: the evidence does not carry an answer."""
+    """An answer; `text` has a marker `[n]` for the nth citation. `unknown`: the evidence does not support an answer."""
 
     question: str
     text: str

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made of the declarations that requests are checked by."""
+"""The OpenAPI 3.1 document, generated from the models that requests are checked by."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kgrag.server.api.json_schemas import (
     RetrieveRequest,
 )
 
-__all__ = ["OPERATIONS", "Operation", "openapi"]
+__all__ = ["OPERATIONS", "ApiOperation", "openapi"]
 
 _SCHEMAS = "#/components/schemas/"
 _REFUSALS = {
@@ -33,14 +33,14 @@ _REFUSALS = {
     "409": "The method has nothing to look in yet.",
     "413": "The body is too large.",
     "415": "The body is no JSON by its Content-Type.",
-    "422": "The body is not what is declared here; `errors` say where.",
+    "422": "The body is not what is declared here; `errors` has the places.",
     "501": "The configured model cannot do this.",
-    "503": "Too much is asked at once, or a service did not answer; Retry-After says when to try again.",
+    "503": "Too much is asked at once, or a service did not answer; Retry-After has the seconds to wait.",
 }
 
 
 @dataclass(frozen=True)
-class Operation:
+class ApiOperation:
     """One path of the API."""
 
     path: str
@@ -53,27 +53,27 @@ class Operation:
 
 _COMMON = ("400", "409", "413", "415", "422", "503")
 OPERATIONS = (
-    Operation(
+    ApiOperation(
         "/ask",
-        "Answer a question with citations that stand in stored texts, or say that it is unknown",
+        "Answer a question with citations from stored texts, or with `unknown`",
         AskRequest,
         AnswerReply,
         (*_COMMON, "401", "403", "501"),
         streams=True,
     ),
-    Operation(
+    ApiOperation(
         "/retrieve",
-        "Give the evidence only, best first",
+        "Return the evidence only, best first",
         RetrieveRequest,
         RetrievalReply,
         (*_COMMON, "401", "403", "501"),
     ),
-    Operation(
-        "/check", "Say where a SPARQL query departs from the ontologies and data", CheckRequest, CheckReply, _COMMON
+    ApiOperation(
+        "/check", "Report where a SPARQL query departs from the ontologies and data", CheckRequest, CheckReply, _COMMON
     ),
-    Operation(
+    ApiOperation(
         "/audit",
-        "Say which checks an ontology of the knowledge base fails",
+        "Report which checks an ontology of the knowledge base fails",
         AuditRequest,
         AuditReply,
         ("400", "413", "415", "422", "503"),
@@ -83,15 +83,15 @@ OPERATIONS = (
 
 
 async def openapi(_request: Request) -> Response:
-    """Give the document."""
+    """Return the document."""
     return JSONResponse(_document())
 
 
 @cache
 def _document() -> dict[str, Any]:
     models: list[type[BaseModel]] = [ProblemReply]
-    for each in OPERATIONS:
-        models += [each.request, each.reply]
+    for operation in OPERATIONS:
+        models += [operation.request, operation.reply]
     _, schemas = models_json_schema([(model, "validation") for model in models], ref_template=f"{_SCHEMAS}{{model}}")
     return {
         "openapi": "3.1.0",
@@ -101,7 +101,7 @@ def _document() -> dict[str, Any]:
             "description": "Questions to one knowledge base. SPARQL is at `/sparql`, as its standard has it.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "paths": {each.path: {"post": _described(each)} for each in OPERATIONS},
+        "paths": {operation.path: {"post": _post_item(operation)} for operation in OPERATIONS},
         "components": {
             "schemas": schemas["$defs"],
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
@@ -109,20 +109,20 @@ def _document() -> dict[str, Any]:
     }
 
 
-def _described(operation: Operation) -> dict[str, Any]:
+def _post_item(operation: ApiOperation) -> dict[str, Any]:
     replies: dict[str, Any] = {"application/json": {"schema": _ref(operation.reply)}}
     if operation.streams:
-        told = "Events `hits`, `sentence` (one each), `done` (the whole answer), `problem`."
-        replies["text/event-stream"] = {"schema": {"type": "string", "description": told}}
+        events = "Events `hits`, `sentence` (one each), `done` (the whole answer), `problem`."
+        replies["text/event-stream"] = {"schema": {"type": "string", "description": events}}
     problem = {"application/problem+json": {"schema": _ref(ProblemReply)}}
     refusals = {status: {"description": _REFUSALS[status], "content": problem} for status in sorted(operation.refusals)}
-    described: dict[str, Any] = {
+    item: dict[str, Any] = {
         "operationId": operation.path.removeprefix("/"),
         "summary": operation.summary,
         "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(operation.request)}}},
         "responses": {"200": {"description": "Done.", "content": replies}, **refusals},
     }
-    return {**described, "security": [{}, {"key": []}]} if "401" in operation.refusals else described
+    return {**item, "security": [{}, {"key": []}]} if "401" in operation.refusals else item
 
 
 def _ref(model: type[BaseModel]) -> dict[str, str]:

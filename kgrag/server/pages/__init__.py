@@ -12,17 +12,15 @@ module         what it does
 ``marks``      cuts text where marks begin and end
 ``reading``    stored queries, run by readers
 ``rendering``  templates, and the headers of every page
-``vendoring``  fetches the editor's files anew: ``python -m kgrag.server.pages.vendoring``
 =============  ==========================================================================
 """
 
 from __future__ import annotations
 
 from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 
 from kgrag.server.pages import ask_page, catalogue_page, editor_page, report_page, resource_page
-from kgrag.server.pages.page_rendering import STATIC
+from kgrag.server.pages.page_rendering import StaticPages
 from kgrag.server.pages.resource_page import elsewhere
 
 __all__ = ["ROUTES", "elsewhere"]
@@ -34,5 +32,5 @@ ROUTES = (
     Route("/report", report_page.report, methods=["GET"]),
     Route("/editor", editor_page.editor, methods=["GET"]),
     Route("/editor/terms", editor_page.terms, methods=["GET"]),
-    Mount("/static", StaticFiles(directory=STATIC)),
+    Mount("/static", StaticPages()),
 )

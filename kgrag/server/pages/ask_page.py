@@ -6,34 +6,26 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import pyoxigraph as ox
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from kgrag.methods import METHODS
+from kgrag import plugins
 from kgrag.model import Answer, Citation, Hit
 from kgrag.server.pages.iri_links import Naming, naming_for
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_queries import kept, rows
-from kgrag.server.pages.page_rendering import check_visited, guarded, headers_of, page, rendered
+from kgrag.server.pages.page_rendering import PAGE_HEADERS, check_visited, guarded, page, rendered
+from kgrag.server.paid_access import is_cross_site
 from kgrag.server.problems import Problem, problem_of
-from kgrag.server.site import site_of
-from kgrag.server.spending import from_elsewhere
-from kgrag.server.worker_threads import Desk
+from kgrag.server.server_state import state_of, workers_of
+from kgrag.server.worker_threads import WorkerThreads
 
 __all__ = ["ask"]
 
 _LONGEST, _MOST = 4000, 50
-_METHODS = {
-    "passages": "passages of text",
-    "cg_rag": "passages and what they cite",
-    "obqc": "a SPARQL query, checked",
-    "og_rag": "facts of an ontology",
-    "poly_rag": "a pyramid from ontology to text",
-    "sire_rag": "texts, statements, summaries",
-}
 _EXAMPLES = 6
 _PATIENCE, _SILENCE = 1.0, 15.0
 """Seconds that a page may wait for its answer, and that a connection may be silent."""
@@ -59,12 +51,13 @@ class _Sentence:
 
 @dataclass(frozen=True)
 class _Passage:
-    """A stored chunk with marks named after the numbers of the citations."""
+    """A stored chunk with marks named after the numbers of the citations, and what a model wrote from it, by number."""
 
     numbers: tuple[int, ...]
     title: str
     place: str
     text: tuple[Piece, ...]
+    derived: tuple[tuple[int, str], ...]
     document: str
     chunk: str
 
@@ -93,27 +86,29 @@ async def ask(request: Request) -> Response:
         "waiting": False,
     }
     values |= await _welcome(request)
-    desk = cast("Desk", request.app.state.desk)
+    workers = workers_of(request)
     if not form.question:
-        desk.warm()
+        workers.warm()
         return page(request, "ask.html", **values)
     check_visited(request)
-    site = site_of(request)
-    if site.spending.costs and from_elsewhere(request):
+    state = state_of(request)
+    if state.rules.paid_access.answers_cost and is_cross_site(request):
         return page(request, "ask.html", **{**values, "problem": _LED_HERE})
-    site.spending.admit(request, site.keys)
-    working = asyncio.create_task(_answered(request, desk, form))
+    state.rules.paid_access.check(request, state.rules.keys)
+    working = asyncio.create_task(_answered(request, workers, form))
     if (await asyncio.wait({working}, timeout=_PATIENCE))[0]:
         status, found = working.result()
         return page(request, "ask.html", status, **{**values, **found})
-    headers = {**headers_of(), "Content-Encoding": "identity"}  # compressed, the beginning would be held back
+    headers = {**PAGE_HEADERS, "Content-Encoding": "identity"}  # compressed, the beginning would be held back
     return StreamingResponse(_in_two(request, values, working), 200, headers, "text/html")
 
 
-async def _answered(request: Request, desk: Desk, form: _Form) -> tuple[int, dict[str, Any]]:
+async def _answered(request: Request, workers: WorkerThreads, form: _Form) -> tuple[int, dict[str, Any]]:
     """Give status and values of the page: those of the answer, or what went wrong."""
     try:
-        answer = await desk.do(lambda: desk.ask(form.question, method=form.method, k=form.k, found=lambda _: None))
+        answer = await workers.run(
+            lambda: workers.ask(form.question, method=form.method, k=form.k, on_hits=lambda _: None)
+        )
         return 200, await _told(request, answer)
     except Exception as error:
         problem = problem_of(error)
@@ -142,7 +137,8 @@ def _read(request: Request) -> _Form:
 
 def _methods(chosen: str) -> dict[str, str]:
     """Give what the method can be, with a description; one with hyper-parameters of the user's is kept."""
-    known = {name: f"{name} – {_METHODS[name]}" if name in _METHODS else name for name in sorted(METHODS, key=_first)}
+    declared = plugins.methods()
+    known = {name: f"{name} – {declared[name].label}" for name in sorted(declared, key=_first)}
     return known if chosen in known else {**known, chosen: chosen}
 
 
@@ -152,7 +148,7 @@ def _first(name: str) -> tuple[bool, str]:
 
 async def _welcome(request: Request) -> dict[str, Any]:
     """Give what the knowledge base holds, and questions that were answered before."""
-    names = site_of(request).dataset.names
+    names = state_of(request).dataset.names
     kinds = await kept(request, "pages/kinds", catalogue=names.catalogue)
     answered = await kept(request, "pages/questions", limit=_EXAMPLES)
     return {"graphs": sum(int(row[1]) for row in kinds.values()), "asked": answered.values()}
@@ -198,6 +194,7 @@ def _passage(chunk: str, row: Mapping[str, str], citations: Sequence[Citation], 
         row.get("title") or row.get("identifier") or naming.short(first.document),
         place,
         tuple(_close(piece) for piece in pieces(row.get("text", first.quote), marks)),
+        tuple((number, citation.derived) for number, citation in own if citation.derived),
         f"{naming.href(first.document)}&start={first.start}&end={first.end}#marked",
         naming.href(chunk),
     )

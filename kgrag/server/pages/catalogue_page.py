@@ -14,7 +14,7 @@ from kgrag.server.pages.page_queries import kept, rows
 from kgrag.server.pages.page_rendering import guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
-from kgrag.server.site import site_of
+from kgrag.server.server_state import state_of
 from kgrag.vocab import local_name, words_of
 
 __all__ = ["catalogue", "place"]
@@ -72,7 +72,7 @@ def place(request: Request, name: str, default: int) -> int:
 
 
 async def _kinds(request: Request) -> list[_Kind]:
-    names = site_of(request).dataset.names
+    names = state_of(request).dataset.names
     naming = await naming_for(request)
     table = await kept(request, "pages/kinds", catalogue=names.catalogue)
     return [_kind(naming, *row) for row in table.values()]
@@ -85,7 +85,7 @@ def _kind(naming: Naming, kind: str, graphs: str, triples: str) -> _Kind:
 
 
 async def _graphs(request: Request, kind: ox.NamedNode, offset: int) -> list[_Graph]:
-    catalogue_ = site_of(request).dataset.names.catalogue
+    catalogue_ = state_of(request).dataset.names.catalogue
     table = await rows(request, "pages/graphs", catalogue=catalogue_, kind=kind, limit=_PAGE, offset=offset)
     found = [ox.NamedNode(row[0]) for row in table.values()]
     titles = {row[0]: row[1] for row in (await rows(request, "pages/titles", graphs=found)).values()}

@@ -1,4 +1,4 @@
-"""The SPARQL editor: YASGUI over our own endpoint, completing terms of the store, with stored queries as examples."""
+"""The SPARQL editor: a form, a script that makes more of it (``static/editor``), stored queries as examples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from operator import itemgetter
-from typing import Any
 
 import pyoxigraph as ox
 from starlette.requests import Request
@@ -16,13 +15,14 @@ from starlette.responses import JSONResponse, Response
 from kgrag import queries
 from kgrag.errors import UnknownName
 from kgrag.resources import folder
-from kgrag.server.pages.iri_links import Naming, naming_for, vocabulary
+from kgrag.server.media_types import choose
+from kgrag.server.pages.iri_links import naming_for, vocabulary
 from kgrag.server.pages.page_queries import kept
-from kgrag.server.pages.page_rendering import guarded, page
+from kgrag.server.pages.page_rendering import PAGE_HEADERS, guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
 from kgrag.server.readers.reader_request import TookTooLong
-from kgrag.server.site import site_of
+from kgrag.server.server_state import state_of
 from kgrag.vocab import PREFIXES, local_name
 
 __all__ = ["editor", "terms"]
@@ -42,21 +42,24 @@ _NUMBER = 20
 _INNER = {"obqc", "obqc_data", "pages", "shacl"}
 """Areas whose queries are no examples: they read graphs that stand in no store for long, or serve these pages."""
 
-_GRIPS = "'sha256-zCK2EVMoPc04mRF/g5CotUvxbJPWS+8V0b+s9ptqQIk='"
-"""The style sheet that YASGUI's table adds for the grips between its columns; its text never changes."""
+_HTML, _SPARQL = "text/html", "application/sparql-query"
 
 
 @guarded
 async def editor(request: Request) -> Response:
-    """Show the editor with ``?query=``, a stored query by ``?example=`` or a graph by ``?graph=``."""
-    given = request.query_params
-    example = given.get("example", "")
+    """Return the editor with ``?query=``, a stored query by ``?example=`` or a graph by ``?graph=``.
+
+    A client that wants ``application/sparql-query`` gets only that query.
+    """
+    if choose(request.headers.get("accept", ""), (_HTML, _SPARQL)) == _SPARQL:
+        return Response(_text(request), headers=PAGE_HEADERS, media_type=_SPARQL)
+    example = request.query_params.get("example", "")
     examples = await asyncio.to_thread(_examples)
-    return page(request, "editor.html", styles=_GRIPS, text=_text(request), examples=examples, chosen=example)
+    return page(request, "editor.html", text=_text(request), examples=examples, chosen=example)
 
 
 def _text(request: Request) -> str:
-    given, names = request.query_params, site_of(request).dataset.names
+    given, names = request.query_params, state_of(request).dataset.names
     if query := given.get("query", ""):
         if len(query) > _LONGEST:
             raise Problem(400, f"the query has {len(query):,} characters; by address, at most {_LONGEST:,} are taken.")
@@ -114,33 +117,37 @@ def _broken(text: str) -> str:
 
 
 async def terms(request: Request) -> Response:
-    """Give prefixes, classes and properties of the store, 2,000 of each at most, for completion.
+    """Return what the editor completes: prefixes, and up to 2,000 classes and properties each, with labels.
+
+    ``declared`` are the prefixes that the endpoint knows without a declaration.
 
     Raises:
         ServiceUnavailable: no reader was free.
     """
-    catalogue = site_of(request).dataset.names.catalogue
+    dataset = state_of(request).dataset
     naming = await naming_for(request)
-    stated = await kept(request, "pages/terms", catalogue=catalogue, limit=2 * _TERMS)
+    stated = await kept(request, "pages/terms", catalogue=dataset.names.catalogue, limit=2 * _TERMS)
     classes, properties = await asyncio.gather(
         _used(request, "pages/used_classes"), _used(request, "pages/used_properties")
     )
     known: dict[str, set[str]] = {"class": classes, "property": properties}
-    for term, kind, _ in stated.values():
+    labels = {term: label for term, (label, _) in vocabulary().items()}
+    for term, kind, label in stated.values():
         known[kind].add(term)
+        if label:
+            labels.setdefault(term, label)
     for term in vocabulary():
         if "#" in term:
             known["class" if term.rpartition("#")[2][:1].isupper() else "property"].add(term)
+    listed = {kind: sorted(terms)[:_TERMS] for kind, terms in known.items()}
     document = {
-        "prefixes": _prefixes(naming),
-        "classes": sorted(known["class"])[:_TERMS],
-        "properties": sorted(known["property"])[:_TERMS],
+        "prefixes": dict(sorted(naming.prefixes.items())),
+        "declared": dict(sorted(dataset.prefixes.items())),
+        "classes": listed["class"],
+        "properties": listed["property"],
+        "labels": {term: labels[term] for terms in listed.values() for term in terms if term in labels},
     }
     return JSONResponse(document, headers={"Cache-Control": "no-cache"})
-
-
-def _prefixes(naming: Naming) -> dict[str, Any]:
-    return dict(sorted(naming.prefixes.items()))
 
 
 async def _used(request: Request, query: str) -> set[str]:

@@ -13,7 +13,7 @@ from starlette.requests import Request as HttpRequest
 
 from kgrag.resources import folder
 from kgrag.server.pages.page_queries import kept, rows
-from kgrag.server.site import site_of
+from kgrag.server.server_state import state_of
 from kgrag.vocab import DCTERMS, KG, PREFIXES, RDFS, SD, local_name, words_of
 
 __all__ = ["Naming", "Shown", "naming_for", "vocabulary"]
@@ -113,7 +113,7 @@ class Naming:
 
 async def naming_for(request: HttpRequest, terms: Iterable[object] = ()) -> Naming:
     """Give a naming that knows the prefixes of the loaded ontologies, and labels of the first 200 of these terms."""
-    names = site_of(request).dataset.names
+    names = state_of(request).dataset.names
     stated = await kept(request, "schema/ontologies", catalogue=names.catalogue)
     own = {row[1]: row[2] for row in stated.values() if row[1] and row[2]}
     wanted = [term for term in dict.fromkeys(terms) if isinstance(term, ox.NamedNode)]

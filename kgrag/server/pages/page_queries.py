@@ -10,9 +10,9 @@ from starlette.requests import Request as HttpRequest
 
 from kgrag import queries
 from kgrag.model import Table
-from kgrag.server.readers.reader_request import Request
-from kgrag.server.site import site_of
-from kgrag.server.streaming import collected
+from kgrag.server.readers.reader_request import ReaderRequest
+from kgrag.server.server_state import state_of
+from kgrag.server.streaming import collect_result
 
 __all__ = ["bound", "kept", "rows"]
 
@@ -29,7 +29,7 @@ async def rows(request: HttpRequest, name: str, /, *, seconds: float = _SECONDS,
         TookTooLong: it worked longer than ``seconds``.
         ServiceUnavailable: no reader was free, or it was stopped.
     """
-    found = await collected(site_of(request).pool, bound(name, results=_JSON, seconds=seconds, **values))
+    found = await collect_result(state_of(request).pool, bound(name, results=_JSON, seconds=seconds, **values))
     solutions = ox.parse_query_results(found, ox.QueryResultsFormat.JSON)
     if not isinstance(solutions, ox.QuerySolutions):
         raise TypeError(f"queries/{name} is no SELECT")
@@ -39,8 +39,8 @@ async def rows(request: HttpRequest, name: str, /, *, seconds: float = _SECONDS,
 
 async def kept(request: HttpRequest, name: str, /, **values: Any) -> Table:
     """Give the rows of a stored SELECT, without asking again while the store stays as it is."""
-    results: OrderedDict[tuple[int, str, str], Table] = request.app.state.kept
-    wanted = (site_of(request).dataset.revision, name, repr(sorted(values.items())))
+    results: OrderedDict[tuple[int, str, str], Table] = request.app.state.page_tables
+    wanted = (state_of(request).dataset.revision, name, repr(sorted(values.items())))
     if wanted not in results:
         results[wanted] = await rows(request, name, **values)
     results.move_to_end(wanted)
@@ -49,7 +49,7 @@ async def kept(request: HttpRequest, name: str, /, **values: Any) -> Table:
     return results[wanted]
 
 
-def bound(name: str, /, *, results: str = "", rdf: str = "", seconds: float = _SECONDS, **values: Any) -> Request:
+def bound(name: str, /, *, results: str = "", rdf: str = "", seconds: float = _SECONDS, **values: Any) -> ReaderRequest:
     """Give a stored query as a task for a reader, which writes rows or RDF of these media types."""
     header = {"base": "", "prefixes": {}, "results": results, "rdf": rdf, "union": False, "dataset": None}
-    return Request("query", header, queries.bind(name, **values).encode(), seconds)
+    return ReaderRequest("query", header, queries.bind(name, **values).encode(), seconds)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Awaitable, Callable
 from functools import cache, wraps
 from pathlib import Path
@@ -11,31 +10,49 @@ from typing import Any
 import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
 
 from kgrag.server.problems import Problem, problem_json, problem_of
 
-__all__ = ["STATIC", "check_visited", "guarded", "headers_of", "page", "rendered"]
+__all__ = ["PAGE_HEADERS", "StaticPages", "check_visited", "guarded", "page", "rendered"]
 
 _HERE = Path(__file__).parent
-STATIC = _HERE / "static"
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' {styles}; img-src 'self' data:; font-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-_HEADERS = {
+PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
     "Vary": "Accept",
+    "Content-Security-Policy": _POLICY,
 }
 _NAVIGATION = (("/", "Ask"), ("/catalogue", "Graphs"), ("/editor", "SPARQL"), ("/report", "Audit"))
+
+
+class StaticPages(StaticFiles):
+    """The files of ``static/``; a browser asks each time whether they changed.
+
+    An address with a version would not do: modules import each other by their names alone.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(directory=_HERE / "static")
+
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        """Return a file, or 304 where the client has it."""
+        response = super().file_response(*arguments, **options)
+        response.headers["Cache-Control"] = "no-cache"
+        return response
+
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def page(request: Request, template: str, status: int = 200, *, styles: str = "", **values: Any) -> HTMLResponse:
-    """Render a template of ``templates/``; ``styles`` are hashes of style sheets that a script puts into the page."""
-    return HTMLResponse(rendered(request, template, **values), status, headers_of(styles))
+def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Render a template of ``templates/``."""
+    return HTMLResponse(rendered(request, template, **values), status, PAGE_HEADERS)
 
 
 def rendered(request: Request, template: str, **values: Any) -> str:
@@ -45,14 +62,9 @@ def rendered(request: Request, template: str, **values: Any) -> str:
         "root": root,
         "here": request.url.path.removeprefix(root),
         "navigation": _NAVIGATION,
-        "static": lambda name: f"{root}/static/{name}?v={_version(name)}",
+        "static": lambda name: f"{root}/static/{name}",
     }
     return _environment().get_template(template).render({**shared, **values})
-
-
-def headers_of(styles: str = "") -> dict[str, str]:
-    """Give the headers of every page."""
-    return {**_HEADERS, "Content-Security-Policy": _POLICY.format(styles=styles).replace(" ;", ";")}
 
 
 def guarded(endpoint: Endpoint) -> Endpoint:
@@ -79,12 +91,6 @@ def check_visited(request: Request) -> None:
     """
     if request.headers.get("sec-fetch-site") == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate":
         raise Problem(403, "another site asks for this page without showing it. Open it by a link.")
-
-
-@cache
-def _version(name: str) -> str:
-    """Give a short digest of a static file, so that a browser asks again when it changed."""
-    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
 
 
 @cache

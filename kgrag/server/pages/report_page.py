@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgrag.audit import Audit, AuditFinding, AuditOptions, profile_names
-from kgrag.audit.reports import FORMS
+from kgrag.audit.reports import written
 from kgrag.audit.reports.text_reports import shortened
 from kgrag.server.api.json_endpoints import audited
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for
@@ -21,7 +21,7 @@ from kgrag.server.pages.page_queries import rows
 from kgrag.server.pages.page_rendering import check_visited, guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
-from kgrag.server.site import site_of
+from kgrag.server.server_state import state_of
 from kgrag.vocab import KG
 
 __all__ = ["report"]
@@ -92,7 +92,7 @@ def _chosen(graph: str, profile: str) -> dict[str, str]:
 
 async def _graphs(request: Request) -> dict[str, str]:
     """Give the ontology graphs, with their titles."""
-    names = site_of(request).dataset.names
+    names = state_of(request).dataset.names
     table = await rows(
         request, "pages/graphs", catalogue=names.catalogue, kind=KG.OntologyGraph, limit=_GRAPHS, offset=0
     )
@@ -112,7 +112,7 @@ def _file(audit: Audit, form: str) -> Response:
         "Content-Type": f"{media}; charset=utf-8",
         "X-Content-Type-Options": "nosniff",
     }
-    return Response(FORMS[form](audit), headers=headers)
+    return Response(written(audit, form), headers=headers)
 
 
 def _terms(audit: Audit) -> list[ox.NamedNode]:

@@ -24,8 +24,8 @@ from kgrag.server.pages.page_queries import bound, rows
 from kgrag.server.pages.page_rendering import guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
-from kgrag.server.site import site_of
-from kgrag.server.streaming import streamed
+from kgrag.server.server_state import state_of
+from kgrag.server.streaming import stream_result
 from kgrag.vocab import KG, RDF
 
 __all__ = ["elsewhere", "resource"]
@@ -81,7 +81,7 @@ async def resource(request: Request) -> Response:
     if media == _HTML:
         return await _shown(request, node)
     task = bound("pages/description", rdf=media, thing=node, limit=_DESCRIBED)
-    return await streamed(request, site_of(request).pool, task, {"Vary": "Accept"})
+    return await stream_result(request, state_of(request).pool, task, {"Vary": "Accept"})
 
 
 async def elsewhere(scope: Scope, receive: Receive, send: Send) -> None:
@@ -105,7 +105,7 @@ async def _missing(_request: Request) -> Response:
 
 
 def _led(request: Request) -> Response | None:
-    base = site_of(request).dataset.names.base
+    base = state_of(request).dataset.names.base
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or request.method not in ("GET", "HEAD"):
         return None
@@ -156,7 +156,7 @@ async def _part(request: Request, name: str, **thing: Any) -> tuple[_Page, Rows]
 
 
 def _is_graph(request: Request, said: Rows) -> bool:
-    catalogue = site_of(request).dataset.names.catalogue
+    catalogue = state_of(request).dataset.names.catalogue
     return any(row[2] == catalogue and row[0] == KG.publication for row in said)
 
 

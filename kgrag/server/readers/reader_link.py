@@ -1,8 +1,8 @@
-"""A reader process, the socket to it and the pipe from it, met from the event loop.
+"""A reader process, the socket to it and the pipe from it, used from the event loop of the thread that started it.
 
-It belongs to the loop of the thread that made it. What is sent within one turn of the loop goes at its end, so that a
-sleeping process is woken once for all of it. On Linux each message can be taken back until the process reads it: the
-socket keeps messages apart, and this side keeps the process's end of it open too.
+Messages sent within one turn of the loop are written at its end, so that a sleeping process is woken once for all of
+them. On Linux a message can be taken back until the process reads it: a SOCK_SEQPACKET socket keeps messages apart, and
+this process keeps the reader's end of the socket open too, from which it can read them itself.
 """
 
 from __future__ import annotations
@@ -18,162 +18,169 @@ from contextlib import suppress
 
 from kgrag.errors import ServiceUnavailable
 
-__all__ = ["Frame", "Link"]
+__all__ = ["Frame", "ReaderLink"]
 
 Frame = tuple[bytes, bytes]
-_BLOCK = 1 << 16
-_HEAD = 5
+"""Letter and payload, as described in ``reader_program``."""
+
+_BLOCK_BYTES = 1 << 16
+_HEAD_BYTES = 5
 _ENVIRONMENT = {"MALLOC_ARENA_MAX": "1"}
-"""What glibc frees in its first arena it can give back to the system."""
+"""glibc returns freed memory to the system only from its first arena."""
 
 
-class Link:
-    """Starts a process, sends it messages, and hands on the frames that it writes.
+class ReaderLink:
+    """Starts a process, sends it messages, and passes on the frames that it writes.
 
     Args:
         command: the program and its arguments.
-        heard: takes each frame as it comes.
-        ended: is told once that the process has ended by itself, or somebody killed it.
+        on_frame: called with letter and payload of each frame, in order.
+        on_end: called once when the process has ended by itself or was killed from outside; not after ``close``.
 
     Raises:
         ServiceUnavailable: the process cannot be started.
     """
 
-    queues = sys.platform == "linux"
+    keeps_messages_apart = sys.platform == "linux"
     """Whether a process can be sent several messages, and they can be taken back until it reads them."""
 
     def __init__(
-        self, command: Sequence[str], *, heard: Callable[[bytes, bytes], None], ended: Callable[[], None]
+        self, command: Sequence[str], *, on_frame: Callable[[bytes, bytes], None], on_end: Callable[[], None]
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._process, self._to, self._taking, self._from = _spawned(command)
-        self._to.setblocking(False)
-        self._to.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * _BLOCK)
-        os.set_blocking(self._from, False)
+        self._process, self._socket, self._readers_socket, self._pipe = _start(command)
+        self._socket.setblocking(False)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * _BLOCK_BYTES)
+        os.set_blocking(self._pipe, False)
         self.pid = self._process.pid
-        self._heard = heard
-        self._ended = ended
+        self._on_frame = on_frame
+        self._on_end = on_end
         self._unsent: deque[memoryview] = deque()
-        self._full = self._soon = False
-        self._block = memoryview(bytearray(_BLOCK))
-        self._kept = b""
-        self._listening = self._over = self._closed = False
-        self.listen()
+        self._socket_full = self._send_scheduled = False
+        self._block = memoryview(bytearray(_BLOCK_BYTES))
+        self._partial_frame = b""
+        self._listening = self._ended = self._closed = False
+        self.resume()
 
     def send(self, message: bytes) -> None:
-        """Send a message at the end of this turn, or as the process takes it."""
-        if len(message) <= _BLOCK:
+        """Send a message at the end of this turn of the loop, or as soon as the process takes it."""
+        if len(message) <= _BLOCK_BYTES:
             self._unsent.append(memoryview(message))
         else:
             whole = memoryview(message)
-            self._unsent.extend(whole[at : at + _BLOCK] for at in range(0, len(whole), _BLOCK))
-        if not self._soon and not self._full:
-            self._soon = True
-            self._loop.call_soon(self._send)
+            self._unsent.extend(whole[at : at + _BLOCK_BYTES] for at in range(0, len(whole), _BLOCK_BYTES))
+        if not self._send_scheduled and not self._socket_full:
+            self._send_scheduled = True
+            self._loop.call_soon(self._write_unsent)
 
-    def _send(self) -> None:
-        self._soon = False
+    def _write_unsent(self) -> None:
+        self._send_scheduled = False
         while self._unsent and not self._closed:
             piece = self._unsent.popleft()
             try:
-                sent = self._to.send(piece)
+                sent = self._socket.send(piece)
             except BlockingIOError:
                 sent = 0
-            except OSError:  # its end is told elsewhere
+            except OSError:  # the process is gone, and the end of its pipe reports that
                 self._unsent.appendleft(piece)
                 return
             if sent < len(piece):
                 self._unsent.appendleft(piece[sent:])
-                if not self._full:
-                    self._full = True
-                    self._loop.add_writer(self._to.fileno(), self._send)
+                if not self._socket_full:
+                    self._socket_full = True
+                    self._loop.add_writer(self._socket.fileno(), self._write_unsent)
                 return
-        self._sent_all()
+        self._stop_waiting_for_room()
 
-    def _sent_all(self) -> None:
-        if self._full:
-            self._full = False
-            self._loop.remove_writer(self._to.fileno())
+    def _stop_waiting_for_room(self) -> None:
+        if self._socket_full:
+            self._socket_full = False
+            self._loop.remove_writer(self._socket.fileno())
 
     def take_back(self) -> int:
-        """Take back what the process has not begun to read, and say how many bytes that is."""
+        """Take back what the process has not begun to read, and return how many bytes that is."""
         size = sum(map(len, self._unsent))
         self._unsent.clear()
         if self._closed:
             return size
-        self._sent_all()
+        self._stop_waiting_for_room()
         with suppress(OSError):
-            while piece := self._taking.recv(_BLOCK, socket.MSG_DONTWAIT):
+            while piece := self._readers_socket.recv(_BLOCK_BYTES, socket.MSG_DONTWAIT):
                 size += len(piece)
         return size
 
-    def _readable(self) -> None:
+    def _read_pipe(self) -> None:
         try:
-            size = os.readv(self._from, [self._block])
+            size = os.readv(self._pipe, [self._block])
         except BlockingIOError:
             return
         except OSError:
             size = 0
         if size:
-            self._cut(self._kept + self._block[:size] if self._kept else bytes(self._block[:size]))
+            self._pass_on(
+                self._partial_frame + self._block[:size] if self._partial_frame else bytes(self._block[:size])
+            )
         else:
             self.pause()
-            self._over = True
-            self._ended()
+            self._ended = True
+            self._on_end()
 
-    def _cut(self, data: bytes) -> None:
-        """Hand on all whole frames, and keep the rest."""
+    def _pass_on(self, data: bytes) -> None:
+        """Pass on all whole frames, and keep the rest for the next block."""
         at = 0
-        while len(data) - at >= _HEAD:
-            end = at + _HEAD + int.from_bytes(data[at + 1 : at + _HEAD], "big")
+        while len(data) - at >= _HEAD_BYTES:
+            end = at + _HEAD_BYTES + int.from_bytes(data[at + 1 : at + _HEAD_BYTES], "big")
             if end > len(data):
                 break
-            self._heard(data[at : at + 1], data[at + _HEAD : end])
+            self._on_frame(data[at : at + 1], data[at + _HEAD_BYTES : end])
             at = end
-        self._kept = data[at:]
+        self._partial_frame = data[at:]
 
     def pause(self) -> None:
-        """Let the process wait with what it writes."""
+        """Read no more frames, so that the process blocks once the pipe is full."""
         if self._listening:
             self._listening = False
-            self._loop.remove_reader(self._from)
+            self._loop.remove_reader(self._pipe)
 
-    def listen(self) -> None:
-        """Go on after ``pause``."""
-        if not (self._listening or self._over or self._closed):
+    def resume(self) -> None:
+        """Read frames again after ``pause``."""
+        if not (self._listening or self._ended or self._closed):
             self._listening = True
-            self._loop.add_reader(self._from, self._readable)
+            self._loop.add_reader(self._pipe, self._read_pipe)
 
     async def close(self) -> None:
-        """Kill the process, and wait until it is gone."""
+        """Kill the process, and wait until it is gone; a second call does nothing."""
         if not self._closed:
             self.pause()
-            self._sent_all()
+            self._stop_waiting_for_room()
             self._closed = True
             self._process.kill()
-            self._to.close()
-            self._taking.close()
-            os.close(self._from)
+            self._socket.close()
+            self._readers_socket.close()
+            os.close(self._pipe)
             await asyncio.to_thread(self._process.wait)
 
 
-def _spawned(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket, socket.socket, int]:
-    """Give a process, our end of the socket to it, its own end of that, and our end of the pipe from it."""
-    ends: list[int] = []
+def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket, socket.socket, int]:
+    """Return the process, our end of the socket to it, its own end of that, and our end of the pipe from it."""
+    pipe: list[int] = []
     sockets: list[socket.socket] = []
-    kind = socket.SOCK_SEQPACKET if Link.queues else socket.SOCK_STREAM
+    kind = socket.SOCK_SEQPACKET if ReaderLink.keeps_messages_apart else socket.SOCK_STREAM
     try:
-        ends += os.pipe()
+        pipe += os.pipe()
         sockets += socket.socketpair(socket.AF_UNIX, kind)
-        taking, end = sockets[1].fileno(), ends[1]
         process = subprocess.Popen(  # noqa: S603
-            command, stdin=taking, stdout=end, stderr=subprocess.DEVNULL, env={**os.environ, **_ENVIRONMENT}
+            command,
+            stdin=sockets[1].fileno(),
+            stdout=pipe[1],
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **_ENVIRONMENT},
         )
     except OSError as error:
-        for each in ends:
-            os.close(each)
-        for one in sockets:
-            one.close()
+        for descriptor in pipe:
+            os.close(descriptor)
+        for opened in sockets:
+            opened.close()
         raise ServiceUnavailable(f"no reader process can be started: {error.strerror}. Try again later.") from error
-    os.close(end)
-    return process, sockets[0], sockets[1], ends[0]
+    os.close(pipe[1])
+    return process, sockets[0], sockets[1], pipe[0]

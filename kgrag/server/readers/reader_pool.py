@@ -8,139 +8,47 @@ another.
 from __future__ import annotations
 
 import asyncio
-import json
-import struct
-import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Coroutine, Iterable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from kgrag.errors import ServiceUnavailable
-from kgrag.server.readers import reader_program
-from kgrag.server.readers.reader_link import Link
-from kgrag.server.readers.reader_request import Overloaded, Request, Run
-from kgrag.server.readers.snapshot_pool import Snapshot, Snapshots
+from kgrag.server.readers.reader_request import Overloaded, Reader, ReaderRequest, ReaderRun, ServerLimits
+from kgrag.server.readers.snapshot_pool import SnapshotPool
 
-__all__ = ["Limits", "Reader", "ReaderPool"]
+__all__ = ["ReaderPool"]
 
-_STACK = 256 << 20
-_LENGTHS = struct.Struct(">IIQ")
-_AHEAD = 16
-"""Requests that a reader has at most, the one that it works on included."""
-_QUICK = 0.003
-"""Seconds that a request works before no other is sent after it."""
-_BEHIND = 0.002
-"""Seconds of work that a reader may have before it when it is sent another request."""
-_LOOK = 0.01
-"""Seconds between two looks at what takes long; also how long a request works before those behind it are taken back."""
-_SMALL = 1 << 14
-_TRIES = 2
-_REST = 60.0
-"""Seconds without work after which a reader ends, unless it is the last."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a request may use; a reader that goes beyond is killed.
-
-    Attributes:
-        readers: how many processes work at once at most.
-        seconds: how long a request may work; a request may ask for less.
-        waiting: seconds that a request may wait for a free reader.
-        memory: bytes of private memory of a reader process.
-        queue: how many requests may wait for a free reader at once.
-        result: bytes of a result.
-        rows: rows of a result; 0: any number.
-        body: bytes that a client may send.
-    """
-
-    readers: int = 4
-    seconds: float = 30.0
-    waiting: float = 10.0
-    memory: int = 4 << 30
-    queue: int = 256
-    result: int = 4 << 30
-    rows: int = 0
-    body: int = 256 << 20
-
-
-class Reader:
-    """A reader process, and what it was given.
-
-    Attributes:
-        link: the process.
-        runs: what it works on, and what it was sent after that.
-        since: when it began with the first of them, or had nothing to do any more.
-        pace: seconds that a request took it, on average; as it says itself where it does, for we may be late to hear.
-        ready: whether the process is started.
-        alone: whether it is to be given nothing beside the first run.
-        snapshot: what it read last; kept until it is to read another.
-    """
-
-    __slots__ = ("_own", "alone", "link", "pace", "ready", "runs", "since", "snapshot")
-
-    def __init__(self, pool: ReaderPool) -> None:
-        limits = json.dumps({"memory": pool.limits.memory, "stack": _STACK})
-        command = [sys.executable, "-P", str(Path(reader_program.__file__)), limits]
-        self.runs: deque[Run] = deque()
-        self.since = self.pace = 0.0
-        self.ready = self.alone = False
-        self.snapshot: Snapshot | None = None
-        self._own: dict[tuple[str, str], bytes] = {}
-        self.link = Link(
-            command,
-            heard=lambda letter, payload: pool.heard(self, letter, payload),
-            ended=lambda: pool.ended(self),
-        )
-
-    def hand(self, run: Run, limits: Limits) -> None:
-        """Send a request."""
-        request = run.request
-        told = request.header if isinstance(request.header, bytes) else json.dumps(request.header).encode()
-        own = self._told(request, limits)
-        message = b"".join((_LENGTHS.pack(len(told), len(own), len(request.body)), told, own, request.body))
-        run.sent = len(message)
-        self.link.send(message)
-
-    def _told(self, request: Request, limits: Limits) -> bytes:
-        """Give what the pool itself tells a reader, as JSON."""
-        folder = str(self.snapshot.folder) if request.of_store and self.snapshot is not None else ""
-        known = self._own.get((request.task, folder))
-        if known is None:
-            own = {"task": request.task, "room": limits.result, "rows": limits.rows, "folder": folder}
-            known = json.dumps(own).encode()
-            self._own = {(request.task, folder): known}
-        return known
-
-    def has_room(self, now: float) -> bool:
-        """Say whether a request that is sent now is likely to be done soon."""
-        ahead = len(self.runs)
-        quick = now - self.since < _QUICK and ahead * self.pace < _BEHIND
-        return quick and self.ready and not self.alone and ahead < _AHEAD
+_CHECK_SECONDS = 0.01
+"""Time between two checks of what takes long; a request that works longer loses those that were sent behind it."""
+_MAX_FAILED_TRIES = 2
+"""A request that was sent to this many readers which died before they began with it may be what kills them."""
+_IDLE_SECONDS = 60.0
+"""A reader without work for longer ends, unless it is the last."""
 
 
 class ReaderPool:
-    """Gives requests to readers; each keeps the snapshot that it read last until it is to read another.
+    """Distributes requests among readers; each keeps the snapshot that it read last until it is to read another.
 
     Args:
         snapshots: of the store that is read.
         limits: what a request may use.
+
+    Attributes:
+        killed: readers that were stopped in mid work, or found dead.
     """
 
-    def __init__(self, snapshots: Snapshots, limits: Limits) -> None:
+    def __init__(self, snapshots: SnapshotPool, limits: ServerLimits) -> None:
         self.limits = limits
-        self.loop = asyncio.get_running_loop()
+        self.killed = 0
+        self._loop = asyncio.get_running_loop()
         self._snapshots = snapshots
-        self._queue: deque[Run] = deque()
+        self._queue: deque[ReaderRun] = deque()
         self._idle: list[Reader] = []
         self._busy: dict[Reader, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self.killed = 0
-        """Readers that were stopped in mid work, or found dead."""
 
     @property
     def waiting(self) -> int:
@@ -157,175 +65,174 @@ class ReaderPool:
         """The ids of the processes at work now."""
         return sorted(reader.link.pid for reader in self._busy)
 
-    def run(self, request: Request) -> Run:
-        """Give a request to a reader, now or as soon as one is free; whoever calls closes the run.
+    def run(self, request: ReaderRequest) -> ReaderRun:
+        """Send a request to a reader, now or as soon as one is free; the caller closes the run.
 
         Raises:
             Overloaded: too many requests wait already.
             ServiceUnavailable: a reader cannot be started.
         """
-        run = Run(self, request, seconds=min(request.seconds, self.limits.seconds))
-        if self._queue or not self._placed(run):
+        run = ReaderRun(self, request, seconds=min(request.seconds, self.limits.seconds))
+        if self._queue or not self._assign(run):
             if len(self._queue) >= self.limits.queue:
-                raise self._full()
+                raise self._queue_full()
             self._queue.append(run)
-        self._watch(_LOOK)
+        self._schedule_check(_CHECK_SECONDS)
         return run
 
-    def _full(self) -> Overloaded:
+    def _queue_full(self) -> Overloaded:
         return Overloaded(f"{self.limits.queue} requests wait for a reader already. Try again later.")
 
-    # --- giving -------------------------------------------------------------------------------------------------
+    def trial_copy(self) -> AbstractAsyncContextManager[Path]:
+        """Return a context with a copy of the store that a request may write to; it is deleted afterwards."""
+        return self._snapshots.trial_copy()
 
-    def _placed(self, run: Run) -> bool:
-        """Give a request to the reader that suits best, if there is one."""
-        reader = self._idle.pop() if self._idle else self._with_room(run.request)
+    # --- assigning requests to readers --------------------------------------------------------------------------
+
+    def _assign(self, run: ReaderRun) -> bool:
+        """Send a request to the reader that suits best, and return whether there is one."""
+        reader = self._idle.pop() if self._idle else self._reader_with_room(run.request)
         if reader is None:
-            if not self._may_grow(run):
+            now = time.monotonic()
+            # a new process is worth its start when a request has waited, or all of them are at something long
+            late = now - run.waiting_since > _CHECK_SECONDS or all(
+                now - busy.since > _CHECK_SECONDS for busy in self._busy
+            )
+            if not late or not all(busy.ready for busy in self._busy) or len(self._busy) >= self.limits.readers:
                 return False
-            reader = Reader(self)
-        self._give(reader, run)
-        return True
-
-    def _may_grow(self, run: Run) -> bool:
-        """Say whether another process is worth its start: a request waits, or all there are work on something long."""
-        now = time.monotonic()
-        slow = now - run.since > _LOOK or all(now - reader.since > _LOOK for reader in self._busy)
-        return slow and all(reader.ready for reader in self._busy) and len(self._busy) < self.limits.readers
-
-    def _with_room(self, request: Request) -> Reader | None:
-        """Give the reader with the fewest requests among those that can be sent one more."""
-        if not _small(request):
-            return None
-        now = time.monotonic()
-        fit = [reader for reader in self._busy if reader.has_room(now) and self._is_present(reader)]
-        return min(fit, key=lambda reader: len(reader.runs), default=None)
-
-    def _is_present(self, reader: Reader) -> bool:
-        return reader.snapshot is not None and self._snapshots.is_present(reader.snapshot)
-
-    def _give(self, reader: Reader, run: Run) -> None:
+            reader = Reader(self.limits, on_frame=self._accept_frame, on_end=self._replace_dead_reader)
         if not reader.runs:
             self._busy[reader] = None
-            reader.alone = not _small(run.request)
+            reader.takes_no_more = not run.request.is_small
             reader.since = time.monotonic()
         reader.runs.append(run)
         run.reader = reader
-        if run.request.of_store and not self._is_present(reader):
-            reader.alone = True  # until it has its snapshot
-            self._begin(self._renewed(reader, run))
+        if run.request.reads_store and not self._has_current_snapshot(reader):
+            reader.takes_no_more = True  # until it has its snapshot
+            self._begin(self._renew_snapshot_and_send(reader, run))
         else:
-            reader.hand(run, self.limits)
+            reader.send(run)
+        return True
+
+    def _reader_with_room(self, request: ReaderRequest) -> Reader | None:
+        """Return the reader with the fewest requests among those that can be sent one more."""
+        if not request.is_small:
+            return None
+        now = time.monotonic()
+        fit = [reader for reader in self._busy if reader.can_take_another(now) and self._has_current_snapshot(reader)]
+        return min(fit, key=lambda reader: len(reader.runs), default=None)
+
+    def _has_current_snapshot(self, reader: Reader) -> bool:
+        return reader.snapshot is not None and self._snapshots.is_current(reader.snapshot)
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
-        task = self.loop.create_task(work)
-        self._tasks.add(task)
+        task = self._loop.create_task(work)
+        self._tasks.add(task)  # the loop itself keeps weak references only
         task.add_done_callback(self._tasks.discard)
 
-    async def _renewed(self, reader: Reader, run: Run) -> None:
-        """Give the present snapshot to a reader, and take back the one before; then send it its request."""
+    async def _renew_snapshot_and_send(self, reader: Reader, run: ReaderRun) -> None:
+        """Replace the snapshot of a reader by the current one, then send it the request."""
         try:
-            fresh = await self._snapshots.acquire()
-        except Exception as error:  # whoever sent the request is to hear of it
+            snapshot = await self._snapshots.acquire()
+        except Exception as error:  # raised to the sender of the request, not in this task
             run.stop(error)
             return
         if run.reader is not reader:
-            self._snapshots.release(fresh)
+            self._snapshots.release(snapshot)
             return
-        self._let_go(reader)
-        reader.snapshot, reader.alone = fresh, not _small(run.request)
+        self._release_snapshot(reader)
+        reader.snapshot, reader.takes_no_more = snapshot, not run.request.is_small
         reader.since = time.monotonic()
-        reader.hand(run, self.limits)
+        reader.send(run)
 
-    def _let_go(self, reader: Reader) -> None:
+    def _release_snapshot(self, reader: Reader) -> None:
         if reader.snapshot is not None:
             self._snapshots.release(reader.snapshot)
             reader.snapshot = None
 
-    def _feed(self) -> None:
-        """Give as many of the requests that wait to readers as there is room for."""
+    def _assign_waiting(self) -> None:
+        """Send as many of the waiting requests to readers as there is room for."""
         while self._queue:
             try:
-                if not self._placed(self._queue[0]):
+                if not self._assign(self._queue[0]):
                     return
                 self._queue.popleft()
             except ServiceUnavailable as error:
                 self._queue.popleft().stop(error)
 
-    # --- hearing ------------------------------------------------------------------------------------------------
+    # --- what readers write, and their end ----------------------------------------------------------------------
 
-    def heard(self, reader: Reader, letter: bytes, payload: bytes) -> None:
-        """Take a frame from a reader."""
+    def _accept_frame(self, reader: Reader, letter: bytes, payload: bytes) -> None:
         if letter == b"R":
             reader.ready, reader.since = True, time.monotonic()
-            self._feed()
+            self._assign_waiting()
             return
-        if not reader.runs or not reader.runs[0].give(letter, payload):
+        if not reader.runs or not reader.runs[0].accept_frame(letter, payload):
             return
         now = time.monotonic()
         reader.runs.popleft()
-        took = int.from_bytes(payload[:4], "big") / 1e6 if letter == b"W" else now - reader.since
-        reader.pace += (min(took, _LOOK) - reader.pace) / 8
+        seconds = int.from_bytes(payload[:4], "big") / 1e6 if letter == b"W" else now - reader.since
+        # capped, so that one long request does not keep small ones from being sent ahead for long after it
+        reader.seconds_per_request += (min(seconds, _CHECK_SECONDS) - reader.seconds_per_request) / 8
         reader.since = now
         if not reader.runs:
-            self._rest(reader)
+            self._make_idle(reader)
         if self._queue:
-            self._feed()
+            self._assign_waiting()
 
-    def _rest(self, reader: Reader) -> None:
+    def _make_idle(self, reader: Reader) -> None:
         del self._busy[reader]
         self._idle.append(reader)
 
-    def ended(self, reader: Reader) -> None:
-        """Take note of the end of a reader; what it had not begun goes to another."""
-        back = self._taken_back(reader)
+    def _replace_dead_reader(self, reader: Reader) -> None:
+        """Stop the request that a dead reader worked on, and queue those again that it had not begun."""
+        unbegun = self._take_back_unbegun(reader)
         for run in reader.runs:
             run.reader = None
-            run.stop(_ended())
-        for run in back:
-            run.tries += 1
-            if run.tries > _TRIES:
-                run.stop(_ended())
+            run.stop(_reader_ended())
+        for run in unbegun:
+            run.failed_tries += 1
+            if run.failed_tries > _MAX_FAILED_TRIES:
+                run.stop(_reader_ended())
         self._kill(reader)
-        self._again(run for run in back if run.tries <= _TRIES)
+        self._queue_again(run for run in unbegun if run.failed_tries <= _MAX_FAILED_TRIES)
 
-    def _taken_back(self, reader: Reader) -> list[Run]:
-        """Take back what a reader has not begun, the oldest first."""
-        size, back = reader.link.take_back(), []
-        while reader.runs and size >= reader.runs[-1].sent:
+    def _take_back_unbegun(self, reader: Reader) -> list[ReaderRun]:
+        """Return the requests that a reader has not begun, the oldest first; they are no longer its own."""
+        size, unbegun = reader.link.take_back(), []
+        while reader.runs and size >= reader.runs[-1].sent_bytes:
             run = reader.runs.pop()
-            size -= run.sent
-            run.reader, run.sent = None, 0
-            back.append(run)
-        return back[::-1]
+            size -= run.sent_bytes
+            run.reader, run.sent_bytes = None, 0
+            unbegun.append(run)
+        return unbegun[::-1]
 
-    def _again(self, runs: Iterable[Run]) -> None:
-        """Let requests wait for another reader, before all others."""
+    def _queue_again(self, runs: Iterable[ReaderRun]) -> None:
+        """Put requests before all that wait; what is then too many is refused from the end."""
         now = time.monotonic()
         for run in reversed(list(runs)):
-            run.since = now
+            run.waiting_since = now
             self._queue.appendleft(run)
-        self._feed()
+        self._assign_waiting()
         while len(self._queue) > self.limits.queue:
-            self._queue.pop().stop(self._full())
+            self._queue.pop().stop(self._queue_full())
 
-    def leave(self, run: Run) -> None:
-        """End a request; a reader in the middle of it is killed, and what it was sent after that goes to another."""
+    def leave(self, run: ReaderRun) -> None:
+        """End a request; a reader in the middle of it is killed, and what was sent behind it goes to another."""
         reader = run.reader
         if reader is None:
             if self._queue and run in self._queue:
                 self._queue.remove(run)
             return
-        back = self._taken_back(reader)
-        if run.reader is None:  # it was not begun
-            back.remove(run)
+        again = self._take_back_unbegun(reader)
+        if run.reader is None:  # the reader had not begun with it
+            again.remove(run)
             if not reader.runs:
-                self._rest(reader)
+                self._make_idle(reader)
         else:
-            others = [each for each in reader.runs if each is not run]
+            again = [behind for behind in reader.runs if behind is not run] + again
             self._kill(reader)
-            back = others + back
-        self._again(back)
+        self._queue_again(again)
 
     def _kill(self, reader: Reader) -> None:
         self.killed += 1
@@ -336,68 +243,60 @@ class ReaderPool:
         if reader in self._idle:
             self._idle.remove(reader)
         for run in reader.runs:
-            run.reader, run.sent = None, 0
+            run.reader, run.sent_bytes = None, 0
         reader.runs.clear()
         self._begin(reader.link.close())
-        self._let_go(reader)
+        self._release_snapshot(reader)
 
-    # --- looking ------------------------------------------------------------------------------------------------
+    # --- checking what takes long -------------------------------------------------------------------------------
 
-    def _look(self) -> None:
-        """See what takes long, and which readers are not needed."""
+    def _check(self) -> None:
         now = time.monotonic()
         for reader in list(self._busy):
-            if len(reader.runs) > 1 and now - reader.since > _LOOK:
-                self._relieve(reader)
+            if len(reader.runs) > 1 and now - reader.since > _CHECK_SECONDS:
+                self._take_runs_from_slow_reader(reader)
             for run in list(reader.runs):
-                run.look(now)
+                run.check_time(now)
         for run in list(self._queue):
-            run.look(now)
-            if now - run.since > self.limits.waiting:
+            run.check_time(now)
+            if now - run.waiting_since > self.limits.waiting:
                 self._queue.remove(run)
-                many, seconds = self.limits.readers, self.limits.waiting
-                run.stop(Overloaded(f"all {many} readers were busy for {seconds:g} seconds. Try again later."))
-        self._feed()
+                readers, seconds = self.limits.readers, self.limits.waiting
+                run.stop(Overloaded(f"all {readers} readers were busy for {seconds:g} seconds. Try again later."))
+        self._assign_waiting()
         for reader in self._idle[:-1]:
-            if now - reader.since > _REST:
+            if now - reader.since > _IDLE_SECONDS:
                 self._end(reader)
         self._timer = None
         if self._busy or self._queue:
-            self._watch(_LOOK)
+            self._schedule_check(_CHECK_SECONDS)
         elif len(self._idle) > 1:
-            self._watch(_REST)
+            self._schedule_check(_IDLE_SECONDS)
 
-    def _watch(self, seconds: float) -> None:
-        """Look again after so long, or earlier where that is meant to be already."""
-        if self._timer is not None:
-            if self._timer.when() <= self.loop.time() + seconds:
-                return
-            self._timer.cancel()
-        self._timer = self.loop.call_later(seconds, self._look)
-
-    def _relieve(self, reader: Reader) -> None:
-        """Take back what waits behind a request that takes long."""
-        back = self._taken_back(reader)
-        if not reader.runs:  # it is not slow, but was not let run by the system: others first
+    def _take_runs_from_slow_reader(self, reader: Reader) -> None:
+        unbegun = self._take_back_unbegun(reader)
+        if not reader.runs:  # the system did not let it run, though it had nothing long to do: others first
             del self._busy[reader]
             self._idle.insert(0, reader)
-        self._again(back)
+        self._queue_again(unbegun)
 
-    # --- the rest -----------------------------------------------------------------------------------------------
+    def _schedule_check(self, seconds: float) -> None:
+        """Check after so many seconds, unless an earlier check is scheduled."""
+        if self._timer is not None:
+            if self._timer.when() <= self._loop.time() + seconds:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_later(seconds, self._check)
 
-    @asynccontextmanager
-    async def trial(self) -> AsyncIterator[Path]:
-        """Lend a copy of the store that a request may write to."""
-        async with self._snapshots.copy() as folder:
-            yield folder
+    # --- the end ------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """Kill all readers and delete the snapshots."""
-        await self.end()
+        await self.kill_readers()
         self._snapshots.close()
 
-    async def end(self) -> None:
-        """Kill all readers."""
+    async def kill_readers(self) -> None:
+        """Kill all readers, and stop the requests that they work on."""
         for run in [*self._queue, *(run for reader in self._busy for run in reader.runs)]:
             run.stop(ServiceUnavailable("the server stops. Try again later."))
         self._queue.clear()
@@ -408,13 +307,7 @@ class ReaderPool:
         await asyncio.gather(*self._tasks)
 
 
-def _small(request: Request) -> bool:
-    """Say whether a request may stand before or behind others: what is sent of it must be one message."""
-    packed = isinstance(request.header, bytes) and len(request.header) + len(request.body) < _SMALL
-    return packed and request.task == "query" and Link.queues
-
-
-def _ended() -> ServiceUnavailable:
+def _reader_ended() -> ServiceUnavailable:
     return ServiceUnavailable(
         "the process that read for this request ended: it needed too much memory, or was stopped. "
         "Narrow the request, or try again."

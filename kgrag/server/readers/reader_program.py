@@ -1,19 +1,19 @@
-"""What runs in a reader process: a program of its own, started by path; ``kgv:similarity`` and ``call`` import kgrag.
+"""The program of a reader process; started by path, it imports kgrag only for ``kgv:similarity`` and ``call``.
 
 Its argument is one JSON object of limits: ``memory`` and ``stack`` in bytes. Standard input, a socket, carries one
 request after the other: the lengths of two JSON headers (4 bytes each) and of a body (8 bytes), the headers, the body.
-What is read there is at most one request, or a part of it: the rest can be taken back. Standard output carries frames:
-a letter, the length of what follows (4 bytes), and that. Frames are written 64 KiB at a time, and at the end of the
-request.
+One read takes at most one request, or a part of it: the sender can take back the rest. Standard output carries frames:
+a letter, the length of the payload (4 bytes), and the payload. Frames are written 64 KiB at a time, and at the end of
+the request.
 
 ======  ===========================================================================
-letter  what follows
+letter  payload
 ======  ===========================================================================
-``R``   nothing: the process is ready for its first request
+``R``   none: the process is ready for its first request
 ``H``   the media type of the result; once, before the first ``D``
 ``D``   bytes of the result, 64 KiB or less
 ``E``   JSON: ``kind`` (syntax, refused, unacceptable, too large, failed) and ``message``
-``Z``   nothing, or the count of rows (8 bytes) where rows were counted: the request is done
+``Z``   none, or the count of rows (8 bytes) where rows were counted: the request is done
 ``W``   instead of all others, a small result: microseconds of work (4 bytes), length of the media type (1 byte),
         media type, bytes
 ======  ===========================================================================
@@ -43,32 +43,35 @@ import pyoxigraph as ox
 
 __all__ = ["main"]
 
-_BLOCK = 1 << 16
-_SHORT = 8192
-_MUCH = 1 << 24
-_PAUSE = 0.5
-"""Seconds without a request before memory is given back, which takes a while."""
+_BLOCK_BYTES = 1 << 16
+_MAX_CACHED_HEADER_BYTES = 8192
+_LARGE_RESULT_BYTES = 1 << 24
+"""After a result of this size the engine's cache is large enough to be worth giving back."""
+_PAUSE_SECONDS = 0.5
+"""Time without a request before memory is given back, which takes a while."""
 _LENGTHS = struct.Struct(">IIQ")
-_INPUT = memoryview(bytearray(_BLOCK))
-_KEPT: list[bytes] = []
-"""Frames that are not written yet."""
+_INPUT = memoryview(bytearray(_BLOCK_BYTES))
+_UNWRITTEN_FRAMES: list[bytes] = []
 _NEW_NETWORK = 0x50000000
 """CLONE_NEWUSER | CLONE_NEWNET: this process sees a network without any interface."""
 
+_Header = dict[str, Any]
+"""The JSON headers of a request as one; which fields it has depends on its ``task``."""
+
 
 class _TooLarge(Exception):
-    """The result has more bytes or rows than are allowed."""
+    """The result has more bytes or rows than are allowed; the argument is which of them."""
 
 
 class _Unacceptable(Exception):
     """No format that the client accepts fits this form of query."""
 
 
-class _Rows:
+class _RowCounter:
     r"""Counts the rows of a table as it is written: in JSON by the braces outside strings, else by the ends of rows.
 
-    The engine writes JSON without blanks: an object opens a row where ``[`` or ``,`` stands before it, and a value
-    where ``:`` does. In CSV a row ends at a line break outside quotes; TSV writes line breaks as ``\n``.
+    The engine writes JSON without blanks: an object opens a row after ``[`` or ``,``, and a value after ``:``. In CSV a
+    row ends at a line break outside quotes; TSV writes line breaks as ``\n``.
     """
 
     def __init__(self, media: str) -> None:
@@ -89,7 +92,7 @@ class _Rows:
 
     def _count_outside_quotes(self, data: bytes) -> None:
         if self._kind == "json":
-            cut = len(data) - (len(data) - len(data.rstrip(b"\\"))) % 2
+            cut = len(data) - (len(data) - len(data.rstrip(b"\\"))) % 2  # a backslash may escape what comes next
             data, self._rest = data[:cut].replace(b"\\\\", b"").replace(b'\\"', b""), data[cut:]
         parts = data.split(b'"')
         outside = b'"'.join(parts[self._quoted :: 2])
@@ -103,64 +106,68 @@ class _Rows:
 
     @property
     def rows(self) -> int:
-        return self.count if self._kind in ("json", "xml") else max(self.count - 1, 0)
+        return self.count if self._kind in ("json", "xml") else max(self.count - 1, 0)  # without the line of names
 
 
-class _Output:
-    """A file that the engine writes to: bytes become frames.
+class _ResultFile:
+    """A file that the engine writes a result to; its bytes become frames.
 
     Args:
         media: the media type.
-        room: bytes that may be written.
-        most: rows that may be written; 0: any number, and they are not counted.
-        begun: when the work for it began.
+        max_bytes: bytes that may be written.
+        max_rows: rows that may be written; 0: any number, and they are not counted.
+        started: when the work for the result began, by ``time.perf_counter``.
+
+    Attributes:
+        whole: whether the result went out as one frame, at its end.
     """
 
-    def __init__(self, media: str, room: int, *, most: int = 0, begun: float = 0.0) -> None:
-        self._media = media
-        self._begun = begun
-        self.room = room
-        self._kept = bytearray()
-        self._most = most
-        self.rows = _Rows(media) if most else None
+    def __init__(self, media: str, *, max_bytes: int, max_rows: int, started: float) -> None:
+        self.sent_bytes = 0
+        self.whole = False
+        self.rows = _RowCounter(media) if max_rows else None
+        self._unsent_media = media
+        self._max_bytes = max_bytes
+        self._max_rows = max_rows
+        self._started = started
+        self._block = bytearray()
 
     def write(self, data: bytes) -> int:
-        self.room -= len(data)
-        if self.room < 0:
+        self.sent_bytes += len(data)
+        if self.sent_bytes > self._max_bytes:
             raise _TooLarge("bytes")
         if self.rows is not None:
             self.rows.add(bytes(data))
-            if self.rows.rows > self._most:
+            if self.rows.rows > self._max_rows:
                 raise _TooLarge("rows")
-        self._kept += data
-        while len(self._kept) >= _BLOCK:
-            self._send(bytes(self._kept[:_BLOCK]))
-            del self._kept[:_BLOCK]
+        self._block += data
+        while len(self._block) >= _BLOCK_BYTES:
+            self._send(bytes(self._block[:_BLOCK_BYTES]))
+            del self._block[:_BLOCK_BYTES]
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: blocks go when they are full."""
+        """Do nothing: the engine calls this often, and blocks are sent when they are full."""
 
-    def end(self) -> bool:
-        """Send what is left, and say whether that was all."""
-        if self._media and self.rows is None:
-            media = self._media.encode()
-            took = min(int(1e6 * (time.perf_counter() - self._begun)), 0xFFFFFFFF)
-            _frame(b"W", took.to_bytes(4, "big") + bytes((len(media),)) + media + self._kept)
-            return True
-        self._send(bytes(self._kept))
-        self._kept.clear()
-        return False
+    def finish(self) -> None:
+        """Send what is left; a small result whose rows are not counted goes as a whole."""
+        if self._unsent_media and self.rows is None:
+            media = self._unsent_media.encode()
+            microseconds = min(int(1e6 * (time.perf_counter() - self._started)), 0xFFFFFFFF)
+            _add_frame(b"W", microseconds.to_bytes(4, "big") + bytes((len(media),)) + media + self._block)
+            self.whole = True
+        else:
+            self._send(bytes(self._block))
 
     def _send(self, block: bytes) -> None:
-        if self._media:
-            _frame(b"H", self._media.encode())
-            self._media = ""
-        _frame(b"D", block)
+        if self._unsent_media:
+            _add_frame(b"H", self._unsent_media.encode())
+            self._unsent_media = ""
+        _add_frame(b"D", block)
 
 
 def main() -> None:
-    """Do requests until the input ends."""
+    """Work on requests until the input ends."""
     limits = json.loads(sys.argv[1])
     _confine(limits["memory"])
     with suppress(ValueError):
@@ -186,160 +193,154 @@ def _confine(memory: int) -> None:
 
 
 def _work() -> None:
-    desk = _Desk()
-    _frame(b"R", b"")
-    _flush()
-    while True:
-        if desk.swollen and not _asked(_PAUSE):
-            desk.forget()
-        header, body = _request()
-        desk.rows, desk.sent, desk.whole = None, 0, False
-        try:
-            getattr(desk, header["task"])(header, body)
-        except SyntaxError as error:
-            _fail("syntax", error)
-        except _TooLarge as error:
-            most = {"rows": header.get("rows", 0), "bytes": header["room"]}[str(error)]
-            _fail("too large", f"the result has more than {most:,} {error}. Add a LIMIT, or ask for parts of it")
-        except _Unacceptable as error:
-            _fail("unacceptable", error)
-        except (ValueError, RuntimeError) as error:
-            _fail("refused", error)
-        except Exception as error:  # whatever it is, the server must hear of it
-            _fail("failed", error)
-        if not desk.whole:
-            _frame(b"Z", b"" if desk.rows is None else struct.pack(">Q", desk.rows.rows))
-        _flush()
-        desk.swollen |= desk.sent > _MUCH
-
-
-def _asked(seconds: float) -> bool:
-    """Say whether a request comes within some seconds."""
+    runner = _TaskRunner()
     input_ = select.poll()
     input_.register(0, select.POLLIN)
-    return bool(input_.poll(1000 * seconds))
+    _add_frame(b"R", b"")
+    _write_frames()
+    while True:
+        if runner.cache_is_large and not input_.poll(1000 * _PAUSE_SECONDS):
+            runner.close_store()
+        header, body = _read_request()
+        runner.begin()
+        try:
+            getattr(runner, header["task"])(header, body)
+            if runner.result is not None:
+                runner.result.finish()
+        except SyntaxError as error:
+            _add_error("syntax", error)
+        except _TooLarge as error:
+            limit = header[f"max_{error}"]
+            _add_error("too large", f"the result has more than {limit:,} {error}. Add a LIMIT, or ask for parts of it")
+        except _Unacceptable as error:
+            _add_error("unacceptable", error)
+        except (ValueError, RuntimeError) as error:
+            _add_error("refused", error)
+        except Exception as error:  # whatever it is, the server must be able to answer its client
+            _add_error("failed", error)
+        result = runner.result
+        if result is None or not result.whole:
+            _add_frame(b"Z", b"" if result is None or result.rows is None else struct.pack(">Q", result.rows.rows))
+        _write_frames()
+        runner.cache_is_large |= result is not None and result.sent_bytes > _LARGE_RESULT_BYTES
 
 
-def _request() -> tuple[dict[str, Any], bytes]:
-    data = _read()
+def _read_request() -> tuple[_Header, bytes]:
+    data = _read_input()
     while len(data) < _LENGTHS.size:
-        data += _read()
-    told, own, body = _LENGTHS.unpack_from(data)
-    whole = _LENGTHS.size + told + own + body
-    if len(data) < whole:
-        data = _all(data, whole)
-    end = _LENGTHS.size + told + own
-    return _header(data[_LENGTHS.size : end], told), data[end:]
+        data += _read_input()
+    first, second, body = _LENGTHS.unpack_from(data)
+    end = _LENGTHS.size + first + second
+    missing = end + body - len(data)
+    if missing > 0:
+        parts = [data]
+        while missing:
+            parts.append(_read_input())
+            missing -= len(parts[-1])
+        data = b"".join(parts)
+    headers = data[_LENGTHS.size : end]
+    # most requests have one of a few pairs of headers; nobody may change the object that they share
+    known = len(headers) < _MAX_CACHED_HEADER_BYTES
+    return (_cached_headers if known else _parsed_headers)(headers, first), data[end:]
 
 
-def _all(data: bytes, whole: int) -> bytes:
-    parts, left = [data], whole - len(data)
-    while left:
-        parts.append(_read())
-        left -= len(parts[-1])
-    return b"".join(parts)
-
-
-def _read() -> bytes:
+def _read_input() -> bytes:
     size = os.readv(0, [_INPUT])
     if not size:
         os._exit(0)
     return bytes(_INPUT[:size])
 
 
-def _header(data: bytes, told: int) -> dict[str, Any]:
-    """Give both headers as one, which nobody may change; most requests have one of few."""
-    return _known(data, told) if len(data) < _SHORT else _parsed(data, told)
+def _parsed_headers(data: bytes, first: int) -> _Header:
+    return {**json.loads(data[:first]), **json.loads(data[first:])}
 
 
-def _parsed(data: bytes, told: int) -> dict[str, Any]:
-    return {**json.loads(data[:told]), **json.loads(data[told:])}
+_cached_headers = lru_cache(maxsize=64)(_parsed_headers)
 
 
-_known = lru_cache(maxsize=64)(_parsed)
+def _add_error(kind: str, problem: object) -> None:
+    message = str(problem.args[0]) if isinstance(problem, Exception) and problem.args else str(problem)
+    _add_frame(b"E", json.dumps({"kind": kind, "message": message}).encode())
 
 
-def _fail(kind: str, problem: object) -> None:
-    told = str(problem.args[0]) if isinstance(problem, Exception) and problem.args else str(problem)
-    place = [getattr(problem, "lineno", None) or 0, getattr(problem, "offset", None) or 0]
-    _frame(b"E", json.dumps({"kind": kind, "message": told, "place": place}).encode())
+def _add_frame(letter: bytes, payload: bytes) -> None:
+    _UNWRITTEN_FRAMES.append(letter + len(payload).to_bytes(4, "big") + payload)
+    if len(payload) >= _BLOCK_BYTES:
+        _write_frames()
 
 
-def _frame(letter: bytes, payload: bytes) -> None:
-    """Add a frame to what is written next."""
-    _KEPT.append(letter + len(payload).to_bytes(4, "big") + payload)
-    if len(payload) >= _BLOCK:
-        _flush()
-
-
-def _flush() -> None:
-    data = b"".join(_KEPT)
-    _KEPT.clear()
+def _write_frames() -> None:
+    data = b"".join(_UNWRITTEN_FRAMES)
+    _UNWRITTEN_FRAMES.clear()
     while data:
         data = data[os.write(1, data) :]
 
 
-class _Desk:
-    """Does one task after the other, and keeps the last snapshot open."""
+class _TaskRunner:
+    """Runs one task after the other, and keeps the last snapshot open; methods that take header and body are tasks.
+
+    Attributes:
+        result: what the present task writes, if anything.
+        started: when the present task began.
+        cache_is_large: whether so much was read from the store that it should be closed in a pause.
+    """
 
     def __init__(self) -> None:
-        self.rows: _Rows | None = None
-        self.sent = 0
-        """Bytes of the result."""
-        self.whole = False
-        """Whether the result was sent as a whole."""
-        self.swollen = False
-        """Whether the store was read so much of that its cache is large."""
+        self.result: _ResultFile | None = None
+        self.started = 0.0
+        self.cache_is_large = False
         self._folder = ""
         self._store: ox.Store | None = None
         self._spaces: tuple[int, Any] | None = None
 
-    def _open(self, folder: str) -> ox.Store:
+    def begin(self) -> None:
+        """Begin the next task."""
+        self.result, self.started = None, time.perf_counter()
+
+    def close_store(self) -> None:
+        """Close the store: its cache of blocks grew with what was read, and only this returns the memory."""
+        self.cache_is_large, self._store = False, None
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
+
+    def _open_store(self, folder: str) -> ox.Store:
         if self._store is None or folder != self._folder:
-            self._store = None
+            self._store = None  # closed first: two caches may be more than the memory that is allowed
             self._store = ox.Store.read_only(folder)
             self._folder = folder
         return self._store
 
-    def forget(self) -> None:
-        """Close the store: its cache of blocks grew with what was read, and only this gives the memory back."""
-        self.swollen, self._store = False, None
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).malloc_trim(0)
+    def _open_result(self, media: str, header: _Header, *, max_rows: int = 0) -> IO[bytes]:
+        self.result = _ResultFile(media, max_bytes=header["max_bytes"], max_rows=max_rows, started=self.started)
+        return cast("IO[bytes]", self.result)
 
-    def query(self, header: dict[str, Any], body: bytes) -> None:
+    def query(self, header: _Header, body: bytes) -> None:
         """Run a query and write its result in the format that fits."""
-        begun, dataset = time.perf_counter(), header["dataset"]
-        results = self._open(header["folder"]).query(
+        dataset: dict[str, list[str]] | None = header["dataset"]
+        results = self._open_store(header["folder"]).query(
             body.decode(),
             base_iri=header["base"] or None,
             prefixes=header["prefixes"],
             use_default_graph_as_union=header["union"],
-            default_graph=_graphs(dataset, "default"),
-            named_graphs=_graphs(dataset, "named"),
-            custom_functions=self._functions(header.get("similar")),
+            default_graph=None if dataset is None else [ox.NamedNode(iri) for iri in dataset["default"]],
+            named_graphs=None if dataset is None else [ox.NamedNode(iri) for iri in dataset["named"]],
+            custom_functions=self._similarity(header["similar"]) if header.get("similar") else {},
         )
-        of_triples = isinstance(results, ox.QueryTriples)
-        media = header["rdf" if of_triples else "results"]
+        is_rdf = isinstance(results, ox.QueryTriples)
+        media = header["rdf" if is_rdf else "results"]
         if not media:
-            given = "RDF" if of_triples else "a table or a truth value"
-            raise _Unacceptable(f"the result is {given}, and Accept names no format for that")
-        table = isinstance(results, ox.QuerySolutions)
-        output = _Output(media, header["room"], most=header.get("rows", 0) if table else 0, begun=begun)
-        self.rows = output.rows
-        target = cast("IO[bytes]", output)
+            form = "RDF" if is_rdf else "a table or a truth value"
+            raise _Unacceptable(f"the result is {form}, and Accept names no format for that")
+        max_rows = header["max_rows"] if isinstance(results, ox.QuerySolutions) else 0
+        output = self._open_result(media, header, max_rows=max_rows)
         if isinstance(results, ox.QueryTriples):
-            results.serialize(target, ox.RdfFormat.from_media_type(media))
+            results.serialize(output, ox.RdfFormat.from_media_type(media))
         else:
-            results.serialize(target, ox.QueryResultsFormat.from_media_type(media))
-        self.whole = output.end()
-        self.sent = header["room"] - output.room
+            results.serialize(output, ox.QueryResultsFormat.from_media_type(media))
 
-    def _functions(self, similar: dict[str, Any] | None) -> dict[ox.NamedNode, Any]:
-        """Give ``kgv:similarity`` over the vectors on disk, for a query that calls it: kgrag is imported only then."""
-        if similar is None:
-            return {}
-        _let_import(similar["root"])
+    def _similarity(self, similar: dict[str, Any]) -> dict[ox.NamedNode, Any]:
+        """Return ``kgv:similarity`` over the vectors on disk; kgrag is imported only for a query that calls it."""
+        _make_importable(similar["root"])
         import base64
 
         import numpy as np
@@ -354,56 +355,45 @@ class _Desk:
         texts = {text: np.frombuffer(base64.b64decode(data), np.float32) for text, data in similar["texts"].items()}
         return dict(functions(self._spaces[1], texts))
 
-    def dump(self, header: dict[str, Any], _body: bytes) -> None:
+    def dump(self, header: _Header, _body: bytes) -> None:
         """Write one graph."""
-        output = _Output(header["rdf"], header["room"], begun=time.perf_counter())
         graph = ox.NamedNode(header["graph"]) if header["graph"] else ox.DefaultGraph()
-        media = ox.RdfFormat.from_media_type(header["rdf"])
-        self._open(header["folder"]).dump(cast("IO[bytes]", output), media, from_graph=graph)
-        self.whole = output.end()
-        self.sent = header["room"] - output.room
+        output, media = self._open_result(header["rdf"], header), ox.RdfFormat.from_media_type(header["rdf"])
+        self._open_store(header["folder"]).dump(output, media, from_graph=graph)
 
-    def parse(self, header: dict[str, Any], body: bytes) -> None:
+    def parse(self, header: _Header, body: bytes) -> None:
         """Read RDF that somebody sent, and write it as N-Quads with blank nodes of fresh names."""
         media = ox.RdfFormat.from_media_type(header["media"])
         quads = ox.parse(body, media, base_iri=header["base"] or None, rename_blank_nodes=True)
-        output = _Output("application/n-quads", header["room"], begun=time.perf_counter())
-        ox.serialize(quads, cast("IO[bytes]", output), ox.RdfFormat.N_QUADS)
-        self.whole = output.end()
+        ox.serialize(quads, self._open_result("application/n-quads", header), ox.RdfFormat.N_QUADS)
 
-    def check_update(self, header: dict[str, Any], body: bytes) -> None:
-        """Let an update's text through the parser; what it would do to an empty store is of no interest."""
+    def check_update(self, header: _Header, body: bytes) -> None:
+        """Parse an update; what it would do to an empty store is of no interest."""
         with suppress(ValueError, RuntimeError, OSError):
             ox.Store().update(body.decode(), base_iri=header["base"] or None, prefixes=header["prefixes"])
 
-    def try_update(self, header: dict[str, Any], body: bytes) -> None:
+    def try_update(self, header: _Header, body: bytes) -> None:
         """Run an update on a copy of the store that is thrown away afterwards."""
         store = ox.Store(header["copy"])
         store.update(body.decode(), base_iri=header["base"] or None, prefixes=header["prefixes"])
 
-    def call(self, header: dict[str, Any], body: bytes) -> None:
-        """Run a function of whoever started this on the snapshot, or an empty store; write what it gives as JSON."""
-        _let_import(header["root"])
+    def call(self, header: _Header, body: bytes) -> None:
+        """Call a function of the server on the snapshot, or an empty store, and write what it returns as JSON."""
+        _make_importable(header["root"])
         module, name = header["function"].split(":")
-        store = self._open(header["folder"]) if header["folder"] else ox.Store()
-        found = getattr(importlib.import_module(module), name)(header, body, store)
-        output = _Output("application/json", header["room"], begun=time.perf_counter())
-        output.write(json.dumps(found).encode())
-        self.whole = output.end()
+        store = self._open_store(header["folder"]) if header["folder"] else ox.Store()
+        returned = getattr(importlib.import_module(module), name)(header, body, store)
+        self._open_result("application/json", header).write(json.dumps(returned).encode())
 
-    def ping(self, header: dict[str, Any], _body: bytes) -> None:
+    def ping(self, header: _Header, _body: bytes) -> None:
         """Open the snapshot and do nothing."""
-        self._open(header["folder"])
+        self._open_store(header["folder"])
 
 
-def _let_import(root: str) -> None:
-    """Let modules be found that stand under a folder."""
+def _make_importable(root: str) -> None:
+    """Append a folder to those that modules are imported from."""
     if root not in sys.path:
         sys.path.append(root)
-
-
-def _graphs(dataset: dict[str, list[str]] | None, role: str) -> Any:
-    return None if dataset is None else [ox.NamedNode(iri) for iri in dataset[role]]
 
 
 if __name__ == "__main__":

@@ -1,26 +1,38 @@
-"""One request under way, as whoever sent it meets it: its frames, its time, and its end."""
+"""A request to a reader: what it may use, the request under way, and the reader process that works on it."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import struct
+import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Protocol
 
 from kgrag.errors import ServiceUnavailable
-from kgrag.server.readers.reader_link import Frame
+from kgrag.server.readers import reader_program
+from kgrag.server.readers.reader_link import Frame, ReaderLink
+from kgrag.server.readers.snapshot_pool import Snapshot
 
-if TYPE_CHECKING:
-    from kgrag.server.readers.reader_pool import Reader, ReaderPool
+__all__ = ["Overloaded", "Reader", "ReaderRequest", "ReaderRun", "RunOwner", "ServerLimits", "TookTooLong"]
 
-__all__ = ["Overloaded", "Request", "Run", "TookTooLong"]
-
-_MOST = 1 << 18
-"""Bytes of frames that are kept for whoever takes them slowly."""
-_SOON = 0.05
-_LAST = frozenset((b"W", b"Z"))
+_STACK_BYTES = 256 << 20
+"""The engine's parser and evaluator recurse; a query may be nested as deep as the gate lets it."""
+_LENGTHS = struct.Struct(">IIQ")
+_MAX_BUFFERED_BYTES = 1 << 18
+"""Frames that are kept for a client that takes them slowly, before the reader has to wait."""
+_SLOW_AFTER_SECONDS = 0.05
+_LAST_LETTERS = frozenset((b"W", b"Z"))
+_MAX_RUNS_AHEAD = 16
+"""Requests that a reader has at most, the one that it works on included."""
+_MAX_SECONDS_OF_FIRST = 0.003
+"""Once a reader works on a request for longer, no other is sent behind it."""
+_MAX_SECONDS_AHEAD = 0.002
+"""Expected work before a request that is sent ahead: it should not wait longer than a process takes to wake up."""
 
 
 class Overloaded(ServiceUnavailable):
@@ -31,62 +43,105 @@ class TookTooLong(ServiceUnavailable):
     """A request worked longer than it may; its reader was killed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A task of ``program``, its header (or that as JSON), its body, and how many seconds it may work."""
-
-    task: str
-    header: dict[str, Any] | bytes
-    body: bytes = b""
-    seconds: float = 30.0
-    of_store: bool = True
-    """Whether it reads the store: it then comes with the folder of a snapshot."""
-
-
-class Run:
-    """A request under way; only the time that the reader needs counts, not that of the client.
+@dataclass(frozen=True)
+class ServerLimits:
+    """What a request may use; a reader that uses more is killed.
 
     Attributes:
-        request: what was asked for.
-        reader: who works for it, or will once what it has been sent before is done; None while it waits for one.
+        readers: reader processes that work at once, at most.
+        seconds: how long a request may work; a request may ask for less.
+        waiting: seconds that a request may wait for a free reader.
+        memory: bytes of private memory of a reader process.
+        queue: requests that may wait for a free reader at once.
+        result: bytes of a result.
+        rows: rows of a result; 0: any number.
+        body: bytes that a client may send.
+    """
+
+    readers: int = 4
+    seconds: float = 30.0
+    waiting: float = 10.0
+    memory: int = 4 << 30
+    queue: int = 256
+    result: int = 4 << 30
+    rows: int = 0
+    body: int = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderRequest:
+    """A task of ``reader_program``, its header (or that as JSON), its body, and how many seconds it may work."""
+
+    task: str
+    header: Mapping[str, object] | bytes
+    body: bytes = b""
+    seconds: float = 30.0
+    reads_store: bool = True
+    """Whether the reader needs a snapshot of the store for it."""
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it may be sent ahead or have others behind it: what is sent must fit into one message."""
+        packed = isinstance(self.header, bytes) and len(self.header) + len(self.body) < 1 << 14
+        return packed and self.task == "query" and ReaderLink.keeps_messages_apart
+
+
+class RunOwner(Protocol):
+    """The pool that a run belongs to."""
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for a reader."""
+
+    def leave(self, run: ReaderRun) -> None:
+        """End a run."""
+
+
+class ReaderRun:
+    """A request under way; only the time that the reader works counts, not that of the client.
+
+    Attributes:
+        request: the request.
+        reader: the process that works on it, or will once it is done with earlier ones; None while it waits for one.
         seconds: how long it may work.
-        since: when it came, or was taken back from a reader.
-        told: whether ``noticed`` was called.
-        tries: how often a reader ended before it began with this request.
-        sent: bytes of the message to the reader; 0: not sent yet.
+        waiting_since: when it came, or was taken back from a reader.
+        on_slow: called once when the request has been under way for some time.
+        reported_slow: whether ``on_slow`` was due already.
+        failed_tries: how often a reader ended before it began with this request.
+        sent_bytes: length of the message to the reader; 0: not sent yet.
         rows: of the result, once it is done and where they are counted.
     """
 
     __slots__ = (
-        "_closed", "_error", "_frames", "_kept", "_left", "_paused", "_pool", "_since", "_waiter",
-        "noticed", "reader", "request", "rows", "seconds", "sent", "since", "told", "tries",
+        "_buffered_bytes", "_closed", "_error", "_frames", "_paused", "_pool", "_seconds_left", "_waiter",
+        "_waiter_since", "failed_tries", "on_slow", "reader", "reported_slow", "request", "rows", "seconds",
+        "sent_bytes", "waiting_since",
     )  # fmt: skip
 
-    def __init__(self, pool: ReaderPool, request: Request, *, seconds: float) -> None:
+    def __init__(self, pool: RunOwner, request: ReaderRequest, *, seconds: float) -> None:
         self.request = request
         self.reader: Reader | None = None
-        self.seconds = self._left = seconds
-        self.since = time.monotonic()
-        self.noticed: Callable[[], None] | None = None
-        """Called once the request is under way for some time."""
-        self.told = False
-        self.tries = self.sent = 0
+        self.seconds = self._seconds_left = seconds
+        self.waiting_since = time.monotonic()
+        self.on_slow: Callable[[], None] | None = None
+        self.reported_slow = False
+        self.failed_tries = self.sent_bytes = 0
         self.rows: int | None = None
         self._pool = pool
         self._frames: deque[Frame] = deque()
-        self._kept = 0
+        self._buffered_bytes = 0
         self._waiter: asyncio.Future[None] | None = None
-        self._since = 0.0
+        self._waiter_since = 0.0
         self._error: Exception | None = None
         self._closed = self._paused = False
 
     @property
-    def wanted(self) -> bool:
+    def others_waiting(self) -> bool:
         """Whether other requests wait for a reader."""
         return self._pool.waiting > 0
 
-    async def frame(self) -> Frame:
-        """Give the next frame; the last one is ``Z``, or ``W`` for a small result as a whole.
+    async def next_frame(self) -> Frame:
+        """Return the next frame; the last one is ``Z``, or ``W`` for a small result as a whole.
 
         Raises:
             Overloaded: no reader was free in time.
@@ -95,71 +150,138 @@ class Run:
             StorageFailed: no snapshot can be written.
         """
         if self._error is None and not self._frames:
-            await self._more()
+            self._waiter = asyncio.get_running_loop().create_future()
+            self._waiter_since = time.monotonic()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+                self._seconds_left -= self._seconds_worked(time.monotonic())
         if self._error is not None:
             raise self._error
-        found = self._frames.popleft()
-        self._kept -= len(found[1])
-        if self._paused and self._kept < _MOST:
+        frame = self._frames.popleft()
+        self._buffered_bytes -= len(frame[1])
+        if self._paused and self._buffered_bytes < _MAX_BUFFERED_BYTES:
             self._paused = False
             if self.reader is not None:
-                self.reader.link.listen()
-        return found
+                self.reader.link.resume()
+        return frame
 
-    async def _more(self) -> None:
-        """Wait for a frame or an error."""
-        waiter = self._waiter = self._pool.loop.create_future()
-        self._since = time.monotonic()
-        try:
-            await waiter
-        finally:
-            self._waiter = None
-            self._left -= self._worked(time.monotonic())
-
-    def _worked(self, now: float) -> float:
-        """Give the seconds that the reader worked since somebody waits for the next frame."""
+    def _seconds_worked(self, now: float) -> float:
+        """Return how long the reader has worked on this request since somebody waits for its next frame."""
         reader = self.reader
-        if reader is None:  # done, or waiting for one
+        if reader is None or reader.runs[0] is not self:  # it is done, or its turn has not come
             return 0.0
-        return max(now - max(self._since, reader.since), 0.0) if reader.runs[0] is self else 0.0
+        return max(now - max(self._waiter_since, reader.since), 0.0)
 
-    def give(self, letter: bytes, payload: bytes) -> bool:
-        """Take a frame from the reader, and say whether it was the last."""
+    def accept_frame(self, letter: bytes, payload: bytes) -> bool:
+        """Store a frame from the reader, and return whether it was the last."""
         self._frames.append((letter, payload))
-        self._kept += len(payload)
-        last = letter in _LAST
+        self._buffered_bytes += len(payload)
+        last = letter in _LAST_LETTERS
         if last:
             self.reader = None
             if letter == b"Z" and payload:
                 self.rows = int.from_bytes(payload, "big")
-        elif self._kept > _MOST and self.reader is not None:
+        elif self._buffered_bytes > _MAX_BUFFERED_BYTES and self.reader is not None:
             self._paused = True
             self.reader.link.pause()
-        self._wake()
+        self._wake_waiter()
         return last
 
-    def look(self, now: float) -> None:
-        """Stop a request that has no time left, and tell of one that takes some."""
-        if self._waiter is not None and self._worked(now) > self._left:
-            told = f"the request was stopped after {self.seconds:g} seconds. "
-            self.stop(TookTooLong(told + "Join patterns that share no variable, or narrow it."))
-        if not self.told and now - self.since > _SOON:
-            self.told = True
-            if self.noticed is not None:
-                self.noticed()
+    def check_time(self, now: float) -> None:
+        """Stop the run if its time is used up, and call ``on_slow`` when it is due."""
+        if self._waiter is not None and self._seconds_worked(now) > self._seconds_left:
+            message = f"the request was stopped after {self.seconds:g} seconds. "
+            self.stop(TookTooLong(message + "Join patterns that share no variable, or narrow it."))
+        if not self.reported_slow and now - self.waiting_since > _SLOW_AFTER_SECONDS:
+            self.reported_slow = True
+            if self.on_slow is not None:
+                self.on_slow()
 
     def stop(self, error: Exception) -> None:
-        """Raise an error in whoever waits for a frame, or will."""
+        """Raise an error in ``next_frame``, now or when it is called; the first error counts."""
         if self._error is None:
             self._error = error
-        self._wake()
+        self._wake_waiter()
 
-    def _wake(self) -> None:
+    def _wake_waiter(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def close(self) -> None:
-        """End the request, and a reader that is in the middle of it; a second call does nothing."""
+        """End the request, and kill a reader that is in the middle of it; a second call does nothing."""
         if not self._closed:
             self._closed = True
             self._pool.leave(self)
+
+
+class Reader:
+    """A reader process, and the requests that were sent to it.
+
+    Args:
+        limits: what a request may use.
+        on_frame: called with this reader, letter and payload of each frame.
+        on_end: called with this reader when its process has ended.
+
+    Attributes:
+        link: the process.
+        runs: the request that it works on, and those that were sent behind it.
+        since: when it began with the first of them, or became idle.
+        seconds_per_request: its average; measured by the process itself where it can, since we may hear of it late.
+        ready: whether the process has started.
+        takes_no_more: whether nothing may be sent behind its first request.
+        snapshot: the one that it read last; it stays in use until it is to read another.
+    """
+
+    __slots__ = (
+        "_limits", "_packed_header", "link", "ready", "runs", "seconds_per_request", "since", "snapshot",
+        "takes_no_more",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        limits: ServerLimits,
+        *,
+        on_frame: Callable[[Reader, bytes, bytes], None],
+        on_end: Callable[[Reader], None],
+    ) -> None:
+        self.runs: deque[ReaderRun] = deque()
+        self.since = self.seconds_per_request = 0.0
+        self.ready = self.takes_no_more = False
+        self.snapshot: Snapshot | None = None
+        self._limits = limits
+        self._packed_header: tuple[tuple[str, str], bytes] | None = None
+        confinement = json.dumps({"memory": limits.memory, "stack": _STACK_BYTES})
+        self.link = ReaderLink(
+            # -P: the folder of the program is no place to import from
+            [sys.executable, "-P", str(Path(reader_program.__file__)), confinement],
+            on_frame=lambda letter, payload: on_frame(self, letter, payload),
+            on_end=lambda: on_end(self),
+        )
+
+    def send(self, run: ReaderRun) -> None:
+        """Send a request to the process."""
+        request = run.request
+        header = request.header if isinstance(request.header, bytes) else json.dumps(request.header).encode()
+        own_header = self._own_header(request)
+        message = b"".join(
+            (_LENGTHS.pack(len(header), len(own_header), len(request.body)), header, own_header, request.body)
+        )
+        run.sent_bytes = len(message)
+        self.link.send(message)
+
+    def _own_header(self, request: ReaderRequest) -> bytes:
+        """Return what this process adds to the header of a request; that of the last one mostly fits the next."""
+        folder = str(self.snapshot.folder) if request.reads_store and self.snapshot is not None else ""
+        if self._packed_header is None or self._packed_header[0] != (request.task, folder):
+            limits = {"max_bytes": self._limits.result, "max_rows": self._limits.rows}
+            packed = json.dumps({"task": request.task, "folder": folder, **limits}).encode()
+            self._packed_header = (request.task, folder), packed
+        return self._packed_header[1]
+
+    def can_take_another(self, now: float) -> bool:
+        """Return whether a request that is sent now is likely to be done soon."""
+        ahead = len(self.runs)
+        quick = now - self.since < _MAX_SECONDS_OF_FIRST and ahead * self.seconds_per_request < _MAX_SECONDS_AHEAD
+        return quick and self.ready and not self.takes_no_more and ahead < _MAX_RUNS_AHEAD

@@ -13,6 +13,8 @@ suffix                      what becomes a document
 .jsonl .ndjson              a line each, the same
 ==========================  ===========================================================================
 
+These are registered as plug-ins are (group ``kgrag.readers``), so another package may add a suffix.
+
 All but .pdf and .docx also with ``.gz`` behind. Line ends become ``\n``; otherwise the characters of a text file are
 stored as they stand, so that every offset can be checked against it. Text is data: nothing in it is ever executed.
 """
@@ -22,39 +24,57 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from kgrag.errors import UnreadableDocument
+from kgrag import plugins
+from kgrag.errors import PluginBroken, UnreadableDocument
 from kgrag.model import Document
 from kgrag.text.readers import html, markdown, pdf, records, word
 from kgrag.text.readers.sources import Source, cleaned, place, steady
 
-__all__ = ["SUFFIXES", "find_files", "read_path", "read_paths"]
+__all__ = ["Reader", "find_files", "read_path", "read_paths", "suffixes"]
 
 _LOG = logging.getLogger(__name__)
-_Reader = Callable[[Source], Iterator[Document]]
+_GROUP = "kgrag.readers"
 
-_READERS: dict[str, tuple[_Reader, str]] = {
-    ".csv": (records.read, "text/csv"),
-    ".docx": (word.read, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    ".htm": (html.read, "text/html"),
-    ".html": (html.read, "text/html"),
-    ".json": (records.read_json, "application/json"),
-    ".jsonl": (records.read_lines, "application/jsonl"),
-    ".markdown": (markdown.read, "text/markdown"),
-    ".md": (markdown.read, "text/markdown"),
-    ".ndjson": (records.read_lines, "application/jsonl"),
-    ".pdf": (pdf.read, "application/pdf"),
-    ".rst": (markdown.read_plain, "text/x-rst"),
-    ".text": (markdown.read_plain, "text/plain"),
-    ".tsv": (records.read, "text/tab-separated-values"),
-    ".txt": (markdown.read_plain, "text/plain"),
-    ".xhtml": (html.read, "application/xhtml+xml"),
-}
-_NEVER_ZIPPED = frozenset((".docx", ".pdf"))
 
-SUFFIXES = tuple(sorted(_READERS))
-"""The suffixes that can be read."""
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What turns a file of some format into documents.
+
+    It is registered by suffix, as an entry point of the group ``kgrag.readers`` whose name is the suffix without its
+    dot.
+
+    Args:
+        read: yields the documents of an open ``Source``; raises ``source.unreadable(…)``.
+        media_type: of the files.
+        zipped: whether files that end in ``.gz`` behind the suffix are read too; ``Source`` unpacks them.
+    """
+
+    read: Callable[[Source], Iterator[Document]]
+    media_type: str
+    zipped: bool = True
+
+
+CSV = Reader(records.read, "text/csv")
+DOCX = Reader(word.read, "application/vnd.openxmlformats-officedocument.wordprocessingml.document", zipped=False)
+HTML = Reader(html.read, "text/html")
+JSON = Reader(records.read_json, "application/json")
+JSON_LINES = Reader(records.read_lines, "application/jsonl")
+MARKDOWN = Reader(markdown.read, "text/markdown")
+PDF = Reader(pdf.read, "application/pdf", zipped=False)
+PLAIN = Reader(markdown.read_plain, "text/plain")
+RESTRUCTURED = Reader(markdown.read_plain, "text/x-rst")
+TSV = Reader(records.read, "text/tab-separated-values")
+XHTML = Reader(html.read, "application/xhtml+xml")
+
+
+@cache
+def suffixes() -> tuple[str, ...]:
+    """Return the suffixes that can be read (``.csv``, ``.docx`` …), sorted."""
+    return tuple(f".{name}" for name in plugins.registered(_GROUP))
 
 
 def read_path(path: Path) -> Iterator[Document]:
@@ -102,7 +122,7 @@ def find_files(paths: Iterable[Path], *, skipped: list[str] | None = None) -> di
         if path.is_dir():
             for file in _readable(path, skipped):
                 found.setdefault(file, False)
-        elif _suffix(path) not in _READERS:
+        elif _suffix(path) not in suffixes():
             raise _unknown(path)
         else:
             found[path] = True
@@ -113,7 +133,7 @@ def _readable(folder: Path, skipped: list[str] | None) -> list[Path]:
     """Give the files of a folder that can be read; the others are noted, or logged where there is no list."""
     files, others = [], []
     for file in _walk(folder):
-        if _suffix(file) in _READERS and file.is_file():
+        if _suffix(file) in suffixes() and file.is_file():
             files.append(file)
         else:
             others.append(cleaned(f"{file}: {_why_not(file)}"))
@@ -123,7 +143,7 @@ def _readable(folder: Path, skipped: list[str] | None) -> list[Path]:
         _LOG.warning("%s: %d files were passed over; the first: %s.", folder, len(others), others[0])
     if not files:
         found = f"{len(others)} files, none of which can be read" if others else "no files"
-        message = f"{folder}: found {found}; expected some that end in {' '.join(SUFFIXES)}"
+        message = f"{folder}: found {found}; expected some that end in {' '.join(suffixes())}"
         raise UnreadableDocument(f"{cleaned(message)}, or text ones in .gz.")
     return files
 
@@ -143,16 +163,24 @@ def _suffix(path: Path) -> str:
     if suffix != ".gz":
         return suffix
     suffix = Path(path.stem).suffix.lower()
-    return "" if suffix in _NEVER_ZIPPED else suffix
+    return suffix if suffix in suffixes() and _reader(path, suffix).zipped else ""
+
+
+def _reader(path: Path, suffix: str) -> Reader:
+    try:
+        found: Reader = plugins.load(_GROUP, suffix.removeprefix("."), Reader)
+    except PluginBroken as error:  # a file that cannot be read must not stop the others of its folder
+        raise UnreadableDocument(f"{path}: {error}") from error
+    return found
 
 
 def _read(path: Path) -> Iterator[Document]:
     suffix = _suffix(path)
-    if suffix not in _READERS or not path.is_file():
+    if suffix not in suffixes() or not path.is_file():
         raise _unknown(path)
-    reader, media_type = _READERS[suffix]
+    reader = _reader(path, suffix)
     with steady(path):
-        yield from reader(Source(path, suffix, media_type, place(path)))
+        yield from reader.read(Source(path, suffix, reader.media_type, place(path)))
 
 
 def _unknown(path: Path) -> UnreadableDocument:
@@ -164,5 +192,5 @@ def _why_not(path: Path) -> str:
         return "there is no such file or folder"
     if not path.is_file():
         return "is no regular file"
-    expected = f"expected one of {' '.join(SUFFIXES)}, or a text one in .gz"
+    expected = f"expected one of {' '.join(suffixes())}, or a text one in .gz"
     return f"suffix {path.suffix!r} is not one that can be read; {expected}"

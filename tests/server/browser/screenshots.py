@@ -36,8 +36,9 @@ def picture(browser: Any, url: str, scheme: str) -> bytes:
     WebDriverWait(browser, 60).until(lambda _: browser.execute_script("return document.readyState") == "complete")
     WebDriverWait(browser, 60).until(lambda _: browser.find_elements(By.TAG_NAME, "footer"))
     if "/editor" in url:
-        browser.find_element(By.CSS_SELECTOR, ".tabPanel.active .yasqe_queryButton").click()
-        WebDriverWait(browser, 20).until(lambda _: browser.find_elements(By.CSS_SELECTOR, ".yasr table td"))
+        WebDriverWait(browser, 20).until(lambda _: browser.find_elements(By.CSS_SELECTOR, ".code .code-line"))
+        browser.find_element(By.ID, "run").click()
+        WebDriverWait(browser, 20).until(lambda _: browser.find_elements(By.CSS_SELECTOR, ".rows td"))
     shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 50})
     return base64.b64decode(shot["data"])
 

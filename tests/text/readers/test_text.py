@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgrag.model import Document
-from kgrag.text.readers import SUFFIXES
+from kgrag.text.readers import suffixes
 from kgrag.text.readers.sources import cleaned
 from tests.text.readers.checks import Make, only, refused
 
@@ -71,7 +71,7 @@ def test_utf_8_with_a_damaged_place_stays_utf_8(make: Make, caplog: pytest.LogCa
 
 
 def test_a_zero_byte_file_is_refused_as_empty(make: Make) -> None:
-    for suffix in SUFFIXES:
+    for suffix in suffixes():
         assert "is empty (0 bytes)" in refused(make(f"a{suffix}", b""))
 
 

@@ -1,0 +1,206 @@
+"""What may be asked of a method beyond ``build`` and ``retrieve``: one protocol per capability.
+
+====================  ====================================================================================
+protocol              where it is used
+====================  ====================================================================================
+``Answers``           ``kgrag ask``: the method's own answer, in place of one from its hits
+``Trains``            ``kgrag train``; ``kgrag eval`` refuses questions that were learned from
+``Counts``            ``kgrag stats METHOD``
+``Draws``             ``kgrag draw``
+``Traverses``         ``kgrag tree``
+``Proposes``          ``kgrag proposals``
+``ChecksQueries``     ``kgrag check``, ``KnowledgeBase.check``
+``RetrievesWithout``  ``kgrag eval``, of questions with documents that cannot be the answer
+====================  ====================================================================================
+
+A method has a capability when its class has the methods of the protocol; nothing is registered.
+
+>>> from kgrag.methods.obqc.method import Obqc
+>>> issubclass(Obqc, Answers), issubclass(Obqc, Trains)
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+
+from kgrag import plugins
+from kgrag.answering.labelled_questions import Labelled
+from kgrag.drawing.tree_picture import View
+from kgrag.errors import InvalidSettings, PluginBroken
+from kgrag.model import Answer, BuildReport, Hit
+from kgrag.ports import Progress
+from kgrag.querying.ontology_check import Check
+
+__all__ = [
+    "Answers",
+    "ChecksQueries",
+    "Counts",
+    "Draws",
+    "Proposed",
+    "Proposes",
+    "RetrievesWithout",
+    "Trains",
+    "Traverses",
+    "capable",
+    "having",
+]
+
+
+@runtime_checkable
+class Answers(Protocol):
+    """Answers by itself, as methods do whose evidence is not text alone."""
+
+    def answer(self, question: str, k: int) -> Answer:
+        """Return an answer from at most k pieces of evidence, or *unknown*. Raises NotBuilt."""
+
+
+@runtime_checkable
+class Trains(Protocol):
+    """Learns from questions whose documents are known."""
+
+    def recipe(self) -> Any:
+        """Return how it is trained by default: a frozen dataclass."""
+
+    def train(
+        self,
+        questions: Sequence[Labelled],
+        *,
+        held_out: Sequence[Labelled] = (),
+        recipe: Any = ...,
+        progress: Progress | None = None,
+    ) -> BuildReport:
+        """Learn from questions, none of which may be among ``held_out``. Raises NotBuilt, InvalidSettings."""
+
+    def trained_on(self, questions: Sequence[str]) -> list[str]:
+        """Return those of the questions that it has learned from."""
+
+
+@runtime_checkable
+class Counts(Protocol):
+    """Keeps figures of its graphs."""
+
+    def statistics(self) -> Mapping[str, Any]:
+        """Return figures by name."""
+
+
+@runtime_checkable
+class Draws(Protocol):
+    """Draws what a hit is linked to."""
+
+    def picture(self, subject: str) -> str:
+        """Return a web page about the node with this IRI. Raises UnknownName."""
+
+
+@runtime_checkable
+class Traverses(Protocol):
+    """Has a tree that can be walked down."""
+
+    def traverse(self, question: str = "", *, node: str = "", width: int = 3) -> View:
+        """Return part of the tree, from a node (default: the top) towards a question. Raises NotBuilt, UnknownName."""
+
+
+class Proposed(Protocol):
+    """A triple that is proposed for the ontology, with its weight and what a person decided."""
+
+    @property
+    def iri(self) -> str:
+        """Its name in the store."""
+
+    @property
+    def label(self) -> str:
+        """The proposal in words."""
+
+    @property
+    def subject(self) -> str:
+        """IRI of the subject."""
+
+    @property
+    def predicate(self) -> str:
+        """IRI of the predicate."""
+
+    @property
+    def object(self) -> str:
+        """IRI of the object."""
+
+    @property
+    def weight(self) -> float:
+        """Between 0 and 1: how strong the evidence is."""
+
+    @property
+    def decision(self) -> str:
+        """``open``, ``accepted`` or ``rejected``."""
+
+    @property
+    def evidence(self) -> Sequence[str]:
+        """IRIs of the statements that it rests on."""
+
+    @property
+    def layer(self) -> str:
+        """The graph that it is kept in."""
+
+
+@runtime_checkable
+class Proposes(Protocol):
+    """Proposes changes of the ontology, which a person decides."""
+
+    def proposals(self) -> Sequence[Proposed]:
+        """Return every proposal."""
+
+    def wordings(self) -> Mapping[str, str]:
+        """Return IRI of a proposal -> the words of a statement that it rests on."""
+
+    def decide(self, name: str, decision: Literal["open", "accepted", "rejected"]) -> Proposed:
+        """Decide about a proposal, by IRI or label. Raises UnknownName."""
+
+    def proposals_picture(self) -> bytes:
+        """Return a picture of what was compared, as PNG. Raises NotBuilt, InvalidSettings."""
+
+
+@runtime_checkable
+class ChecksQueries(Protocol):
+    """Checks SPARQL against ontologies."""
+
+    def checked(self, sparql: str) -> Check:
+        """Return where a query departs from the ontologies. Raises NotBuilt."""
+
+
+@runtime_checkable
+class RetrievesWithout(Protocol):
+    """Retrieves as if some documents were not there."""
+
+    def retrieve_without(self, question: str, k: int, excluded: Collection[str]) -> list[Hit]:
+        """Return at most k hits, as if the documents with these identifiers were not in the collection."""
+
+
+_Capability = TypeVar("_Capability")
+
+
+def capable(method: object, capability: type[_Capability], spec: str) -> _Capability:
+    """Return the method as one that has a capability.
+
+    Args:
+        method: what ``KnowledgeBase.method`` returned.
+        capability: one of the protocols above.
+        spec: what it was asked for as, for the message.
+
+    Raises:
+        InvalidSettings: it does not have it; the message lists the methods that have.
+    """
+    if isinstance(method, capability):
+        return method
+    verbs = ", ".join(sorted(name for name in vars(capability) if not name.startswith("_")))
+    have = ", ".join(having(capability)) or "none"
+    raise InvalidSettings(f"method '{spec}' does not offer {verbs}. Methods that do: {have}.")
+
+
+def having(capability: type) -> list[str]:
+    """Return the names of the methods that have a capability, sorted; their classes are imported."""
+    found = []
+    for name in plugins.methods():
+        with suppress(PluginBroken):
+            if issubclass(plugins.implementation(name), capability):
+                found.append(name)
+    return sorted(found)

@@ -1,0 +1,141 @@
+"""The build command: one subcommand per registered method, with the options that the method declares.
+
+``kgrag build --help`` lists the methods, ``kgrag build METHOD --help`` the options of one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Annotated, Any, get_args, get_type_hints
+
+import typer
+import typer.core
+
+from kgrag.cli.options import JsonFormat, KbOption, open_kb
+from kgrag.cli.printing import note, print_json, progress_bar
+from kgrag.model import BuildReport
+
+__all__ = ["register"]
+
+PART_DONE = 4
+"""Exit code of a build that did a part of its work; the output says what is pending."""
+_MAX_LINES_SHOWN = 20
+
+
+class _Methods(typer.core.TyperGroup):
+    """The registered methods as commands; each is made when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of the methods."""
+        from kgrag import plugins
+
+        return sorted(plugins.methods())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
+        """Return the command of a method, with hyper-parameters where wanted: ``og_rag:nodes=5``.
+
+        Raises:
+            UnknownName: there is no such method.
+            PluginBroken: it cannot be used.
+        """
+        from kgrag import plugins
+
+        declared = plugins.method(cmd_name.partition(":")[0])
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        needs = f"\n\nNeeds {declared.needs}." if declared.needs else ""
+        about = f"Retrieves {declared.retrieves or declared.label}.{needs}".replace("`", "")
+        app.command(cmd_name, help=about, short_help=declared.label)(_command(cmd_name, declared.options))
+        return typer.main.get_command(app)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module."""
+    about = """Build a method's graphs and vectors; building again goes on where it stopped and changes nothing else.
+
+    METHOD may have hyper-parameters: og_rag:nodes=5,edges=2. Exit code 4: a part is done, and the output says what is
+    pending.
+    """
+    group = typer.Typer(
+        cls=_Methods, no_args_is_help=True, subcommand_metavar="METHOD [OPTIONS]", rich_markup_mode=None, help=about
+    )
+    group.callback()(lambda: None)
+    app.add_typer(group, name="build")
+
+
+def _command(method: str, options: type) -> Any:
+    """Return the function that builds a method; its signature has the method's options, and those of every build."""
+    own = list(_parameters(options))
+
+    def build(**given: Any) -> None:
+        _build(method, {name: given.pop(name) for name in (each.name for each in own)}, **given)
+
+    common = inspect.signature(_build).parameters.values()
+    every = [*own, *(each for each in common if each.name not in ("method", "options"))]
+    hints = get_type_hints(_build, include_extras=True)
+    every = [each.replace(annotation=hints.get(each.name, each.annotation)) for each in every]
+    build.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+    build.__annotations__ = {each.name: each.annotation for each in every}
+    return build
+
+
+def _parameters(options: type) -> Iterator[inspect.Parameter]:
+    """Yield a parameter for each option that a method declares."""
+    hints = get_type_hints(options)
+    for field in fields(options):
+        kind, default = hints[field.name], field.default
+        if isinstance(default, tuple):  # may be repeated
+            kind, default = list[get_args(kind)[0]], list(default)  # type: ignore[misc]
+        flag = field.metadata["flag"] or f"--{field.name.replace('_', '-')}"
+        declared = typer.Option(flag, help=field.metadata["help"], show_default=bool(default))
+        yield inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declared]
+        )
+
+
+def _build(
+    method: str,
+    options: Mapping[str, Any],
+    *,
+    kb: KbOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and write nothing.")] = False,
+    price: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--price", help="With --dry-run: price of a million input and output tokens.", show_default=False),
+    ] = None,
+    max_completions: Annotated[
+        int | None, typer.Option("--max-completions", help="Ask the model at most so often.", min=0)
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option("--max-tokens", help="Stop when the model has used so many tokens.", min=0)
+    ] = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="How the report is printed.")] = JsonFormat.TEXT,
+) -> None:
+    from kgrag.llm.budget import Budget
+
+    limited = max_completions is not None or max_tokens is not None
+    budget = Budget(max_completions, max_tokens) if limited else None
+    with open_kb(kb) as opened, progress_bar() as progress:
+        report = opened.build(method, progress=progress, dry_run=dry_run, budget=budget, **options)
+    _print(report, price if dry_run else None, format_)
+    if report.pending:
+        raise typer.Exit(PART_DONE)
+
+
+def _print(report: BuildReport, price: tuple[float, float] | None, format_: JsonFormat) -> None:
+    counts: dict[str, Any] = dict(report.counts)
+    if price is not None:
+        cost = counts.get("input_tokens", 0) * price[0] + counts.get("output_tokens", 0) * price[1]
+        counts["price"] = round(cost / 1e6, 4)
+    if format_ is JsonFormat.JSON:
+        usage = {"completions": report.usage.completions, "input_tokens": report.usage.input_tokens}
+        document = {"method": report.method, "counts": counts, "usage": usage, "notes": list(report.notes)}
+        print_json(document | {"pending": list(report.pending)})
+        return
+    typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    for label, lines in (("note", report.notes), ("pending", report.pending)):
+        for line in lines[:_MAX_LINES_SHOWN]:
+            note(f"{label}: {line}")
+        if len(lines) > _MAX_LINES_SHOWN:
+            note(f"{label}: {len(lines) - _MAX_LINES_SHOWN} more")

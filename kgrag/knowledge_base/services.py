@@ -1,0 +1,50 @@
+"""Language models and embedders from the settings: those that kgrag registers, and any OpenAI-compatible service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kgrag.llm.embedders import SentenceTransformerEmbedder
+    from kgrag.llm.extractive import ExtractiveModel
+    from kgrag.llm.openai_chat import OpenAIModel
+    from kgrag.llm.openai_embeddings import OpenAIEmbedder
+    from kgrag.settings import Settings
+
+__all__ = ["chat_service", "embedding_service", "extractive", "minilm"]
+
+
+def extractive(settings: Settings) -> ExtractiveModel:  # noqa: ARG001 - the form of a registered model
+    """Return the model that copies from the texts that it is given."""
+    from kgrag.llm.extractive import ExtractiveModel
+
+    return ExtractiveModel()
+
+
+def minilm(settings: Settings) -> SentenceTransformerEmbedder:  # noqa: ARG001 - the form of a registered embedder
+    """Return the embedding model that is installed with kgrag."""
+    from kgrag.llm.embedders import SentenceTransformerEmbedder
+
+    return SentenceTransformerEmbedder()
+
+
+def chat_service(settings: Settings) -> OpenAIModel:
+    """Return the chat model that ``model`` names, at ``base_url``."""
+    from kgrag.llm.openai_chat import OpenAIModel
+
+    return OpenAIModel(
+        settings.model,
+        base_url=settings.base_url,
+        api_key=settings.api_key.get_secret_value(),
+        concurrency=settings.concurrency,
+        timeout=settings.timeout,
+        max_tokens=settings.max_tokens,
+    )
+
+
+def embedding_service(settings: Settings) -> OpenAIEmbedder:
+    """Return the embedding model that ``embedder`` names, at ``base_url``."""
+    from kgrag.llm.openai_embeddings import OpenAIEmbedder
+
+    key = settings.api_key.get_secret_value()
+    return OpenAIEmbedder(settings.embedder, base_url=settings.base_url, api_key=key)

@@ -1,0 +1,88 @@
+"""A limit to what one build may ask of a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kgrag.errors import BudgetSpent, InvalidSettings
+from kgrag.model import Completion, Prompt, Usage
+from kgrag.ports import LanguageModel
+
+__all__ = ["Budget", "BudgetedModel"]
+
+_AT_ONCE = 16
+"""Prompts handed on together where tokens are limited: what they cost is known only afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that a build may cost; None = no limit.
+
+    Args:
+        completions: completions asked of the model; those from the cache are free.
+        tokens: input and output tokens together, as the model counts them. Replies under way when the limit is reached
+            are still taken, at most 16.
+
+    Raises:
+        InvalidSettings: a limit is below 0.
+    """
+
+    completions: int | None = None
+    tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.completions or 0, self.tokens or 0) < 0:
+            raise InvalidSettings(
+                f"a budget of {self.completions} completions and {self.tokens} tokens: use 0 or more."
+            )
+
+
+class BudgetedModel:
+    """A language model that stops when a budget is spent; ``spent`` is what it has cost so far."""
+
+    def __init__(self, inner: LanguageModel, budget: Budget) -> None:
+        self.spent = Usage()
+        self._inner = inner
+        self._budget = budget
+
+    @property
+    def identity(self) -> str:
+        """That of the model behind."""
+        return self._inner.identity
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
+        """Return one completion per prompt, in order. Raises what ``as_completed`` raises."""
+        arrived = dict(self.as_completed(prompts))
+        return [arrived[index] for index in range(len(prompts))]
+
+    def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        """Yield (index, completion) as replies arrive.
+
+        Raises:
+            BudgetSpent: the budget does not cover the next prompt; replies that it covered were yielded.
+            ServiceError: the model failed.
+        """
+        start = 0
+        while start < len(prompts):
+            covered = prompts[start : start + self._room(len(prompts) - start)]
+            if not covered:
+                spent = self.spent
+                raise BudgetSpent(
+                    f"the budget is spent: {spent.completions:,} completions, {spent.input_tokens:,} input and "
+                    f"{spent.output_tokens:,} output tokens. What they gave is kept; build again to go on from there."
+                )
+            for index, completion in self._inner.as_completed(covered):
+                self.spent += completion.usage
+                yield start + index, completion
+            start += len(covered)
+
+    def _room(self, wanted: int) -> int:
+        """Return how many of the next prompts are covered."""
+        room = wanted
+        if self._budget.completions is not None:
+            room = min(room, max(self._budget.completions - self.spent.completions, 0))
+        if self._budget.tokens is not None:
+            used = self.spent.input_tokens + self.spent.output_tokens
+            room = 0 if used >= self._budget.tokens else min(room, _AT_ONCE)
+        return room

@@ -1,0 +1,149 @@
+"""Windows of text that are mapped at once: planned, taken up where a build stopped, and halved when a reply is cut.
+
+OG-RAG, section 3 and appendix C.2. Queries read: ``og_rag/passages``, ``og_rag/mapped``. Nothing is written.
+
+Deviations:
+    The paper's windows are 8,192 tokens. A mapped text is several times as long as the text, and a reply that ends at
+    a limit of the service loses the rest, so windows are as long as the reply allows (8,192 from a limit of 32,768 on).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.ports import TripleStore
+from kgrag.text.sentences import split
+
+__all__ = ["REPLY_GROWTH", "Passage", "Window", "fitting", "halves", "left", "mapped_stretches", "windows"]
+
+REPLY_GROWTH = 4
+"""Tokens of a reply for each word or mark of its text: 3.0 to 3.9 in recorded replies over a crops ontology."""
+_EXPECTED_REPLY = 4096  # tokens of a reply that every service allows, where no limit is set
+_HALVINGS = 3  # below an eighth of a window, a cut reply is a fault of the service's limit and not of the window
+
+Stretch = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk, or a part of it: its place in its document in characters, and the tokens of the whole chunk."""
+
+    document: str
+    title: str
+    iri: str
+    start: int
+    end: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Consecutive passages of one document; ``halvings`` counts how often it was halved to become this short."""
+
+    passages: tuple[Passage, ...]
+    halvings: int = 0
+
+    @property
+    def document(self) -> str:
+        """The IRI of its document."""
+        return self.passages[0].document
+
+    @property
+    def start(self) -> int:
+        """The offset of its first character."""
+        return self.passages[0].start
+
+    @property
+    def end(self) -> int:
+        """The offset behind its last character."""
+        return self.passages[-1].end
+
+    @property
+    def label(self) -> str:
+        """Its document and place, for a person."""
+        return f"{self.passages[0].title or self.document}, characters {self.start} to {self.end}"
+
+
+def fitting(most: int, reply: int | None) -> int:
+    """Give the size of windows, in words and marks: at most ``most``, and with replies that fit into ``reply`` tokens.
+
+    >>> fitting(8192, 2000), fitting(8192, None), fitting(8192, 50_000)
+    (500, 1024, 8192)
+    """
+    return min(most, max(1, (reply or _EXPECTED_REPLY) // REPLY_GROWTH))
+
+
+def windows(store: TripleStore, size: int) -> Iterator[Window]:
+    """Yield windows of consecutive chunks in reading order; a chunk of more than ``size`` tokens is one by itself."""
+    rows = store.select(queries.bind("og_rag/passages", catalogue=store.names.catalogue)).values()
+    passages = [Passage(row[0], row[1], row[2], int(row[3]), int(row[4]), int(row[5])) for row in rows]
+    for _, group in groupby(passages, key=lambda passage: passage.document):
+        held: list[Passage] = []
+        for passage in group:
+            if held and sum(one.tokens for one in held) + passage.tokens > size:
+                yield Window(tuple(held))
+                held = []
+            held.append(passage)
+        yield Window(tuple(held))
+
+
+def mapped_stretches(store: TripleStore, parameters: str) -> dict[str, list[Stretch]]:
+    """Give document -> stretches that were mapped under these parameters, in order."""
+    query = queries.bind("og_rag/mapped", provenance=store.names.provenance, parameters=ox.Literal(parameters))
+    found: dict[str, list[Stretch]] = defaultdict(list)
+    for document, start, end in store.select(query).values():
+        found[document].append((int(start), int(end)))
+    return found
+
+
+def left(window: Window, mapped: Sequence[Stretch]) -> list[Window]:
+    """Give the stretches of a window that lie outside those given, each as a window; [] when nothing is left.
+
+    >>> chunks = tuple(Passage("d", "", f"c{start}", start, start + 10, 2) for start in (0, 10, 20))
+    >>> [(one.start, one.end) for one in left(Window(chunks), [(10, 14)])]
+    [(0, 10), (14, 30)]
+    """
+    runs: list[list[Passage]] = []
+    for piece in (piece for passage in window.passages for piece in _outside(passage, mapped)):
+        if runs and not any(end > runs[-1][-1].end and start < piece.start for start, end in mapped):
+            runs[-1].append(piece)
+        else:
+            runs.append([piece])
+    return [Window(tuple(run)) for run in runs]
+
+
+def _outside(passage: Passage, mapped: Sequence[Stretch]) -> Iterator[Passage]:
+    start = passage.start
+    for low, high in mapped:
+        if low >= passage.end or high <= start:
+            continue
+        if low > start:
+            yield replace(passage, start=start, end=low)
+        start = high
+    if start < passage.end:
+        yield replace(passage, start=start)
+
+
+def halves(window: Window, text: str) -> tuple[Window, ...]:
+    """Give both halves of a window, parted before the sentence that begins nearest its middle.
+
+    Args:
+        window: what is halved.
+        text: its text.
+
+    Returns:
+        Two windows that together are the whole; () when it is a single sentence, or was halved often enough.
+    """
+    starts = [start for start, _ in split(text)][1:]
+    if not starts or window.halvings == _HALVINGS:
+        return ()
+    middle = window.start + min(starts, key=lambda start: abs(start - len(text) // 2))
+    before = [replace(one, end=min(one.end, middle)) for one in window.passages if one.start < middle]
+    after = [replace(one, start=max(one.start, middle)) for one in window.passages if one.end > middle]
+    return tuple(Window(tuple(half), window.halvings + 1) for half in (before, after))

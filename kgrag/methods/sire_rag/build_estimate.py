@@ -1,0 +1,88 @@
+"""What a build would ask of the language model, counted before anything is asked or written.
+
+Rewrites and facts are one completion each per chunk that was not asked about: exact. How many summaries there will be
+is known only once texts are clustered, so that is estimated from the size of a component of the mixture. Queries read:
+those of ``propositions``, ``aggregates`` and ``tree_growth``. Prompts rendered: ``sire_rag/rewrite`` and
+``sire_rag/facts``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from kgrag import prompting
+from kgrag.methods.sire_rag.aggregates import aggregates, read_propositions
+from kgrag.methods.sire_rag.propositions import FACTS, REWRITE, Passage, unasked
+from kgrag.methods.sire_rag.summary_trees import Leaf
+from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, Growth
+from kgrag.model import BuildReport
+
+__all__ = ["estimate"]
+
+_CHARACTERS_PER_TOKEN = 4
+_AGGREGATES_PER_CHUNK = 4
+"""Where no chunk was asked about yet: 3.3 to 4.1 propositions were taken from a passage of the development sets."""
+
+
+def estimate(passages: Sequence[Passage], growth: Growth, *, extracted: bool) -> BuildReport:
+    """Return the completions and tokens that a build would ask for.
+
+    Args:
+        passages: every chunk, in reading order.
+        growth: what would grow the trees; nothing of it is run.
+        extracted: whether propositions come from a file, so that the model is not asked for any.
+    """
+    left = [] if extracted else unasked(passages, store=growth.store, model=growth.model)
+    rewrites = [prompting.render(REWRITE, title=one.title, before=one.before, text=one.text).text for one in left]
+    facts = [prompting.render(FACTS, title=one.title, text=one.text).text for one in left]
+    trees = _summaries(passages, growth, new=len(passages) if extracted else len(left))
+    summaries = sum(count for count, _ in trees)
+    # a rewritten chunk is about as long as the chunk, and so are its facts and a summary of a cluster
+    chunk = sum(len(one.text) for one in passages) / len(passages)
+    asked = sum(map(len, rewrites)) + sum(map(len, facts)) + sum(length for _, length in trees)
+    replies = 2 * sum(len(one.text) for one in left) + summaries * chunk
+    counts = {
+        "completions": len(rewrites) + len(facts) + summaries,
+        "input_tokens": round(asked / _CHARACTERS_PER_TOKEN),
+        "output_tokens": round(replies / _CHARACTERS_PER_TOKEN),
+        "rewrites": len(rewrites),
+        "facts": len(facts),
+        "summaries": summaries,
+    }
+    notes = ["tokens are estimated: 4 characters a token, replies as long as what they are about"]
+    if summaries:
+        size = growth.manner.clustering.texts
+        notes.append(f"the number of summaries is estimated: clusters of {size} texts; rewrites and facts are exact")
+    return BuildReport("sire_rag", counts, notes=tuple(notes))
+
+
+def _summaries(passages: Sequence[Passage], growth: Growth, *, new: int) -> list[tuple[int, float]]:
+    """Return, per tree, how many summaries it may get, and of how many characters; none where it stands as it is."""
+    made = aggregates(read_propositions(growth.store), limit=growth.manner.aggregate_tokens, names=growth.store.names)
+    leaves = {
+        SIMILARITY: [Leaf(one.chunk, one.titled) for one in passages],
+        RELATEDNESS: [Leaf(one.iri, one.text) for one in made],
+    }
+    asked = len(passages) - new
+    expected = {SIMILARITY: 0, RELATEDNESS: round(new * (len(made) / asked if asked else _AGGREGATES_PER_CHUNK))}
+    found = []
+    for tree, here in leaves.items():
+        if expected[tree] or not growth.is_current(tree, here):
+            texts = [*(leaf.text for leaf in here)] or [one.text for one in passages]
+            length = sum(map(len, texts)) / len(texts)
+            found.append(_layers(len(here) + expected[tree], length, growth))
+    return found
+
+
+def _layers(leaves: int, length: float, growth: Growth) -> tuple[int, float]:
+    """Return the number of summaries above so many leaves of this mean length, and the characters that they sum up."""
+    clustering, characters, summaries, layer = growth.manner.clustering, 0.0, 0, leaves
+    for _ in range(1, growth.manner.levels):
+        if layer <= clustering.dimensions + 1:
+            break
+        longest = clustering.tokens * _CHARACTERS_PER_TOKEN
+        characters += layer * length
+        layer = math.ceil(max(layer / clustering.texts, layer * length / longest))
+        summaries += layer
+    return summaries, characters

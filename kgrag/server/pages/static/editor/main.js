@@ -1,0 +1,302 @@
+// The SPARQL editor: makes the plain form of the page into one that colours, completes, checks, runs and shows.
+// Nothing is loaded from elsewhere, nothing is evaluated, and no style is written into markup.
+
+import { suggestions } from "./completion.js";
+import { element } from "./dom.js";
+import { csv, TYPES, tsv } from "./formats.js";
+import { History } from "./history.js";
+import { Popup } from "./popup.js";
+import { declared, expanded } from "./prefixes.js";
+import { Table, truth, turtle } from "./results.js";
+import { Refused, Server } from "./server.js";
+import { Surface } from "./surface.js";
+
+const LONGEST_ADDRESS = 8000;
+const UNREADABLE = new Set(["syntax", "undeclared-prefix", "service", "update"]); // rules that tell why a query is refused
+const UNDEFINED = new Set(["undefined-class", "incorrect-property"]);
+const FORMS = { csv: "CSV", tsv: "TSV", json: "JSON", ttl: "Turtle" };
+const find = (id) => document.getElementById(id);
+const form = find("plain");
+const paths = { endpoint: form.getAttribute("action"), ...form.dataset };
+const server = new Server(paths);
+const history = new History(`kgrag history ${new URL(paths.endpoint, location).href}`);
+const surface = new Surface(find("query"));
+const queries = [...find("example").querySelectorAll("option[value]:not([value=''])")].map(({ value, text }) => ({
+  name: value,
+  title: text,
+}));
+const nothing = { prefixes: {}, declared: {}, classes: [], properties: [], labels: {} };
+let terms = nothing;
+const known = server.known().then((found) => {
+  terms = found ?? nothing;
+  if (!found) say("The terms of this store could not be read, so they are not completed.");
+  return { ...terms, queries };
+});
+let running = null;
+let result = null;
+let opened = new URLSearchParams(location.search).has("example") ? surface.text : null;
+
+for (const hidden of document.querySelectorAll(".scripted")) hidden.hidden = false;
+new Popup(surface, {
+  find: async (text, at) => suggestions(text, at, await known),
+  choose: (item) => (item.query ? open(item.query) : put(item)),
+});
+
+// Puts a completion in, and declares its prefix where the query does not.
+function put({ start, end, insert, prefix }) {
+  surface.replace(start, end, insert);
+  if (!prefix || prefix[0] in declared(surface.text).prefixes) return;
+  const caret = surface.caret;
+  const at = declared(surface.text).end;
+  const line = `${at ? "\n" : ""}PREFIX ${prefix[0]}: <${prefix[1]}>${at ? "" : "\n"}`;
+  surface.replace(at, at, line);
+  surface.area.setSelectionRange(caret + line.length, caret + line.length);
+}
+
+async function open(name) {
+  try {
+    opened = await server.stored(name);
+    surface.replace(0, surface.text.length, opened);
+    surface.area.setSelectionRange(0, 0);
+    window.history.replaceState(null, "", `?example=${encodeURIComponent(name)}`);
+    find("example").value = name;
+    say(`Opened ${name}.`);
+  } catch (error) {
+    tell(error.message);
+  }
+}
+
+async function run() {
+  if (running) return;
+  const text = surface.text;
+  const begun = performance.now();
+  running = new AbortController();
+  clear();
+  say("Running …");
+  find("run").hidden = true;
+  find("stop").hidden = false;
+  try {
+    const reply = await server.run(text, running.signal);
+    show(reply, text);
+    say(`${size()} in ${((performance.now() - begun) / 1000).toFixed(2)} s`);
+    history.add(text);
+    remember(text);
+  } catch (error) {
+    if (error.name === "AbortError") say("Stopped.");
+    else await explain(error, text);
+  } finally {
+    running = null;
+    find("run").hidden = false;
+    find("stop").hidden = true;
+  }
+}
+
+// Shows a result that came, and offers it in its formats.
+function show({ media, text }, query) {
+  const look = {
+    pageOf: (iri) => `${paths.resource}?iri=${encodeURIComponent(iri)}`,
+    prefixes: { ...terms.prefixes, ...declared(query).prefixes },
+  };
+  if (media === TYPES.ttl) {
+    result = { forms: { ttl: () => text } };
+    find("result").replaceChildren(turtle(text, look));
+  } else {
+    const table = JSON.parse(text);
+    const whole = table.results !== undefined;
+    result = {
+      table,
+      forms: whole ? { csv: () => csv(table), tsv: () => tsv(table), json: () => text } : { json: () => text },
+    };
+    const shown = whole ? new Table(table, look) : { sifting: "", element: truth(table.boolean) };
+    find("sifting").replaceChildren(shown.sifting);
+    find("result").replaceChildren(shown.element);
+  }
+  find("format").replaceChildren(
+    ...Object.keys(result.forms).map((form) => element("option", { value: form }, FORMS[form])),
+  );
+  find("taking").hidden = false;
+}
+
+function size() {
+  const rows = result.table?.results?.bindings.length;
+  if (rows === undefined) return result.table ? "Answered" : "A graph";
+  return rows === 1 ? "1 row" : `${rows.toLocaleString("en")} rows`;
+}
+
+// Tells why a query was refused. Its place is marked by what the check says, else by the line and column of the refusal.
+async function explain(error, text) {
+  say("");
+  tell(error instanceof Refused ? error.message : `The server cannot be reached: ${error.message}.`);
+  if (error.status !== 400) return;
+  const told = await findings(text).catch(() => []); // there is no check without an ontology
+  const found = told.filter(({ rule }) => UNREADABLE.has(rule));
+  const place = /line (\d+), column (\d+)/i.exec(error.message);
+  if (!found.length && place) {
+    const before = text
+      .split("\n")
+      .slice(0, place[1] - 1)
+      .reduce((sum, line) => sum + line.length + 1, 0);
+    const start = Math.min(before + Number(place[2]) - 1, text.length);
+    const message = error.message.replace(place[0], "").replace(/^[\s:]+/, "");
+    found.push({ start, end: start + 1, level: "error", rule: "syntax", message, hint: "" });
+  }
+  if (surface.text !== text) return;
+  mark(found);
+  find("problem").hidden = found.length > 0;
+}
+
+async function check() {
+  clear();
+  say("Checking …");
+  const text = surface.text;
+  try {
+    const found = await findings(text);
+    if (surface.text === text) mark(found);
+    const count = `${found.length} finding${found.length > 1 ? "s" : ""}`;
+    say(found.length ? count : "Nothing found: the query fits the ontologies.");
+  } catch (error) {
+    say("");
+    tell(error.message);
+  }
+}
+
+// What the check says of a query. It knows the ontologies that are loaded, and not the vocabularies of kgrag's own graphs.
+async function findings(text) {
+  const { declared: given, classes, properties } = await known;
+  const prefixes = { ...given, ...declared(text).prefixes };
+  const own = ({ start, end }) => {
+    const iri = expanded(text.slice(start, end), prefixes);
+    return (
+      Object.values(given).some((space) => iri.startsWith(space)) && (classes.includes(iri) || properties.includes(iri))
+    );
+  };
+  return (await server.findings(text, given)).filter((each) => !UNDEFINED.has(each.rule) || !own(each));
+}
+
+function mark(found) {
+  surface.mark(found.map(({ start, end, level }, id) => ({ start, end, level, id })));
+  find("findings").replaceChildren(
+    ...found.map(({ start, level, message, hint }, id) => {
+      const before = surface.text.slice(0, start).split("\n");
+      const place = `line ${before.length}, column ${before.at(-1).length + 1}`;
+      const go = () => {
+        const now = surface.marks.find((each) => each.id === id); // gone, where the text was changed there
+        surface.area.focus();
+        if (now) surface.area.setSelectionRange(now.start, now.end);
+      };
+      return element(
+        "li",
+        { class: level },
+        element("button", { type: "button", class: "place", click: go }, place),
+        ` ${message} ${hint}`.trimEnd(),
+      );
+    }),
+  );
+}
+
+function clear() {
+  mark([]);
+  result = null;
+  find("problem").hidden = true;
+  find("taking").hidden = true;
+  find("result").replaceChildren();
+  find("sifting").replaceChildren();
+}
+
+function say(text) {
+  find("state").textContent = text;
+}
+
+function tell(text) {
+  find("problem").textContent = text;
+  find("problem").hidden = false;
+}
+
+// Puts the query into the address, so that a reload, a bookmark or the way back from a page finds it.
+function remember(text) {
+  const address = share(text);
+  if (address && text !== opened) window.history.replaceState(null, "", address);
+}
+
+function share(text) {
+  const address = new URL(`?query=${encodeURIComponent(text)}`, location).href;
+  return address.length <= LONGEST_ADDRESS ? address : "";
+}
+
+async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const hidden = element("textarea", { class: "visually-hidden", "aria-hidden": "true" }); // no clipboard outside of https
+    document.body.append(hidden);
+    hidden.value = text;
+    hidden.select();
+    document.execCommand("copy");
+    hidden.remove();
+  }
+  say(`Copied ${what}.`);
+}
+
+function download() {
+  const form = find("format").value;
+  const address = URL.createObjectURL(new Blob([result.forms[form]()], { type: TYPES[form] }));
+  element("a", { href: address, download: `result.${form}` }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}
+
+function list() {
+  find("history").replaceChildren(
+    ...history.queries.map(({ text, at }) => {
+      const line = text.split("\n").find((each) => each.trim() && !/^\s*(PREFIX|BASE|#)/i.test(each)) ?? text;
+      const again = () => surface.replace(0, surface.text.length, text);
+      const when = new Date(at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" });
+      return element(
+        "li",
+        {},
+        element("button", { type: "button", class: "past", title: text, click: again }, line.trim()),
+        ` ${when}`,
+      );
+    }),
+  );
+  find("forget").hidden = !history.queries.length;
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  run();
+});
+find("examples").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (find("example").value) open(find("example").value);
+});
+surface.area.addEventListener("keydown", (event) => {
+  if (event.isComposing || event.defaultPrevented) return;
+  const start = surface.area.selectionStart;
+  const before = surface.text.slice(0, start).split("\n").at(-1);
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    run();
+  } else if (event.key === "Enter" && !event.shiftKey) {
+    event.preventDefault(); // a new line begins where this one did, and deeper after an opening bracket
+    surface.replace(start, surface.caret, `\n${/^ */.exec(before)[0]}${/[{(]\s*$/.test(before) ? "  " : ""}`);
+  } else if (event.key === "}" && /^ {2,}$/.test(before)) {
+    event.preventDefault();
+    surface.replace(start - 2, surface.caret, "}");
+  }
+});
+find("stop").addEventListener("click", () => running?.abort());
+find("check").addEventListener("click", check);
+find("share").addEventListener("click", () => {
+  const address = share(surface.text);
+  if (address) copy(address, "a link to the query");
+  else say("The query is too long for a link.");
+});
+find("copy").addEventListener("click", () =>
+  copy(result.forms[find("format").value](), `the result as ${FORMS[find("format").value]}`),
+);
+find("download").addEventListener("click", download);
+find("past").addEventListener("toggle", list);
+find("forget").addEventListener("click", () => {
+  history.clear();
+  list();
+});

@@ -1,0 +1,160 @@
+"""The state that the endpoints share: the dataset, the readers, the keys, and one write at a time.
+
+A write is done in a thread, which also logs it and changes the ETags of the graphs concerned: a write that is done has
+its line in the log of writes, whatever became of its request meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from starlette.requests import Request as HttpRequest
+from starlette.types import Scope
+
+from kgrag.server.access_keys import Keys
+from kgrag.server.graph_etags import GraphETags
+from kgrag.server.paid_access import PaidAccess
+from kgrag.server.problems import problem_of
+from kgrag.server.readers.reader_pool import ReaderPool
+from kgrag.server.request_log import RequestLog, RequestRecord
+from kgrag.server.served_data import ServedDataset
+from kgrag.server.server_metrics import ServerMetrics
+from kgrag.server.worker_threads import WorkerThreads
+from kgrag.server.write_gate import WriteGate
+from kgrag.server.write_log import WriteEntry, WriteLog
+
+__all__ = ["AccessRules", "ServerLogs", "ServerState", "address", "log_refused_write", "state_of", "workers_of"]
+
+_MAX_CACHED_HOST_BYTES = 256
+"""Longer Host headers are not cached: their sender decides how much memory they take."""
+
+
+@dataclass(frozen=True)
+class ServerLogs:
+    """The log of requests, and that of writes if there is one."""
+
+    requests: RequestLog = field(default_factory=RequestLog)
+    writes: WriteLog | None = None
+
+
+@dataclass(frozen=True)
+class AccessRules:
+    """Who may do what: keys, who may ask where that costs money, and the profile that ontologies are judged by."""
+
+    keys: Keys = field(default_factory=Keys)
+    paid_access: PaidAccess = field(default_factory=PaidAccess)
+    gate: str | None = None
+
+
+@dataclass(eq=False)
+class ServerState:
+    """The parts of one running server.
+
+    Attributes:
+        dataset: what is served.
+        pool: the readers.
+        rules: who may do what.
+        gate: refuses writes that make ontologies worse.
+        metrics: counts requests and writes.
+        write_log: the log of writes.
+        workers: threads that work on the knowledge base; None where a plain dataset is served.
+        write_lock: whoever writes holds it.
+        etags: of the graphs.
+    """
+
+    dataset: ServedDataset
+    pool: ReaderPool
+    rules: AccessRules
+    gate: WriteGate | None
+    metrics: ServerMetrics
+    write_log: WriteLog | None
+    workers: WorkerThreads | None
+    write_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    etags: GraphETags = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start counting the changes of graphs."""
+        self.etags = GraphETags(self.dataset.epoch, lambda: self.dataset.revision)
+
+    async def write(self, record: RequestRecord, work: Callable[[], object], *, status: int = 204) -> None:
+        """Do a write in a thread; the caller holds ``write_lock``, and has put operation and graphs into the record.
+
+        Raises:
+            KgragError: what the work raises.
+            Problem: what the work raises.
+            StorageFailed: the log of writes cannot be written; nothing was done.
+        """
+        if self.write_log is not None:
+            self.write_log.check()
+        record.written = True
+        await asyncio.to_thread(self._write_and_log, record, work, status)
+
+    def _write_and_log(self, record: RequestRecord, work: Callable[[], object], status: int) -> None:
+        before, changed = self.dataset.revision, self._changed_graphs(record.graphs)
+        try:
+            work()
+        except Exception as error:
+            status, changed = problem_of(error).status, None
+            raise
+        finally:
+            after = self.dataset.revision
+            self.etags.note_write(changed, before, after)
+            self.log_write(record, before, after, status)
+
+    def _changed_graphs(self, graphs: Collection[str] | None) -> set[str] | None:
+        """Return every graph that changes with these; None: any."""
+        if graphs is None:
+            return None
+        names = self.dataset.names
+        stored = {self.dataset.stored_as(graph) for graph in graphs}
+        return stored | {names.lexical_graph(graph).value for graph in stored} | {names.catalogue.value, ""}
+
+    def log_write(self, record: RequestRecord, before: int, after: int, status: int) -> None:
+        """Count a write that was done or refused, and append its line to the log of writes."""
+        self.metrics.count_write(record.operation, status)
+        if self.write_log is not None:
+            key, operation, graphs = record.key, record.operation, record.graphs
+            self.write_log.add(WriteEntry(record.id, key, operation, graphs, before, after, record.received, status))
+
+
+def log_refused_write(scope: Scope, record: RequestRecord) -> None:
+    """Log a write that was refused to a key before it could begin."""
+    state: ServerState = scope["app"].state.server
+    revision = state.dataset.revision
+    state.log_write(record, revision, revision, record.status)
+
+
+def state_of(request: HttpRequest) -> ServerState:
+    """Return the state of the server that a request came to."""
+    state: ServerState = request.scope["app"].state.server
+    return state
+
+
+def workers_of(request: HttpRequest) -> WorkerThreads:
+    """Return the threads that work on questions; only for paths that are not served without a knowledge base."""
+    workers = state_of(request).workers
+    assert workers is not None
+    return workers
+
+
+def address(request: HttpRequest, path: str) -> str:
+    """Return the address of a path of this server, as the client reached it."""
+    scope = request.scope
+    host = b""
+    for name, value in scope["headers"]:
+        if name == b"host":
+            host = value
+            break
+    if not 0 < len(host) < _MAX_CACHED_HOST_BYTES:
+        return f"{str(request.base_url).rstrip('/')}{path}"
+    return _base_address(scope["scheme"], scope.get("app_root_path", scope.get("root_path", "")), host) + path
+
+
+@lru_cache(maxsize=64)
+def _base_address(scheme: str, root: str, host: bytes) -> str:
+    """Return ``Request.base_url``, which takes long to compute; most requests name one of few hosts."""
+    scope = {"type": "http", "scheme": scheme, "root_path": root, "path": "/", "headers": [(b"host", host)]}
+    return str(HttpRequest(scope).base_url).rstrip("/")

@@ -1,0 +1,120 @@
+"""One ``update``: the update, the catalogue's account of it, and which graphs it changed.
+
+A graph changed when its quads did, and then it names the publication. After an update that only adds or only removes,
+its count decides. After one that does both, a graph up to ``MAX_COMPARED_TRIPLES`` is compared with what it held; a
+larger one, and one without a count, is taken for changed where the text writes to it. Where the text does not tell
+which graphs it writes to, or edits the catalogue, the publication is a kg:Rewrite: every graph may have changed.
+
+Queries: ``catalogue/emptied``, ``catalogue/rewrite``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.model import plain
+from kgrag.store import publication_plan
+from kgrag.store.publishing import exchange, functions
+from kgrag.vocab import KG, PREFIXES, VOID, Names
+
+__all__ = ["MAX_COMPARED_TRIPLES", "Rewriting"]
+
+MAX_COMPARED_TRIPLES = 50_000
+"""So many take half a second on disk."""
+
+
+class Rewriting:
+    """The steps of one ``update``, in order: ``write``, one atomic step; then ``settle``.
+
+    After ``write`` every graph that changed is on record, and maybe some that did not; ``settle`` strikes these. A
+    process that dies in between leaves more to be brought up to date, never less.
+    """
+
+    def __init__(
+        self,
+        store: ox.Store,
+        names: Names,
+        *,
+        revision: int,
+        graphs: Sequence[ox.NamedNode] | None,
+        one_way: bool = False,
+    ) -> None:
+        """Read what is to be compared.
+
+        Args:
+            store: the store.
+            names: its names.
+            revision: the number of this change.
+            graphs: whose quads the update may change; None = any.
+            one_way: it only adds, or only removes.
+        """
+        self._store = store
+        self._names = names
+        self._revision = revision
+        self._graphs = graphs
+        self._sizes = {graph: self._size(graph) for graph in graphs or ()}
+        self._doubtful = [graph for graph, size in self._sizes.items() if size is None or not one_way]
+        self._before = {
+            graph: store.quads_for_pattern(None, None, None, graph)  # reads the store as it is now, whenever it is read
+            for graph in self._doubtful
+            if (size := self._sizes[graph]) is not None and size <= MAX_COMPARED_TRIPLES
+        }
+
+    @property
+    def _touched(self) -> list[ox.NamedNode]:
+        """Graphs to be looked at after the update: none given = every graph."""
+        return [] if self._graphs is None else list(dict.fromkeys([*self._graphs, self._names.default_data]))
+
+    def _size(self, graph: ox.NamedNode) -> int | None:
+        """Return the catalogue's count of a graph's triples; None where it keeps none."""
+        quad = next(self._store.quads_for_pattern(graph, VOID.triples, None, self._names.catalogue), None)
+        return None if quad is None else int(plain(quad.object))
+
+    def write(self, update: str) -> None:
+        """Run an update and set the catalogue right, in one atomic step.
+
+        Args:
+            update: ends in a semicolon, or is empty.
+
+        Raises:
+            SyntaxError: it does not parse.
+            ValueError: it cannot be evaluated.
+            OSError: the disk refused.
+        """
+        created = publication_plan.now()
+        kind = KG.Rewrite if self._graphs is None else KG.Publication
+        rows = publication_plan.publication(self._revision, kind, created, self._names)
+        after = queries.bind(
+            "catalogue/rewrite",
+            catalogue=self._names.catalogue,
+            default=self._names.default_data,
+            publication=self._names.publication(self._revision),
+            created=created,
+            touched=self._touched,
+            doubtful=self._doubtful,
+            come=list(range(len(rows))),
+        )
+        try:
+            self._store.update(update + after, prefixes=PREFIXES, custom_functions=functions(rows))
+        except BaseException:
+            self._before.clear()  # a traceback must not keep the folder open
+            raise
+
+    def settle(self) -> None:
+        """Strike graphs that are as they were from the record, and drop the names of graphs left empty."""
+        publication, catalogue = self._names.publication(self._revision), self._names.catalogue
+        same = [graph for graph in self._before if self._is_as_it_was(graph)]
+        self._before.clear()
+        if same:
+            exchange(self._store, [ox.Quad(graph, KG.publication, publication, catalogue) for graph in same], [])
+        emptied = self._store.query(queries.bind("catalogue/emptied", touched=self._touched))
+        for row in cast("ox.QuerySolutions", emptied):
+            self._store.remove_graph(cast("ox.NamedNode", row["graph"]))
+
+    def _is_as_it_was(self, graph: ox.NamedNode) -> bool:
+        same_size = self._size(graph) == self._sizes[graph]
+        return same_size and all(quad in self._store for quad in self._before[graph])

@@ -1,0 +1,66 @@
+"""What a test sees of a page: an element as soon as it is there, texts, the focus, contrast."""
+
+import re
+from typing import Any
+
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+
+def one(browser: Any, selector: str) -> Any:
+    return WebDriverWait(browser, 20).until(lambda _: browser.find_element(By.CSS_SELECTOR, selector))
+
+
+def seen(browser: Any, selector: str) -> Any:
+    """An element as soon as it can be seen."""
+    return WebDriverWait(
+        browser, 20, ignored_exceptions=[NoSuchElementException, StaleElementReferenceException]
+    ).until(lambda _: (found := browser.find_element(By.CSS_SELECTOR, selector)).is_displayed() and found)
+
+
+def texts(browser: Any, selector: str) -> list[str]:
+    return [element.text for element in browser.find_elements(By.CSS_SELECTOR, selector)]
+
+
+def focused(browser: Any) -> Any:
+    return browser.switch_to.active_element
+
+
+def walk_to(browser: Any, selector: str, *, most: int = 40) -> Any:
+    """Press Tab until something that fits is focused, and visibly so."""
+    for _ in range(most):
+        focused(browser).send_keys(Keys.TAB)
+        if browser.execute_script("return arguments[0].matches(arguments[1])", focused(browser), selector):
+            outline = browser.execute_script(
+                "return [arguments[0], arguments[0].parentElement].map((e) => getComputedStyle(e).outlineStyle)",
+                focused(browser),
+            )
+            assert set(outline) != {"none"}
+            return focused(browser)
+    raise AssertionError(f"Tab never came to {selector}")
+
+
+def channels(colour: str) -> list[float]:
+    values = [float(number) for number in re.findall(r"[\d.]+", colour)][:3]
+    return [
+        value / 255 / 12.92 if value / 255 <= 0.04045 else ((value / 255 + 0.055) / 1.055) ** 2.4 for value in values
+    ]
+
+
+def brightness(colour: str) -> float:
+    red, green, blue = channels(colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(browser: Any, selector: str) -> float:
+    """Contrast of an element's text to what is behind it (WCAG 2.2)."""
+    front, back = browser.execute_script(
+        """let e = document.querySelector(arguments[0]); const front = getComputedStyle(e).color;
+        while (e && /rgba\\(0, 0, 0, 0\\)|transparent/.test(getComputedStyle(e).backgroundColor)) e = e.parentElement;
+        return [front, e ? getComputedStyle(e).backgroundColor : 'rgb(255, 255, 255)']""",
+        selector,
+    )
+    dark, light = sorted((brightness(front), brightness(back)))
+    return (light + 0.05) / (dark + 0.05)

@@ -1,0 +1,160 @@
+import socket
+
+import pytest
+
+from tests.server.conftest import KEY, Server
+
+TURTLE = {"Content-Type": "text/turtle"}
+
+
+def _get(server: Server, graph: str) -> str:
+    answer = server.client.get("/graphs", params={"graph": graph}, headers={"Accept": "application/n-triples"})
+    return answer.text if answer.status_code == 200 else str(answer.status_code)
+
+
+def test_put_makes_and_replaces_a_graph_and_delete_removes_it(server: Server) -> None:
+    where = {"params": {"graph": "urn:put"}, "headers": TURTLE}
+    assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 1 .", **where).status_code == 201
+    assert server.writer.put("/graphs", content="<urn:b> <urn:p:p> 2 .", **where).status_code == 204
+    assert _get(server, "urn:put") == '<urn:b> <urn:p:p> "2"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+    assert server.writer.delete("/graphs", params={"graph": "urn:put"}).status_code == 204
+    assert _get(server, "urn:put") == "404"
+    assert server.writer.delete("/graphs", params={"graph": "urn:put"}).status_code == 404
+
+
+def test_a_graph_that_was_put_is_in_the_catalogue(server: Server) -> None:
+    server.writer.put(
+        "/graphs",
+        params={"graph": "urn:listed"},
+        content="<urn:a> a <http://www.w3.org/2002/07/owl#Class> .",
+        headers=TURTLE,
+    )
+    ask = "ASK { GRAPH <urn:kgrag:graph/catalogue> { <urn:listed> a <https://w3id.org/kgrag/ns#OntologyGraph> } }"
+    assert server.query(ask).json()["boolean"] is True
+
+
+def test_post_adds_to_a_graph_and_takes_several_files(server: Server) -> None:
+    server.writer.put("/graphs", params={"graph": "urn:post"}, content="<urn:a> <urn:p:p> 1 .", headers=TURTLE)
+    server.writer.post("/graphs", params={"graph": "urn:post"}, content="<urn:a> <urn:p:p> 2 .", headers=TURTLE)
+    files = [
+        ("one", ("one.ttl", b"<urn:a> <urn:p:p> 3 .", "text/turtle")),
+        ("two", ("two.nt", b"<urn:a> <urn:p:p> <urn:four> .\n", "application/n-triples")),
+    ]
+    assert server.writer.post("/graphs", params={"graph": "urn:post"}, files=files).status_code == 204
+    assert len(_get(server, "urn:post").splitlines()) == 4
+
+
+def test_post_without_a_graph_makes_one_and_gives_its_address(server: Server) -> None:
+    answer = server.writer.post("/graphs", content="<urn:a> <urn:p:p> 1 .", headers=TURTLE)
+    assert answer.status_code == 201
+    assert "urn:a" in server.client.get(answer.headers["location"]).text
+    assert "urn:a" in _get(server, answer.headers["location"])
+
+
+def test_a_graph_below_the_path_is_named_by_its_address(server: Server) -> None:
+    assert server.writer.put("/graphs/a/b%201", content="<> <urn:p:p> 1 .", headers=TURTLE).status_code == 201
+    address = f"{str(server.client.base_url).rstrip('/')}/graphs/a/b%201"
+    assert f"<{address}>" in _get(server, address)
+    assert server.client.get("/graphs/a/b%201").status_code == 200
+    assert server.client.get("/graphs/a/b2").status_code == 404
+
+
+def _tag(server: Server, graph: str) -> str:
+    return str(server.client.head("/graphs", params={"graph": graph}).headers["etag"])
+
+
+def test_a_tag_changes_with_the_graph_and_guards_a_write(server: Server) -> None:
+    server.writer.put("/graphs", params={"graph": "urn:tag"}, content="<urn:a> <urn:p:p> 1 .", headers=TURTLE)
+    tag = _tag(server, "urn:tag")
+    assert server.client.get("/graphs", params={"graph": "urn:tag"}, headers={"If-None-Match": tag}).status_code == 304
+    guarded = {"params": {"graph": "urn:tag"}, "headers": {**TURTLE, "If-Match": tag}}
+    assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 2 .", **guarded).status_code == 204
+    assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 3 .", **guarded).status_code == 412
+    assert server.writer.delete("/graphs", **guarded).status_code == 412
+
+
+@pytest.mark.parametrize(
+    ("update", "changes"),
+    [
+        ("INSERT DATA { GRAPH <urn:elsewhere> { <urn:s> <urn:p:p> 1 } }", False),
+        ("INSERT { GRAPH <urn:elsewhere> { ?s ?p 2 } } WHERE { GRAPH <urn:kept> { ?s ?p ?o } }", False),
+        ("INSERT DATA { GRAPH <urn:kept> { <urn:s> <urn:p:p> 1 } }", True),
+        ("INSERT { GRAPH ?g { ?s ?p 3 } } WHERE { GRAPH ?g { ?s ?p 1 } }", True),
+        ("DROP GRAPH <urn:elsewhere>", False),
+        ("COPY <urn:kept> TO <urn:elsewhere>", False),
+        ("ADD <urn:elsewhere> TO <urn:kept>", True),
+    ],
+)
+def test_a_tag_outlives_writes_to_other_graphs(server: Server, update: str, changes: bool) -> None:
+    server.update("INSERT DATA { GRAPH <urn:kept> { <urn:a> <urn:p:p> 1 } }")
+    tag, whole = _tag(server, "urn:kept"), _tag(server, "urn:kgrag:graph/catalogue")
+    assert server.update(update).status_code == 204
+    assert (_tag(server, "urn:kept") != tag) is changes
+    assert _tag(server, "urn:kgrag:graph/catalogue") != whole
+
+
+def test_an_update_over_http_is_on_record_for_the_graph_that_it_changed_only(server: Server) -> None:
+    server.update(
+        "INSERT DATA { GRAPH <urn:read> { <urn:a> <urn:p:p> 1 } GRAPH <urn:written> { <urn:a> <urn:p:p> 1 } }"
+    )
+    server.update("INSERT { GRAPH <urn:written> { ?s ?p 2 } } WHERE { GRAPH <urn:read> { ?s ?p ?o } }")
+    revision = server.client.get("/health").json()["revision"]
+    changed = (
+        f"SELECT ?g WHERE {{ ?g kg:publication/kg:revision {revision} FILTER(?g != <urn:kgrag:graph/catalogue>) }}"
+    )
+    rows = server.query(changed).json()["results"]["bindings"]
+    assert [row["g"]["value"] for row in rows] == ["urn:written"]
+
+
+def test_a_graph_is_made_only_once_where_the_client_wants_that(server: Server) -> None:
+    once = {"params": {"graph": "urn:once"}, "headers": {**TURTLE, "If-None-Match": "*"}}
+    assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 1 .", **once).status_code == 201
+    assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 2 .", **once).status_code == 412
+    absent = {"params": {"graph": "urn:absent"}, "headers": {**TURTLE, "If-Match": "*"}}
+    assert server.writer.put("/graphs", content="<urn:a> <urn:p:p> 1 .", **absent).status_code == 412
+
+
+def test_the_default_graph_is_a_named_graph_of_the_knowledge_base(server: Server) -> None:
+    server.writer.put("/graphs?default", content="<urn:default> <urn:p:p> 1 .", headers=TURTLE)
+    assert "urn:default" in _get(server, "urn:kgrag:graph/data/default")
+    assert "urn:default" in server.client.get("/graphs?default").text
+
+
+def test_a_graph_that_kgrag_makes_is_read_only(server: Server) -> None:
+    answer = server.writer.put("/graphs", params={"graph": "urn:kgrag:graph/catalogue"}, content="", headers=TURTLE)
+    assert answer.status_code == 403
+    assert server.writer.delete("/graphs", params={"graph": "urn:kgrag:graph/catalogue"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("media", "body", "status"),
+    [
+        ("text/turtle", b"<urn:a> <urn:p:p> ", 400),
+        ("text/turtle", b"\xff", 400),
+        ("text/turtle", b"<urn:a> <urn:p:p> " + b"[ <urn:p:p> " * 6000 + b"1" + b" ]" * 6000 + b" .", 400),
+        ("application/n-triples", b"<urn:a> <urn:p:p> " + b"<<( <urn:a> <urn:p:p> " * 6000 + b"1", 400),
+        ("application/ld+json", b'{"@graph":' * 6000 + b"1" + b"}" * 6000, 400),
+        ("application/rdf+xml", b"<a>" * 6000, 400),
+        ("application/rdf+xml", b'<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa">' + b"".join(
+            b'<!ENTITY %c "%b">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(9)) + b"]><r>&j;</r>", 400),
+        ("application/ld+json", b'{"@context": "http://127.0.0.1:1/context", "@id": "urn:a"}', 400),
+        ("image/png", b"", 415),
+    ],
+)  # fmt: skip
+def test_a_bad_upload_is_refused_and_the_server_lives(server: Server, media: str, body: bytes, status: int) -> None:
+    answer = server.writer.put("/graphs", params={"graph": "urn:bad"}, content=body, headers={"Content-Type": media})
+    assert answer.status_code == status
+    assert server.client.get("/health").status_code == 200
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_sent(server: Server) -> None:
+    address = (server.client.base_url.host, server.client.base_url.port)
+    with socket.create_connection(address, timeout=20) as connection:
+        lines = [
+            "PUT /graphs?graph=urn:large HTTP/1.1",
+            "Host: localhost",
+            f"Authorization: Bearer {KEY}",
+            f"Content-Length: {1 << 30}",
+        ]
+        connection.sendall("\r\n".join([*lines, "Content-Type: text/turtle", "", ""]).encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 413")

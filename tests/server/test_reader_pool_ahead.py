@@ -1,0 +1,254 @@
+"""Requests that are sent to a reader before it is done with the one before."""
+
+import asyncio
+import os
+import random
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from kgrag.errors import ServiceUnavailable
+from kgrag.server.readers.reader_link import ReaderLink
+from kgrag.server.readers.reader_pool import ReaderPool
+from kgrag.server.readers.reader_request import Overloaded, ReaderRun, ServerLimits
+from kgrag.server.readers.snapshot_pool import SnapshotPool
+from tests.server.test_reader_pool import ENDLESS, LARGE, NUMBERS, _all, _asked, _Source
+
+needs_queues = pytest.mark.skipif(not ReaderLink.keeps_messages_apart, reason="nothing is sent ahead on this system")
+
+
+def _with(folder: Path, limits: ServerLimits, work: Callable[[_Source, ReaderPool], Awaitable[None]]) -> None:
+    """Run a test with a pool of one reader so far, which has worked."""
+
+    async def whole() -> None:
+        source = _Source(folder)
+        pool = ReaderPool(source.snapshots, limits)
+        try:
+            await _all(pool.run(_asked("ASK {}")))
+            async with asyncio.timeout(60):
+                await work(source, pool)
+        finally:
+            await pool.close()
+
+    asyncio.run(whole())
+
+
+async def _number(run: ReaderRun) -> int | str:
+    """The number that a query was to give, or "ended" if its reader did."""
+    try:
+        data, problem = await _all(run)
+    except ServiceUnavailable as error:
+        assert "ended" in str(error)
+        return "ended"
+    assert not problem
+    return int(data.split()[1])
+
+
+def _one(pool: ReaderPool, number: int) -> ReaderRun:
+    return pool.run(_asked(f"SELECT ({number} AS ?n) {{}}"))
+
+
+@needs_queues
+def test_small_requests_go_to_one_reader_at_once_and_each_gets_its_own_answer(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        ahead = False
+        while not ahead:  # this process may be held up between two of them, and the reader then counts as slow
+            runs = [_one(pool, number) for number in range(8)]
+            ahead = len(pool.processes) == 1
+            assert await asyncio.gather(*map(_number, runs)) == list(range(8))
+
+    _with(tmp_path, ServerLimits(readers=4), work)
+
+
+@needs_queues
+def test_what_was_sent_after_a_long_request_is_answered_by_another_reader_meanwhile(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        long = pool.run(_asked(ENDLESS))
+        runs = [_one(pool, number) for number in range(8)]
+        assert await asyncio.gather(*map(_number, runs)) == list(range(8))
+        assert long.reader is not None
+        long.close()
+        assert pool.killed == 1
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+@needs_queues
+def test_what_was_sent_after_a_long_request_waits_its_turn_where_there_is_one_reader(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        long = pool.run(_asked(ENDLESS))
+        runs = [_one(pool, number) for number in range(3)]
+        told = [await _full(run) for run in runs]
+        assert sorted(told) == ["full", "late", "late"]
+        long.close()
+        assert await _number(_one(pool, 7)) == 7
+
+    _with(tmp_path, ServerLimits(readers=1, queue=2, waiting=0.2), work)
+
+
+async def _full(run: ReaderRun) -> str:
+    with pytest.raises(Overloaded) as caught:
+        await _all(run)
+    return "late" if "seconds" in str(caught.value) else "full"
+
+
+@needs_queues
+def test_a_long_request_that_is_stopped_takes_none_of_those_behind_it_along(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        long = pool.run(_asked(LARGE))
+        runs = [_one(pool, number) for number in range(8)]
+        asyncio.get_running_loop().call_soon(long.close)
+        assert await asyncio.gather(*map(_number, runs)) == list(range(8))
+
+    _with(tmp_path, ServerLimits(readers=1), work)
+
+
+def test_a_long_text_is_read_whole_beside_small_ones(tmp_path: Path) -> None:
+    lists = " ".join(f'"{number:06d}"' for number in range(80_000))
+    long = f"SELECT (COUNT(*) AS ?n) {{ VALUES ?a {{ {lists} }} FILTER(?a != '') }}"
+
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        for _ in range(5):
+            runs = [pool.run(_asked(long)), *(_one(pool, number) for number in range(8))]
+            assert await asyncio.gather(*map(_number, runs)) == [80_000, *range(8)]
+        assert pool.killed == 0
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+@needs_queues
+def test_a_request_that_is_given_up_behind_others_takes_none_of_them_along(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        runs = [_one(pool, number) for number in range(9)]
+        runs.pop(4).close()
+        assert await asyncio.gather(*map(_number, runs)) == [0, 1, 2, 3, 5, 6, 7, 8]
+        assert pool.waiting == pool.busy == 0
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+def test_a_reader_that_dies_takes_at_most_one_request_along(tmp_path: Path) -> None:
+    dice = random.Random(5)
+
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        wrong = killed = 0
+        for _ in range(40):
+            first = dice.randrange(1000)
+            runs = [_one(pool, first + number) for number in range(12)]
+            for _ in range(dice.randrange(4)):
+                await asyncio.sleep(0)
+            if dice.random() < 0.5 and pool.processes:
+                killed += 1
+                os.kill(pool.processes[0], signal.SIGKILL)
+            told = await asyncio.gather(*map(_number, runs))
+            wrong += told.count("ended")
+            assert all(found in ("ended", first + number) for number, found in enumerate(told))
+        assert killed > 10
+        assert wrong <= killed
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+def test_readers_are_added_while_requests_of_some_milliseconds_wait(tmp_path: Path) -> None:
+    lists = " ".join(f"VALUES ?{name} {{ {NUMBERS} }}" for name in "ab")
+    medium = f"SELECT (COUNT(*) AS ?n) {{ {lists} FILTER(?a + ?b > 0) }}"
+
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        most = 0
+
+        async def client() -> None:
+            nonlocal most
+            while most < 3:
+                assert await _number(pool.run(_asked(medium))) == 200 * 200 - 1
+                most = max(most, pool.busy)
+
+        await asyncio.gather(*(client() for _ in range(9)))
+
+    _with(tmp_path, ServerLimits(readers=3), work)
+
+
+def test_every_request_sees_what_was_written_before_it_came(tmp_path: Path) -> None:
+    async def work(source: _Source, pool: ReaderPool) -> None:
+        async def client() -> None:
+            for _ in range(8):
+                source.write(source.revision)
+                least = source.revision
+                found = await _number(pool.run(_asked("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")))
+                assert isinstance(found, int)
+                assert found >= least
+
+        await asyncio.gather(*(client() for _ in range(8)))
+        assert source.folders() <= 3
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+@pytest.mark.parametrize("queues", [True, False], ids=["messages", "stream"])
+def test_without_a_socket_that_keeps_messages_apart_each_reader_has_one_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queues: bool
+) -> None:
+    monkeypatch.setattr(ReaderLink, "keeps_messages_apart", queues and ReaderLink.keeps_messages_apart)
+
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        runs = [_one(pool, number) for number in range(40)]
+        assert ReaderLink.keeps_messages_apart or all(run.reader is None or len(run.reader.runs) == 1 for run in runs)
+        assert await asyncio.gather(*map(_number, runs)) == list(range(40))
+        killed = pool._idle[0].link.pid
+        os.kill(killed, signal.SIGKILL)
+        os.waitid(os.P_PID, killed, os.WEXITED | os.WNOWAIT)  # a reader that is about to die may still take a request
+        assert await _number(_one(pool, 7)) == 7
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+def test_a_snapshot_that_cannot_be_written_is_told_and_the_next_one_works(tmp_path: Path) -> None:
+    async def whole() -> None:
+        source, broken = _Source(tmp_path), [True]
+
+        def take(folder: Path) -> None:
+            if broken.pop():
+                raise OSError("disk full")
+            source.store.backup(str(folder))
+
+        pool = ReaderPool(SnapshotPool(tmp_path / "other", take, lambda: 1), ServerLimits(readers=1))
+        with pytest.raises(OSError, match="disk full"):
+            await _all(pool.run(_asked("ASK {}")))
+        broken.append(False)
+        assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
+        assert pool.killed == 0
+        await pool.close()
+
+    asyncio.run(whole())
+
+
+def test_readers_that_are_not_needed_any_more_end_but_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        long = [pool.run(_asked(LARGE)) for _ in range(3)]
+        assert [(await run.next_frame())[0] for run in long] == [b"H"] * 3
+        assert len(pool.processes) == 3
+        for run in long[1:]:
+            run.close()
+        monkeypatch.setattr("kgrag.server.readers.reader_pool._IDLE_SECONDS", 0.0)
+        assert await asyncio.gather(*(_number(_one(pool, number)) for number in range(40))) == list(range(40))
+        while len(pool._idle) > 1:
+            await asyncio.sleep(0.01)
+        assert await _number(_one(pool, 7)) == 7
+        assert pool.killed == 2
+        long[0].close()
+
+    _with(tmp_path, ServerLimits(readers=3), work)
+
+
+def test_readers_end_though_nothing_is_asked_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        monkeypatch.setattr("kgrag.server.readers.reader_pool._IDLE_SECONDS", 0.05)
+        some = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"VALUES ?{name} {{ {NUMBERS} }}" for name in "abc") + " }"
+        while len(pool._idle) < 2:
+            await asyncio.gather(*(_all(pool.run(_asked(some))) for _ in range(2)))
+        while len(pool._idle) > 1:
+            await asyncio.sleep(0.01)
+        assert await _number(_one(pool, 7)) == 7
+
+    _with(tmp_path, ServerLimits(readers=2), work)
