@@ -36,7 +36,8 @@ from kgrag.errors import InputError, InvalidSPARQL, KgragError
 from kgrag.model import Term, plain
 from kgrag.ports import Workbench
 from kgrag.reasoning.inference import PROFILES, materialise
-from kgrag.sparql.gate import check_query, tokens
+from kgrag.sparql.gate import check_query
+from kgrag.sparql.tokens import tokens
 from kgrag.vocab import digest
 
 __all__ = ["CompetencyQuestion", "CompetencyVerdict", "ask_questions", "read_questions", "with_verdicts"]
@@ -108,7 +109,7 @@ def _question(path: Path) -> CompetencyQuestion:
         check_query(text)
     except InvalidSPARQL as error:
         raise InvalidSPARQL(f"{path}: {error}") from None
-    words = (token[0].upper() for token in tokens(text) if token.lastgroup == "word")
+    words = (token.text.upper() for token in tokens(text) if token.kind == "word")
     form = next((word for word in words if word in _FORMS), "")
     question = CompetencyQuestion(path, said["question"], said["expect"], text, form, reasoning)
     _refuse_mismatch(question)
@@ -280,7 +281,7 @@ def _rows_differ(question: CompetencyQuestion, names: _Row, rows: Sequence[tuple
         return f"found the columns {', '.join(names)}, and {file.name} has {', '.join(wanted_names)}"
     place = [names.index(name) for name in wanted_names]
     found = [tuple(_key(row[index], as_text=as_text) for index in place) for row in rows]
-    ordered = any(t.lastgroup == "word" and t[0].upper() == "ORDER" for t in tokens(question.sparql))
+    ordered = any(t.kind == "word" and t.text.upper() == "ORDER" for t in tokens(question.sparql))
     missing, more = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
     told = [f"{_shown(missing)} missing" if missing else "", f"{_shown(more)} not expected" if more else ""]
     if not any(told) and ordered and found != wanted:

@@ -1,1 +1,1 @@
-"""What lies between a question and the store: searches, the ontology check, text to SPARQL, the query process."""
+"""From a question to the store: searches, the ontology check, text to SPARQL, the query process."""

@@ -1,7 +1,7 @@
 """Runs queries that a model wrote: read-only, over the facts alone, with limits on rows, time and memory.
 
-The engine cannot be told to stop, so each query runs in a process of its own (``query_worker``), which is killed when
-its time is up. That process reads a copy of the facts: the triples of graphs whose kind holds facts (ontologies, data,
+The engine has no way to stop a query, so each one runs in a process of its own (``query_worker``), which is killed when
+its time is up. That process reads a copy of the facts: the triples of graphs whose kind has facts (ontologies, data,
 assertions, inferences, and what methods declare so), merged into one graph, so that a fact that two graphs state counts
 once, and nothing of catalogue, texts, kept answers or quarantine can be seen. The copy lies in the knowledge base's
 cache folder, or in a temporary one, and is made anew when such a graph changed.
@@ -37,34 +37,34 @@ from kgrag.vocab import PREFIXES
 
 __all__ = ["QueryProcess"]
 
-_CHARACTERS = 5_000_000
-_BYTES = 4 << 30
+_MAX_RESULT_CHARACTERS = 5_000_000
+_MAX_BYTES = 4 << 30
 _OUT_OF_TIME = -24
 """How a process ends that has used up its processor time (SIGXCPU)."""
-_STARTING = 5.0
-"""Seconds that a process may take to start, beside those of the query."""
+_SECONDS_TO_START = 5.0
+"""Seconds that a process may take to start, besides those of the query."""
 
 
 class QueryProcess:
-    """A ``Runner``: runs one query a process, and never raises for a bad one.
+    """A ``Runner``: runs each query in a process of its own, and never raises for a bad one.
 
     Args:
-        store: holds the facts.
-        folder: where the copy of the facts is kept between runs; None: in a temporary folder, gone with this object.
+        store: contains the facts.
+        folder: where the copy of the facts is kept between runs; None: a temporary folder, removed with this object.
     """
 
     def __init__(self, store: TripleStore, folder: Path | None) -> None:
         self._store = store
         self._turn = threading.Lock()
         self._folder = folder or Path(tempfile.mkdtemp(prefix="kgrag-facts-"))
-        self._gone = weakref.finalize(self, _drop, None if folder else self._folder)
+        self._removed = None if folder else weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def __call__(self, sparql: str, *, rows: int = 1000, seconds: float = 10.0) -> Execution:
-        """Run a query and give its rows, or what went wrong.
+        """Run a query; return its rows, or what went wrong.
 
         Args:
             sparql: what a model or a person wrote.
-            rows: how many rows are given at most.
+            rows: how many rows are returned at most.
             seconds: how long the query may work.
 
         Raises:
@@ -79,31 +79,28 @@ class QueryProcess:
             "sparql": sparql,
             "prefixes": PREFIXES,
             "rows": rows,
-            "characters": _CHARACTERS,
+            "characters": _MAX_RESULT_CHARACTERS,
             "seconds": seconds,
-            "bytes": _BYTES,
+            "bytes": _MAX_BYTES,
         }
         return _run(request)
 
     def close(self) -> None:
         """Remove the copy of the facts, when it is a temporary one."""
-        self._gone()
+        if self._removed is not None:
+            self._removed()
 
     # the copy of the facts
 
     def _facts(self) -> Path:
-        """Give the folder of the copy, made anew when it is behind the store."""
+        """Return the folder of the copy, made anew when it is behind the store."""
         with self._turn:
-            revision = self._revision()
+            copies = [path.name.removeprefix("facts-") for path in self._folder.glob("facts-*")]
+            revision = max((int(name) for name in copies if name.isdigit()), default=-1)
             copy = self._folder / f"facts-{revision}"
             if revision < 0 or not copy.is_dir() or self._changed(revision):
                 copy = self._copied()
             return copy
-
-    def _revision(self) -> int:
-        """Give the store revision of the newest copy, -1 without one."""
-        names = [path.name.removeprefix("facts-") for path in self._folder.glob("facts-*")]
-        return max((int(name) for name in names if name.isdigit()), default=-1)
 
     def _changed(self, since: int) -> bool:
         catalogue, now = self._store.names.catalogue, self._store.revision
@@ -148,11 +145,6 @@ class QueryProcess:
                     yield ox.Quad(triple.subject, triple.predicate, triple.object)
 
 
-def _drop(folder: Path | None) -> None:
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def _run(request: Mapping[str, Any]) -> Execution:
     seconds = request["seconds"]
     try:
@@ -161,7 +153,7 @@ def _run(request: Mapping[str, Any]) -> Execution:
             input=json.dumps(request),
             capture_output=True,
             encoding="utf-8",
-            timeout=seconds + _STARTING,
+            timeout=seconds + _SECONDS_TO_START,
             check=False,
         )
     except subprocess.TimeoutExpired:
@@ -171,18 +163,15 @@ def _run(request: Mapping[str, Any]) -> Execution:
     if done.returncode:
         ended = f"its process ended with {done.returncode}"
         return Execution(problem=f"the query needed too much memory, or failed within the engine ({ended}). Narrow it.")
-    return _execution(json.loads(done.stdout))
-
-
-def _too_long(seconds: float) -> str:
-    return f"the query was stopped after {seconds:g} seconds. Join patterns that share no variable, or narrow it."
-
-
-def _execution(reply: dict[str, Any]) -> Execution:
+    reply = json.loads(done.stdout)
     if problem := reply.get("problem"):
         return Execution(problem=f"{str(problem).rstrip('.')}.")
     rows = tuple(tuple(_term(item) for item in row) for row in reply["rows"])
     return Execution(tuple(reply["variables"]), rows, truncated=reply["truncated"])
+
+
+def _too_long(seconds: float) -> str:
+    return f"the query was stopped after {seconds:g} seconds. Join patterns that share no variable, or narrow it."
 
 
 def _term(packed: list[Any] | None) -> Term | None:

@@ -19,6 +19,8 @@ import pyoxigraph as ox
 
 __all__ = ["main"]
 
+_BOOLEAN = ox.NamedNode("http://www.w3.org/2001/XMLSchema#boolean")
+
 
 def main() -> None:
     """Read the request, run the query, write the reply."""
@@ -28,7 +30,7 @@ def main() -> None:
 
 
 def _limit(seconds: float, size: int) -> None:
-    """Let the system end this program when it outlives its caller, or eats the memory; where the system can."""
+    """Limit time and memory, where the system can, so that it ends this program when that outlives its caller."""
     try:
         import resource
     except ImportError:
@@ -44,7 +46,8 @@ def _reply(request: dict[str, Any]) -> dict[str, Any]:
         store = ox.Store.read_only(request["folder"])
         results = store.query(request["sparql"], prefixes=request["prefixes"])
         if isinstance(results, ox.QueryBoolean):
-            return {"variables": ["answer"], "rows": [[_boolean(bool(results))]], "truncated": False}
+            answer = ox.Literal("true" if results else "false", datatype=_BOOLEAN)
+            return {"variables": ["answer"], "rows": [[_packed(answer)]], "truncated": False}
         if isinstance(results, ox.QueryTriples):
             names = ["subject", "predicate", "object"]
             return {"variables": names, **_cut((list(triple) for triple in results), request)}
@@ -65,10 +68,6 @@ def _cut(rows: Iterable[list[Any]], request: dict[str, Any]) -> dict[str, Any]:
             return {"rows": kept, "truncated": True}
         kept.append(packed)
     return {"rows": kept, "truncated": False}
-
-
-def _boolean(value: bool) -> list[str]:
-    return ["l", "true" if value else "false", "http://www.w3.org/2001/XMLSchema#boolean", ""]
 
 
 def _packed(term: Any) -> list[Any] | None:

@@ -1,12 +1,12 @@
 """Vectors and full text in SPARQL: searches are run first, and their results take their place as VALUES.
 
-``?node kgv:near ("text" 20 "chunk")`` gives the 20 nodes of a vector space whose texts are nearest in meaning,
-``kgv:matches`` those that match best by words (BM25); ``(?node ?score) kgv:near (...)`` gives the score as well, a
+``?node kgv:near ("text" 20 "chunk")`` finds the 20 nodes of a vector space whose texts are nearest in meaning,
+``kgv:matches`` those that match best by words (BM25); ``(?node ?score) kgv:near (...)`` returns the score as well, a
 cosine or a BM25 score. ``kgv:similarity(?node, "text")`` is a function: the cosine of a node's vector and a text's, or
 of two nodes' vectors; without a value where a node has no vector.
 
-The query is read by the reader of ``stages/sparql_reader``, so that what stands in strings and comments is no search,
-and a search that stands where it cannot be run is refused and not left without result.
+The query is read by ``kgrag.sparql.search_reader``, so that no text of strings and comments is a search, and a search
+that cannot be run in its place is refused and not left without result.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ from kgrag.errors import InvalidSPARQL
 from kgrag.index import bm25, vector_spaces
 from kgrag.ports import Embedder, TripleStore, Vectors, VectorSpaces
 from kgrag.resources import closest
-from kgrag.sparql.gate import tokens
 from kgrag.sparql.search_reader import Call, Statement, read_searches
+from kgrag.sparql.tokens import tokens
 from kgrag.vocab import KGV, XSD
 
 __all__ = ["Function", "Resolved", "Search", "functions", "names_search", "refuse_in_update"]
 
 Function = Callable[..., ox.Literal | None]
 
-_COUNT = 10
-_MOST = 1000
-_SPACE = "chunk"
+_DEFAULT_COUNT, _MAX_COUNT = 10, 1000
+_DEFAULT_SPACE = "chunk"
 _MARKS = ("kgv:", KGV.prefix)
 
 
@@ -41,7 +40,7 @@ _MARKS = ("kgv:", KGV.prefix)
 class Resolved:
     """A query without searches: ``text``, and the vectors of the texts that ``kgv:similarity`` compares with.
 
-    ``compares`` says whether it may call that function at all.
+    ``compares``: whether it may call that function at all.
     """
 
     text: str
@@ -54,7 +53,7 @@ class Search:
     """Runs the searches of a query on the vector spaces and BM25 indexes of a knowledge base.
 
     Args:
-        store: holds the texts.
+        store: contains the texts.
         spaces: vectors, brought up to date when they are behind.
         embedder: embeds what is searched for; only used by a query that searches by meaning.
         folder: where BM25 indexes are kept; None keeps them in memory.
@@ -95,11 +94,11 @@ class Search:
         return " ".join([*blocks, statement.rest])
 
     def _run(self, call: Call) -> list[tuple[str, float]]:
-        count = _COUNT if call.count is None else call.count
-        space = call.space or _SPACE
+        count = _DEFAULT_COUNT if call.count is None else call.count
+        space = call.space or _DEFAULT_SPACE
         where = f"line {call.line}, column {call.column}: kgv:{call.kind}"
-        if not 1 <= count <= _MOST:
-            raise InvalidSPARQL(f"{where} asks for {count} nodes. Ask for 1 to {_MOST}.")
+        if not 1 <= count <= _MAX_COUNT:
+            raise InvalidSPARQL(f"{where} asks for {count} nodes. Ask for 1 to {_MAX_COUNT}.")
         if space not in vector_spaces.spaces():
             raise InvalidSPARQL(
                 f"{where} names the space '{space}', which is none. {closest(space, vector_spaces.spaces())}"
@@ -112,9 +111,9 @@ class Search:
 
 
 def functions(spaces: VectorSpaces, similar: Mapping[str, Vectors]) -> dict[ox.NamedNode, Function]:
-    """Give ``kgv:similarity`` as a function for the store's engine: over every space, and the texts embedded before.
+    """Return ``kgv:similarity`` as a function for the store's engine: over every space, and the texts embedded before.
 
-    About 10 microseconds a call; a node that is in no space, or a text not embedded before, gives no value.
+    About 10 microseconds per call; a node that is in no space, or a text not embedded before, has no value.
     """
     opened = [spaces.space(name) for name in vector_spaces.spaces()]
 
@@ -127,35 +126,35 @@ def functions(spaces: VectorSpaces, similar: Mapping[str, Vectors]) -> dict[ox.N
                 return found
         return None
 
-    return {KGV.similarity: lambda *terms: _cosine([vector(term) for term in terms])}
+    def similarity(*terms: ox.NamedNode | ox.BlankNode | ox.Literal) -> ox.Literal | None:
+        """Return the cosine of two unit vectors as xsd:double; None when one is missing."""
+        vectors = [vector(term) for term in terms]
+        if len(vectors) != 2 or vectors[0] is None or vectors[1] is None:
+            return None
+        return _double(float(np.dot(vectors[0], vectors[1])))
+
+    return {KGV.similarity: similarity}
 
 
 def names_search(sparql: str) -> bool:
-    """Say whether a text may hold a search; a cheap test for the many that do not."""
+    """Return whether a text may have a search; a cheap test for the many that do not."""
     return any(mark in sparql for mark in _MARKS)
 
 
 def refuse_in_update(update: str) -> None:
-    """Refuse an update whose WHERE searches: it would find nothing, and say nothing of it.
+    """Refuse an update whose WHERE searches: it would find nothing, without an error.
 
     Raises:
-        InvalidSPARQL: the update has a WHERE and speaks of this vocabulary.
+        InvalidSPARQL: the update has a WHERE and uses this vocabulary.
     """
     if not names_search(update):
         return
-    found = [token.group() for token in tokens(update)]
+    found = [token.text for token in tokens(update)]
     named = any(text.startswith(("kgv:", f"<{KGV.prefix}")) for text in found)
     if named and any(text.upper() == "WHERE" for text in found):
         raise InvalidSPARQL(
-            "the WHERE of an update cannot search (kgv:). Search with a query, and write the nodes that it gives."
+            "the WHERE of an update cannot search (kgv:). Search with a query, and write the nodes that it finds."
         )
-
-
-def _cosine(vectors: Sequence[Vectors | None]) -> ox.Literal | None:
-    """Give the cosine of two unit vectors as xsd:double; None when one is missing."""
-    if len(vectors) != 2 or vectors[0] is None or vectors[1] is None:
-        return None
-    return _double(float(np.dot(vectors[0], vectors[1])))
 
 
 def _double(value: float) -> ox.Literal:

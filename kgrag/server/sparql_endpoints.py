@@ -32,7 +32,7 @@ from kgrag.server.streaming import collect_result, stream_result
 from kgrag.server.update_rewriting import with_dataset, without_silent_calls
 from kgrag.server.worker_threads import WorkerThreads
 from kgrag.server.write_gate import PlannedUpdate, Recheck
-from kgrag.sparql.gate import Reading, check_query, check_update, harmless
+from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
 from kgrag.sparql.update_targets import written
 
 __all__ = ["query", "update"]
@@ -93,9 +93,9 @@ async def _read(text: str, read: Callable[[str], _Value]) -> _Value:
     return read(text) if len(text) < _MAX_CHARACTERS_ON_LOOP else await asyncio.to_thread(read, text)
 
 
-def _checked_query(text: str) -> tuple[str, Reading]:
+def _checked_query(text: str) -> tuple[str, AdmittedText]:
     if harmless(text):
-        return text, Reading()
+        return text, AdmittedText()
     text = without_silent_calls(text)
     return text, check_query(text)
 

@@ -1,4 +1,6 @@
-"""Writes the dataset that the protocol gives with an update into the update itself.
+"""Rewrites texts that the engine could not run as they are: datasets of the request, and remote calls that may fail.
+
+``with_dataset`` writes the dataset that the protocol gives with an update into the update itself.
 
 SPARQL 1.1 Protocol, section 2.2.3: ``using-graph-uri`` and ``using-named-graph-uri`` stand for USING clauses in every
 operation that has a WHERE. The engine takes no such arguments, so the clauses are put before each WHERE that follows a
@@ -7,7 +9,7 @@ DELETE or INSERT template.
 >>> with_dataset('DELETE { ?s ?p 1 } ' 'WHERE { ?s ?p 1 }', [ox.NamedNode("urn:a")], [])
 'DELETE { ?s ?p 1 } USING <urn:a> WHERE { ?s ?p 1 }'
 
-Carries out what SPARQL says of a remote call that fails SILENTly: here every remote call fails.
+``without_silent_calls`` carries out what SPARQL lays down for a remote call that fails SILENTly: every one fails here.
 
 SPARQL 1.1 Federated Query, section 2.2: a SERVICE SILENT that fails gives one solution without bindings. SPARQL 1.1
 Update, section 3.1.4: a LOAD SILENT that fails does nothing. The engine would try the call first, and has no switch; so
@@ -26,12 +28,16 @@ from collections.abc import Sequence
 import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL
-from kgrag.sparql.gate import MAX_CHARACTERS, check_update, tokens
+from kgrag.sparql.gate import MAX_CHARACTERS, check_update
+from kgrag.sparql.tokens import CLOSING, OPENING, Token, tokens
 
-__all__ = [
-    "with_dataset",
-    "without_silent_calls",
-]
+__all__ = ["with_dataset", "without_silent_calls"]
+
+_NOTHING = "DELETE DATA {}"
+_NO_MATCH = "OPTIONAL { FILTER(false) "
+_TARGETS = ("iri", "name", "variable")
+
+_Edit = tuple[int, int, str]
 
 
 def with_dataset(update: str, default: Sequence[ox.NamedNode], named: Sequence[ox.NamedNode]) -> str:
@@ -60,23 +66,15 @@ def _wheres(update: str) -> list[int]:
     """Give where each WHERE begins that stands outside brackets."""
     depth, before, found = 0, "", []
     for token in tokens(update):
-        kind, value = token.lastgroup, token.group()
-        depth += (kind == "open") - (kind == "close")
-        if depth == 0 and kind == "word" and value.upper() == "WHERE":
+        depth += (token.kind in OPENING) - (token.kind in CLOSING)
+        if depth == 0 and token.kind == "word" and token.text.upper() == "WHERE":
             if before == "DELETE":
                 raise InvalidSPARQL(
                     "DELETE WHERE cannot be given a dataset by the request. Write DELETE with a template and WHERE."
                 )
-            found.append(token.start())
-        before = value.upper()
+            found.append(token.start)
+        before = token.text.upper()
     return found
-
-
-_NOTHING = "DELETE DATA {}"
-_NO_MATCH = "OPTIONAL { FILTER(false) "
-_TARGETS = ("iri", "name", "variable")
-
-_Edit = tuple[int, int, str]
 
 
 def without_silent_calls(text: str) -> str:
@@ -95,41 +93,41 @@ def without_silent_calls(text: str) -> str:
     return "".join([*parts, text[last:]])
 
 
-def _services(found: Sequence[re.Match[str]]) -> list[_Edit]:
+def _services(found: Sequence[Token]) -> list[_Edit]:
     edits: list[_Edit] = []
     for place in _calls(found, "SERVICE"):
         opening = place + 3
         closing = _closing(found, opening)
-        if closing is not None and found[opening].group() == "{":
-            edits.append((found[place].start(), found[opening].start(), _NO_MATCH))
-            edits.append((found[closing].end(), found[closing].end(), " }"))
+        if closing is not None and found[opening].kind == "{":
+            edits.append((found[place].start, found[opening].start, _NO_MATCH))
+            edits.append((found[closing].end, found[closing].end, " }"))
     return edits
 
 
-def _loads(found: Sequence[re.Match[str]]) -> list[_Edit]:
+def _loads(found: Sequence[Token]) -> list[_Edit]:
     edits: list[_Edit] = []
     for place in _calls(found, "LOAD"):
         end = place + 2
-        if [token.group().upper() for token in found[end + 1 : end + 3]] == ["INTO", "GRAPH"]:
+        if [token.text.upper() for token in found[end + 1 : end + 3]] == ["INTO", "GRAPH"]:
             end = min(end + 3, len(found) - 1)
-        edits.append((found[place].start(), found[end].end(), _NOTHING))
+        edits.append((found[place].start, found[end].end, _NOTHING))
     return edits
 
 
-def _calls(found: Sequence[re.Match[str]], keyword: str) -> list[int]:
+def _calls(found: Sequence[Token], keyword: str) -> list[int]:
     """Give where ``keyword SILENT target`` stands."""
     return [
         place
         for place, (first, second, target) in enumerate(zip(found, found[1:], found[2:], strict=False))
-        if (first.group().upper(), second.group().upper()) == (keyword, "SILENT") and target.lastgroup in _TARGETS
+        if (first.text.upper(), second.text.upper()) == (keyword, "SILENT") and target.kind in _TARGETS
     ]
 
 
-def _closing(found: Sequence[re.Match[str]], opening: int) -> int | None:
+def _closing(found: Sequence[Token], opening: int) -> int | None:
     depth = 0
     for place in range(opening, len(found)):
-        kind = found[place].lastgroup
-        depth += (kind == "open") - (kind == "close")
+        kind = found[place].kind
+        depth += (kind in OPENING) - (kind in CLOSING)
         if depth == 0:
             return place
     return None

@@ -1,6 +1,6 @@
 """Reads expressions: not to compute them, but for the variables, comparisons, constants and functions in them.
 
-Three frames of the stack a bracket, so that the depth limit is reached long before Python's.
+A bracket takes three frames of the stack, so that the depth limit is reached long before Python's.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import pyoxigraph as ox
 from kgrag.sparql.syntax import Comparison, Filter, Inline, Limits, Scope, Variable
 from kgrag.sparql.term_reader import Group, Node, Terms
 
-__all__ = ["AGGREGATES", "Expressions", "Reading"]
+__all__ = ["AGGREGATES", "ExpressionParts", "Expressions", "Wanted"]
 
 AGGREGATES = frozenset({"AVG", "COUNT", "GROUP_CONCAT", "MAX", "MIN", "SAMPLE", "SUM"})
-_ANY = 1_000_000
+_MANY_ARGUMENTS = 1_000_000
 _ONE = """ABS CEIL DATATYPE DAY ENCODE_FOR_URI FLOOR HASLANG HASLANGDIR HOURS IRI ISBLANK ISIRI ISLITERAL ISNUMERIC
     ISTRIPLE ISURI LANG LANGDIR LCASE MD5 MINUTES MONTH OBJECT PREDICATE ROUND SECONDS SHA1 SHA256 SHA384 SHA512 STR
     STRLEN SUBJECT TIMEZONE TZ UCASE URI YEAR"""
@@ -27,7 +27,7 @@ _ARGUMENTS = {
     **dict.fromkeys(_TWO.split(), (2, 2)),
     **dict.fromkeys(("NOW", "RAND", "STRUUID", "UUID"), (0, 0)),
     **dict.fromkeys(("IF", "STRLANGDIR", "TRIPLE"), (3, 3)),
-    **dict.fromkeys(("COALESCE", "CONCAT"), (0, _ANY)),
+    **dict.fromkeys(("COALESCE", "CONCAT"), (0, _MANY_ARGUMENTS)),
     **{"BNODE": (0, 1), "REGEX": (2, 3), "REPLACE": (3, 4), "SUBSTR": (2, 3)},
 }
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -46,8 +46,8 @@ class Used:
 
 
 @dataclass(slots=True)
-class Reading:
-    """What an expression turned out to hold."""
+class ExpressionParts:
+    """The variables, comparisons, functions and aggregates of an expression."""
 
     used: list[Used] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Expressions(Terms):
 
     def __init__(self, text: str, limits: Limits) -> None:
         super().__init__(text, limits)
-        self.reading = Reading()
+        self.reading = ExpressionParts()
         self.filters: list[Filter] = []
         self.functions: dict[str, None] = {}
         self.wanted: list[Wanted] = []
@@ -83,16 +83,16 @@ class Expressions(Terms):
         raise NotImplementedError
 
     @contextmanager
-    def noting(self) -> Iterator[Reading]:
-        """Collect what the expressions read meanwhile hold."""
-        outer, self.reading = self.reading, Reading()
+    def noting(self) -> Iterator[ExpressionParts]:
+        """Collect the parts of the expressions that are read meanwhile."""
+        outer, self.reading = self.reading, ExpressionParts()
         try:
             yield self.reading
         finally:
             self.functions.update(dict.fromkeys(self.reading.functions))
             self.reading = outer
 
-    def want(self, reading: Reading, clause: str, group: Group, aggregated: Group | None = None) -> None:
+    def want(self, reading: ExpressionParts, clause: str, group: Group, aggregated: Group | None = None) -> None:
         """Note the variables of an expression as used; those in aggregates look into another group."""
         for used in reading.used:
             if not used.harmless:
@@ -100,7 +100,7 @@ class Expressions(Terms):
                 span = (used.start, used.end)
                 self.wanted.append(Wanted(used.variable, clause, span, seen, self.group.context))
 
-    def constraint(self, clause: str) -> Reading:
+    def constraint(self, clause: str) -> ExpressionParts:
         """Read what follows FILTER or HAVING, and keep it as a filter."""
         start = self.start
         reading = self.constrained(clause)
@@ -110,13 +110,13 @@ class Expressions(Terms):
         self.filters.append(Filter(clause, variables, comparisons, functions, place, context))
         return reading
 
-    def constrained(self, clause: str) -> Reading:
+    def constrained(self, clause: str) -> ExpressionParts:
         """Read a bracketed expression or a call of a function."""
         with self.noting() as reading:
             if self.kind == "(":
                 self.bracketed()
             elif self.kind in ("iri", "name"):
-                self._called(required=True)
+                self.called(required=True)
             elif self.kind == "word":
                 self._built_in()
             else:
@@ -133,7 +133,7 @@ class Expressions(Terms):
         return node
 
     def expression(self) -> Node | None:
-        """Read an expression; give its term where it is nothing but one."""
+        """Read an expression; return its term where it is nothing but one."""
         node = self._relation()
         while self.kind in ("||", "&&"):
             self.advance()
@@ -158,7 +158,7 @@ class Expressions(Terms):
     def _membership(self, left: Node | None, start: int) -> None:
         operator = "not in" if self.take_word("NOT") else "in"
         self.need_word("IN", "before a list")
-        nodes = [node for node in self._arguments() if node is not None]
+        nodes = [node for node in self.arguments() if node is not None]
         constants = tuple(node.term for node in nodes if isinstance(node.term, ox.NamedNode | ox.Literal))
         if left is not None and isinstance(left.term, Variable) and constants:
             place = self.place(start, self.last)
@@ -204,7 +204,7 @@ class Expressions(Terms):
         if kind == "(":
             return self.bracketed()
         if kind in ("iri", "name"):
-            return self._called(required=False)
+            return self.called(required=False)
         if kind == "<<(":
             self._triple_term()
             return None
@@ -218,13 +218,14 @@ class Expressions(Terms):
         if isinstance(node.term, Variable):
             reading.used.append(Used(node.term, node.start, node.end, reading.aggregated, reading.harmless))
 
-    def _called(self, *, required: bool) -> Node | None:
+    def called(self, *, required: bool) -> Node | None:
+        """Read an IRI, and its arguments where it is a function; return it where it is none."""
         node = self.iri("as function")
         if not isinstance(node.term, ox.NamedNode):
             return None
         if self.kind in ("(", "nil"):
             self.reading.functions.append(node.term.value)
-            self._arguments()
+            self.arguments()
             return None
         if required:
             self.expected("arguments in brackets after the function")
@@ -232,10 +233,11 @@ class Expressions(Terms):
         return node
 
     def note_constant(self, term: ox.NamedNode | ox.Literal, start: int, end: int) -> None:
-        """Keep a constant that stands outside triples."""
+        """Keep a constant that is outside triples."""
         self.inline.append(Inline(None, term, self.place(start, end), self.group.context))
 
-    def _arguments(self) -> list[Node | None]:
+    def arguments(self) -> list[Node | None]:
+        """Read a list of expressions in brackets; return the term of each that is nothing but one."""
         if self.take("nil"):
             return []
         self.need("(", "before a list")
@@ -268,7 +270,7 @@ class Expressions(Terms):
         reading.functions.append(name)
         harmless = reading.harmless
         reading.harmless = harmless or name == "COALESCE"
-        given = len(self._arguments())
+        given = len(self.arguments())
         reading.harmless = harmless
         least, most = _ARGUMENTS[name]
         if not least <= given <= most:
@@ -289,7 +291,7 @@ class Expressions(Terms):
         if self.selections:
             self.selections[-1].aggregates += 1
         else:
-            self.problem("syntax", f"{name} stands outside a SELECT. Count in a sub-select.", (start, self.last), name)
+            self.problem("syntax", f"{name} is outside a SELECT. Count in a sub-select.", (start, self.last), name)
         self.need("(", f"after {name}")
         self.deeper()
         self.take_word("DISTINCT")

@@ -1,6 +1,6 @@
-"""Property paths as trees, and the triple patterns that they stand for.
+"""Property paths as trees, and the triple patterns that they mean.
 
-OBQC, section 3.1, takes basic graph patterns only. ``a/b`` goes through a new node, ``^a`` turns round, ``a|b`` gives
+OBQC, section 3.1, takes basic graph patterns only. ``a/b`` goes through a new node, ``^a`` turns round, ``a|b`` makes
 the branches of a union, ``a+`` its first and its last step; after ``a*`` and ``a?`` the ends are free.
 """
 
@@ -134,14 +134,16 @@ class Paths(Terms):
         self.property_name()
 
     def write(self, path: Path, ends: Ends) -> None:
-        """Write the patterns that a path stands for."""
+        """Write the patterns that a path means."""
         if isinstance(path, Node):
             self._step(path, ends)
             return
         mark = ends.mark or (path.mark if isinstance(path, Repeat) else _MARKS[type(path)])
         ends = replace(ends, mark=mark)
         if isinstance(path, Inverse):
-            self.write(path.path, _turned(ends))
+            flags = {"free_subject": ends.free_object, "free_object": ends.free_subject}
+            turned = replace(ends, subject=ends.object, object=ends.subject, **flags)  # type: ignore[arg-type]
+            self.write(path.path, turned)
         elif isinstance(path, Sequence):
             self._write_sequence(path, ends)
         elif isinstance(path, Alternative):
@@ -173,19 +175,15 @@ class Paths(Terms):
             self.write(path.path, replace(inner, free_subject=True))
 
     def _step(self, step: Node, ends: Ends) -> None:
-        subject, thing = ends.subject, ends.object
-        places = (self.place(*subject[1:]), self.place(*step[1:]), self.place(*thing[1:]))
-        terms = (subject.term, step.term, thing.term)
+        nodes = (ends.subject, step, ends.object)
+        places = (self.place(*nodes[0][1:]), self.place(*nodes[1][1:]), self.place(*nodes[2][1:]))
+        terms = (nodes[0].term, nodes[1].term, nodes[2].term)
         free = (ends.free_subject, ends.free_object)
         self.patterns.append(Pattern(*terms, places, ends.context, ends.mark, *free))
 
 
-def _turned(ends: Ends) -> Ends:
-    flags = {"free_subject": ends.free_object, "free_object": ends.free_subject}
-    return replace(ends, subject=ends.object, object=ends.subject, **flags)  # type: ignore[arg-type]
-
-
 def _branches(path: Path) -> bool:
+    """Return whether a path means several patterns that need not hold together."""
     if isinstance(path, Node | Negated):
         return False
     if isinstance(path, Alternative | Repeat):

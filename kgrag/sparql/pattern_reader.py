@@ -15,8 +15,7 @@ __all__ = ["Patterns"]
 _SUBJECTS = frozenset({"variable", "name", "iri", "[", "(", "anon", "nil", "label", "string", "number", "+", "-"})
 _SUBJECTS |= {"<<", "<<("}
 _VERBS = frozenset({"variable", "name", "iri", "(", "^", "!"})
-_ELEMENTS = ("OPTIONAL", "FILTER", "BIND", "VALUES", "GRAPH", "MINUS", "SERVICE", "LATERAL")
-_NO_TRIPLE = "a reifier or an annotation stands after a path, which makes no single triple"
+_NO_TRIPLE = "a reifier or an annotation comes after a path, which makes no single triple"
 
 
 class Patterns(Expressions, Paths):
@@ -80,21 +79,38 @@ class Patterns(Expressions, Paths):
             self.take(".")
 
     def starts_triple(self) -> bool:
-        """Say whether a triple can begin here."""
+        """Return whether a triple can begin here."""
         return self.kind in _SUBJECTS or (self.kind == "word" and self.text.startswith(("true", "false"), self.start))
 
     def triples(self) -> None:
         """Read triples separated by full stops."""
-        self._same_subject()
+        self.same_subject()
         while self.take(".") and self.starts_triple():
-            self._same_subject()
+            self.same_subject()
 
     def _keyword(self) -> None:
-        for keyword in _ELEMENTS:
-            if self.take_word(keyword):
-                getattr(self, f"_{keyword.lower()}")()
-                return
-        self.expected("a triple, a group, or one of FILTER, OPTIONAL, BIND, VALUES, GRAPH, MINUS, SERVICE")
+        if self.take_word("OPTIONAL"):
+            self._joined("optional")
+        elif self.take_word("LATERAL"):
+            self._joined("lateral")
+        elif self.take_word("MINUS"):
+            self.inside("minus")
+        elif self.take_word("FILTER"):
+            self.want(self.constraint("FILTER"), "FILTER", self.group)
+        elif self.take_word("BIND"):
+            self._bind()
+        elif self.take_word("VALUES"):
+            self.data_block()
+        elif self.take_word("GRAPH"):
+            self._variable_or_iri("after GRAPH")
+            self._joined("graph")
+        elif self.take_word("SERVICE"):
+            self.uses_service = True
+            self.take_word("SILENT")
+            self._variable_or_iri("after SERVICE")
+            self._joined("service")
+        else:
+            self.expected("a triple, a group, or one of FILTER, OPTIONAL, BIND, VALUES, GRAPH, MINUS, SERVICE")
 
     def _union(self) -> None:
         outer, number = self.group, self.scope("union").number
@@ -106,34 +122,12 @@ class Patterns(Expressions, Paths):
             branch += 1
             outer.visible.update(self.inside("union", number=number, branch=branch).visible)
 
-    def _optional(self) -> None:
-        self._joined("optional")
-
-    def _lateral(self) -> None:
-        self._joined("lateral")
-
     def _joined(self, kind: str) -> None:
         group = self.inside(kind)
         self.group.visible.update(group.visible)
 
-    def _minus(self) -> None:
-        self.inside("minus")
-
-    def _graph(self) -> None:
-        self._variable_or_iri("after GRAPH")
-        self._joined("graph")
-
-    def _service(self) -> None:
-        self.uses_service = True
-        self.take_word("SILENT")
-        self._variable_or_iri("after SERVICE")
-        self._joined("service")
-
     def _variable_or_iri(self, where: str) -> Node:
         return self.variable() if self.kind == "variable" else self.iri(f"or a variable {where}")
-
-    def _filter(self) -> None:
-        self.want(self.constraint("FILTER"), "FILTER", self.group)
 
     def _bind(self) -> None:
         self.need("(", "after BIND")
@@ -145,14 +139,11 @@ class Patterns(Expressions, Paths):
         start, end = self.start, self.end
         if self.text[start + 1 : end] in self.group.visible:
             name = self.text[start:end]
-            what = f"BIND gives {name} a value, but it has one from the patterns before. Take another name."
+            what = f"BIND sets {name}, but it has a value from the patterns before. Take another name."
             self.problem("syntax", what, (start, end), name)
         self.variable()
         self.need(")", "after BIND")
         self.depth -= 1
-
-    def _values(self) -> None:
-        self.data_block()
 
     def data_block(self) -> None:
         """Read what follows VALUES."""
@@ -170,18 +161,18 @@ class Patterns(Expressions, Paths):
         self.advance()
 
     def _data_variables(self) -> list[Node]:
-        found: list[Node] = []
+        variables: list[Node] = []
         seen: set[str] = set()
         if self.take("nil"):
-            return found
+            return variables
         self.need("(", "or a variable after VALUES")
         while not self.take(")"):
             name = self.text[self.start : self.end]
             if name in seen:
                 self.problem("syntax", f"VALUES names {name} twice. Name it once.", (self.start, self.end), name)
             seen.add(name)
-            found.append(self.variable())
-        return found
+            variables.append(self.variable())
+        return variables
 
     def _row(self, variables: list[Node]) -> None:
         start, count = self.start, 0
@@ -220,7 +211,8 @@ class Patterns(Expressions, Paths):
         self.need(")>>", "after a triple term")
         self.depth -= 1
 
-    def _same_subject(self) -> None:
+    def same_subject(self) -> None:
+        """Read the triples of one subject."""
         start, kind = self.start, self.kind
         subject = self.node()
         enough = kind in ("[", "(", "<<")
@@ -235,8 +227,8 @@ class Patterns(Expressions, Paths):
 
     def _properties(self, subject: Node) -> None:
         while True:
-            verb = self._verb()
-            self._objects(subject, verb)
+            verb = self.verb()
+            self.objects(subject, verb)
             if self.kind != ";":
                 return
             while self.take(";"):
@@ -244,15 +236,16 @@ class Patterns(Expressions, Paths):
             if not self._starts_verb():
                 return
 
-    def _verb(self) -> Path:
+    def verb(self) -> Path:
+        """Read a predicate: a variable, or a path; in a template an IRI."""
         if self.kind == "variable":
             return self.variable()
         return self.property_name() if self.in_template else self.path()
 
-    def _objects(self, subject: Node, verb: Path) -> None:
+    def objects(self, subject: Node, verb: Path) -> None:
+        """Read the objects of one subject and predicate."""
         while True:
-            thing = self.node()
-            self.write(verb, Ends(subject, thing, self.group.context))
+            self.write(verb, Ends(subject, self.node(), self.group.context))
             if self.kind in ("~", "{|"):
                 self._annotations(verb)
             if not self.take(","):
@@ -291,20 +284,21 @@ class Patterns(Expressions, Paths):
         first = node = Node(self.fresh(), start, start + 1)
         while True:
             item = self.node()
-            self._list_step(node, RDF.first, item)
+            self.list_step(node, RDF.first, item)
             if self.kind == ")":
                 break
             rest = Node(self.fresh(), item.start, item.end)
-            self._list_step(node, RDF.rest, rest)
+            self.list_step(node, RDF.rest, rest)
             node = rest
-        self._list_step(node, RDF.rest, Node(RDF.nil, self.start, self.end))
+        self.list_step(node, RDF.rest, Node(RDF.nil, self.start, self.end))
         self.advance()
         self.depth -= 1
         return first
 
-    def _list_step(self, subject: Node, predicate: ox.NamedNode, thing: Node) -> None:
-        step = Node(predicate, thing.start, thing.end)
-        self.write(step, Ends(subject, thing, self.group.context))
+    def list_step(self, subject: Node, predicate: ox.NamedNode, value: Node) -> None:
+        """Write one triple of a collection."""
+        step = Node(predicate, value.start, value.end)
+        self.write(step, Ends(subject, value, self.group.context))
 
     def _triple(self) -> Node:
         start, close = self.start, ")>>" if self.kind == "<<(" else ">>"

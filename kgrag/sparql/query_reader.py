@@ -196,14 +196,13 @@ class QueryReader(Selections):
         )
 
     def _grouped(self, items: list[_Item]) -> tuple[_Item, ...]:
-        """Call a union of one branch a group: while reading, it can't be told before its end."""
+        """Call a union of one branch a group, which isn't known before its end."""
         if not self.lonely:
             return tuple(items)
         known: dict[tuple[Scope, ...], tuple[Scope, ...]] = {}
         for item in items:
             if item.context not in known:
-                known[item.context] = tuple(self._plain(scope) for scope in item.context)
+                known[item.context] = tuple(
+                    Scope("group", scope.number) if scope.number in self.lonely else scope for scope in item.context
+                )
         return tuple(replace(item, context=known[item.context]) for item in items)
-
-    def _plain(self, scope: Scope) -> Scope:
-        return Scope("group", scope.number) if scope.number in self.lonely else scope

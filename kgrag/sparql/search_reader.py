@@ -82,7 +82,7 @@ def read_searches(text: str, *, limits: Limits | None = None) -> Searches:
 
 
 class _SearchReader(QueryReader):
-    """Reads one text, keeping where statements, properties and lists stand."""
+    """Reads one text, and keeps the places of statements, properties and lists."""
 
     def __init__(self, text: str, limits: Limits) -> None:
         super().__init__(text, limits)
@@ -102,12 +102,13 @@ class _SearchReader(QueryReader):
         run = sum(len(statement.calls) for statement in self.statements)
         written = [pattern for pattern in (*read.patterns, *read.template) if pattern.predicate in _TRIPLES]
         if len(written) > run:
-            self._refuse_search(written[-1].places[1].start, "stands in a property path or a template")
+            self._refuse_search(written[-1].places[1].start, "is in a property path or a template")
         return read
 
-    def _same_subject(self) -> None:
+    def same_subject(self) -> None:
+        """Read the triples of one subject, and keep them as a statement where a search is among them."""
         start, before, self._listed = self.start, self._listed, []
-        super()._same_subject()
+        super().same_subject()
         own = [one for one in self._listed if one.subject.start == start]
         calls = [self._call(one) for one in self._listed if _is_search(one)]
         if calls:
@@ -125,27 +126,30 @@ class _SearchReader(QueryReader):
         written = " ;\n".join(self.text[one.start : one.end] for one in kept)
         return f"{self.text[subject.start : subject.end]} {written}"
 
-    def _objects(self, subject: Node, verb: Path) -> None:
+    def objects(self, subject: Node, verb: Path) -> None:
+        """Read the objects of one subject and predicate, and keep them as a property."""
         found = _Property(subject, verb, [], self._begun)
         self._listed.append(found)
         self._open.append(found)
-        super()._objects(subject, verb)
+        super().objects(subject, verb)
         self._open.pop()
         found.end = self.last
 
-    def _verb(self) -> Path:
+    def verb(self) -> Path:
+        """Read a predicate, and keep where it begins."""
         self._begun = self.start
-        return super()._verb()
+        return super().verb()
 
     def write(self, path: Path, ends: Ends) -> None:
-        """Write the patterns that a path stands for, and keep what it leads to."""
+        """Write the patterns that a path means, and keep its objects."""
         if self._open and path is self._open[-1].verb:
             self._open[-1].objects.append(ends.object)
         super().write(path, ends)
 
-    def _list_step(self, subject: Node, predicate: ox.NamedNode, thing: Node) -> None:
-        (self._first if predicate == RDF.first else self._rest)[subject.term] = thing
-        super()._list_step(subject, predicate, thing)
+    def list_step(self, subject: Node, predicate: ox.NamedNode, value: Node) -> None:
+        """Write one triple of a collection, and keep what it links."""
+        (self._first if predicate == RDF.first else self._rest)[subject.term] = value
+        super().list_step(subject, predicate, value)
 
     def _members(self, head: Node) -> Iterator[Node]:
         node: Node | None = head
@@ -160,13 +164,13 @@ class _SearchReader(QueryReader):
         if len(names) != len(subject) or len(set(names)) != len(names) or not 1 <= len(names) <= 2:
             self._refuse_search(found.start, "has no variable, or two, before it")
         if self.in_template or self.text[found.subject.start] == "[":
-            self._refuse_search(found.start, "stands inside brackets or a template")
+            self._refuse_search(found.start, "is inside brackets or a template")
         text, count, space = self._asked(found)
         line, column = self.position(found.start)
         return Call(kind, tuple(names), text, count, space, line, column)
 
     def _asked(self, found: _Property) -> tuple[str, int | None, str | None]:
-        """Give text, count and space of the list behind a search."""
+        """Return text, count and space from the list behind a search."""
         terms = [node.term for node in self._members(found.objects[0])]
         if (
             len(found.objects) > 1
@@ -181,22 +185,22 @@ class _SearchReader(QueryReader):
             self._refuse_search(found.start, "has two numbers or two spaces in its list")
         return texts[0], int(numbers[0][:9]) if numbers else None, spaces[0] if spaces else None
 
-    def _called(self, *, required: bool) -> Node | None:
+    def called(self, *, required: bool) -> Node | None:
+        """Read an IRI and its arguments, and keep those of ``kgv:similarity``."""
         start = self.start
         outer, self._given = self._given, []
-        node = super()._called(required=required)
+        node = super().called(required=required)
         given, self._given = self._given, outer
-        if node is None and given and self._names_similarity(start):
-            self._compare(given, start)
+        if node is None and given:
+            name = self.text[start : self.text.index("(", start)].strip()
+            prefix, _, local = name.partition(":")
+            if name == str(KGV.similarity) or self.declared.get(prefix, "") + local == KGV.similarity.value:
+                self._compare(given, start)
         return node
 
-    def _names_similarity(self, start: int) -> bool:
-        token = self.text[start : self.text.index("(", start)].strip()
-        prefix, _, local = token.partition(":")
-        return token == str(KGV.similarity) or self.declared.get(prefix, "") + local == KGV.similarity.value
-
-    def _arguments(self) -> list[Node | None]:
-        self._given = super()._arguments()
+    def arguments(self) -> list[Node | None]:
+        """Read a list of expressions in brackets, and keep their terms for the function before it."""
+        self._given = super().arguments()
         return self._given
 
     def _compare(self, given: list[Node | None], start: int) -> None:

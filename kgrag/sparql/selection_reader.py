@@ -1,14 +1,14 @@
 """Reads selections and what follows a group: GROUP BY, HAVING, ORDER BY, LIMIT, VALUES; and checks what is selected.
 
-Some texts are well-formed and yet refused by the store, as W3C's notes to the grammar ask: a variable selected beside
-a GROUP BY that leaves it out, a name given twice. They are noted as problems, so that a check can say more than that.
+Some texts are well-formed and yet refused by the store, as W3C's notes to the grammar ask: a variable selected that
+GROUP BY leaves out, a name given twice. They are noted as problems, so that a check can report more than that.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kgrag.sparql.expression_reader import Reading, Wanted
+from kgrag.sparql.expression_reader import ExpressionParts, Wanted
 from kgrag.sparql.pattern_reader import Patterns
 from kgrag.sparql.syntax import Limits, Pattern, Selected, Variable
 from kgrag.sparql.term_reader import Group, Node, Selection
@@ -18,17 +18,17 @@ __all__ = ["Column", "Selections"]
 _AFTER_HAVING = ("ORDER", "LIMIT", "OFFSET", "VALUES")
 _AFTER_GROUP = ("HAVING", *_AFTER_HAVING)
 _CONDITIONS = ("variable", "(", "iri", "name", "word")
-_LARGEST = 2**64
+_MAX_LIMIT = 2**64
 
 
 @dataclass(slots=True)
 class Column:
-    """One thing selected, while its query is read; ``reading`` is None for a variable."""
+    """One column selected, while its query is read; ``reading`` is None for a variable."""
 
     name: str
     start: int
     end: int
-    reading: Reading | None = None
+    reading: ExpressionParts | None = None
     source: Node | None = None
     span: tuple[int, int] = (0, 0)
 
@@ -114,7 +114,10 @@ class Selections(Patterns):
             self.need_word("BY", "after GROUP")
             scene.grouped = self._group_by(where)
         if self.take_word("HAVING"):
-            self._having(scene)
+            more = True
+            while more:
+                self.want(self.constraint("HAVING"), "HAVING", scene.after, where)
+                more = self.kind in ("(", "iri", "name", "word") and not self.word.startswith(_AFTER_HAVING)
         if self.take_word("ORDER"):
             self.need_word("BY", "after ORDER")
             self._order_by(scene)
@@ -165,12 +168,6 @@ class Selections(Patterns):
         self.depth -= 1
         return names
 
-    def _having(self, scene: _Scene) -> None:
-        while True:
-            self.want(self.constraint("HAVING"), "HAVING", scene.after, scene.where)
-            if self.kind not in ("(", "iri", "name", "word") or self.word.startswith(_AFTER_HAVING):
-                return
-
     def _order_by(self, scene: _Scene) -> None:
         while True:
             start, end = self.start, self.end
@@ -192,14 +189,14 @@ class Selections(Patterns):
                 return
             left.remove(word)
             digits = self.text[self.start : self.end]
-            if self.kind != "number" or not digits.isdigit() or len(digits) > 20 or int(digits) >= _LARGEST:
+            if self.kind != "number" or not digits.isdigit() or len(digits) > 20 or int(digits) >= _MAX_LIMIT:
                 self.expected(f"a whole number below 2^64 after {word}")
             self.advance()
 
     def _settled(self, columns: list[Column] | None, scene: _Scene, form: str) -> list[Selected]:
         if columns is None:
             if scene.grouped is not None:
-                what = "all variables are asked for beside a GROUP BY or an aggregate. Name those to select."
+                what = "all variables are asked for with a GROUP BY or an aggregate. Name those to select."
                 self.problem("syntax", what, (self.last, self.last))
             place = self.place(self.last, self.last)
             names = list(scene.where.visible) if form in ("SELECT", "DESCRIBE") else []
@@ -228,12 +225,12 @@ class Selections(Patterns):
             if not (used.aggregated or used.harmless):
                 self._check_grouped(used.variable.name, (used.start, used.end), scene)
         if column.name in scene.after.visible:
-            what = f"AS gives ?{column.name} a value, but it has one from the patterns. Take another name."
+            what = f"AS sets ?{column.name}, but it has a value from the patterns. Take another name."
             self.problem("syntax", what, span, f"?{column.name}")
         scene.named.visible[column.name] = None
         self.given.add(variable)
 
-    def _want_selected(self, reading: Reading, scene: _Scene) -> None:
+    def _want_selected(self, reading: ExpressionParts, scene: _Scene) -> None:
         for used in reading.used:
             if not used.harmless:
                 named = used.variable.name in scene.named.visible  # what AS names can be used from then on
@@ -245,7 +242,7 @@ class Selections(Patterns):
         if scene.grouped is None or name in scene.after.visible:
             return
         if name in scene.where.visible or name in scene.named.visible:
-            what = f"?{name} is selected beside aggregates, but isn't grouped by. Add it to GROUP BY, or aggregate it."
+            what = f"?{name} is selected with aggregates, but isn't grouped by. Add it to GROUP BY, or aggregate it."
             self.problem("syntax", what, span, f"?{name}")
 
     def _selected(self, column: Column) -> Selected:

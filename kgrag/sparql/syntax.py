@@ -1,4 +1,4 @@
-"""What a SPARQL text says, as values: patterns with their places and contexts, selections, filters, problems."""
+"""A SPARQL text as values: patterns with their places and contexts, selections, filters, problems."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Term: TypeAlias = Variable | ox.NamedNode | ox.Literal | Blank
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands: ``text[start:end]``, and line and column from 1."""
+    """A place in the text: ``text[start:end]``, and line and column from 1."""
 
     start: int
     end: int
@@ -70,7 +70,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One triple pattern; a property path gives several.
+    """One triple pattern; a property path makes several.
 
     ``places`` are those of subject, predicate and object (a node made by the reader takes the place of what made it).
     ``path`` is the outermost kind of path it comes from: "", "/", "^", "|", "+", "*", "?" or "!". Where the subject or
@@ -112,7 +112,7 @@ _GROUPING = frozenset({"group", "graph", "service", "subselect"})
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """One column of the outermost SELECT (or one thing that DESCRIBE names).
+    """One column of the outermost SELECT (or one term that DESCRIBE names).
 
     ``source`` is the term itself where the column is a variable or renames one, None for any other expression;
     ``aggregate`` is "COUNT", "SUM" ... where the expression is an aggregate as a whole; ``variables`` are all it uses.
@@ -143,7 +143,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One constraint of FILTER or HAVING (``clause``); patterns in an EXISTS of it stand among the query's patterns."""
+    """One constraint of FILTER or HAVING (``clause``); patterns in an EXISTS of it are among the query's patterns."""
 
     clause: str
     variables: tuple[Variable, ...]
@@ -157,7 +157,7 @@ class Filter:
 class Use:
     """A variable that wants a value: ``clause`` is SELECT, GROUP BY, HAVING, ORDER BY, FILTER, BIND or CONSTRUCT.
 
-    ``bound`` says whether something within reach gives it one.
+    ``bound``: whether something within reach gives it one.
     """
 
     variable: Variable
@@ -169,7 +169,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """One constant that VALUES gives a variable, or that stands in an expression (then without variable)."""
+    """One constant that VALUES gives a variable, or that is in an expression (then without variable)."""
 
     variable: Variable | None
     term: ox.NamedNode | ox.Literal
@@ -191,7 +191,7 @@ class Problem:
     """Something wrong that the reader could read past.
 
     ``rule`` is "undeclared-prefix", "bracketed-prefix" or "syntax" (well-formed, but refused by the store: a variable
-    selected beside a GROUP BY that leaves it out, a name given twice, ...). ``subject`` is the prefix or variable.
+    selected that GROUP BY leaves out, a name given twice, ...). ``subject`` is the prefix or variable.
     """
 
     rule: str

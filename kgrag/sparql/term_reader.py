@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pyoxigraph as ox
 
 from kgrag.sparql.syntax import Blank, Edit, Inline, Limits, Problem, Scope, Term, Variable
-from kgrag.sparql.tokens import Scanner
+from kgrag.sparql.tokens import Scanner, unescaped
 from kgrag.vocab import RDF, XSD
 
 __all__ = ["DEFAULT_PREFIXES", "Group", "Node", "Selection", "Terms"]
@@ -28,15 +28,12 @@ _WELL_KNOWN = {
     "prov": "http://www.w3.org/ns/prov#",
     "schema": "http://schema.org/",
 }
-_ESCAPE = re.compile(r"""\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([tbnrf"'\\]))|(\\)""")
-_LETTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
-_DOTS = re.compile(r"(?<!\\)\.+")
 _NOT_IN_IRI = re.compile(r"[<>\"{}|^`\\\x00-\x20]")
 _BRACKETED = re.compile(r"<([^\W\d_][\w.-]*)?:(?!//)[^<>\s]*>")
 
 
 class Node(NamedTuple):
-    """A term and the characters it stands for."""
+    """A term and the place of its characters."""
 
     term: Term
     start: int
@@ -56,7 +53,7 @@ class Group:
     hidden: bool = False
 
     def reaches(self, name: str) -> bool:
-        """Say whether a variable of this name has a value here."""
+        """Return whether a variable of this name has a value here."""
         group: Group | None = self
         while group is not None and name not in group.visible:
             group = group.sees
@@ -125,13 +122,13 @@ class Terms(Scanner):
         return node
 
     def name(self) -> str:
-        """Read a variable; give its name only."""
+        """Read a variable; return its name only."""
         start, end = self.start, self.end
         self.variable(gives=False)
         return self.text[start + 1 : end]
 
     def scoped(self, name: str) -> Variable:
-        """Give the variable of this name as it is meant here: kept by a sub-select, or visible outside."""
+        """Return the variable of this name as it is meant here: kept by a sub-select, or visible outside."""
         for selection in reversed(self.selections[1:]):
             if selection.outside is not None and name not in selection.outside:
                 return Variable(name, selection.number)
@@ -139,13 +136,13 @@ class Terms(Scanner):
 
     def iri(self, where: str) -> Node:
         """Read an IRI or a prefixed name."""
-        start, end = self.start, self.end
         if self.kind == "iri":
-            named = self._full(start, end)
+            named = self._full(self.start, self.end)
         elif self.kind == "name":
-            named = self._short(start, end)
+            named = self._short()
         else:
             self.expected(f"an IRI or a prefixed name {where}")
+        start, end = self.start, self.end
         self.advance()
         return Node(named, start, end)
 
@@ -169,14 +166,15 @@ class Terms(Scanner):
         self.problem("bracketed-prefix", what, (start, end), f"{prefix}", Edit(start, end, name))
         return self._named_node(space + name.partition(":")[2])
 
-    def _short(self, start: int, end: int) -> ox.NamedNode:
+    def _short(self) -> ox.NamedNode:
+        start, dotted, end = self.start, self.take_dotted(), self.end
         token = self.text[start:end]
         prefix, _, local = token.partition(":")
         space = self.declared.get(prefix)
         if space is None:
             space = self._missing(prefix, start, end)
         node = self._named_node(space + (local.replace("\\", "") if "\\" in local else local), resolve=False)
-        if local.count(".") > 1 and len(_DOTS.findall(local)) > 1:
+        if dotted:
             what = f"{token} has two dots apart, which the store can't read in a prefixed name. Write {node}."
             self.problem("syntax", what, (start, end), token, Edit(start, end, str(node)))
         return node
@@ -201,7 +199,7 @@ class Terms(Scanner):
         found = self._named.get(key)
         if found is not None:
             return found
-        whole = self._unescaped(text, self.start) if resolve and "\\" in text else text
+        whole = unescaped(text) if resolve else text
         try:
             node = ox.NamedNode(_resolved(whole, self.base) if resolve and self.base else whole)
         except (ValueError, SyntaxError) as error:
@@ -220,16 +218,14 @@ class Terms(Scanner):
         elif self.kind == "^^":
             self.advance()
             end = self.end
-            literal = self._typed(value, self.iri("as datatype").term)
+            datatype = self.iri("as datatype").term
+            try:
+                literal = ox.Literal(value, datatype=datatype)  # type: ignore[arg-type]
+            except ValueError:  # rdf:langString without a language: the store's parser lets it pass
+                literal = ox.Literal(value)
         else:
             literal = ox.Literal(value)
         return Node(literal, start, end)
-
-    def _typed(self, value: str, datatype: Term) -> ox.Literal:
-        try:
-            return ox.Literal(value, datatype=datatype)  # type: ignore[arg-type]
-        except ValueError:  # rdf:langString without a language: the store's parser lets it pass
-            return ox.Literal(value)
 
     def _in_language(self, value: str, tag: str) -> ox.Literal:
         language, _, direction = tag.partition("--")
@@ -241,27 +237,13 @@ class Terms(Scanner):
             self.refuse(f"@{tag[:40]} is no language tag: {error}", "Use one like @en or @en-GB")
 
     def string(self) -> str:
-        """Read a string; give what it means."""
+        """Read a string; return what it means."""
         if self.kind != "string":
             self.expected("a string")
         token = self.text[self.start : self.end]
         quotes = 3 if token[:3] in ('"""', "'''") else 1
-        value = token[quotes:-quotes]
-        if "\\" in value:
-            value = self._unescaped(value, self.start + quotes)
         self.advance()
-        return value
-
-    def _unescaped(self, text: str, at: int) -> str:
-        def put(match: re.Match[str]) -> str:
-            short, long, letter, wrong = match.groups()
-            code = int(short or long or "0", 16)
-            if wrong or code > 0x10FFFF or 0xD800 <= code < 0xE000:
-                what = f"{text[match.start() : match.start() + 10]!r} is no escape"
-                self.refuse(what, "Write a backslash as \\\\", at=at + match.start())
-            return _LETTERS[letter] if letter else chr(code)
-
-        return _ESCAPE.sub(put, text)
+        return unescaped(token[quotes:-quotes])
 
     def number(self, sign: str, start: int) -> Node:
         """Read a number; its sign is before it."""
@@ -274,16 +256,16 @@ class Terms(Scanner):
         return Node(ox.Literal(text, datatype=XSD.decimal if "." in text else XSD.integer), start, end)
 
     def blank(self) -> Node:
-        """Read a blank node label, which may stand in one basic graph pattern only."""
+        """Read a blank node label, which may be used in one basic graph pattern only."""
         label, node = self.text[self.start + 2 : self.end], (self.start, self.end)
         if not self.in_template and self._labels.setdefault(label, self.block) != self.block:
-            what = f"_:{label} stands in two groups of patterns, which makes it two nodes. Use a variable instead."
+            what = f"_:{label} is used in two groups of patterns, which makes it two nodes. Use a variable instead."
             self.problem("syntax", what, node, f"_:{label}")
         self.advance()
         return Node(Blank(label), *node)
 
     def constant(self) -> Node | None:
-        """Read an IRI, a literal, a number or a boolean, if one stands here."""
+        """Read an IRI, a literal, a number or a boolean, if one is here."""
         kind, start = self.kind, self.start
         if kind in ("name", "iri"):
             return self.iri("")
@@ -305,7 +287,7 @@ class Terms(Scanner):
         return None
 
     def term(self) -> Node | None:
-        """Read a term of a triple, if one stands here: constant, variable, blank node, empty list."""
+        """Read a term of a triple, if one is here: constant, variable, blank node, empty list."""
         kind, start, end = self.kind, self.start, self.end
         if kind == "variable":
             return self.variable()

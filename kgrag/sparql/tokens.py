@@ -1,35 +1,55 @@
-"""Cuts SPARQL into tokens, one at a time, because what ``<`` or ``?`` begins depends on where it stands.
+r"""SPARQL cut into tokens exactly as the store's engine cuts it: for the gate, the reader and the server's updates.
 
-The token before the parser is always ``kind``, ``start``, ``end``. Keywords need no blank after them, as in the store's
-parser: ``SELECTDISTINCT`` is two. Every expression is possessive, so that cutting takes linear time.
+The engine has no tokenizer of its own: it parses character by character, so that what ``<``, ``?`` or a keyword begins
+depends on the place. ``tokens`` cuts without that knowledge; ``Scanner`` goes token by token, and lets a parser cut
+again where it knows better. Keywords need no blank after them: a word is all that a colon could make a prefix, so that
+``SELECTDISTINCT`` and ``true.OPTIONAL`` are one token here and several for a parser.
+
+What the engine does not accept as a string, an IRI or a name is not cut as one either. With ``\x`` in it, a string in
+three quotation marks is an empty string and more text, and a gate that took it for a string would not read that text.
+
+Every expression is possessive, and what is looked at for a name is taken as a word: cutting takes linear time.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import NoReturn
+from collections.abc import Iterator
+from typing import NamedTuple, NoReturn
 
 from kgrag.errors import InvalidSPARQL
 from kgrag.sparql.syntax import Limits, Place
 
-__all__ = ["Scanner"]
+__all__ = ["CLOSING", "IRI", "OPENING", "Scanner", "Token", "string_fault", "tokens", "unescaped"]
+
+OPENING = frozenset({"{", "(", "[", "<<", "<<(", "{|"})
+CLOSING = frozenset({"}", ")", "]", ">>", ")>>", "|}"})
 
 _BASE = "A-Za-zÀ-ÖØ-öø-˿Ͱ-ͽͿ-῿\u200c\u200d⁰-↏Ⰰ-⿯、-퟿豈-\ufdcfﷰ-\ufffd"
 _MORE = "·\u0300-\u036f\u203f\u2040"
 _CHARS = rf"[-0-9_{_BASE}{_MORE}]"
-_ESCAPED = r"%[0-9A-Fa-f]{2}|\\[-_~.!$&'()*+,;=/?\#@%]"
+_WORD = rf"[{_BASE}]{_CHARS}*+(?:\.++{_CHARS}++)*+"
+_HEX = "[0-9A-Fa-f]"
+_ESCAPED = rf"%{_HEX}{{2}}|\\[-_~.!$&'()*+,;=/?\#@%]"
 _LOCAL = rf"(?:[_:0-9{_BASE}]|{_ESCAPED})(?:[-0-9_:{_BASE}{_MORE}]|{_ESCAPED})*+"
-_LOCAL += rf"(?:\.++(?:[-0-9_:{_BASE}{_MORE}]|{_ESCAPED})++)*+"
+_AFTER_DOTS = rf"(?:\.++(?:[-0-9_:{_BASE}{_MORE}]|{_ESCAPED})++)"
+# Code points only: the engine refuses the halves of surrogate pairs and what is beyond U+10FFFF.
+_UNICODE = rf"\\u(?![dD][89A-Fa-f]){_HEX}{{4}}"
+_UNICODE += rf"|\\U(?:0000(?![dD][89A-Fa-f])|000[1-9A-Fa-f]|0010){_HEX}{{4}}"
+_ESCAPE = rf"\\[tbnrf\"'\\]|{_UNICODE}"
+_IRI = rf"<(?:[^<>\"{{}}|^`\\\x00-\x20]++|{_UNICODE})*+>"
+IRI = re.compile(_IRI)
 _TOKEN = re.compile(
     rf"""
     (?:[ \t\r\n]++|\#[^\r\n]*+)*+
     (?:(?P<variable>[?$][0-9_{_BASE}][0-9_{_BASE}{_MORE}]*+)
-    | (?P<name>(?:[{_BASE}]{_CHARS}*+(?:\.++{_CHARS}++)*+)?+:(?:{_LOCAL})?+)
-    | (?P<word>[A-Za-z][A-Za-z0-9_]*+)
-    | (?P<iri><[^<>"{{}}|^`\x00-\x20]*+>)
-    | (?P<string>\"{{3}}(?:[^\"\\]|\\.|\"{{1,2}}+(?!\"))*+\"{{3}} | '{{3}}(?:[^'\\]|\\.|'{{1,2}}+(?!'))*+'{{3}}
-        | \"(?:[^\"\\\r\n]|\\.)*+\" | '(?:[^'\\\r\n]|\\.)*+')
+    | (?P<name>(?:{_WORD})?+:(?:{_LOCAL}{_AFTER_DOTS}?+)?+)
+    | (?P<word>{_WORD})
+    | (?P<iri>{_IRI})
+    | (?P<string>\"{{3}}(?:[^\"\\]++|{_ESCAPE}|\"{{1,2}}+(?!\"))*+\"{{3}}
+        | '{{3}}(?:[^'\\]++|{_ESCAPE}|'{{1,2}}+(?!'))*+'{{3}}
+        | \"(?:[^\"\\\r\n]++|{_ESCAPE})*+\" | '(?:[^'\\\r\n]++|{_ESCAPE})*+')
     | (?P<number>(?:[0-9]++\.[0-9]*+|\.[0-9]++|[0-9]++)[eE][-+]?[0-9]++|[0-9]*+\.[0-9]++|[0-9]++)
     | (?P<nil>\([ \t\r\n]*+\))
     | (?P<anon>\[[ \t\r\n]*+\])
@@ -41,7 +61,62 @@ _TOKEN = re.compile(
     """,
     flags=re.VERBOSE | re.DOTALL,
 )
-_SHOWN = 40
+_MORE_DOTS = re.compile(rf"{_AFTER_DOTS}++")
+_BROKEN_IRI = re.compile(r"<[^<>\"{}|^`\x00-\x20]*+>")
+_ESCAPED_CHARACTER = re.compile(r"""\\(?:([tbnrf"'\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))""")
+_LETTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+_MAX_CHARACTERS_SHOWN = 40
+
+
+class Token(NamedTuple):
+    """One token, ``text`` at ``[start:end]`` of what was cut; the ``kind`` of a bracket or an operator is its text."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield the tokens of a text without blanks and comments; a character that begins none is of kind "other"."""
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or "other"
+        if kind == "end":
+            return
+        value = match[kind]
+        start, end = match.span(kind)
+        yield Token(value if kind == "sign" else kind, value, start, end)
+
+
+def unescaped(text: str) -> str:
+    r"""Return what the inside of a string or an IRI means; its escapes are valid, or it would not be a token.
+
+    >>> unescaped(r"\t\u0041") == "\tA"
+    True
+    """
+
+    def character(match: re.Match[str]) -> str:
+        letter, short, long = match.groups()
+        return _LETTERS[letter] if letter else chr(int(short or long, 16))
+
+    return _ESCAPED_CHARACTER.sub(character, text) if "\\" in text else text
+
+
+def string_fault(text: str, at: int) -> tuple[str, str, int]:
+    """Return what is wrong with a string that is not cut as one, what to do about it, and where.
+
+    Args:
+        text: what was cut.
+        at: where a quotation mark is of kind "other".
+    """
+    quote = text[at]
+    of_three = text.startswith(quote * 2, at - 2) if at > 1 else False  # the first two were cut as an empty string
+    body = rf"[^\\{quote}]|{quote}{{1,2}}+(?!{quote})" if of_three else rf"[^\\{quote}\r\n]"
+    match = re.compile(rf"(?:{body}|{_ESCAPE})*+").match(text, at + 1)
+    end = at if match is None else match.end()
+    if text.startswith("\\", end):
+        return f"{text[end : end + 2]!r} is no escape", "Write a backslash as \\\\", end
+    return f"a string opened by {quote} is not closed", "Close it, and write line breaks in it as \\n", at
 
 
 class Scanner:
@@ -87,15 +162,22 @@ class Scanner:
         """Read the token at hand as this sign, whatever it looked like."""
         self.kind, self.word, self.end = sign, "", self.start + len(sign)
 
+    def take_dotted(self) -> bool:
+        """Add to the name at hand what follows further dots, which the engine cuts off; False without any."""
+        parts = _MORE_DOTS.match(self.text, self.end)
+        if parts is not None:
+            self.end = parts.end()
+        return parts is not None
+
     def take(self, kind: str) -> bool:
-        """Step over a token of this kind, if it stands here."""
+        """Step over a token of this kind, if it is here."""
         if self.kind != kind:
             return False
         self.advance()
         return True
 
     def need(self, kind: str, where: str) -> int:
-        """Step over a token of this kind; give where it starts."""
+        """Step over a token of this kind; return where it starts."""
         if self.kind != kind:
             self.expected(f"'{kind}' {where}")
         start = self.start
@@ -108,14 +190,14 @@ class Scanner:
             self.expected(f"'(' {where}")
 
     def take_word(self, keyword: str) -> bool:
-        """Step over a keyword (in capitals), if it stands here, in any case, even glued to what follows."""
+        """Step over a keyword (in capitals), if it is here, in any case, even glued to what follows."""
         if not self.word.startswith(keyword):
             return False
         self.shorten(len(keyword))
         return True
 
     def need_word(self, keyword: str, where: str) -> None:
-        """Step over a keyword that has to stand here."""
+        """Step over a keyword that has to be here."""
         if not self.take_word(keyword):
             self.expected(f"{keyword} {where}")
 
@@ -127,27 +209,30 @@ class Scanner:
             self.refuse(what, "Write it flatter", at=self.last - 1)
 
     def place(self, start: int, end: int) -> Place:
-        """Say where a piece of the text stands."""
+        """Return the place of a piece of the text."""
         line, column = self.position(start)
         return Place(start, end, line, column)
 
     def position(self, at: int) -> tuple[int, int]:
-        """Give line and column of a character, both from 1."""
+        """Return line and column of a character, both from 1."""
         if not self._lines:
             self._lines = [0, *(match.end() for match in re.finditer("\n", self.text))]
         line = bisect_right(self._lines, at)
         return line, at - self._lines[line - 1] + 1
 
     def expected(self, what: str) -> NoReturn:
-        """Refuse the token at hand, saying what should stand here."""
+        """Refuse the token at hand, and report what is expected here."""
         found = "the end of the query"
         if self.kind != "end":
-            found = repr(self.text[self.start : min(self.end, self.start + _SHOWN)])
+            found = repr(self.text[self.start : min(self.end, self.start + _MAX_CHARACTERS_SHOWN)])
         if self.kind == "other" and self.text[self.start] in "\"'":
-            self.refuse(f"a string opened by {self.text[self.start]} is not closed", f"Close it; expected {what}")
+            fault, instead, at = string_fault(self.text, self.start)
+            self.refuse(fault, f"{instead}; expected {what}", at=at)
+        if broken := _BROKEN_IRI.match(self.text, self.start):
+            self.refuse(f"{broken[0][:80]} is no IRI", "Write a backslash as %5C")
         self.refuse(f"found {found}, expected {what}", "Correct it there")
 
     def refuse(self, what: str, instead: str, *, at: int | None = None) -> NoReturn:
-        """Raise InvalidSPARQL for a place: here, unless said otherwise."""
+        """Raise InvalidSPARQL for a place: the token at hand, unless ``at`` is given."""
         line, column = self.position(self.start if at is None else at)
         raise InvalidSPARQL(f"line {line}, column {column}: {what}. {instead}.", line=line, column=column)

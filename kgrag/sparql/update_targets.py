@@ -1,6 +1,6 @@
 """Which graphs an update may write to, by its text: graphs that it only reads are not among them.
 
-SPARQL 1.1 Update, section 3, and the grammar from rule 29 on. The text is read by the tokens of the gate. What could be
+SPARQL 1.1 Update, section 3, and the grammar from rule 29 on. The text is read by its tokens. What could be
 read in another way than by these tokens is left undecided: a key that may write to some graphs only is then refused,
 and the store counts every graph as changed.
 
@@ -17,19 +17,18 @@ from typing import NoReturn
 
 import pyoxigraph as ox
 
-from kgrag.sparql.gate import tokens
+from kgrag.sparql.tokens import Token, tokens
 
 __all__ = ["Written", "written"]
 
 _DEFAULT = ""
-_GLUE = frozenset({"chain", "other", "datatype", "language", "string"})
+_OPERATORS = frozenset({"=", "!=", "<", ">", "<=", ">=", "&&", "||", "|", "+", "-", "*", "/", "!", "^", "?", "~", "^^"})
 _PUNCTUATION = frozenset(".,;")
-_NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE]\d*)?\.?")
+_IN_TRIPLES = frozenset({"iri", "name", "variable", "label", "number", "string", "language", "nil", "anon"})
+_IN_TRIPLES |= {*".,;+-~()[]", "<<", ">>", "<<(", ")>>", "^^"}
+_WORDS_IN_TRIPLES = frozenset({"A", "TRUE", "FALSE"})
 _ABSOLUTE = re.compile(r"<[A-Za-z][\w+.-]*://[^\\]*$")
 """An IRI that cannot be the end of a comparison and a call, as ``<b:c('…'`` can, and has no escape."""
-_PLAIN = frozenset({"A", "TRUE", "FALSE"})
-
-_Token = re.Match[str]
 
 
 @dataclass(frozen=True)
@@ -64,17 +63,20 @@ def written(update: str, prefixes: Mapping[str, str]) -> Written:
         return Written(update, None, str(undecided))
 
 
-def _apart(found: list[_Token]) -> str:
-    """Give the text without comments, with a line break wherever two words touch, and after an IRI with ``#``."""
+def _apart(found: list[Token]) -> str:
+    """Return the text without comments, with a line break wherever two words touch, and after an IRI with ``#``.
+
+    Operators stay where they touch: what is cut as an IRI may be a comparison, ``?a<3&&?b>=2``.
+    """
     parts: list[str] = []
-    before: _Token | None = None
+    before: Token | None = None
     for token in found:
         if before is not None:
-            touching = before.end() == token.start()
-            ends_a_line = before.lastgroup == "iri" and "#" in before.group()
-            glued = touching and not ends_a_line and bool({before.lastgroup, token.lastgroup} & _GLUE)
+            touching = before.end == token.start
+            ends_a_line = before.kind == "iri" and "#" in before.text
+            glued = touching and not ends_a_line and not {before.kind, token.kind}.isdisjoint(_OPERATORS)
             parts.append("" if glued else "\n")
-        parts.append(token.group())
+        parts.append(token.text)
         before = token
     return "".join(parts)
 
@@ -84,7 +86,7 @@ class _Walk:
     """Goes through the operations of an update, one token after the other."""
 
     text: str
-    found: list[_Token]
+    found: list[Token]
     prefixes: dict[str, str]
     at: int = 0
     seen: set[str] = field(default_factory=set)
@@ -102,7 +104,7 @@ class _Walk:
 
     def _refuse_disguises(self) -> None:
         for token in self.found:
-            kind, value = token.lastgroup, token.group()
+            kind, value = token.kind, token.text
             if kind == "iri" and re.search(r"['\\]", value) and not _ABSOLUTE.match(value):
                 self._undecided("an IRI with ' or \\ in it", token)
             if kind == "name" and value.upper().startswith(("GRAPH", "SILENT")):
@@ -112,9 +114,9 @@ class _Walk:
 
     def _on_prefix(self) -> None:
         name, iri = self._next(), self._next()
-        if name.lastgroup != "name" or not name.group().endswith(":") or iri.lastgroup != "iri":
+        if name.kind != "name" or not name.text.endswith(":") or iri.kind != "iri":
             self._undecided("a PREFIX that cannot be read", name)
-        self.prefixes[name.group()[:-1]] = iri.group()[1:-1]
+        self.prefixes[name.text[:-1]] = iri.text[1:-1]
 
     # operations
 
@@ -197,10 +199,10 @@ class _Walk:
     def _graph(self) -> str:
         """Read the IRI of a graph."""
         token = self._next()
-        value = token.group()
-        if token.lastgroup == "iri":
+        value = token.text
+        if token.kind == "iri":
             whole = value[1:-1]
-        elif token.lastgroup == "name" and "\\" not in value:
+        elif token.kind == "name" and "\\" not in value:
             prefix, _, local = value.partition(":")
             whole = self.prefixes.get(prefix, "") + local if prefix in self.prefixes else ""
         else:
@@ -216,32 +218,23 @@ class _Walk:
         inside = False
         while True:
             token = self._next()
-            value, word = token.group(), token.group().upper()
-            if value == "}":
+            if token.kind == "}":
                 if not inside:
                     return
                 inside = False
-            elif word == "GRAPH" and token.lastgroup == "word" and not inside:
+            elif token.kind == "word" and token.text.upper() == "GRAPH" and not inside:
                 self.seen.add(self._graph())
                 self._expects("{")
                 inside = True
             else:
                 self._check_plain(token)
-                if not inside and value not in _PUNCTUATION:
+                if not inside and token.kind not in _PUNCTUATION:
                     self.seen.add(outside)
 
-    def _check_plain(self, token: _Token) -> None:
+    def _check_plain(self, token: Token) -> None:
         """Let what may stand in a triple pass."""
-        kind, value = token.lastgroup, token.group()
-        plain = kind != "quote"
-        if kind == "word":
-            plain = value.rstrip(".").upper() in _PLAIN or _NUMBER.fullmatch(value) is not None
-        elif kind in ("open", "close"):
-            plain = value not in "{}"
-        elif kind in ("other", "chain"):
-            plain = value in ".,;+-~"
-        if not plain:
-            self._undecided(f"{value[:80]} among triples", token)
+        if token.kind not in _IN_TRIPLES and token.text.upper() not in _WORDS_IN_TRIPLES:
+            self._undecided(f"{token.text[:80]} among triples", token)
 
     def _pattern(self) -> None:
         """Read past USING and WHERE."""
@@ -252,18 +245,18 @@ class _Walk:
         self._expects("{")
         depth = 1
         while depth:
-            value = self._next().group()
-            depth += (value == "{") - (value == "}")
+            kind = self._next().kind
+            depth += (kind == "{") - (kind == "}")
 
     def _end(self) -> None:
-        if self.at < len(self.found) and self._next().group() != ";":
+        if self.at < len(self.found) and self._next().kind != ";":
             self._undecided("no ; between two operations", self.found[self.at - 1])
 
     # tokens
 
     def _word(self) -> str:
         token = self.found[self.at]
-        return token.group().upper() if token.lastgroup == "word" else "no word"
+        return token.text.upper() if token.kind == "word" else "no word"
 
     def _is(self, *words: str) -> bool:
         return self.at < len(self.found) and self._word() in words
@@ -273,7 +266,7 @@ class _Walk:
         self.at += there
         return there
 
-    def _next(self) -> _Token:
+    def _next(self) -> Token:
         if self.at >= len(self.found):
             self._undecided("an end that comes too early")
         self.at += 1
@@ -281,10 +274,10 @@ class _Walk:
 
     def _expects(self, mark: str) -> None:
         token = self._next()
-        if token.group() != mark:
-            self._undecided(f"{token.group()[:80]} where {mark} is expected", token)
+        if token.kind != mark:
+            self._undecided(f"{token.text[:80]} where {mark} is expected", token)
 
-    def _undecided(self, what: str, token: _Token | None = None) -> NoReturn:
-        place = (token or self.found[min(self.at, len(self.found) - 1)]).start()
+    def _undecided(self, what: str, token: Token | None = None) -> NoReturn:
+        place = (token or self.found[min(self.at, len(self.found) - 1)]).start
         line = self.text.count("\n", 0, place) + 1
         raise _Undecided(f"line {line}: {what}.")

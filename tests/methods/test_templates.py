@@ -4,7 +4,7 @@ import pytest
 
 from kgrag.mapping import Concept, Ontology, Property
 from kgrag.methods.poly_rag.question_templates import templated
-from kgrag.querying.text_to_sparql.named_entities import Mention
+from kgrag.querying.text_to_sparql.named_entities import NamedEntity
 
 ONTOLOGY = Ontology(
     {"urn:Film": Concept("urn:Film", "film")},
@@ -12,9 +12,9 @@ ONTOLOGY = Ontology(
 )
 
 
-def mention(question: str, name: str) -> Mention:
+def mention(question: str, name: str) -> NamedEntity:
     start = question.index(name)
-    return Mention(name, start, start + len(name), f"urn:{name.replace(' ', '_')}", "urn:label")
+    return NamedEntity(name, start, start + len(name), f"urn:{name.replace(' ', '_')}", "urn:label")
 
 
 @pytest.mark.parametrize(

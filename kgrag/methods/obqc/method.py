@@ -9,19 +9,17 @@ Queries read: ``schema/*``, ``competency/*``, ``facts/*``, and those of the stag
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from kgrag.errors import InvalidSettings
 from kgrag.index import vector_spaces
 from kgrag.methods.obqc import ObqcOptions
-from kgrag.model import NO_COMPLETIONS, Answer, BuildReport, Hit
-from kgrag.ports import Embedder, LanguageModel, Progress, Scratch, TripleStore, VectorSpaces
+from kgrag.model import NO_COMPLETIONS, BuildReport, Hit
+from kgrag.ports import Progress
 from kgrag.querying import text_to_sparql as asking
-from kgrag.querying.ontology_check import Check
-from kgrag.querying.text_to_sparql import CYCLES, Asker, Outcome, Reading, Runner
+from kgrag.querying.text_to_sparql import Asker
 
 __all__ = ["Obqc"]
 
@@ -29,24 +27,8 @@ _TERMS, _QUESTIONS = "schema-term", "competency-question"
 
 
 @dataclass(frozen=True, slots=True)
-class Obqc:
-    """Text to SPARQL, checked by the ontology.
-
-    Args:
-        store: holds ontologies and facts.
-        spaces: keep the vectors of schema terms and competency questions.
-        embedder: embeds them, and questions.
-        model: writes and repairs queries.
-        runner: runs a query over the facts, in a process that can be killed.
-        open_scratch: gives a small store in memory, for the check.
-        prompt: "default", or "paper" to repair with the paper's own words.
-        profile: rules of the check: "default", or "paper" for the paper's eight.
-        cycles: how often the model may repair (paper: 3).
-        examples: how many competency questions the model is shown.
-        near: cosine from which the nearest competency question answers where there is no model, 0 to 1.
-        rows: the largest number of rows that a query gives.
-        seconds: how long a query may run.
-        data: whether the check also looks into the data.
+class Obqc(Asker):
+    """Text to SPARQL, checked by the ontology; its settings are those of ``Asker``.
 
     Raises:
         InvalidSettings: a value is outside its range.
@@ -56,21 +38,6 @@ class Obqc:
     """
 
     name: ClassVar[str] = "obqc"
-
-    store: TripleStore
-    spaces: VectorSpaces
-    embedder: Embedder
-    model: LanguageModel
-    runner: Runner
-    open_scratch: Callable[[], Scratch]
-    prompt: Literal["default", "paper"] = "default"
-    profile: Literal["default", "paper"] = "default"
-    cycles: int = CYCLES
-    examples: int = 3
-    near: float = 0.9
-    rows: int = 1000
-    seconds: float = 10.0
-    data: bool = True
 
     def __post_init__(self) -> None:
         for value, name in ((self.prompt, "prompt"), (self.profile, "profile")):
@@ -97,8 +64,7 @@ class Obqc:
             InputError: a line of ``competency`` is no question with a query.
             ServiceError: the embedder is a service that does not answer.
         """
-        asker = self._asker
-        asker.ontologies()
+        self.ontologies()
         pairs = asking.read_pairs(options.competency) if options.competency is not None else []
         if dry_run:
             count = partial(vector_spaces.missing, store=self.store, spaces=self.spaces)
@@ -106,7 +72,7 @@ class Obqc:
             return BuildReport(self.name, {"embedded": embedded, **NO_COMPLETIONS})
         if options.competency is not None:
             self.store.publish([asking.draft(pairs, names=self.store.names, source=str(options.competency))])
-        terms, questions = asker.space(_TERMS, progress), asker.space(_QUESTIONS, progress)
+        terms, questions = self.space(_TERMS, progress), self.space(_QUESTIONS, progress)
         return BuildReport(self.name, {"terms": len(terms), "competency_questions": len(questions)})
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
@@ -118,55 +84,3 @@ class Obqc:
             ServiceError: the model could not be reached or refused.
         """
         return list(self.answer(question, k).hits)
-
-    def answer(self, question: str, k: int) -> Answer:
-        """Answer from the rows of a checked query, or say *unknown* and why.
-
-        Returns:
-            ``text`` has one sentence a row, of the first 20 rows; values that stand in a stored text are cited;
-            ``sparql`` is what was run; ``explain`` tells the query, findings, repairs and rows.
-
-        Raises:
-            NotBuilt: no ontology is loaded.
-            InvalidSettings: k is below 1.
-            ServiceError: the model could not be reached or refused.
-        """
-        return self._asker.answer(question, k)
-
-    def repaired(self, question: str) -> tuple[Reading, Outcome | None]:
-        """Give how a question was read and what became of its query; None when there is no query at all.
-
-        Raises:
-            NotBuilt: no ontology is loaded.
-            ServiceError: the model could not be reached or refused.
-        """
-        return self._asker.repaired(question)
-
-    def judged(self, question: str, sparql: str) -> Outcome:
-        """Give what becomes of a ready-made query: checked, mended without a model, and run when it is valid.
-
-        Raises:
-            NotBuilt: no ontology is loaded.
-        """
-        return self._asker.judged(question, sparql)
-
-    def checked(self, sparql: str) -> Check:
-        """Check a query against the ontologies and, unless ``data`` is off, the data of the store.
-
-        Raises:
-            NotBuilt: no ontology is loaded.
-        """
-        return self._asker.checked(sparql)
-
-    def mended(self, sparql: str, *, question: str = "") -> Outcome:
-        """Give what the model makes of a query, in at most ``cycles`` repairs; nothing is run, valid is good enough.
-
-        Raises:
-            NotBuilt: no ontology is loaded.
-            ServiceError: the model could not be reached or refused.
-        """
-        return self._asker.mended(sparql, question=question)
-
-    @property
-    def _asker(self) -> Asker:
-        return Asker(self.name, **{field.name: getattr(self, field.name) for field in fields(self)})

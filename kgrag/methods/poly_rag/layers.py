@@ -90,7 +90,7 @@ class OntologyLayer:
             return Found("ontology", why=why, usage=outcome.usage, story=story)
         if execution.empty or _says_nothing(execution.values()):
             return Found("ontology", why="the query finds nothing", usage=outcome.usage, story=story)
-        answer = self.asker.told(question, reading, outcome, k)
+        answer = self.asker.answer_from_rows(question, reading, outcome, k)
         values = tuple(dict.fromkeys(answer.sentences))
         return Found("ontology", answer.hits, values, "", answer.sparql, outcome.usage, answer, story)
 

@@ -33,6 +33,10 @@ _LAYERS: tuple[Layer, ...] = ("ontology", "graph", "text")
 _SHOWN = 20
 
 
+class _OntologyAsker(Asker):
+    name = layer_drafts.METHOD
+
+
 @dataclass(frozen=True, slots=True)
 class PolyRag:
     """Answers from the topmost layer that can: ontology, knowledge graph, text.
@@ -290,8 +294,7 @@ class PolyRag:
 
     @property
     def _asker(self) -> Asker:
-        return Asker(
-            self.name,
+        return _OntologyAsker(
             self.store,
             self.spaces,
             self.embedder,

@@ -21,7 +21,7 @@ from kgrag.mapping.ontology_terms import Ontology
 from kgrag.methods.poly_rag.inferred_facts import Support, support
 from kgrag.model import Hit, Span, Term, plain
 from kgrag.ports import TripleStore
-from kgrag.querying.text_to_sparql.named_entities import Mention
+from kgrag.querying.text_to_sparql.named_entities import NamedEntity
 from kgrag.querying.text_to_sparql.row_evidence import labels
 from kgrag.text import documents
 from kgrag.text.quotes import locate
@@ -76,7 +76,7 @@ class Answered:
         return not self.values
 
 
-def templated(question: str, found: Sequence[Mention], ontology: Ontology) -> Template | None:
+def templated(question: str, found: Sequence[NamedEntity], ontology: Ontology) -> Template | None:
     """Read a question of a fixed form, or give None.
 
     Args:

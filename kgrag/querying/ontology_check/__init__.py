@@ -1,22 +1,21 @@
-"""Ontology-based query check (OBQC): says where a SPARQL query departs from an ontology, and mends what is certain.
+"""Ontology-based query check (OBQC): finds where a SPARQL query departs from an ontology, and mends what is certain.
 
-OBQC section 3. The rules are stored queries, ``queries/obqc/*.rq``, run on three small graphs a query.
+OBQC section 3. The rules are stored queries, ``queries/obqc/*.rq``, run on three small graphs per query.
 
-===================  ===================================================================================================
-module               what it does
-===================  ===================================================================================================
-``ontology``         ``OntologyIndex``: what a check needs of an ontology; ``expressions``, ``compatibility``,
-                     ``families`` and ``standard`` say what classes and ranges have to do with each other
-``loading``          indexes from files and from graphs of a store, cached by content
-``query_graph``      the query's patterns as RDF; ``parts``: what shares no variable
-``ontology_graph``   what the ontology says of the query's terms
-``data_graph``       what the data say of them
-``rules``            reads rules and runs them
-``engine``           one check
-``findings``         ``Finding``, ``Check``; ``naming``: how terms are told; ``rendering``: for a person
-``hints``            what to write instead; ``paths``, ``nearest``, ``prefixes``, ``readable``, ``edits``
-``mending``          deterministic repair
-===================  ===================================================================================================
+======================  ================================================================================================
+module                  contents
+======================  ================================================================================================
+``ontology_index``      ``OntologyIndex``: what a check needs of an ontology; ``class_expressions`` reads those of OWL
+``ontology_loading``    indexes from files and from graphs of a store, cached by content
+``query_graph``         the query's patterns as RDF, and its parts that share no variable
+``ontology_graph``      what the ontology states of the query's terms, and which classes are compatible
+``data_graph``          what the data have of them
+``check_rules``         reads rules and runs them
+``examination``         one check
+``check_findings``      ``Finding`` and ``Check``, and how terms are written for a person
+``hints``               what to write instead
+``repairs``             deterministic repair
+======================  ================================================================================================
 """
 
 from __future__ import annotations
@@ -62,10 +61,10 @@ def check(
     """Check a query against an ontology, and against data where there are some.
 
     Args:
-        query: the text, or what the reader made of it.
+        query: the text, or what the reader returned.
         index: the ontology.
-        open_scratch: gives a small store in memory, e.g. ``kgrag.store.OxigraphScratch``.
-        data: a store with data; a ``DataView`` keeps what it learnt for the next check.
+        open_scratch: returns a small store in memory, e.g. ``kgrag.store.scratch.OxigraphScratch``.
+        data: a store with data; a ``DataView`` keeps its answers for the next check.
         options: profile, own rules, how bad a selected identifier is, namespaces to let pass.
 
     Returns:

@@ -1,12 +1,12 @@
-"""Rules: stored queries whose header says what a violation is called, how bad it is, and how it is told.
+"""Rules: stored queries whose header states what a violation is called, how bad it is, and how it is reported.
 
 A rule is one ``.rq`` file, ours in ``queries/obqc/`` or a user's own. Its header has ``id`` (the file's name),
 ``severity`` (error, warning, info or refused), ``Problem``, ``Repair`` and ``message``; the last two are jinja2
 templates with single braces that the SELECT's variables fill. Further lines are optional: ``profiles`` (default),
 ``place`` (where the finding points: predicate, subject, object or term) and ``witness`` (a question of
-``queries/obqc_data`` whose parameters are variables of the rule; when the data say yes, the finding is but an info). A
-rule takes the graphs that it declares as parameters: ``query``, ``ontology``, ``data``; one that declares ``data`` runs
-only when there are data.
+``queries/obqc_data`` whose parameters are variables of the rule; when the answer is yes, the finding is only an info).
+A rule takes the graphs that it declares as parameters: ``query``, ``ontology``, ``data``; one that declares ``data``
+runs only when there are data.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PLACES = ("predicate", "subject", "object", "term")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: what its header says, the SPARQL with its graphs filled in, and whether it needs data."""
+    """A rule: its header, the SPARQL with its graphs filled in, and whether it needs data."""
 
     id: str
     severity: str
@@ -56,13 +56,13 @@ class Rule:
 
 @cache
 def shipped_rules(profile: str) -> tuple[Rule, ...]:
-    """Give the rules of ``queries/obqc/`` that belong to a profile, by name."""
+    """Return the rules of ``queries/obqc/`` that belong to a profile, by name."""
     rules = (read_rule(path) for path in sorted((folder("queries") / "obqc").glob("*.rq")))
     return tuple(rule for rule in rules if profile in rule.profiles)
 
 
 def own_rules(where: Path) -> tuple[Rule, ...]:
-    """Give a user's own rules, by name; they belong to every profile.
+    """Return a user's own rules, by name; they belong to every profile.
 
     Raises:
         InputError: the folder is missing or holds no rule, or a header is not as it should be.
@@ -78,7 +78,7 @@ def read_rule(path: Path) -> Rule:
     """Read one rule.
 
     Raises:
-        InputError: a line of its header is missing or says what it cannot say.
+        InputError: a line of its header is missing or has a value that it cannot have.
         InvalidSPARQL: it reaches the network.
     """
     try:
@@ -151,7 +151,7 @@ def _template(text: str, path: Path, sparql: str) -> jinja2.Template:
     head = re.split(r"\bWHERE\b", _compact(sparql), maxsplit=1, flags=re.IGNORECASE)[0]
     unknown = names - set(re.findall(r"[?$](\w+)", head))
     if unknown:
-        raise InputError(f"{path}: message or Repair uses {sorted(unknown)}, which the SELECT does not give.")
+        raise InputError(f"{path}: message or Repair uses {sorted(unknown)}, which the SELECT does not return.")
     return _environment().from_string(text)
 
 
@@ -186,5 +186,5 @@ def violations(scratch: Scratch, rule: Rule) -> Table:
 
 
 def chosen(profile: str, where: Path | None) -> Sequence[Rule]:
-    """Give the rules of a profile and a user's own."""
+    """Return the rules of a profile and a user's own."""
     return (*shipped_rules(profile), *(own_rules(where) if where else ()))

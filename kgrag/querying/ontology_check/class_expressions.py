@@ -1,10 +1,10 @@
 """Class expressions of OWL, read as alternatives of named classes.
 
-``owl:unionOf (A B)`` is two alternatives, ``owl:intersectionOf (A B)`` one that wants both; what names no class (a
-restriction, a complement, an enumeration) wants nothing in particular and so accepts everything. Nested expressions
+``owl:unionOf (A B)`` is two alternatives, ``owl:intersectionOf (A B)`` one that requires both; what names no class (a
+restriction, a complement, an enumeration) requires nothing in particular and so accepts everything. Nested expressions
 are multiplied out, up to ``MAX_ALTERNATIVES``.
 
-Families of datatypes: values of one family can be compared, and a range of one accepts a value of another.
+Datatypes come in families: values of one family can be compared, and a range of one accepts a value of another.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_ALTERNATIVES = 64
 _MAX_DEPTH = 20
 
 Expression = tuple[tuple[str, ...], ...]
-"""Alternatives, each a tuple of class IRIs that all have to hold; ``()`` stands for anything."""
+"""Alternatives, each a tuple of class IRIs that all have to hold; ``()`` is anything."""
 
 ANYTHING: Expression = ()
 _TOPS = frozenset({OWL.Thing.value, RDFS.Resource.value})
@@ -44,7 +44,7 @@ class Statements:
 
     @classmethod
     def of(cls, triples: Iterable[ox.Triple]) -> Statements:
-        """Sort triples; those that speak of triples are left out."""
+        """Sort triples; those about triples are left out."""
         found: dict[str, dict[str, list[ox.NamedNode | ox.BlankNode | ox.Literal]]] = {}
         for triple in triples:
             subject, value = triple.subject, triple.object
@@ -66,11 +66,11 @@ class Statements:
                 yield subject[1:-1], value.value
 
     def objects(self, subject: object, predicate: ox.NamedNode) -> list[ox.NamedNode | ox.BlankNode | ox.Literal]:
-        """Give the objects of one subject."""
+        """Return the objects of one subject."""
         return self.by_predicate.get(predicate.value, {}).get(str(subject), [])
 
     def members(self, head: object) -> list[ox.NamedNode | ox.BlankNode | ox.Literal]:
-        """Give the items of an RDF list; a list that runs in a circle ends where it would begin again."""
+        """Return the items of an RDF list; a list that runs in a circle ends where it would begin again."""
         items: list[ox.NamedNode | ox.BlankNode | ox.Literal] = []
         seen: set[str] = set()
         node: object = head
@@ -84,7 +84,7 @@ class Statements:
         return items
 
     def expression(self, node: object, depth: int = 0) -> Expression:
-        """Give a class expression as alternatives of named classes."""
+        """Return a class expression as alternatives of named classes."""
         if isinstance(node, ox.NamedNode):
             return ANYTHING if node.value in _TOPS else ((node.value,),)
         return self._nested(node, depth) if isinstance(node, ox.BlankNode) and depth < _MAX_DEPTH else ANYTHING
@@ -108,11 +108,11 @@ def _union(parts: list[Expression]) -> Expression:
 
 
 def _intersection(parts: list[Expression]) -> Expression:
-    found: list[tuple[str, ...]] = [()]
+    alternatives: list[tuple[str, ...]] = [()]
     for part in parts:
         if part != ANYTHING:
-            found = [(*one, *other) for one in found for other in part][: MAX_ALTERNATIVES + 1]
-    return ANYTHING if found == [()] else _bounded(found)
+            alternatives = [(*one, *other) for one in alternatives for other in part][: MAX_ALTERNATIVES + 1]
+    return ANYTHING if alternatives == [()] else _bounded(alternatives)
 
 
 def _bounded(alternatives: list[tuple[str, ...]]) -> Expression:
@@ -166,7 +166,7 @@ _FAMILIES |= {
 
 
 def family(datatype: str) -> str:
-    """Give the family of a datatype, "any" for ``rdfs:Literal``, "" for what is no datatype known by its name.
+    """Return the family of a datatype, "any" for ``rdfs:Literal``, "" for what is no datatype known by its name.
 
     >>> family("http://www.w3.org/2001/XMLSchema#int"), family("http://example.org/Crop")
     ('number', '')

@@ -1,12 +1,12 @@
-"""The data graph: what the data say of the constants, properties and classes of one query.
+"""The data graph: what the data have of the constants, properties and classes of one query.
 
-A fact is asked of the store once and remembered until the store changes. Data may be large: every question is an ASK
-that ends at its first match.
+The store is asked for a fact once, and the answer is remembered until the store changes. Data may be large: every
+question is an ASK that ends at its first match.
 
 ===================  ================================================================================================
 statement            meaning
 ===================  ================================================================================================
-``check:absent``     the data -> a constant that stands in neither data nor ontology
+``check:absent``     the data -> a constant that is in neither data nor ontology
 ``check:unused``     property -> a class of which no instance has it, though the class has instances
 ``check:instances``  class -> "none", or "subclasses" when only subclasses of it have instances
 ===================  ================================================================================================
@@ -23,7 +23,7 @@ from kgrag.ports import TripleStore
 from kgrag.queries import bind
 from kgrag.querying.ontology_check.ontology_graph import CLASSES, PROPERTIES, QueryTerms
 from kgrag.querying.ontology_check.ontology_index import OntologyIndex
-from kgrag.sparql.syntax import Pattern, Query
+from kgrag.sparql.syntax import Query, Term
 from kgrag.vocab import CHECK, RDF
 
 __all__ = ["DATA", "DataView", "data_graph"]
@@ -50,11 +50,11 @@ class DataView:
         return self._answers[key]
 
     def occurs(self, term: ox.NamedNode | ox.Literal) -> bool:
-        """Say whether a term stands anywhere as an object, an IRI also as a subject."""
+        """Return whether a term is the object of any triple, an IRI also the subject."""
         return self.ask("occurs", term=term) or (isinstance(term, ox.NamedNode) and self.ask("described", term=term))
 
     def instances(self, index: OntologyIndex, name: str) -> str:
-        """Give "some", "subclasses" when only subclasses have instances, or "none"."""
+        """Return "some", "subclasses" when only subclasses have instances, or "none"."""
         if self.ask("has_instance", classes=[ox.NamedNode(name)]):
             return "some"
         below = sorted(index.descendants(name) - {name})
@@ -64,9 +64,13 @@ class DataView:
 def data_graph(
     view: DataView, index: OntologyIndex, query: Query, terms: QueryTerms, *, ignored: tuple[str, ...] = ()
 ) -> list[ox.Quad]:
-    """Give the data graph of one query; nothing is said of IRIs that start with one of ``ignored``."""
-    constants = (term for term in _constants(query) if not term.value.startswith(ignored))
-    quads = [ox.Quad(DATA, CHECK.absent, term, DATA) for term in constants if not _known(view, index, term)]
+    """Return the data graph of one query; IRIs that start with one of ``ignored`` are left out."""
+    quads = []
+    for term in _constants(query):
+        in_ontology = term.value in index.mentioned or term.value in CLASSES | PROPERTIES
+        known = (isinstance(term, ox.NamedNode) and in_ontology) or term.value.startswith(ignored)
+        if not known and not view.occurs(term):
+            quads.append(ox.Quad(DATA, CHECK.absent, term, DATA))
     named = (name for name in terms.classes if name not in CLASSES and not name.startswith(ignored))
     counted = {name: view.instances(index, name) for name in named}
     for name, found in counted.items():
@@ -80,34 +84,24 @@ def data_graph(
 
 
 def _constants(query: Query) -> dict[ox.NamedNode | ox.Literal, None]:
-    """Give the constants that stand as subject or object; classes and what schema patterns name are left out."""
-    found: dict[ox.NamedNode | ox.Literal, None] = {}
+    """Return the constants that are subject or object; classes and what schema patterns name are left out."""
+    constants: dict[ox.NamedNode | ox.Literal, None] = {}
     for pattern in query.patterns:
         ends = [] if pattern.free_subject else [pattern.subject]
         if pattern.predicate != RDF.type and not pattern.free_object:
             ends.append(pattern.object)
-        found |= dict.fromkeys(end for end in ends if isinstance(end, ox.NamedNode | ox.Literal))
-    return found
-
-
-def _known(view: DataView, index: OntologyIndex, term: ox.NamedNode | ox.Literal) -> bool:
-    if isinstance(term, ox.NamedNode) and (term.value in index.mentioned or term.value in CLASSES | PROPERTIES):
-        return True
-    return view.occurs(term)
+        constants |= dict.fromkeys(end for end in ends if isinstance(end, ox.NamedNode | ox.Literal))
+    return constants
 
 
 def _typed_uses(query: Query) -> dict[tuple[str, str], None]:
-    """Give (property, class) for every subject that has both a type and another property, wherever they stand."""
-    types: dict[Any, list[str]] = {}
+    """Return (property, class) for every subject that has both a type and another property, anywhere in the query."""
+    types: dict[Term, list[str]] = {}
     for pattern in query.patterns:
-        if _is_typing(pattern):
-            types.setdefault(pattern.subject, []).append(pattern.object.value)  # type: ignore[union-attr]
-    found: dict[tuple[str, str], None] = {}
+        if pattern.predicate == RDF.type and isinstance(pattern.object, ox.NamedNode) and not pattern.free_ends:
+            types.setdefault(pattern.subject, []).append(pattern.object.value)
+    uses: dict[tuple[str, str], None] = {}
     for pattern in query.patterns:
         if isinstance(pattern.predicate, ox.NamedNode) and pattern.predicate != RDF.type and not pattern.free_subject:
-            found |= dict.fromkeys((pattern.predicate.value, name) for name in types.get(pattern.subject, ()))
-    return found
-
-
-def _is_typing(pattern: Pattern) -> bool:
-    return pattern.predicate == RDF.type and isinstance(pattern.object, ox.NamedNode) and not pattern.free_ends
+            uses |= dict.fromkeys((pattern.predicate.value, name) for name in types.get(pattern.subject, ()))
+    return uses

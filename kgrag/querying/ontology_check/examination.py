@@ -1,10 +1,11 @@
-"""Checks a query: reads it, builds its small graphs, runs the rules on them, and tells what they found.
+"""Checks a query: reads it, builds its small graphs, runs the rules on them, and reports what they found.
 
 OBQC section 3, figure 1. Three graphs are filled into a scratch store for every check: the query's patterns, what the
-ontology says of their terms, and, where there are data, what the data say. All of it together is some hundred quads.
+ontology states of their terms, and, where there are data, what the data have. All of it together is some hundred
+quads.
 
 Deviations:
-    What stands in OPTIONAL, UNION, EXISTS, NOT EXISTS or MINUS weighs one step less (not with the paper's profile).
+    A pattern in OPTIONAL, UNION, EXISTS, NOT EXISTS or MINUS weighs one step less (not with the paper's profile).
     A finding that the data contradict is an info. Findings on the same patterns are of one root.
 """
 
@@ -22,13 +23,12 @@ from kgrag.errors import InvalidSPARQL
 from kgrag.model import Term
 from kgrag.ports import Scratch
 from kgrag.queries import describe
-from kgrag.querying.ontology_check.check_findings import Check, Finding
+from kgrag.querying.ontology_check.check_findings import Check, Finding, TermNames
 from kgrag.querying.ontology_check.check_rules import SEVERITIES, Rule, chosen, violations
 from kgrag.querying.ontology_check.data_graph import DataView, data_graph
 from kgrag.querying.ontology_check.ontology_graph import ontology_graph, terms_of
 from kgrag.querying.ontology_check.ontology_index import OntologyIndex
 from kgrag.querying.ontology_check.query_graph import QueryGraph, query_graph, syntax_graph
-from kgrag.querying.ontology_check.term_names import Naming
 from kgrag.sparql.query_reader import read
 from kgrag.sparql.syntax import Pattern, Place, Query
 
@@ -44,7 +44,7 @@ _HEAD = ("iri-output", "subject-output")
 class Options:
     """How to check.
 
-    ``profile`` "paper" keeps the paper's eight rules, all of them errors wherever they stand. ``rules`` is a folder of
+    ``profile`` "paper" keeps the paper's eight rules, all of them errors in any context. ``rules`` is a folder of
     further rules. ``head`` is how bad a selected identifier is. Terms in the namespaces ``allowed`` count as defined.
     """
 
@@ -56,12 +56,12 @@ class Options:
 
 @dataclass(slots=True)
 class _Session:
-    """One check: how, against which data, its query graph, and how terms are told."""
+    """One check: its options and data, its query graph, and how its terms are written."""
 
     options: Options
     view: DataView | None
     graph: QueryGraph
-    naming: Naming
+    names: TermNames
 
 
 def examine(
@@ -77,30 +77,23 @@ def examine(
     try:
         asked = read(query) if isinstance(query, str) else query
     except InvalidSPARQL as error:
-        return _unreadable(str(query), error, rules, scratch=scratch, options=options)
+        message = re.sub(r"^line \d+, column \d+(?::| )\s*", "", str(error))
+        graph = syntax_graph(message, _place(error, str(query)))
+        scratch.fill(graph.quads)
+        session = _Session(options, None, graph, TermNames({}, {}, {}))
+        return Check(query=str(query), findings=_findings(session, scratch, rules))
     graph = query_graph(asked)
     terms = terms_of(asked)
     unresolved = tuple(f"{each.subject}:" for each in asked.problems if each.rule == "undeclared-prefix")
     about = ontology_graph(index, terms, allowed=(*options.allowed, *unresolved))
     data = [] if view is None or not graph.patterns else data_graph(view, index, asked, terms, ignored=unresolved)
     scratch.fill([*graph.quads, *about.quads, *data])
-    session = _Session(options, view, graph, Naming(asked.prefixes, graph.shown, about.alternatives))
+    session = _Session(options, view, graph, TermNames(asked.prefixes, graph.shown, about.alternatives))
     return Check(query=asked.text, findings=_findings(session, scratch, rules), read=asked)
 
 
-def _unreadable(text: str, error: InvalidSPARQL, rules: Sequence[Rule], *, scratch: Scratch, options: Options) -> Check:
-    graph = syntax_graph(_told(error), _place(error, text))
-    scratch.fill(graph.quads)
-    return Check(query=text, findings=_findings(_Session(options, None, graph, Naming({}, {}, {})), scratch, rules))
-
-
-def _told(error: InvalidSPARQL) -> str:
-    return re.sub(r"^line \d+, column \d+(?::| )\s*", "", str(error))
-
-
 def _place(error: InvalidSPARQL, text: str) -> Place:
-    found = re.match(r"line (\d+), column (\d+)", str(error))
-    line, column = (int(found[1]), int(found[2])) if found else (1, 1)
+    line, column = max(error.line, 1), max(error.column, 1)
     start = sum(len(each) for each in text.splitlines(keepends=True)[: line - 1]) + column - 1
     return Place(min(start, len(text)), min(start + 1, len(text)), line, column)
 
@@ -128,13 +121,17 @@ def _finding(session: _Session, rule: Rule, row: Row) -> Finding:
     nodes = [term for term in row.values() if isinstance(term, ox.NamedNode)]
     pattern = next((session.graph.patterns[node] for node in nodes if node in session.graph.patterns), None)
     place = _where(session, rule, row, pattern)
-    told = _told_row(session.naming, row)
+    names = session.names
+    texts = {name: (names.constant if name in _QUOTED else names.term)(term) for name, term in row.items()}
     severity, hint = _severity(session, rule, row)
-    subject, predicate, value = _ends(session, pattern, told)
+    subject, predicate, value = f"?{texts['varname']}" if "varname" in texts else "", "", ""
+    if pattern is not None:
+        terms = (session.graph.term(end) for end in (pattern.subject, pattern.predicate, pattern.object))
+        subject, predicate, value = (names.constant(term) for term in terms)
     return Finding(
         rule=rule.id,
         severity=severity,
-        message=rule.message.render(told),
+        message=rule.message.render(texts),
         subject=subject,
         predicate=predicate,
         object=value,
@@ -142,22 +139,9 @@ def _finding(session: _Session, rule: Rule, row: Row) -> Finding:
         column=place.column,
         start=place.start,
         end=place.end,
-        hint=hint or rule.repair.render(told),
+        hint=hint or rule.repair.render(texts),
         mend=next((session.graph.mends[node] for node in nodes if node in session.graph.mends), None),
     )
-
-
-def _told_row(naming: Naming, row: Row) -> dict[str, str]:
-    return {name: (naming.constant if name in _QUOTED else naming.term)(term) for name, term in row.items()}
-
-
-def _ends(session: _Session, pattern: Pattern | None, told: dict[str, str]) -> tuple[str, str, str]:
-    """Give subject, predicate and object as text; the variable where a finding is about none of the patterns."""
-    if pattern is None:
-        return f"?{told['varname']}" if "varname" in told else "", "", ""
-    terms = (session.graph.term(end) for end in (pattern.subject, pattern.predicate, pattern.object))
-    subject, predicate, value = (session.naming.constant(term) for term in terms)
-    return subject, predicate, value
 
 
 def _where(session: _Session, rule: Rule, row: Row, pattern: Pattern | None) -> Place:
@@ -179,14 +163,13 @@ def _severity(session: _Session, rule: Rule, row: Row) -> tuple[str, str]:
         return session.options.head, ""
     if severity != "refused" and any(session.graph.patterns[node].unless for node in _about(session, row)):
         severity = SEVERITIES[max(0, SEVERITIES.index(severity) - 1)]
-    if rule.witness and session.view is not None and _witnessed(session.view, rule, row):
-        return "info", "The data have such triples, so the query may be right nevertheless."
+    if rule.witness and session.view is not None:
+        values = {name: row[name] for name in describe(f"obqc_data/{rule.witness}").parameters}
+        if all(isinstance(value, ox.NamedNode) for value in values.values()) and session.view.ask(
+            rule.witness, **values
+        ):
+            return "info", "The data have such triples, so the query may be right nevertheless."
     return severity, ""
-
-
-def _witnessed(view: DataView, rule: Rule, row: Row) -> bool:
-    values = {name: row[name] for name in describe(f"obqc_data/{rule.witness}").parameters}
-    return all(isinstance(value, ox.NamedNode) for value in values.values()) and view.ask(rule.witness, **values)
 
 
 def _about(session: _Session, row: Row) -> list[ox.NamedNode]:

@@ -1,15 +1,9 @@
 """Hints: what to write instead, worked out from the ontology and, where the text would change, checked again.
 
 A turned triple or a longer path is proposed only when the changed query passes where the old one did not and nothing
-else gets worse. One that is the only way out is also kept as the finding's ``mend``.
-
-What to select of a thing instead of its IRI.
-
-Finds the namespace that an undeclared prefix was meant for.
-
-The terms of an ontology whose local name or label is nearest to a term that it does not have.
-
-The shortest way through the ontology from one class to another, as a property path.
+else gets worse. One that is the only way out is also kept as the finding's ``mend``. Other hints name what to select
+instead of an IRI, the namespace that an undeclared prefix was meant for, and the terms nearest to one that the ontology
+does not have.
 """
 
 from __future__ import annotations
@@ -17,17 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain, islice, product
 
 import pyoxigraph as ox
 
-from kgrag.querying.ontology_check.check_findings import Check, Finding
-from kgrag.querying.ontology_check.class_compatibility import within
+from kgrag.querying.ontology_check.check_findings import Check, Finding, TermNames
 from kgrag.querying.ontology_check.class_expressions import ANYTHING, Expression
-from kgrag.querying.ontology_check.ontology_graph import value_kind
+from kgrag.querying.ontology_check.ontology_graph import value_kind, within
 from kgrag.querying.ontology_check.ontology_index import OntologyIndex
 from kgrag.querying.ontology_check.repairs import applied, lengthened, turned
-from kgrag.querying.ontology_check.term_names import Naming
 from kgrag.sparql.syntax import Edit, Pattern, Query, Variable
 from kgrag.sparql.syntax import Term as ReadTerm
 from kgrag.vocab import PREFIXES, RDF, RDFS, local_name, words_of
@@ -44,15 +36,23 @@ __all__ = [
 
 _ENDS = frozenset({"domain", "range", "double-domain", "double-range", "domain-range"})
 _HEAD = frozenset({"iri-output", "subject-output"})
-_MOST_ROOTS = 5
-_MOST_CANDIDATES = 8
-_MOST_CHECKS = 12
+# Each candidate costs a whole check, so that not everything is tried on a query with many faults.
+_MAX_ROOTS_WITH_WAYS = 5
+_MAX_CANDIDATES_PER_ROOT = 8
+_MAX_CHECKS = 12
+_NAMING_WORDS = ("label", "name", "title", "id", "identifier", "number", "code")
+_MIN_TERM_SCORE = 60.0  # of 100, by rapidfuzz
+MAX_STEPS = 4
+_MAX_PATHS = 4
+_MAX_MOVES = 5_000
 
+Step = tuple[str, bool]
+"""A property, and whether it is walked backwards."""
 Recheck = Callable[[str], Check]
 
 
 def advise(check: Check, index: OntologyIndex, *, recheck: Recheck) -> Check:
-    """Give the check with hints, and with mends where exactly one change does away with a fault.
+    """Return the check with hints, and with mends where exactly one change does away with a fault.
 
     Args:
         check: findings without hints.
@@ -81,7 +81,9 @@ class _Advisor:
             return self._with_prefix(finding)
         if not finding.blocks:
             return finding
-        pattern = self._pattern(finding)
+        span = (finding.start, finding.end)
+        patterns = (each for each in self.read.patterns if span in {(place.start, place.end) for place in each.places})
+        pattern = next(patterns, None)
         if pattern is None:
             return finding
         if finding.rule in _ENDS:
@@ -91,15 +93,9 @@ class _Advisor:
     def _with_hint(self, finding: Finding, hint: str) -> Finding:
         return replace(finding, hint=hint) if hint else finding
 
-    def _pattern(self, finding: Finding) -> Pattern | None:
-        spans = ((pattern, place) for pattern in self.read.patterns for place in pattern.places)
-        return next(
-            (pattern for pattern, place in spans if (place.start, place.end) == (finding.start, finding.end)), None
-        )
-
     @property
-    def naming(self) -> Naming:
-        return Naming(self.read.prefixes, {}, {})
+    def names(self) -> TermNames:
+        return TermNames(self.read.prefixes, {}, {})
 
     # --- terms -------------------------------------------------------------------------------------------------
 
@@ -110,40 +106,37 @@ class _Advisor:
                 wanted = [
                     name for name in index.kinds if any(pattern.predicate.value in each for each in index.range(name))
                 ]
-                return self._told("Properties that lead to one", sorted(wanted)[:3])
-            return self._told("Nearest", nearest_terms(index, pattern.predicate.value, index.kinds))
+                return self._listed("Properties that lead to one", sorted(wanted)[:3])
+            return self._listed("Nearest", nearest_terms(index, pattern.predicate.value, index.kinds))
         if finding.rule in ("undefined-class", "property-as-class") and isinstance(pattern.object, ox.NamedNode):
-            return self._told("Nearest", nearest_terms(index, pattern.object.value, index.classes))
+            return self._listed("Nearest", nearest_terms(index, pattern.object.value, index.classes))
         return ""
 
-    def _told(self, what: str, names: Iterable[str]) -> str:
-        listed = ", ".join(self.naming.iri(name) for name in names)
+    def _listed(self, what: str, names: Iterable[str]) -> str:
+        listed = ", ".join(self.names.iri(name) for name in names)
         return f"{what}: {listed}." if listed else ""
 
     def _readable(self, finding: Finding) -> str:
         name = finding.subject.removeprefix("?")
-        classes = {one for term in self._terms() if _is(term, name) for one in self._classes(term, None)}
-        listed = [self.naming.iri(each) for each in readable_properties(self.index, sorted(classes))]
+        ends = dict.fromkeys(end for pattern in self.read.patterns for end in (pattern.subject, pattern.object))
+        variables = (end for end in ends if isinstance(end, Variable) and end.name == name)
+        classes = {one for variable in variables for one in self._classes(variable, None)}
+        listed = [self.names.iri(each) for each in readable_properties(self.index, sorted(classes))]
         return f"Select {' or '.join(listed)} of ?{name} instead." if listed else ""
 
-    def _terms(self) -> Iterator[ReadTerm]:
-        yield from dict.fromkeys(end for pattern in self.read.patterns for end in (pattern.subject, pattern.object))
-
     def _with_prefix(self, finding: Finding) -> Finding:
-        mend = finding.mend or declaration(self.read, self._prefix(finding), self.index)
+        prefixes = {(each.place.start, each.place.end): each.subject for each in self.read.problems}
+        prefix = prefixes.get((finding.start, finding.end), "")
+        mend = finding.mend or declaration(self.read, prefix, self.index)
         if mend is None:
             return finding
         return replace(finding, mend=mend, hint=f"Declare it: {mend.text.strip()}")
-
-    def _prefix(self, finding: Finding) -> str:
-        places = {(each.place.start, each.place.end): each.subject for each in self.read.problems}
-        return places.get((finding.start, finding.end), "")
 
     # --- ways --------------------------------------------------------------------------------------------------
 
     def _with_ways(self, finding: Finding) -> Finding:
         if finding.root not in self.ways:
-            self.ways[finding.root] = self._ways(finding) if len(self.ways) < _MOST_ROOTS else ([], False)
+            self.ways[finding.root] = self._ways(finding) if len(self.ways) < _MAX_ROOTS_WITH_WAYS else ([], False)
         ways, certain = self.ways[finding.root]
         if not ways:
             return finding
@@ -151,13 +144,13 @@ class _Advisor:
         return replace(finding, hint=hint, mend=ways[0][0] if certain else None)
 
     def _ways(self, finding: Finding) -> tuple[list[tuple[Edit, str]], bool]:
-        """Give the changes that pass, told as triples, and whether there is exactly one."""
+        """Return the changes that pass, each with its new text, and whether there is exactly one."""
         patterns = self._of_root(finding.root)
         swaps = {edit: pattern for pattern in patterns if (edit := turned(self.read, pattern)) is not None}
         longer = (way for pattern in patterns for way in self._longer(pattern))
-        candidates = dict(islice(chain(((edit, f"`{edit.text}`") for edit in swaps), longer), _MOST_CANDIDATES))
+        candidates = dict(islice(chain(((edit, f"`{edit.text}`") for edit in swaps), longer), _MAX_CANDIDATES_PER_ROOT))
         self.checks += len(candidates)
-        if self.checks > _MOST_CHECKS:
+        if self.checks > _MAX_CHECKS:
             return [], False
         passed = [way for way in candidates.items() if self._passes(finding, way[0])]
         typed = [way for way in passed if way[0] in swaps and self._is_backwards(swaps[way[0]])]
@@ -201,12 +194,14 @@ class _Advisor:
                     yield self._path(pattern, "", path)
 
     def _paths(self, start: str, target: Expression, name: str) -> list[str]:
-        """Give the ways as text; one that walks the property itself once more leads back to where it came from."""
+        """Return the paths as text, without those that walk the property itself and so lead back to their start."""
+        names = self.names
         paths = shortest_paths(self.index, start, target, limit=MAX_STEPS - 1)
-        return [self._steps(path) for path in paths if all(step != name for step, _ in path)]
-
-    def _steps(self, path: Iterable[tuple[str, bool]]) -> str:
-        return "/".join(f"{'^' if backwards else ''}{self.naming.iri(name)}" for name, backwards in path)
+        return [
+            "/".join(f"{'^' if backwards else ''}{names.iri(step)}" for step, backwards in path)
+            for path in paths
+            if all(step != name for step, _ in path)
+        ]
 
     def _path(self, pattern: Pattern, before: str, after: str) -> tuple[Edit, str]:
         edit = lengthened(self.read, pattern, before=before, after=after)
@@ -217,7 +212,7 @@ class _Advisor:
         return [each.object.value for each in typings if isinstance(each.object, ox.NamedNode)]
 
     def _classes(self, term: ReadTerm, besides: Pattern | None) -> list[str]:
-        """Give what else the query says a term is: its types, or else what its other properties want."""
+        """Return the classes of a term in the rest of the query: its types, or else what its properties require."""
         types = self._types(term)
         wanted: dict[str, None] = {}
         for pattern in self.read.patterns:
@@ -231,26 +226,20 @@ class _Advisor:
         return [name for name in (types or wanted) if not self.index.is_datatype(name)]
 
 
-def _is(term: ReadTerm, name: str) -> bool:
-    return isinstance(term, Variable) and term.name == name
-
-
 def _single(expression: Expression) -> list[str]:
+    """Return the classes that are an alternative by themselves."""
     return [] if expression == ANYTHING else [each[0] for each in expression if len(each) == 1]
 
 
-_TELLING = ("label", "name", "title", "id", "identifier", "number", "code")
-
-
 def readable_properties(index: OntologyIndex, classes: Sequence[str], *, limit: int = 2) -> list[str]:
-    """Give properties of the classes that name a thing: labels and names before numbers; else ``rdfs:label``.
+    """Return properties that name the instances of classes: labels and names before numbers; else ``rdfs:label``.
 
     Only properties that the ontology states for one of the classes, or for everything, are named.
     """
     found = []
     for name in index.kinds:
         words = words_of(local_name(name)).split()
-        rank = min((_TELLING.index(word) for word in words[-1:] if word in _TELLING), default=None)
+        rank = min((_NAMING_WORDS.index(word) for word in words[-1:] if word in _NAMING_WORDS), default=None)
         if rank is None or value_kind(index, name) == "object":
             continue
         domain = index.domain(name)
@@ -260,9 +249,9 @@ def readable_properties(index: OntologyIndex, classes: Sequence[str], *, limit: 
 
 
 def declaration(query: Query, prefix: str, index: OntologyIndex) -> Edit | None:
-    """Give the change that declares a prefix, or None where it cannot be told what it stands for.
+    """Return the change that declares a prefix, or None where its namespace is not known.
 
-    It can when the ontology recommends a namespace for it, when it is one of the well-known prefixes, or when one
+    It is known when the ontology recommends a namespace for it, when it is one of the well-known prefixes, or when one
     namespace alone of the ontology has every local name that the query uses with it.
     """
     space = index.prefixes.get(prefix) or _by_names(query, prefix, index) or PREFIXES.get(prefix)
@@ -281,11 +270,8 @@ def _by_names(query: Query, prefix: str, index: OntologyIndex) -> str:
     return fitting[0] if len(fitting) == 1 else ""
 
 
-_LEAST = 60.0
-
-
 def nearest_terms(index: OntologyIndex, iri: str, among: Iterable[str], *, limit: int = 3) -> list[str]:
-    """Give at most ``limit`` of the terms, nearest first; [] when none is near.
+    """Return at most ``limit`` of the terms, nearest first; [] when none is near.
 
     Names are compared as words, so that ``hasPolicyHolder`` and "policy holder" are near each other.
     """
@@ -297,29 +283,17 @@ def nearest_terms(index: OntologyIndex, iri: str, among: Iterable[str], *, limit
     scored = []
     for term in among:
         names = (words_of(local_name(term)), *(label.lower() for label in index.labels.get(term, ())))
-        score = max(_score(fuzz, wanted, name) for name in names)
-        if score >= _LEAST:
+        # Shared words count a little less than the same text: "policy" is in many names.
+        score = max(max(fuzz.ratio(wanted, name), 0.9 * fuzz.token_set_ratio(wanted, name)) for name in names)
+        if score >= _MIN_TERM_SCORE:
             scored.append((-score, term))
     return [term for _, term in sorted(scored)[:limit]]
-
-
-def _score(fuzz: object, one: str, other: str) -> float:
-    whole, words = fuzz.ratio(one, other), fuzz.token_set_ratio(one, other)  # type: ignore[attr-defined]
-    return float(max(whole, 0.9 * words))
-
-
-MAX_STEPS = 4
-_MAX_PATHS = 4
-_MAX_MOVES = 5_000
-
-Step = tuple[str, bool]
-"""A property, and whether it is walked backwards."""
 
 
 def shortest_paths(
     index: OntologyIndex, start: str, target: Expression, *, limit: int = MAX_STEPS
 ) -> list[tuple[Step, ...]]:
-    """Give the shortest property paths from a class to one that lies within ``target``.
+    """Return the shortest property paths from a class to one that lies within ``target``.
 
     Args:
         index: the ontology.
@@ -362,7 +336,7 @@ def _inverses(path: tuple[Step, ...]) -> int:
 
 
 def _moves(index: OntologyIndex, name: str) -> list[tuple[Step, str]]:
-    """Give the steps that lead away from a class, and the classes that they lead to."""
+    """Return the steps that lead away from a class, and the classes that they lead to."""
     known: list[tuple[Step, str]] | None = index.memory.get(("moves", name))
     if known is None:
         edges = _edges(index)
@@ -375,18 +349,12 @@ def _edges(index: OntologyIndex) -> dict[str, set[tuple[Step, str]]]:
     known: dict[str, set[tuple[Step, str]]] | None = index.memory.get("edges")
     if known is None:
         known = index.memory["edges"] = {}
-        for start, step, end in _all_edges(index):
-            known.setdefault(start, set()).add((step, end))
+        for name in index.kinds:
+            starts, ends = (
+                [one for one in _single(expression) if not index.is_datatype(one)]
+                for expression in (index.domain(name), index.range(name))
+            )
+            for start, end in product(starts, ends):
+                known.setdefault(start, set()).add(((name, False), end))
+                known.setdefault(end, set()).add(((name, True), start))
     return known
-
-
-def _all_edges(index: OntologyIndex) -> Iterator[tuple[str, Step, str]]:
-    for name in index.kinds:
-        for start in _paths_single(index, index.domain(name)):
-            for end in _paths_single(index, index.range(name)):
-                yield start, (name, False), end
-                yield end, (name, True), start
-
-
-def _paths_single(index: OntologyIndex, expression: Expression) -> list[str]:
-    return [each[0] for each in expression if len(each) == 1 and not index.is_datatype(each[0])]

@@ -1,4 +1,4 @@
-"""The ontology index: what a check needs of an ontology, taken from its triples once.
+"""The ontology index: what a check needs of an ontology, read from its triples once.
 
 OBQC section 3 asks the ontology itself by ``rdfs:subClassOf*`` at every rule. That is slow on a large ontology and
 blind to unions, super-properties and inverses; here the statements are sorted once and closures are kept as they are
@@ -46,9 +46,9 @@ Links = Mapping[str, tuple[str, ...]]
 class OntologyIndex:
     """What a check needs of an ontology; every term is an IRI as text.
 
-    ``kinds`` gives for each property "object", "datatype", "annotation", "" (no kind stated) or several of them joined
+    ``kinds`` has for each property "object", "datatype", "annotation", "" (no kind stated) or several of them joined
     by a space. ``overlaps`` are the members of a union that a class is stated to lie within. ``mentioned`` are all IRIs
-    that stand in the ontology as subject or object. ``imports`` are ontologies that are not part of what was read.
+    that are subject or object in the ontology. ``imports`` are ontologies that are not part of what was read.
     """
 
     identity: str
@@ -79,11 +79,11 @@ class OntologyIndex:
         return found
 
     def ancestors(self, name: str) -> frozenset[str]:
-        """Give a class and all its superclasses."""
+        """Return a class and all its superclasses."""
         return self._closure("up", name, self.parents)
 
     def descendants(self, name: str) -> frozenset[str]:
-        """Give a class and all its subclasses."""
+        """Return a class and all its subclasses."""
         return self._closure("down", name, self.children)
 
     def _closure(self, kind: str, name: str, links: Mapping[str, Iterable[str]]) -> frozenset[str]:
@@ -98,11 +98,11 @@ class OntologyIndex:
         return known
 
     def domain(self, name: str) -> Expression:
-        """Give what a property wants of its subject; from its nearest super-property or its inverse when not stated."""
+        """Return what a property requires of its subject: stated, or of its nearest super-property or its inverse."""
         return self._effective(name, (self.domains, self.ranges))
 
     def range(self, name: str) -> Expression:
-        """Give what a property wants of its object; ``rdfs:Literal`` for a datatype property without a range."""
+        """Return what a property requires of its object; ``rdfs:Literal`` for a datatype property without a range."""
         found = self._effective(name, (self.ranges, self.domains))
         bare = found == ANYTHING and name not in self.ranges and self.kinds.get(name) == "datatype"
         return ((RDFS.Literal.value,),) if bare else found
@@ -121,17 +121,17 @@ class OntologyIndex:
         return ANYTHING
 
     def is_datatype(self, name: str) -> bool:
-        """Say whether a class of values is a datatype."""
+        """Return whether a class of values is a datatype."""
         return name in self.datatypes or family(name) != ""
 
     def to_json(self) -> dict[str, Any]:
-        """Give all that was read, as JSON takes it."""
-        names = (name for name in self.__dataclass_fields__ if name != "memory")
-        return {name: _plain(getattr(self, name)) for name in names}
+        """Return all that was read, as values of JSON."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "memory"}
+        return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in values.items()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> OntologyIndex:
-        """Give the index that ``to_json`` wrote.
+        """Return the index that ``to_json`` wrote.
 
         Raises:
             ValueError: it is not of that form.
@@ -150,10 +150,6 @@ class OntologyIndex:
 _LINKS = ("parents", "disjoint", "overlaps", "superproperties", "inverses", "labels")
 
 
-def _plain(value: Any) -> Any:
-    return sorted(value) if isinstance(value, frozenset) else dict(value) if isinstance(value, Mapping) else value
-
-
 def _tuples(data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(values) for name, values in data.items()}
 
@@ -166,7 +162,7 @@ def build_index(triples: Iterable[ox.Triple], *, identity: str = "") -> Ontology
         identity: names the content, for caches; by default a digest of the triples.
 
     Returns:
-        The index; that of no triples knows nothing, so that every property is unknown to it.
+        The index; in that of no triples every property is unknown.
     """
     listed = list(triples)
     statements = Statements.of(listed)
@@ -174,7 +170,9 @@ def build_index(triples: Iterable[ox.Triple], *, identity: str = "") -> Ontology
     ends = {end: joined(_ends(statements, end)) for end in ("domain", "range")}
     parents, overlaps = _superclasses(statements)
     datatypes = _datatypes(statements)
-    mentioned = frozenset(term for triple in listed for term in _named(triple))
+    ontologies = {name for name, kind in statements.named_pairs(RDF.type) if kind == OWL.Ontology.value}
+    ends_of_triples = (term for triple in listed for term in (triple.subject, triple.object))
+    mentioned = frozenset(term.value for term in ends_of_triples if isinstance(term, ox.NamedNode))
     return OntologyIndex(
         identity=identity or digest(*sorted(map(str, listed))),
         kinds=kinds,
@@ -190,13 +188,9 @@ def build_index(triples: Iterable[ox.Triple], *, identity: str = "") -> Ontology
         labels=_labels(statements),
         prefixes=_prefixes(statements),
         mentioned=mentioned,
-        imports=_imports(statements),
+        imports=tuple(sorted({value for _, value in statements.named_pairs(OWL.imports)} - ontologies)),
         triples=len(listed),
     )
-
-
-def _named(triple: ox.Triple) -> list[str]:
-    return [term.value for term in (triple.subject, triple.object) if isinstance(term, ox.NamedNode)]
 
 
 def _kinds(statements: Statements) -> dict[str, str]:
@@ -226,7 +220,7 @@ def _ends(statements: Statements, end: str) -> dict[str, list[Expression]]:
 
 
 def _superclasses(statements: Statements) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """Give class -> named superclasses, and class -> members of the unions it lies within."""
+    """Return class -> named superclasses, and class -> members of the unions it lies within."""
     up: dict[str, dict[str, None]] = {}
     near: dict[str, dict[str, None]] = {}
     for predicate in (RDFS.subClassOf, OWL.equivalentClass):
@@ -241,16 +235,13 @@ def _superclasses(statements: Statements) -> tuple[dict[str, tuple[str, ...]], d
             if predicate == OWL.equivalentClass:
                 _turned(name, expression, up)
     for subject, head in statements.pairs(OWL.disjointUnionOf):
-        _turned(subject.strip("<>"), _alternatives(statements, head), up)
+        members = (member for member in statements.members(head) if isinstance(member, ox.NamedNode))
+        _turned(subject.strip("<>"), tuple((member.value,) for member in members), up)
     return _tuples(up), _tuples(near)
 
 
-def _alternatives(statements: Statements, head: object) -> Expression:
-    return tuple((member.value,) for member in statements.members(head) if isinstance(member, ox.NamedNode))
-
-
 def _turned(name: str, expression: Expression, up: dict[str, dict[str, None]]) -> None:
-    """An equivalent single class, and each member of an equivalent union, lies within the class."""
+    """Note that an equivalent class, and each member of an equivalent union, lies within the class."""
     for alternative in expression:
         if len(alternative) == 1:
             up.setdefault(alternative[0], {})[name] = None
@@ -315,8 +306,3 @@ def _prefixes(statements: Statements) -> dict[str, str]:
             for uri in statements.objects(subject, ox.NamedNode(space))[:1]:
                 found.setdefault(value.value, uri.value)
     return found
-
-
-def _imports(statements: Statements) -> tuple[str, ...]:
-    known = {name for name, kind in statements.named_pairs(RDF.type) if kind == OWL.Ontology.value}
-    return tuple(sorted({value for _, value in statements.named_pairs(OWL.imports)} - known))

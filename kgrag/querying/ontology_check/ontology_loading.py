@@ -22,7 +22,7 @@ FORMAT = 1
 """Version of a cached index; a file of another version is built anew."""
 
 _LATEST: dict[str, OntologyIndex] = {}
-_KEPT = 8
+_MAX_INDEXES_KEPT = 8
 
 
 def index_of_files(paths: Sequence[Path], *, names: Names, cache: Path | None = None) -> OntologyIndex:
@@ -59,7 +59,7 @@ def index_of_graphs(store: TripleStore, graphs: Sequence[ox.NamedNode], *, cache
 
 
 def ontology_graphs(store: TripleStore) -> list[ox.NamedNode]:
-    """Give the graphs of a store that hold ontologies."""
+    """Return the graphs of a store that contain ontologies."""
     table = store.select(bind("catalogue/graphs", catalogue=store.names.catalogue))
     column = {name: number for number, name in enumerate(table.variables)}
     rows = (row for row in table.rows if row[column["kind"]] == KG.OntologyGraph)
@@ -67,7 +67,7 @@ def ontology_graphs(store: TripleStore) -> list[ox.NamedNode]:
 
 
 def notes_on(index: OntologyIndex) -> tuple[str, ...]:
-    """Say what a user should know of an index: imports that are not part of it."""
+    """Return what a user should know of an index: imports that are not part of it."""
     return tuple(
         f"imports {name}, which is not here and is not fetched: its terms count as not defined. "
         "Name its file with another --ontology."
@@ -95,7 +95,7 @@ def _cached(identity: str, triples: Callable[[], Iterable[ox.Triple]], cache: Pa
         raise InputError(f"{where} defines no class and no property. Name a file or graph with an ontology in it.")
     _LATEST.pop(identity, None)
     _LATEST[identity] = index
-    while len(_LATEST) > _KEPT:
+    while len(_LATEST) > _MAX_INDEXES_KEPT:
         del _LATEST[next(iter(_LATEST))]
     return index
 
@@ -115,14 +115,14 @@ def _saved(identity: str, cache: Path | None) -> OntologyIndex | None:
 
 
 def _save(index: OntologyIndex, cache: Path | None) -> None:
-    """Write beside, then swap; a cache that cannot be written is no reason to stop."""
+    """Write another file, then swap; a cache that cannot be written is no reason to stop."""
     if cache is None:
         return
     target = _file(index.identity, cache)
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        beside = target.with_suffix(".part")
-        beside.write_text(json.dumps({"format": FORMAT, "index": index.to_json()}), encoding="utf-8")
-        beside.replace(target)
+        part = target.with_suffix(".part")
+        part.write_text(json.dumps({"format": FORMAT, "index": index.to_json()}), encoding="utf-8")
+        part.replace(target)
     except OSError:
         return

@@ -1,7 +1,7 @@
-"""The query graph: the patterns of one query as RDF, for the rules to ask.
+"""The query graph: the patterns of one query as RDF, which the rules query.
 
-OBQC section 3 turns the basic graph pattern into triples with a ``qq:`` resource a variable. Here every pattern is a
-node of its own, so that it keeps its place and its context (OPTIONAL, a branch of a UNION ...), and no marker can be
+OBQC section 3 turns the basic graph pattern into triples with one ``qq:`` resource per variable. Here every pattern is
+a node of its own, so that it keeps its place and its context (OPTIONAL, a branch of a UNION ...), and no marker can be
 taken for a triple of the query.
 
 ========================  ===========================================================================================
@@ -10,19 +10,17 @@ statement                 meaning
 ``check:subject`` ...     pattern -> ``check:subject``, ``check:predicate``, ``check:object``; an end that zero steps
                           of a path may reach has none
 ``check:type``            pattern ``?s rdf:type C`` -> C
-``check:scope``           pattern -> its context; ``check:together`` links two contexts when what stands in one holds
-                          together with what stands in the other (also a context and itself)
+``check:scope``           pattern -> its context; ``check:together`` links two contexts when patterns in one hold
+                          together with patterns in the other (also a context and itself)
 ``check:separate``        pattern -> the first pattern of another part of the query that shares no variable with it
-``check:name``            variable -> its name; ``check:bound true`` when something gives it a value
+``check:name``            variable -> its name; ``check:bound true`` when something binds it
 ``a check:Selection``     ``check:variable``: a column of the outermost SELECT that is a plain variable
-``a check:Use``           ``check:variable``, ``check:role``: a variable that wants a value
+``a check:Use``           ``check:variable``, ``check:role``: a variable that needs a value
 ``a check:Comparison``    ``check:variable``, ``check:operator``, ``check:constant``, with ``datatype`` and ``family``
 ``a check:Call``          ``check:function``: a function that the store does not have
 ``a check:Problem``       ``check:kind``, ``check:name``: what the reader could read past
 ``a check:Request``       ``check:form`` (SELECT ... UPDATE), ``check:service true``
 ========================  ===========================================================================================
-
-Parts of a query that share no variable.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from dataclasses import dataclass, field
 import pyoxigraph as ox
 
 from kgrag.querying.ontology_check.class_expressions import family
-from kgrag.sparql.syntax import Blank, Edit, Pattern, Place, Query, Scope, Use, Variable
+from kgrag.sparql.syntax import Blank, Edit, Pattern, Place, Query, Scope, Variable
 from kgrag.sparql.syntax import Term as ReadTerm
 from kgrag.vocab import CHECK, RDF, XSD, local_name
 
@@ -50,7 +48,6 @@ __all__ = [
 
 MAX_PATTERNS = 1_000
 QUERY = ox.NamedNode("urn:kgrag:check:query")
-_KEYWORD = "WHERE"
 _TRUE = ox.Literal("true", datatype=XSD.boolean)
 _ROLES = {
     "SELECT": "selected",
@@ -69,7 +66,7 @@ QueryTerm = ox.NamedNode | ox.Literal
 
 @dataclass(slots=True)
 class QueryGraph:
-    """The quads of one query, and what its nodes stand for: ``patterns``, ``places``, ``shown`` names, ``mends``."""
+    """The quads of one query, and what its nodes mean: ``patterns``, ``places``, ``shown`` names, ``mends``."""
 
     quads: list[ox.Quad] = field(default_factory=list)
     patterns: dict[ox.NamedNode, Pattern] = field(default_factory=dict)
@@ -77,7 +74,7 @@ class QueryGraph:
     shown: dict[str, str] = field(default_factory=dict)
     mends: dict[ox.NamedNode, Edit] = field(default_factory=dict)
 
-    def say(self, subject: ox.NamedNode, predicate: ox.NamedNode, value: QueryTerm) -> None:
+    def add(self, subject: ox.NamedNode, predicate: ox.NamedNode, value: QueryTerm) -> None:
         """Add one statement."""
         self.quads.append(ox.Quad(subject, predicate, value, QUERY))
 
@@ -89,29 +86,25 @@ class QueryGraph:
         return node
 
     def term(self, term: ReadTerm) -> QueryTerm:
-        """Give the resource that stands for a term of the query, and remember how it is shown."""
+        """Return the resource of a term of the query, and remember how the term is written."""
         if isinstance(term, Variable):
-            node = _variable(term)
+            node = ox.NamedNode(f"urn:kgrag:check:variable:{term.scope}:{term.name}")
             if node.value not in self.shown:
                 self.shown[node.value] = f"?{term.name}"
-                self.say(node, RDF.type, CHECK.Variable)
-                self.say(node, CHECK.name, ox.Literal(term.name))
+                self.add(node, RDF.type, CHECK.Variable)
+                self.add(node, CHECK.name, ox.Literal(term.name))
             return node
         if isinstance(term, Blank):
             node = ox.NamedNode(f"urn:kgrag:check:blank:{term.label.lstrip('.')}:{len(term.label)}")
             if node.value not in self.shown:
                 self.shown[node.value] = "[]" if term.label.startswith(".") else f"_:{term.label}"
-                self.say(node, RDF.type, CHECK.Variable)
+                self.add(node, RDF.type, CHECK.Variable)
             return node
         return term
 
 
-def _variable(variable: Variable) -> ox.NamedNode:
-    return ox.NamedNode(f"urn:kgrag:check:variable:{variable.scope}:{variable.name}")
-
-
 def query_graph(query: Query) -> QueryGraph:
-    """Give the query graph of a query that was read; one with too many patterns says so and has no patterns."""
+    """Return the query graph of a query that was read; one with too many patterns has that problem and no patterns."""
     graph = QueryGraph()
     if len(query.patterns) > MAX_PATTERNS:
         _problem(graph, "too-large", f"{len(query.patterns):,}", Place(0, 0, 1, 1))
@@ -121,8 +114,8 @@ def query_graph(query: Query) -> QueryGraph:
     for number, selected in enumerate(query.selected):
         if isinstance(selected.source, Variable) and not selected.aggregate:
             node = graph.node("selection", number, selected.place)
-            graph.say(node, RDF.type, CHECK.Selection)
-            graph.say(node, CHECK.variable, graph.term(selected.source))
+            graph.add(node, RDF.type, CHECK.Selection)
+            graph.add(node, CHECK.variable, graph.term(selected.source))
     _uses(graph, query)
     _comparisons(graph, query)
     _calls(graph, query)
@@ -133,7 +126,7 @@ def query_graph(query: Query) -> QueryGraph:
 
 
 def syntax_graph(message: str, place: Place) -> QueryGraph:
-    """Give the query graph of a text that could not be read."""
+    """Return the query graph of a text that could not be read."""
     graph = QueryGraph()
     _problem(graph, "syntax", message, place)
     return graph
@@ -143,9 +136,9 @@ def _problem(graph: QueryGraph, kind: str, name: str, place: Place, *, mend: Edi
     node = graph.node("problem", len(graph.places), place)
     if mend is not None:
         graph.mends[node] = mend
-    graph.say(node, RDF.type, CHECK.Problem)
-    graph.say(node, CHECK.kind, ox.Literal(kind))
-    graph.say(node, CHECK.name, ox.Literal(name))
+    graph.add(node, RDF.type, CHECK.Problem)
+    graph.add(node, CHECK.kind, ox.Literal(kind))
+    graph.add(node, CHECK.name, ox.Literal(name))
 
 
 def _patterns(graph: QueryGraph, query: Query) -> None:
@@ -154,23 +147,23 @@ def _patterns(graph: QueryGraph, query: Query) -> None:
     scopes: dict[tuple[Scope, ...], ox.NamedNode] = {}
     for node, pattern in graph.patterns.items():
         scope = scopes.setdefault(pattern.unless, graph.node("scope", len(scopes)))
-        graph.say(node, CHECK.scope, scope)
+        graph.add(node, CHECK.scope, scope)
         _ends(graph, node, pattern)
     for one, other in _together(scopes):
-        graph.say(one, CHECK.together, other)
+        graph.add(one, CHECK.together, other)
     for first, second in separate(query):
-        graph.say(nodes[first], CHECK.separate, nodes[second])
+        graph.add(nodes[first], CHECK.separate, nodes[second])
 
 
 def _ends(graph: QueryGraph, node: ox.NamedNode, pattern: Pattern) -> None:
     subject, predicate, value = (graph.term(term) for term in (pattern.subject, pattern.predicate, pattern.object))
-    graph.say(node, CHECK.predicate, predicate)
+    graph.add(node, CHECK.predicate, predicate)
     if not pattern.free_subject:
-        graph.say(node, CHECK.subject, subject)
+        graph.add(node, CHECK.subject, subject)
     if not pattern.free_object:
-        graph.say(node, CHECK.object, value)
+        graph.add(node, CHECK.object, value)
     if predicate == RDF.type and isinstance(pattern.object, ox.NamedNode) and not pattern.free_ends:
-        graph.say(node, CHECK.type, value)
+        graph.add(node, CHECK.type, value)
 
 
 def _together(scopes: dict[tuple[Scope, ...], ox.NamedNode]) -> Iterator[tuple[ox.NamedNode, ox.NamedNode]]:
@@ -186,17 +179,17 @@ def _together(scopes: dict[tuple[Scope, ...], ox.NamedNode]) -> Iterator[tuple[o
 
 def _request(graph: QueryGraph, query: Query) -> None:
     node = graph.node("request", 0, Place(0, 0, 1, 1))
-    graph.say(node, RDF.type, CHECK.Request)
-    graph.say(node, CHECK.form, ox.Literal(query.form))
+    graph.add(node, RDF.type, CHECK.Request)
+    graph.add(node, CHECK.form, ox.Literal(query.form))
     if query.uses_service:
         graph.places[node] = _mention(query.text, r"\bSERVICE\b")
-        graph.say(node, CHECK.service, _TRUE)
+        graph.add(node, CHECK.service, _TRUE)
     if query.triple_terms:
         _problem(graph, "not-analysed", "triple terms", Place(0, 0, 1, 1))
 
 
 def _mention(text: str, pattern: str) -> Place:
-    """Give the first place where a text has these words; its beginning where it has none."""
+    """Return the first place where a text has these words; its beginning where it has none."""
     found = re.search(pattern, text, flags=re.IGNORECASE)
     if found is None:
         return Place(0, 0, 1, 1)
@@ -211,21 +204,16 @@ def _uses(graph: QueryGraph, query: Query) -> None:
         if role is None or use.bound or (use.variable, role) in seen:
             continue
         seen.add((use.variable, role))
-        if role == "selected" and _is_glued(query, use):
-            at = use.place.end - len(_KEYWORD)
-            _problem(graph, "lost-blank", f"?{use.variable.name}", use.place, mend=Edit(at, at, " "))
+        name, begins = use.variable.name, query.text[use.place.end :].lstrip()[:1] == "{"
+        glued = name.endswith("WHERE") and any(each.name == name.removesuffix("WHERE") for each in query.bound)
+        if role == "selected" and begins and glued:  # ?nameWHERE {, where ?name has a value
+            at = use.place.end - len("WHERE")
+            _problem(graph, "lost-blank", f"?{name}", use.place, mend=Edit(at, at, " "))
             continue
         node = graph.node("use", number, use.place)
-        graph.say(node, RDF.type, CHECK.Use)
-        graph.say(node, CHECK.variable, graph.term(use.variable))
-        graph.say(node, CHECK.role, ox.Literal(role))
-
-
-def _is_glued(query: Query, use: Use) -> bool:
-    """Whether WHERE was glued to the last variable selected: ``?nameWHERE {`` beside a ``?name`` that has a value."""
-    name = use.variable.name
-    begins = query.text[use.place.end :].lstrip()[:1] == "{"
-    return begins and name.endswith(_KEYWORD) and any(each.name == name[: -len(_KEYWORD)] for each in query.bound)
+        graph.add(node, RDF.type, CHECK.Use)
+        graph.add(node, CHECK.variable, graph.term(use.variable))
+        graph.add(node, CHECK.role, ox.Literal(role))
 
 
 def _comparisons(graph: QueryGraph, query: Query) -> None:
@@ -235,12 +223,12 @@ def _comparisons(graph: QueryGraph, query: Query) -> None:
             if not isinstance(constant, ox.Literal):
                 continue
             node = graph.node("comparison", number, comparison.place)
-            graph.say(node, RDF.type, CHECK.Comparison)
-            graph.say(node, CHECK.variable, graph.term(comparison.variable))
-            graph.say(node, CHECK.operator, ox.Literal(comparison.operator))
-            graph.say(node, CHECK.constant, constant)
-            graph.say(node, CHECK.datatype, constant.datatype)
-            graph.say(node, CHECK.family, ox.Literal(family(constant.datatype.value) or constant.datatype.value))
+            graph.add(node, RDF.type, CHECK.Comparison)
+            graph.add(node, CHECK.variable, graph.term(comparison.variable))
+            graph.add(node, CHECK.operator, ox.Literal(comparison.operator))
+            graph.add(node, CHECK.constant, constant)
+            graph.add(node, CHECK.datatype, constant.datatype)
+            graph.add(node, CHECK.family, ox.Literal(family(constant.datatype.value) or constant.datatype.value))
 
 
 def _calls(graph: QueryGraph, query: Query) -> None:
@@ -248,16 +236,16 @@ def _calls(graph: QueryGraph, query: Query) -> None:
         cast = name.startswith(XSD.prefix) and name.removeprefix(XSD.prefix) in _CASTS.split()
         if ":" in name and not cast:
             node = graph.node("call", number, _mention(query.text, rf"[\w.-]*:?{re.escape(local_name(name))}>?\s*\("))
-            graph.say(node, RDF.type, CHECK.Call)
-            graph.say(node, CHECK.function, ox.NamedNode(name))
+            graph.add(node, RDF.type, CHECK.Call)
+            graph.add(node, CHECK.function, ox.NamedNode(name))
 
 
 def separate(query: Query) -> list[tuple[int, int]]:
-    """Give (first pattern of the query, first pattern of another part) where nothing connects the two.
+    """Return (first pattern of the query, first pattern of another part) where nothing connects the two.
 
     Variables, blank nodes and IRIs connect, and so do FILTER, BIND and patterns inside OPTIONAL, UNION or a sub-select.
-    Only patterns that hold for certain, of the same SELECT, are called separate: a sub-select beside the rest is as a
-    rule a single row on purpose. [] for a query with triple terms, which connect as well and are not read.
+    Only patterns that hold for certain, of the same SELECT, are called separate: a sub-select is as a rule a single
+    row on purpose. [] for a query with triple terms, which connect as well and are not read.
     """
     if query.triple_terms:
         return []
@@ -268,14 +256,14 @@ def separate(query: Query) -> list[tuple[int, int]]:
         leaders.join(list(each.variables))
     leaders.join([use.variable for use in query.uses if use.clause == "BIND"])
     leaders.join([each.variable for each in query.inline if each.variable is not None])
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for numbers in _regions(query):
         firsts: dict[ReadTerm, int] = {}
         for number in numbers:
             firsts.setdefault(leaders.of(_parts_ends(query.patterns[number])[0]), number)
         first, *others = firsts.values()
-        found += [(first, other) for other in others]
-    return found
+        pairs += [(first, other) for other in others]
+    return pairs
 
 
 def _parts_ends(pattern: Pattern) -> list[ReadTerm]:

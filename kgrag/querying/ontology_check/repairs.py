@@ -1,7 +1,4 @@
-"""Deterministic repair: what a check is certain of is changed in the text, without a model.
-
-Changes of a query's text.
-"""
+"""Deterministic repair: what a check is certain of is changed in the text, without a model."""
 
 from __future__ import annotations
 
@@ -21,11 +18,11 @@ __all__ = [
     "turned",
 ]
 
-_MOST_ROUNDS = 5
+_MAX_ROUNDS = 5
 
 
 def mend(check: Check) -> str | None:
-    """Give the query with everything mended that is certain: prefixes, brackets, lost blanks, one turn or path a fault.
+    """Return the query with everything mended that is certain: prefixes, brackets, lost blanks, one change per fault.
 
     OBQC section 4 leaves all of it to a model; these faults need none. Check the result again: one mend can bring to
     light what another fault had hidden.
@@ -43,12 +40,12 @@ def mend(check: Check) -> str | None:
 
 
 def mended(check: Check, recheck: Callable[[str], Check]) -> Check:
-    """Mend and check again until nothing is left to mend; gives the last check, which is the first when nothing was.
+    """Mend and check again until nothing is left to mend; return the last check, which is the first when nothing was.
 
     A text that was there before ends it, and so does one with more faults than the one before.
     """
     seen = {check.query}
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         text = mend(check)
         if text is None or text in seen:
             break
@@ -66,7 +63,7 @@ def _faults(check: Check) -> int:
 
 
 def applied(text: str, edits: Iterable[Edit]) -> str:
-    """Give the text with changes made; of two that overlap, the later one in the text is made.
+    """Return the text with changes made; of two that overlap, the later one in the text is made.
 
     >>> applied("a b c", [Edit(2, 3, "x"), Edit(0, 0, "_")])
     '_a x c'
@@ -80,7 +77,7 @@ def applied(text: str, edits: Iterable[Edit]) -> str:
 
 
 def turned(query: Query, pattern: Pattern) -> Edit | None:
-    """Give the change that turns a triple round: its ends are swapped where they stand alone, else ``^`` is put in.
+    """Return the change that turns a triple round: its ends are swapped where nothing shares them, else with ``^``.
 
     None where the object is a literal, which can be no subject.
     """
@@ -98,7 +95,7 @@ def turned(query: Query, pattern: Pattern) -> Edit | None:
 
 
 def _alone(text: str, pattern: Pattern) -> bool:
-    """Whether subject, predicate and object stand side by side, and nothing shares them."""
+    """Whether subject, predicate and object follow each other, and nothing shares them."""
     subject, predicate, value = pattern.places
     between = text[subject.end : predicate.start] + text[predicate.end : value.start]
     before, after = text[: subject.start].rstrip()[-1:], text[value.end :].lstrip()[:1]
@@ -109,7 +106,7 @@ def _alone(text: str, pattern: Pattern) -> bool:
 
 
 def lengthened(query: Query, pattern: Pattern, *, before: str = "", after: str = "") -> Edit:
-    """Give the change that makes a path of a property: steps that lead to its domain, or on from its range."""
+    """Return the change that makes a path of a property: steps that lead to its domain, or on from its range."""
     place = pattern.places[1]
     word = query.text[place.start : place.end]
     if query.text[max(0, place.start - 1) : place.start] == "^":

@@ -1,16 +1,16 @@
 """Questions in words to checked SPARQL: schema slices, competency questions, the query a model writes, its repair.
 
 OBQC, sections 4 and 5. ``schema_slice`` and ``nearest`` gather what the model is shown, ``query_in`` finds the query in
-its reply, ``Repair`` brings it to a version that may be run, and ``Runner`` is who runs it.
+its reply, ``Repair`` brings it to a version that may be run, and a ``Runner`` runs it.
 """
 
 from __future__ import annotations
 
-from kgrag.querying.text_to_sparql.asker import Asker, Reading, marked, story_of
+from kgrag.querying.text_to_sparql.asker import Asker, FirstQuery, marked, story_of
 from kgrag.querying.text_to_sparql.competency_questions import Competency, Match, draft, matching, nearest, read_pairs
-from kgrag.querying.text_to_sparql.execution import Execution, Runner
-from kgrag.querying.text_to_sparql.named_entities import Mention, mentions
+from kgrag.querying.text_to_sparql.named_entities import NamedEntity, mentions
 from kgrag.querying.text_to_sparql.repair import CYCLES, Issue, Outcome, Repair, Version, query_in
+from kgrag.querying.text_to_sparql.row_evidence import Execution, Runner
 from kgrag.querying.text_to_sparql.schema_slices import Slice, schema_slice
 
 __all__ = [
@@ -18,11 +18,11 @@ __all__ = [
     "Asker",
     "Competency",
     "Execution",
+    "FirstQuery",
     "Issue",
     "Match",
-    "Mention",
+    "NamedEntity",
     "Outcome",
-    "Reading",
     "Repair",
     "Runner",
     "Slice",

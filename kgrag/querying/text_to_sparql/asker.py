@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 from weakref import WeakKeyDictionary
 
 import pyoxigraph as ox
@@ -23,17 +23,17 @@ from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorInd
 from kgrag.querying.ontology_check import Check, DataView, OntologyIndex, Options, check, index_of_graphs, mend
 from kgrag.querying.text_to_sparql import competency_questions, named_entities, row_evidence, schema_slices
 from kgrag.querying.text_to_sparql.competency_questions import Competency, Match, matching
-from kgrag.querying.text_to_sparql.execution import Execution, Runner
-from kgrag.querying.text_to_sparql.named_entities import Mention
+from kgrag.querying.text_to_sparql.named_entities import NamedEntity
 from kgrag.querying.text_to_sparql.repair import CYCLES, Outcome, Repair, query_in
+from kgrag.querying.text_to_sparql.row_evidence import Execution, Runner
 from kgrag.querying.text_to_sparql.schema_slices import Slice
 from kgrag.vocab import XSD, digest
 
-__all__ = ["Asker", "Reading", "marked", "story_of"]
+__all__ = ["Asker", "FirstQuery", "marked", "story_of"]
 
 _TERMS, _QUESTIONS = schema_slices.SPACE, competency_questions.SPACE
-_CANDIDATES = 5
-_SHOWN_ROWS = 20
+_MAX_STORED_QUESTIONS = 5
+_MAX_ROWS_SHOWN = 20
 _UNKNOWN = "No query was found that matches the ontology and answers the question."
 _NOTHING = "The data hold nothing that answers the question: the query is valid and finds no row."
 _NOT_RUN = Execution(("valid",), ((ox.Literal("true", datatype=XSD.boolean),),))
@@ -41,11 +41,11 @@ _LOADED: WeakKeyDictionary[TripleStore, tuple[OntologyIndex, DataView, int]] = W
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How a question was read: the first query and where it is from, or why there is none.
+class FirstQuery:
+    """The first query for a question and where it is from, or why there is none.
 
     ``stored`` is the competency question that answers it, when no model could; ``unmatched`` is the part of the refusal
-    that says why there is none.
+    that explains why there is none.
     """
 
     sparql: str = ""
@@ -58,12 +58,27 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Turns questions into checked SPARQL and its rows.
+    """Turns questions into checked SPARQL and its rows; ``name`` is that of the method that it answers for.
 
-    ``method`` is the name under which it answers; the other fields are those of ``kgrag.methods.obqc.method.Obqc``.
+    Args:
+        store: holds ontologies and facts.
+        spaces: keep the vectors of schema terms and competency questions.
+        embedder: embeds them, and questions.
+        model: writes and repairs queries.
+        runner: runs a query over the facts, in a process that can be killed.
+        open_scratch: returns a small store in memory, for the check.
+        prompt: "default", or "paper" to repair with the paper's own words.
+        profile: rules of the check: "default", or "paper" for the paper's eight.
+        cycles: how often the model may repair (paper: 3).
+        examples: how many competency questions the model is shown.
+        near: cosine from which the nearest competency question answers where there is no model, 0 to 1.
+        rows: the largest number of rows that a query returns.
+        seconds: how long a query may run.
+        data: whether the check also looks into the data.
     """
 
-    method: str
+    name: ClassVar[str]
+
     store: TripleStore
     spaces: VectorSpaces
     embedder: Embedder
@@ -83,8 +98,8 @@ class Asker:
         """Answer from the rows of a checked query, or say *unknown* and why.
 
         Returns:
-            ``text`` has one sentence a row, of the first 20 rows; values that stand in a stored text are cited;
-            ``sparql`` is what was run; ``explain`` tells the query, findings, repairs and rows.
+            ``text`` has one sentence per row, of the first 20 rows; values that a stored text contains are cited;
+            ``sparql`` is what was run; ``explain`` lists query, findings, repairs and rows.
 
         Raises:
             NotBuilt: no ontology is loaded.
@@ -92,21 +107,21 @@ class Asker:
             ServiceError: the model could not be reached or refused.
         """
         if k < 1:
-            raise InvalidSettings(f"{self.method}: k is {k}. Ask for at least 1 row.")
-        reading, outcome = self.repaired(question)
+            raise InvalidSettings(f"{self.name}: k is {k}. Ask for at least 1 row.")
+        first, outcome = self.repaired(question)
         if outcome is None:
-            return self.unknown(question, (reading.refusal,), usage=reading.usage)
-        story = story_of(reading, outcome)
+            return self.unknown(question, (first.refusal,), usage=first.usage)
+        story = story_of(first, outcome)
         best = outcome.best
         if not outcome.known:
             return self.unknown(question, (*story, *outcome.reasons), usage=outcome.usage)
         if best.execution is None or best.execution.empty:
-            told = self.unknown(question, story, usage=outcome.usage)
-            return replace(told, text=_NOTHING, sparql=best.sparql)
-        return self.told(question, reading, outcome, k)
+            unknown = self.unknown(question, story, usage=outcome.usage)
+            return replace(unknown, text=_NOTHING, sparql=best.sparql)
+        return self.answer_from_rows(question, first, outcome, k)
 
-    def repaired(self, question: str) -> tuple[Reading, Outcome | None]:
-        """Give how a question was read and what became of its query; None when there is no query at all.
+    def repaired(self, question: str) -> tuple[FirstQuery, Outcome | None]:
+        """Return the first query for a question and what became of it; None when there is no query at all.
 
         Raises:
             NotBuilt: no ontology is loaded.
@@ -116,7 +131,9 @@ class Asker:
         vector = self.embedder.embed([question], "query")[0]
         part = schema_slices.schema_slice(question, vector, store=self.store, index=self.space(_TERMS, None))
         found = named_entities.mentions(question, self.store)
-        stored = competency_questions.nearest(vector, _CANDIDATES, store=self.store, index=self.space(_QUESTIONS, None))
+        stored = competency_questions.nearest(
+            vector, _MAX_STORED_QUESTIONS, store=self.store, index=self.space(_QUESTIONS, None)
+        )
         reading = self._read(question, part, found, stored)
         if reading.refusal:
             return reading, None
@@ -124,7 +141,7 @@ class Asker:
         return reading, repair.outcome(reading.sparql, reading.origin, usage=reading.usage)
 
     def judged(self, question: str, sparql: str) -> Outcome:
-        """Give what becomes of a ready-made query: checked, mended without a model, and run when it is valid.
+        """Return what becomes of a ready-made query: checked, mended without a model, and run when it is valid.
 
         Raises:
             NotBuilt: no ontology is loaded.
@@ -146,7 +163,7 @@ class Asker:
         return check(sparql, index, open_scratch=self.open_scratch, data=view, options=options)
 
     def mended(self, sparql: str, *, question: str = "") -> Outcome:
-        """Give what the model makes of a query, in at most ``cycles`` repairs; nothing is run, valid is good enough.
+        """Return what the model makes of a query, in at most ``cycles`` repairs; nothing is run, valid is good enough.
 
         Raises:
             NotBuilt: no ontology is loaded.
@@ -159,7 +176,7 @@ class Asker:
         return replace(repair, run=lambda _: _NOT_RUN).outcome(sparql, "given")
 
     def repair(self, question: str, part: Slice, index: OntologyIndex, *, with_model: bool) -> Repair:
-        """Give what brings a query of a question to its best version."""
+        """Return what brings a query for a question to its best version."""
         view = self._loaded()[1] if self.data else None
         return Repair(
             question=question,
@@ -172,37 +189,37 @@ class Asker:
             cycles=self.cycles,
         )
 
-    def told(self, question: str, reading: Reading, outcome: Outcome, k: int) -> Answer:
-        """Give the rows of a query that ran as an answer with citations; at most k of them as hits."""
+    def answer_from_rows(self, question: str, first: FirstQuery, outcome: Outcome, k: int) -> Answer:
+        """Return the rows of a query that ran as an answer with citations; at most k of them as hits."""
         best = outcome.best
         execution = best.execution or Execution()
-        hits = row_evidence.hits(execution, best.sparql, max(k, _SHOWN_ROWS), store=self.store)
-        shown = row_evidence.sentences(execution, hits)[:_SHOWN_ROWS]
+        hits = row_evidence.hits(execution, best.sparql, max(k, _MAX_ROWS_SHOWN), store=self.store)
+        shown = row_evidence.sentences(execution, hits)[:_MAX_ROWS_SHOWN]
         cited = row_evidence.citations(hits[: len(shown)], self.store)
         more = len(set(execution.rows)) - len(shown)
         tail = [f"… and {more:,} more rows."] if more > 0 else []
-        loose = reading.stored is not None and not reading.stored.exact
-        head = [f"Answered as the stored question: {_words(reading)}"] if loose else []
+        stored = first.stored
+        head = [f"Answered as the stored question: {stored.question.question}"] if stored and not stored.exact else []
         cut = [f"The query was cut off after {self.rows:,} rows."] if execution.truncated else []
         return Answer(
             question=question,
             text="\n".join([*head, *marked(shown, cited), *tail, *cut]),
-            method=self.method,
+            method=self.name,
             sentences=tuple(shown),
             citations=tuple(cited),
             hits=tuple(hits[:k]),
             usage=outcome.usage,
             dropped={"quotes": 0, "sentences": 0},
             sparql=best.sparql,
-            explain=story_of(reading, outcome),
+            explain=story_of(first, outcome),
         )
 
     def unknown(self, question: str, reasons: Sequence[str], *, usage: Usage) -> Answer:
-        """Give the answer that there is none, and why."""
+        """Return the answer *unknown*, with its reasons."""
         return Answer(
             question=question,
             text=_UNKNOWN,
-            method=self.method,
+            method=self.name,
             unknown=True,
             usage=usage,
             dropped={"quotes": 0, "sentences": 0},
@@ -211,44 +228,46 @@ class Asker:
 
     # reading the question
 
-    def _read(self, question: str, part: Slice, found: Sequence[Mention], stored: Sequence[Competency]) -> Reading:
+    def _read(
+        self, question: str, part: Slice, found: Sequence[NamedEntity], stored: Sequence[Competency]
+    ) -> FirstQuery:
         prompt = _ask_prompt(question, part, found, stored[: self.examples])
         try:
             completion = self.model.complete([prompt])[0]
         except UnsupportedTask as error:
             return self._from_stored(question, found, stored, str(error))
         try:
-            return Reading(query_in(structured_output.text_of(completion)), "model", usage=completion.usage)
+            return FirstQuery(query_in(structured_output.text_of(completion)), "model", usage=completion.usage)
         except ReplyCut as error:
-            return Reading(refusal=f"The model's query could not be used: {error}", usage=completion.usage)
+            return FirstQuery(refusal=f"The model's query could not be used: {error}", usage=completion.usage)
         except ReplyUnusable:
-            return Reading(usage=completion.usage)  # without a query the repair asks again
+            return FirstQuery(usage=completion.usage)  # without a query the repair asks again
 
     def _from_stored(
-        self, question: str, found: Sequence[Mention], stored: Sequence[Competency], refusal: str
-    ) -> Reading:
+        self, question: str, found: Sequence[NamedEntity], stored: Sequence[Competency], refusal: str
+    ) -> FirstQuery:
         found_match = matching(question, found, stored, embedder=self.embedder, near=self.near)
         if found_match is None:
             why = f"The nearest one is: {stored[0].question}" if stored else "There is none."
             unmatched = f"No stored competency question is near enough. {why}"
-            return Reading(refusal=f"{refusal} {unmatched}", unmatched=unmatched)
-        return Reading(found_match.sparql, "stored", found_match)
+            return FirstQuery(refusal=f"{refusal} {unmatched}", unmatched=unmatched)
+        return FirstQuery(found_match.sparql, "stored", found_match)
 
     # what is loaded
 
     def ontologies(self) -> list[ox.NamedNode]:
-        """Give the graphs of the loaded ontologies. Raises NotBuilt without any."""
+        """Return the graphs of the loaded ontologies. Raises NotBuilt without any."""
         table = self.store.select(queries.bind("schema/ontologies", catalogue=self.store.names.catalogue))
         graphs = [graph for graph in dict.fromkeys(row[0] for row in table) if isinstance(graph, ox.NamedNode)]
         if not graphs:
             raise NotBuilt(
-                f"method '{self.method}' has no ontology to check queries against. "
-                f"Run `kgrag load ONTOLOGY` and `kgrag build {self.method}` first."
+                f"method '{self.name}' has no ontology to check queries against. "
+                f"Run `kgrag load ONTOLOGY` and `kgrag build {self.name}` first."
             )
         return graphs
 
     def _loaded(self) -> tuple[OntologyIndex, DataView]:
-        """Give the index of all ontologies together and a view of the data, made again when the store changed."""
+        """Return the index of all ontologies together and a view of the data, made again when the store changed."""
         graphs = self.ontologies()
         index, view, revision = _LOADED.get(self.store, (None, None, -1))
         if index is None or view is None or revision != self.store.revision:
@@ -258,13 +277,13 @@ class Asker:
         return index, view
 
     def space(self, name: str, progress: vector_spaces.Progress) -> VectorIndex:
-        """Give a vector space, up to date."""
+        """Return a vector space, up to date."""
         return vector_spaces.fresh(
             name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
         )
 
 
-def _ask_prompt(question: str, part: Slice, found: Sequence[Mention], examples: Sequence[Competency]) -> Prompt:
+def _ask_prompt(question: str, part: Slice, found: Sequence[NamedEntity], examples: Sequence[Competency]) -> Prompt:
     shown = [{"question": example.question, "sparql": example.sparql} for example in examples]
     named = [
         {
@@ -287,9 +306,9 @@ def _ask_prompt(question: str, part: Slice, found: Sequence[Mention], examples: 
     )
 
 
-def story_of(reading: Reading, outcome: Outcome) -> tuple[str, ...]:
-    """Tell what happened, version by version."""
-    lines = [f"stored question: {_words(reading)}"] if reading.stored else []
+def story_of(first: FirstQuery, outcome: Outcome) -> tuple[str, ...]:
+    """Return what happened, version by version, as lines."""
+    lines = [f"stored question: {first.stored.question.question}"] if first.stored else []
     for number, version in enumerate(outcome.versions, start=1):
         lines.append(f"query {number} ({version.origin}): {' '.join(version.sparql.split()) or 'none'}")
         for issue in version.issues:
@@ -307,7 +326,3 @@ def marked(sentences: Sequence[str], cited: Sequence[Citation]) -> list[str]:
     for number, citation in enumerate(cited, start=1):
         numbers[citation.sentence] += f"[{number}]"
     return [f"{text} {numbers[place]}".rstrip() for place, text in enumerate(sentences)]
-
-
-def _words(reading: Reading) -> str:
-    return reading.stored.question.question if reading.stored else ""

@@ -4,15 +4,14 @@ A question is a ``sh:SPARQLExecutable`` of a data graph with ``sh:select``, ``sh
 words as ``kg:question``, ``rdfs:label`` or ``rdfs:comment``; an ontologist loads such a file like any RDF. Pairs can
 also be read from JSON Lines ``{"question": …, "sparql": …}`` into the graph of competency questions.
 
-A question may have parameters: ``{person}`` stands in the words for the name of a thing, ``{city:text}`` for words as
-they are, and the query says ``$person``, ``$city``. Queries read: ``competency/listing``. Graphs written: the graph of
-competency questions, a data graph.
+A question may have parameters: in its words ``{person}`` is the name of an entity, ``{city:text}`` any words, and the
+query has ``$person``, ``$city``. Queries read: ``competency/listing``. Graphs written: the graph of competency
+questions, a data graph.
 
-Answers a question by a stored one, without a model: the same words, or nearly the same around its names.
-
+``matching`` answers a question by a stored one, without a model: the same words, or nearly the same around its names.
 A stored query is human work, and answering another question with it would be worse than *unknown*. Embeddings alone
-can't tell: "opened before" and "opened after" lie at cosine 0.97, "manages" and "is managed by" at 0.92, while "phone"
-and "telephone" lie at 0.76. So the words must be the same apart from the parameters; or, with the names of things
+can't decide: "opened before" and "opened after" have cosine 0.97, "manages" and "is managed by" at 0.92, while "phone"
+and "telephone" have 0.76. So the words must be the same apart from the parameters; or, with the names of entities
 replaced by the parameters, the embeddings must be near *and* the telling words the same in the same order.
 """
 
@@ -30,8 +29,9 @@ from kgrag import queries
 from kgrag.errors import InputError, InvalidSPARQL
 from kgrag.model import GraphDraft
 from kgrag.ports import Embedder, TripleStore, VectorIndex, Vectors
-from kgrag.querying.text_to_sparql.named_entities import Mention
+from kgrag.querying.text_to_sparql.named_entities import NamedEntity
 from kgrag.sparql.gate import check_query
+from kgrag.sparql.tokens import Token, tokens
 from kgrag.vocab import KG, RDF, SH, Names, local_name
 
 __all__ = [
@@ -47,11 +47,6 @@ __all__ = [
 SPACE = "competency-question"
 
 _PARAMETER = re.compile(r"\{(\w+)(:text)?\}")
-_TOKEN = re.compile(
-    r"""(?P<skip>\#[^\r\n]*|<[^<>"{}|^`\\\s]*>|\"{3}.*?(?<!\\)\"{3}|'{3}.*?(?<!\\)'{3}
-        |"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\\\r\n]|\\.)*')|\$(?P<name>\w+)""",
-    flags=re.VERBOSE | re.DOTALL,
-)
 _FORM = re.compile(r"\b(SELECT|ASK|CONSTRUCT)\b", flags=re.IGNORECASE)
 _FORMS = {
     "SELECT": (SH.SPARQLSelectExecutable, SH.select),
@@ -71,11 +66,11 @@ class Competency:
 
     @property
     def parameters(self) -> dict[str, bool]:
-        """Give the parameters in the order of the words: name -> whether it stands for words rather than a thing."""
+        """The parameters in the order of the words: name -> whether it is any words, not the name of an entity."""
         return {name: bool(text) for name, text in _PARAMETER.findall(self.question)}
 
     def matched(self, question: str) -> dict[str, str] | None:
-        """Give parameter -> words when a question is this one word for word, apart from its parameters; else None.
+        """Return parameter -> words when a question is this one word for word, apart from its parameters; else None.
 
         Case, punctuation at the end and spacing don't count.
 
@@ -92,7 +87,7 @@ class Competency:
         return found.groupdict() if found else None
 
     def masked(self, question: str, spans: Sequence[tuple[int, int]]) -> str:
-        """Put this question's parameters in the place of stretches of another, in their order."""
+        """Return another question with this one's parameters in the place of stretches of it, in their order."""
         parts, start = [], 0
         for name, (begin, end) in zip(self.parameters, spans, strict=True):
             parts += [question[start:begin], f"{{{name}}}"]
@@ -100,13 +95,18 @@ class Competency:
         return "".join([*parts, question[start:]])
 
     def filled(self, values: Mapping[str, ox.NamedNode | ox.Literal]) -> str:
-        """Give the query with a term in the place of each parameter; strings, comments and IRIs are passed over."""
+        """Return the query with a term in the place of each parameter; strings, comments and IRIs stay as they are."""
+        parts, start = [], 0
+        for parameter in _parameters(self.sparql):
+            if parameter.text[1:] in values:
+                parts += [self.sparql[start : parameter.start], str(values[parameter.text[1:]])]
+                start = parameter.end
+        return "".join([*parts, self.sparql[start:]])
 
-        def term(token: re.Match[str]) -> str:
-            name = token["name"]
-            return str(values[name]) if name in values else token[0]
 
-        return _TOKEN.sub(term, self.sparql)
+def _parameters(sparql: str) -> list[Token]:
+    """Return the variables of a query that are written with $, in their order."""
+    return [token for token in tokens(sparql) if token.kind == "variable" and token.text.startswith("$")]
 
 
 def _plain(text: str) -> str:
@@ -114,12 +114,12 @@ def _plain(text: str) -> str:
 
 
 def nearest(vector: Vectors, k: int, *, store: TripleStore, index: VectorIndex) -> list[Competency]:
-    """Give the k competency questions nearest to an embedded question, best first.
+    """Return the k competency questions nearest to an embedded question, best first.
 
     Args:
         vector: the question's embedding, shape (d,).
         k: how many at most.
-        store: holds them.
+        store: contains them.
         index: the space ``competency-question``, up to date.
     """
     scores = dict(index.search(vector, k))
@@ -155,7 +155,7 @@ def _pair(line: str, where: str) -> Competency:
         check_query(sparql)
     except InvalidSPARQL as error:
         raise InputError(f"{where}: its query is refused: {error}") from None
-    used = {token["name"] for token in _TOKEN.finditer(sparql) if token["name"]}
+    used = {parameter.text[1:] for parameter in _parameters(sparql)}
     if not question or _FORM.search(sparql) is None or pair.parameters.keys() - used:
         raise InputError(
             f"{where}: expected words, a SELECT, ASK or CONSTRUCT, and in it a $name for each {{name}} of the words."
@@ -164,7 +164,7 @@ def _pair(line: str, where: str) -> Competency:
 
 
 def draft(pairs: Sequence[Competency], *, names: Names, source: str) -> GraphDraft:
-    """Give the graph of competency questions, to replace the one that stands.
+    """Return the graph of competency questions, which replaces the one in the store.
 
     Args:
         pairs: what was read.
@@ -192,7 +192,7 @@ def _triples(pair: Competency, names: Names) -> list[ox.Triple]:
     ]
 
 
-_NAMING = ("label", "prefLabel", "name", "title", "altLabel")
+_LABELS = ("label", "prefLabel", "name", "title", "altLabel")
 _WORD = re.compile(r"\{\w+\}|\w+(?:[.,]\d+)*")
 _FREE = frozenset(
     re.findall(
@@ -211,13 +211,13 @@ class Match:
 
 
 def matching(
-    question: str, found: Sequence[Mention], stored: Sequence[Competency], *, embedder: Embedder, near: float
+    question: str, found: Sequence[NamedEntity], stored: Sequence[Competency], *, embedder: Embedder, near: float
 ) -> Match | None:
-    """Give the stored question that answers a question, or None.
+    """Return the stored question that answers a question, or None.
 
     Args:
         question: what was asked.
-        found: the things that it names.
+        found: the entities that it names.
         stored: the nearest competency questions, best first.
         embedder: embeds wordings.
         near: cosine from which two wordings mean the same, 0 to 1.
@@ -233,7 +233,8 @@ def matching(
         masked = candidate.masked(question, _spans(found)) if values else question
         if _frame(masked) != _frame(candidate.question):
             continue
-        score = _cosine(masked, candidate.question, embedder)
+        asked, known = embedder.embed([masked, candidate.question], "query")
+        score = float(asked @ known)
         if score >= near:
             return Match(replace(candidate, score=score), candidate.filled(values), exact=False)
     return None
@@ -242,45 +243,45 @@ def matching(
 Values = Mapping[str, ox.NamedNode | ox.Literal]
 
 
-def _by_words(candidate: Competency, question: str, found: Sequence[Mention]) -> Values | None:
+def _by_words(candidate: Competency, question: str, found: Sequence[NamedEntity]) -> Values | None:
     words = candidate.matched(question)
     if words is None:
         return None
     terms = {
-        name: ox.Literal(words[name]) if text else _thing(words[name], found)
+        name: ox.Literal(words[name]) if text else _entity(words[name], found)
         for name, text in candidate.parameters.items()
     }
     return None if None in terms.values() else {name: term for name, term in terms.items() if term is not None}
 
 
-def _by_names(candidate: Competency, found: Sequence[Mention]) -> Values | None:
-    """Fill the parameters by the things that the question names, in their order; the counts must agree."""
+def _by_names(candidate: Competency, found: Sequence[NamedEntity]) -> Values | None:
+    """Fill the parameters by the entities that the question names, in their order; the counts must agree."""
     spans = _spans(found)
     names = list(candidate.parameters)
     if any(candidate.parameters.values()) or (names and len(names) != len(spans)):
         return None
     if not names:
         return {}
-    things = [_thing(next(m.text for m in found if (m.start, m.end) == span), found) for span in spans]
-    if None in things:
+    entities = [_entity(next(m.text for m in found if (m.start, m.end) == span), found) for span in spans]
+    if None in entities:
         return None
-    return {name: thing for name, thing in zip(names, things, strict=True) if thing is not None}
+    return {name: entity for name, entity in zip(names, entities, strict=True) if entity is not None}
 
 
-def _spans(found: Sequence[Mention]) -> list[tuple[int, int]]:
+def _spans(found: Sequence[NamedEntity]) -> list[tuple[int, int]]:
     return sorted({(mention.start, mention.end) for mention in found})
 
 
-def _thing(name: str, found: Sequence[Mention]) -> ox.NamedNode | None:
-    """Give the one thing that bears a name; where several hold it, the one that is labelled so; else None."""
-    bearing = [mention for mention in found if mention.text.lower() == name.lower()]
-    labelled = {mention.entity for mention in bearing if local_name(mention.property) in _NAMING}
-    things = labelled or {mention.entity for mention in bearing}
-    return ox.NamedNode(things.pop()) if len(things) == 1 else None
+def _entity(name: str, found: Sequence[NamedEntity]) -> ox.NamedNode | None:
+    """Return the one entity of a name; where several have it, the one that has it as a label; else None."""
+    of_name = [named for named in found if named.text.lower() == name.lower()]
+    labelled = {named.entity for named in of_name if local_name(named.property) in _LABELS}
+    entities = labelled or {named.entity for named in of_name}
+    return ox.NamedNode(entities.pop()) if len(entities) == 1 else None
 
 
 def _frame(text: str) -> list[str]:
-    """Give the stems of the words of a text that carry its meaning, and its parameters, in their order.
+    """Return the stems of the words of a text that carry its meaning, and its parameters, in their order.
 
     >>> _frame("Which suppliers do we have in {city}?") == _frame("which supplier is in the {city}")
     True
@@ -290,8 +291,3 @@ def _frame(text: str) -> list[str]:
     words = [word for word in _WORD.findall(text) if word.lower() not in _FREE]
     stem = Stemmer.Stemmer("english").stemWord
     return [word if word.startswith("{") else stem(word.lower()) for word in words]
-
-
-def _cosine(one: str, other: str, embedder: Embedder) -> float:
-    vectors = embedder.embed([one, other], "query")
-    return float(vectors[0] @ vectors[1])

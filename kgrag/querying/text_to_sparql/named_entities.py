@@ -1,4 +1,4 @@
-"""Which things a question names: stretches of its words that are the value of some property of a thing.
+"""The entities that a question names: stretches of its words that are the value of some property of an entity.
 
 Looked up by equality in the store's index, never by a scan, so that a large store costs no more than a small one.
 Queries read: ``facts/entities``.
@@ -15,19 +15,19 @@ from kgrag import queries
 from kgrag.model import plain
 from kgrag.ports import TripleStore
 
-__all__ = ["Mention", "mentions"]
+__all__ = ["NamedEntity", "mentions"]
 
 _LANGUAGES = ("en", "de", "fr", "es")
-_LONGEST = 6
-_MOST_WORDS = 60
+_MAX_WORDS_PER_NAME = 6
+_MAX_WORDS_PER_QUESTION = 60
 _WORD = re.compile(r"[^\s,;:?!()\"“”„]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
-    """A thing that a question names: ``text`` stands at characters ``start`` to ``end`` of the question.
+class NamedEntity:
+    """An entity that a question names: ``text`` is at characters ``start`` to ``end`` of the question.
 
-    ``property`` holds that text of the thing, ``classes`` are the thing's.
+    ``property`` is that of the entity with this text as its value, ``classes`` are the entity's.
     """
 
     text: str
@@ -38,13 +38,14 @@ class Mention:
     classes: tuple[str, ...] = ()
 
 
-def mentions(question: str, store: TripleStore, *, limit: int = 12) -> list[Mention]:
-    """Give the things that a question names, the longest names first where names overlap, in order of their place.
+def mentions(question: str, store: TripleStore, *, limit: int = 12) -> list[NamedEntity]:
+    """Return the entities that a question names, in order of their place; where names overlap, the longest one counts.
 
-    Several things may bear the same name. A single common word counts only when it begins with a capital or a digit.
+    Several entities may have the same name. A single common word counts only when it begins with a capital or a digit.
     """
     places = _places(question)
-    terms = [term for name in places for term in _spellings(name)]
+    spellings = [(name, language) for name in places for language in (None, *_LANGUAGES)]
+    terms = [ox.Literal(name, language=language) for name, language in spellings]
     query = queries.bind("facts/entities", catalogue=store.names.catalogue, names=terms)
     found: dict[str, dict[tuple[str, str], list[str]]] = {}
     for name, entity, prop, kind in (map(plain, row) for row in store.select(query)):
@@ -52,7 +53,7 @@ def mentions(question: str, store: TripleStore, *, limit: int = 12) -> list[Ment
         classes += [kind] if kind else []
     kept = _apart([(start, end) for name in found for start, end in [places[name]]])
     return [
-        Mention(name, start, end, entity, prop, tuple(classes))
+        NamedEntity(name, start, end, entity, prop, tuple(classes))
         for name, (start, end) in sorted(((name, places[name]) for name in found), key=lambda pair: pair[1])
         if (start, end) in kept
         for (entity, prop), classes in found[name].items()
@@ -60,10 +61,10 @@ def mentions(question: str, store: TripleStore, *, limit: int = 12) -> list[Ment
 
 
 def _places(question: str) -> dict[str, tuple[int, int]]:
-    words = list(_WORD.finditer(question))[:_MOST_WORDS]
+    words = list(_WORD.finditer(question))[:_MAX_WORDS_PER_QUESTION]
     places: dict[str, tuple[int, int]] = {}
     for first in range(len(words)):
-        for last in range(first, min(first + _LONGEST, len(words))):
+        for last in range(first, min(first + _MAX_WORDS_PER_NAME, len(words))):
             start, end = _bracketed(question, words[first].start(), words[last].end())
             text = question[start:end].rstrip(".'’")
             if first < last or text[:1].isupper() or text[:1].isdigit():
@@ -86,10 +87,6 @@ def _bracketed(question: str, start: int, end: int) -> tuple[int, int]:
     if inside.count(")") > inside.count("(") and start and question[start - 1] == "(":
         return start - 1, end
     return start, end
-
-
-def _spellings(name: str) -> list[ox.Literal]:
-    return [ox.Literal(name), *(ox.Literal(name, language=language) for language in _LANGUAGES)]
 
 
 def _apart(spans: list[tuple[int, int]]) -> set[tuple[int, int]]:

@@ -1,11 +1,11 @@
-r"""LLM Repair: a query is checked, mended, given back to the model at most three times, and run only when it is valid.
+r"""LLM Repair: a query is checked, mended, repaired by the model at most three times, and run only when it is valid.
 
 OBQC, section 4, with what is beyond the paper: deterministic mends come first and cost no call; a repeated query ends
 the cycles; a repair that passes because it left patterns out is refused; an error or an empty result of the run is one
 more piece of feedback, within the same three cycles; the best version is kept. Prompts read: ``obqc/repair``,
 ``obqc/repair_paper``. Nothing is written.
 
-Finds the query in what a model wrote: fenced, after a chain of thought, or in the middle of prose.
+``query_in`` finds the query in what a model wrote: fenced, after a chain of thought, or in the middle of prose.
 
 >>> query_in("Sure!\n```sparql\nASK { ?s ?p ?o }\n```\nHope this helps.")
 'ASK { ?s ?p ?o }'
@@ -29,10 +29,9 @@ from kgrag.llm import structured_output
 from kgrag.model import Prompt, Usage
 from kgrag.ports import LanguageModel
 from kgrag.querying.ontology_check import Check, Finding
-from kgrag.querying.text_to_sparql.execution import Execution
+from kgrag.querying.text_to_sparql.row_evidence import Execution
 from kgrag.querying.text_to_sparql.schema_slices import Slice
 from kgrag.sparql.query_reader import read
-from kgrag.sparql.syntax import Pattern
 from kgrag.vocab import digest
 
 __all__ = [
@@ -45,16 +44,16 @@ __all__ = [
 ]
 
 CYCLES = 3
-_MENDS = 5
+_MAX_MENDS = 5
 _BLOCKING = ("error", "refused")
-_SHOWN_ISSUES = 12
+_MAX_ISSUES_SHOWN = 12
 
 Origin = Literal["model", "stored", "given", "mended", "repaired"]
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Something wrong with a version: a rule of the check, or ``prose``, ``execution``, ``empty``, ``deletion``."""
+    """A fault of a version: a rule of the check, or ``prose``, ``execution``, ``empty``, ``deletion``."""
 
     rule: str
     message: str
@@ -64,7 +63,7 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A query on its way: where it came from, what the check says, and what running it gave.
+    """A query on its way: where it came from, what the check found, and what running it returned.
 
     ``execution`` is None when it was not run, because it is not valid.
     """
@@ -99,7 +98,7 @@ _AFTER = ("execution", "empty")
 class Outcome:
     """What became of a question: every version in order, the best one, and what it cost.
 
-    ``stopped`` says why the cycles ended early, "" when they did not.
+    ``stopped`` is why the cycles ended early, "" when they did not.
     """
 
     versions: tuple[Version, ...]
@@ -109,7 +108,7 @@ class Outcome:
 
     @property
     def best(self) -> Version:
-        """Give the best version; the first among equals."""
+        """The best version; the first among equals."""
         return max(self.versions, key=lambda version: version.rank)
 
     @property
@@ -119,9 +118,9 @@ class Outcome:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Say what is wrong with the best version, and why there is no better one."""
-        told = [f"{issue.rule}: {issue.message}" for issue in self.best.issues]
-        return (*told, *([self.stopped] if self.stopped else []))
+        """What is wrong with the best version, and why there is no better one."""
+        issues = [f"{issue.rule}: {issue.message}" for issue in self.best.issues]
+        return (*issues, *([self.stopped] if self.stopped else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +131,7 @@ class Repair:
         question: what was asked.
         slice: what the model is shown of the schema.
         check: checks a query against the ontology.
-        mend: gives a checked query with what can be mended without a model, or None.
+        mend: returns a checked query with what can be mended without a model changed, or None.
         run: runs a valid query, with limits.
         model: repairs; None leaves it to the deterministic mends.
         prompt: "default", or "paper" for the paper's own words.
@@ -149,7 +148,7 @@ class Repair:
     cycles: int = CYCLES
 
     def outcome(self, first: str, origin: Origin, *, usage: Usage = Usage()) -> Outcome:  # noqa: B008 - frozen
-        """Give what becomes of a first query, or of "" when a reply held none.
+        """Return what becomes of a first query, or of "" when a reply held none.
 
         Raises:
             ServiceError: the model could not be reached or refused.
@@ -192,7 +191,7 @@ class Repair:
             return [Version("", origin, (_PROSE,))]
         checked, versions = self._checked(text, origin), []
         seen = {_key(text), *(_key(version.sparql) for version in earlier)}
-        for _ in range(_MENDS):
+        for _ in range(_MAX_MENDS):
             version, mended = checked
             versions.append(version)
             if version.valid or mended is None or _key(mended) in seen:
@@ -222,10 +221,10 @@ class Repair:
         return replace(version, execution=execution, issues=tuple(_run_issues(execution)))
 
     def _repair_prompt(self, version: Version) -> Prompt:
-        issues = version.issues[:_SHOWN_ISSUES]
+        issues = version.issues[:_MAX_ISSUES_SHOWN]
         if self.prompt == "paper":
-            told = "\n".join(issue.message for issue in issues)
-            return prompting.render("obqc/repair_paper", query=version.sparql, issues=told)
+            messages = "\n".join(issue.message for issue in issues)
+            return prompting.render("obqc/repair_paper", query=version.sparql, issues=messages)
         shown = [{"message": issue.message, "hint": issue.hint, "place": issue.place} for issue in issues]
         content = (self.question, version.sparql, self.slice.text, *(str(issue) for issue in shown))
         return prompting.render(
@@ -259,18 +258,18 @@ def _run_issues(execution: Execution) -> Iterable[Issue]:
 
 
 def _key(text: str) -> str:
-    """Name a query by its words, whatever the spacing."""
+    """Return a digest of a query's words, whatever the spacing."""
     return digest(*text.split())
 
 
 def _left_out(text: str, flagged: Sequence[str]) -> str:
-    """Say which patterns a query lacks of an earlier, flagged one, when it has nothing else in their place; else ""."""
+    """Return the patterns of an earlier, flagged query that this one leaves out and does not replace; "" for none."""
     ours = _signatures(text)
     for earlier in flagged:
         theirs = _signatures(earlier)
         missing = theirs - ours
         if missing and not ours - theirs:
-            return ", ".join(sorted({_told(signature) for signature in missing}))
+            return ", ".join(sorted({" ".join([predicate, *sorted(terms)]) for predicate, terms in missing}))
     return ""
 
 
@@ -278,21 +277,18 @@ _Signature = tuple[str, frozenset[str]]
 
 
 def _signatures(text: str) -> Counter[_Signature]:
-    """Count what the patterns of a query speak of: predicate and constants, whatever variables and direction."""
+    """Count what the patterns of a query are about: predicate and constants, whatever variables and direction."""
     try:
-        return Counter(map(_signature, read(text).patterns)) if text else Counter()
+        patterns = read(text).patterns if text else ()
     except InvalidSPARQL:
         return Counter()
-
-
-def _signature(pattern: Pattern) -> _Signature:
-    constants = [str(term) for term in (pattern.subject, pattern.object) if isinstance(term, ox.NamedNode | ox.Literal)]
-    predicate = str(pattern.predicate) if isinstance(pattern.predicate, ox.NamedNode) else "?"
-    return predicate, frozenset(constants)
-
-
-def _told(signature: _Signature) -> str:
-    return " ".join([signature[0], *sorted(signature[1])])
+    signatures: Counter[_Signature] = Counter()
+    for pattern in patterns:
+        ends = (pattern.subject, pattern.object)
+        constants = frozenset(str(term) for term in ends if isinstance(term, ox.NamedNode | ox.Literal))
+        predicate = str(pattern.predicate) if isinstance(pattern.predicate, ox.NamedNode) else "?"
+        signatures[predicate, constants] += 1
+    return signatures
 
 
 _THOUGHT = re.compile(r"\A.*</think>", flags=re.DOTALL | re.IGNORECASE)
@@ -306,28 +302,22 @@ _WITHIN = re.compile(
     flags=re.IGNORECASE,
 )
 _TAIL = re.compile(r"\s*(?:(?:GROUP|ORDER)\s+BY|HAVING|LIMIT|OFFSET|VALUES)\b[^\n]*", flags=re.IGNORECASE)
-_LONGEST = 100_000
+_MAX_REPLY_CHARACTERS = 100_000
 
 
 def query_in(text: str) -> str:
-    """Give the query of a reply, "" when there is none; whether it is SPARQL is for the reader to say.
+    """Return the query of a reply, "" when there is none; whether it is SPARQL is for the reader to decide.
 
     The last fenced block that begins like SPARQL wins, since models first quote what they were given.
     """
-    said = _THOUGHT.sub("", text)[:_LONGEST].strip()
-    fenced = [block.strip() for _, block in _FENCE.findall(said)]
+    reply = _THOUGHT.sub("", text)[:_MAX_REPLY_CHARACTERS].strip()
+    fenced: list[str] = [block.strip() for _, block in _FENCE.findall(reply)]
     for block in reversed(fenced):
-        if _START.search(block) and "{" in block:
-            return _from_start(block)
-    bare = re.sub(r"^[ \t]*(`{3,}|~{3,})\w*[ \t]*$", "", said, flags=re.MULTILINE)
+        if (start := _START.search(block)) and "{" in block:
+            return block[start.start() :].strip()
+    bare = re.sub(r"^[ \t]*(`{3,}|~{3,})\w*[ \t]*$", "", reply, flags=re.MULTILINE)
     start = _START.search(bare) or _WITHIN.search(bare)
     return "" if start is None or "{" not in bare else _without_prose(bare[start.start() :].strip())
-
-
-def _from_start(block: str) -> str:
-    """Drop what stands before the query in its block, comments apart: they are part of it."""
-    start = _START.search(block)
-    return block[start.start() :].strip() if start else block
 
 
 def _without_prose(text: str) -> str:

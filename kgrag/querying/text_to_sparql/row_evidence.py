@@ -1,79 +1,106 @@
-"""Rows of a query as evidence: labels instead of identifiers, and the texts that the values were extracted from.
+"""The rows of a query, and these as evidence: labels for identifiers, and texts that the values were extracted from.
 
-Facts that were loaded as RDF have no text behind them, so their rows have no source. Queries read: ``facts/labels``,
-``facts/sources``, and those of ``kgrag.text.documents``.
+A query that a model wrote is run by a ``Runner``, never by the store itself. Facts that were loaded as RDF have no text
+behind them, so their rows have no source. Queries read: ``facts/labels``, ``facts/sources``, and those of
+``kgrag.text.documents``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.model import Citation, Hit, Span, Term, plain
 from kgrag.ports import TripleStore
-from kgrag.querying.text_to_sparql.execution import Execution
 from kgrag.text import documents
 from kgrag.text.quotes import places
 
-__all__ = ["citations", "hits", "labels", "sentences"]
+__all__ = ["Execution", "Runner", "citations", "hits", "labels", "sentences"]
 
-_MOST_SOURCES = 3
+_MAX_SOURCES_PER_ROW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The rows of a query, or why there are none.
+
+    ``rows[i][j]`` is the term of ``variables[j]``, None where it is unbound. An ASK has one row with the variable
+    ``answer``; a CONSTRUCT has rows of subject, predicate and object. ``truncated``: the row limit cut it short.
+    ``problem`` is "" when it ran; otherwise it describes for a person what went wrong, and there are no rows.
+    """
+
+    variables: tuple[str, ...] = ()
+    rows: tuple[tuple[Term | None, ...], ...] = ()
+    truncated: bool = False
+    problem: str = ""
+
+    @property
+    def empty(self) -> bool:
+        """Whether it ran and found nothing: no row, or only rows without any value."""
+        return not self.problem and not any(term is not None for row in self.rows for term in row)
+
+    def values(self) -> list[tuple[str, ...]]:
+        """Return every term as plain text, "" where unbound."""
+        return [tuple(plain(term) for term in row) for row in self.rows]
+
+
+class Runner(Protocol):
+    """Runs a query over the facts, read-only; raises nothing for a bad query."""
+
+    def __call__(self, sparql: str, *, rows: int, seconds: float) -> Execution:
+        """Return at most ``rows`` rows, and stop the query after ``seconds``."""
 
 
 def hits(execution: Execution, sparql: str, k: int, *, store: TripleStore) -> list[Hit]:
-    """Give the first k rows as hits of kind ``row``, in the query's order; equal rows once.
+    """Return the first k rows as hits of kind ``row``, in the query's order; equal rows once.
 
     ``text`` reads ``variable: value; …``, with a label in the place of an IRI that has one; ``attributes`` hold the
-    terms as plain text; ``sources`` are chunks in which a value of the row stands.
+    terms as plain text; ``sources`` are chunks that contain a value of the row.
     """
     rows = list(dict.fromkeys(execution.rows))[:k]
-    named = labels(rows, store)
-    behind = _sources(rows, store)
-    return [
-        Hit(
-            iri=store.names.row(sparql, *map(str, row)).value,
-            kind="row",
-            text=_text(execution.variables, row, named),
-            score=1.0 / rank,
-            sources=behind[row],
-            attributes={
-                name: plain(term) for name, term in zip(execution.variables, row, strict=True) if term is not None
-            },
+    label_of, sources = labels(rows, store), _sources(rows, store)
+    found = []
+    for rank, row in enumerate(rows, start=1):
+        bound = {name: term for name, term in zip(execution.variables, row, strict=True) if term is not None}
+        values = {name: plain(term) for name, term in bound.items()}
+        shown = {
+            name: label_of.get(value, value) if isinstance(bound[name], ox.NamedNode) else value
+            for name, value in values.items()
+        }
+        found.append(
+            Hit(
+                iri=store.names.row(sparql, *map(str, row)).value,
+                kind="row",
+                text="; ".join(f"{name}: {value}" for name, value in shown.items()),
+                score=1.0 / rank,
+                sources=sources[row],
+                attributes=dict(values),
+            )
         )
-        for rank, row in enumerate(rows, start=1)
-    ]
-
-
-def labels(rows: Iterable[Sequence[Term | None]], store: TripleStore) -> dict[str, str]:
-    """Give IRI -> label for the things in rows that have one; an English one before others."""
-    things = {term for row in rows for term in row if isinstance(term, ox.NamedNode)}
-    query = queries.bind("facts/labels", catalogue=store.names.catalogue, things=sorted(things, key=str))
-    found: dict[str, str] = {}
-    for thing, label in store.select(query) if things else ():
-        english = isinstance(label, ox.Literal) and label.language in (None, "en")
-        if english or plain(thing) not in found:
-            found[plain(thing)] = plain(label)
     return found
 
 
-def _text(variables: Sequence[str], row: Sequence[Term | None], named: dict[str, str]) -> str:
-    return "; ".join(
-        f"{name}: {_shown(term, named)}" for name, term in zip(variables, row, strict=True) if term is not None
-    )
-
-
-def _shown(term: Term | None, named: dict[str, str]) -> str:
-    text = plain(term)
-    return named.get(text, text) if isinstance(term, ox.NamedNode) else text
+def labels(rows: Iterable[Sequence[Term | None]], store: TripleStore) -> dict[str, str]:
+    """Return IRI -> label for the IRIs in rows that have one; an English one before others."""
+    nodes = {term for row in rows for term in row if isinstance(term, ox.NamedNode)}
+    query = queries.bind("facts/labels", catalogue=store.names.catalogue, things=sorted(nodes, key=str))
+    label_of: dict[str, str] = {}
+    for node, label in store.select(query) if nodes else ():
+        english = isinstance(label, ox.Literal) and label.language in (None, "en")
+        if english or plain(node) not in label_of:
+            label_of[plain(node)] = plain(label)
+    return label_of
 
 
 def _sources(
     rows: Sequence[tuple[Term | None, ...]], store: TripleStore
 ) -> dict[tuple[Term | None, ...], tuple[Span, ...]]:
-    """Give the chunks behind the values of each row in which such a value stands as text, at most three a row."""
+    """Return, for each row, at most three chunks that its values were extracted from and that contain one as text."""
     values = {term for row in rows for term in row if isinstance(term, ox.Literal)}
     query = queries.bind("facts/sources", catalogue=store.names.catalogue, values=sorted(values, key=str))
     behind: dict[Term | None, list[str]] = defaultdict(list)
@@ -91,13 +118,13 @@ def _sources(
 def _most(
     row: Sequence[Term | None], carrying: dict[Term | None, list[str]], spans: dict[str, Span]
 ) -> tuple[Span, ...]:
-    """Give the chunks that carry the most values of a row first."""
+    """Return the chunks that contain the most values of a row first."""
     counts: dict[str, int] = defaultdict(int)
     for term in row:
         for chunk in carrying.get(term, ()):
             counts[chunk] += 1
     ranked = sorted(counts, key=lambda chunk: (-counts[chunk], chunk))
-    return tuple(spans[chunk] for chunk in ranked[:_MOST_SOURCES])
+    return tuple(spans[chunk] for chunk in ranked[:_MAX_SOURCES_PER_ROW])
 
 
 def _place(quote: str, text: str) -> tuple[int, int] | None:
@@ -105,7 +132,7 @@ def _place(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def citations(found: Sequence[Hit], store: TripleStore) -> list[Citation]:
-    """Give, for each hit, its values that stand in its sources, as quotes with their characters."""
+    """Return, for each hit, its values that its sources contain, as quotes with their characters."""
     texts = documents.texts(store, [span.chunk for hit in found for span in hit.sources])
     return list(
         dict.fromkeys(
@@ -127,7 +154,7 @@ def _cited(value: str, hit: Hit, texts: dict[str, str], sentence: int) -> Iterab
 
 
 def sentences(execution: Execution, found: Sequence[Hit]) -> list[str]:
-    """Say what a query gave: yes or no, the values of one column, or one line a row."""
+    """Return the result of a query as sentences: yes or no, the values of one column, or one line per row."""
     if execution.variables == ("answer",) and len(execution.rows) == 1:
         yes = {"true": "Yes.", "false": "No."}.get(plain(execution.rows[0][0]))
         if yes:

@@ -1,7 +1,7 @@
 """The slice of the schema that a question needs: terms near it by vectors and by words, with their neighbours; bounded.
 
 A whole schema of 483,000 characters has been seen to yield nothing, so the slice never outgrows its limits. A schema
-that is small anyway is given whole. Labels and comments come from strangers: they are cut, put on one line and shown
+that is small anyway is shown whole. Labels and comments come from strangers: they are cut, put on one line and shown
 as data. Queries read: ``schema/*``, and those of ``kgrag.index.vector_spaces`` for the space ``schema-term``.
 """
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import pyoxigraph as ox
 
@@ -22,11 +23,11 @@ __all__ = ["SPACE", "Slice", "schema_slice"]
 
 SPACE = "schema-term"
 
-_NEAR = 12
-_MOST_TERMS = 80
-_MOST_CHARACTERS = 16_000
-_LABEL, _COMMENT = 80, 160
-_SHOWN_VALUES = 6
+_MAX_NEAREST_TERMS = 12
+_MAX_TERMS = 80
+_MAX_CHARACTERS = 16_000
+_MAX_LABEL_CHARACTERS, _MAX_COMMENT_CHARACTERS = 80, 160
+_MAX_VALUES_SHOWN = 6
 _PROPERTY_KINDS = ("Property", "ObjectProperty", "DatatypeProperty", "AnnotationProperty")
 _SKIPPED = (
     "http://www.w3.org/2002/07/owl#",
@@ -47,9 +48,9 @@ Details = Mapping[str, Mapping[str, Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """What a model is shown of the schema: one line a term, with the prefixes that the lines use.
+    """What a model is shown of the schema: one line per term, with the prefixes that the lines use.
 
-    ``whole`` says that nothing was left out; ``terms`` are the IRIs in it, the nearest first.
+    ``whole``: nothing was left out; ``terms`` are the IRIs in it, the nearest first.
     """
 
     terms: tuple[str, ...]
@@ -59,12 +60,12 @@ class Slice:
 
     @property
     def declarations(self) -> str:
-        """Give the prefixes as the head of a query."""
+        """The prefixes as the head of a query."""
         return "\n".join(f"PREFIX {prefix}: <{namespace}>" for prefix, namespace in self.prefixes.items())
 
 
 def schema_slice(question: str, vector: Vectors, *, store: TripleStore, index: VectorIndex) -> Slice:
-    """Give the part of the ontologies that a question is about.
+    """Return the part of the ontologies that a question is about.
 
     Args:
         question: what was asked.
@@ -75,8 +76,8 @@ def schema_slice(question: str, vector: Vectors, *, store: TripleStore, index: V
     Returns:
         At most 80 terms and 16,000 characters; everything when that is no more.
     """
-    whole = len(index) <= _MOST_TERMS
-    near = [term for term, _ in index.search(vector, len(index) if whole else _NEAR)]
+    whole = len(index) <= _MAX_TERMS
+    near = [term for term, _ in index.search(vector, len(index) if whole else _MAX_NEAREST_TERMS)]
     terms = near if whole else _spread(near, question, store)
     details = _details(terms, store)
     prefixes = _prefixes(_mentioned(terms, details), store)
@@ -87,15 +88,11 @@ def schema_slice(question: str, vector: Vectors, *, store: TripleStore, index: V
 
 def _spread(near: Sequence[str], question: str, store: TripleStore) -> list[str]:
     """Add to the nearest terms those that share words with the question, then the neighbours of all of them."""
-    seeds = list(dict.fromkeys([*_interleaved(near, _named(question, store))]))[: 2 * _NEAR]
+    pairs = zip_longest(near, _named(question, store))  # in turn: neither kind of nearness crowds out the other
+    seeds = list(dict.fromkeys(term for pair in pairs for term in pair if term is not None))[: 2 * _MAX_NEAREST_TERMS]
     around = _neighbours(seeds, store)
-    further = _neighbours(around, store) if len(seeds) + len(around) < _MOST_TERMS // 2 else []
-    return list(dict.fromkeys([*seeds, *around, *further]))[:_MOST_TERMS]
-
-
-def _interleaved(first: Sequence[str], second: Sequence[str]) -> Iterable[str]:
-    for place in range(max(len(first), len(second))):
-        yield from [items[place] for items in (first, second) if place < len(items)]
+    further = _neighbours(around, store) if len(seeds) + len(around) < _MAX_TERMS // 2 else []
+    return list(dict.fromkeys([*seeds, *around, *further]))[:_MAX_TERMS]
 
 
 def _named(question: str, store: TripleStore) -> list[str]:
@@ -104,7 +101,7 @@ def _named(question: str, store: TripleStore) -> list[str]:
         return []
     beginnings = [ox.Literal(_beginning(word)) for word in dict.fromkeys(words)]
     rows = store.select(queries.bind("schema/named", catalogue=store.names.catalogue, words=beginnings)).values()
-    return [term for term, _ in rows][:_NEAR]
+    return [term for term, _ in rows][:_MAX_NEAREST_TERMS]
 
 
 def _beginning(word: str) -> str:
@@ -123,7 +120,7 @@ def _neighbours(terms: Sequence[str], store: TripleStore) -> list[str]:
     for term, neighbour in rows:
         if not neighbour.startswith(_SKIPPED):
             by_term[term].append(neighbour)
-    # Every term gives its first neighbours before any gives its hundredth.
+    # The first neighbours of every term come before the hundredth of any.
     ranked = sorted(
         (place, terms.index(term), other) for term, found in by_term.items() for place, other in enumerate(found)
     )
@@ -133,10 +130,10 @@ def _neighbours(terms: Sequence[str], store: TripleStore) -> list[str]:
 def _details(terms: Sequence[str], store: TripleStore) -> dict[str, dict[str, list[str]]]:
     nodes = [ox.NamedNode(term) for term in terms]
     details: dict[str, dict[str, list[str]]] = {}
-    for term, said, value in store.select(
+    for term, kind, value in store.select(
         queries.bind("schema/details", catalogue=store.names.catalogue, terms=nodes)
     ).values():
-        details.setdefault(term, defaultdict(list))[said].append(value)
+        details.setdefault(term, defaultdict(list))[kind].append(value)
     return details
 
 
@@ -144,30 +141,26 @@ def _mentioned(terms: Sequence[str], details: Details) -> list[str]:
     related = [
         value
         for term in terms
-        for said in ("super", "domain", "range", "inverse")
-        for value in details.get(term, {}).get(said, ())
+        for kind in ("super", "domain", "range", "inverse")
+        for value in details.get(term, {}).get(kind, ())
     ]
     return list(dict.fromkeys([*terms, *related]))
 
 
 def _prefixes(iris: Sequence[str], store: TripleStore) -> dict[str, str]:
-    """Give prefix -> namespace for every namespace in use: as the ontology wishes, as is usual, or made of its name."""
+    """Return prefix -> namespace for every namespace in use: stated by the ontology, usual, or made of its name."""
     rows = store.select(queries.bind("schema/ontologies", catalogue=store.names.catalogue)).values()
-    wished = {namespace: prefix for _, prefix, namespace in rows if re.fullmatch(r"[A-Za-z][\w-]*", prefix)}
+    stated = {namespace: prefix for _, prefix, namespace in rows if re.fullmatch(r"[A-Za-z][\w-]*", prefix)}
     usual = {namespace: prefix for prefix, namespace in PREFIXES.items()}
     chosen: dict[str, str] = {}
-    for namespace in dict.fromkeys(map(_namespace, iris)):
-        prefix = wished.get(namespace) or usual.get(namespace) or _made(namespace)
+    namespaces = (iri[: iri.rfind(name)] if (name := local_name(iri)) else iri for iri in iris)
+    for namespace in dict.fromkeys(namespaces):
+        prefix = stated.get(namespace) or usual.get(namespace) or _made(namespace)
         while chosen.get(prefix, namespace) != namespace:
             prefix += "x"
         if re.fullmatch(r"[^\s<>\"{}|\\^`]+", namespace):
             chosen[prefix] = namespace
     return dict(sorted(chosen.items()))
-
-
-def _namespace(iri: str) -> str:
-    name = local_name(iri)
-    return iri[: iri.rfind(name)] if name else iri
 
 
 def _made(namespace: str) -> str:
@@ -180,28 +173,28 @@ def _made(namespace: str) -> str:
     return parts[-1].lower() if parts else "ns"
 
 
-def _line(term: str, said: Mapping[str, Sequence[str]], prefixes: Mapping[str, str]) -> str:
-    """Write a term on one line: name, label, what it joins, comment."""
-    is_property = any(local_name(kind) in _PROPERTY_KINDS for kind in said.get("kind", ()))
-    parts = [f"{'property' if is_property else 'class'} {_short(term, prefixes)}", *_labels(said)]
+def _line(term: str, details: Mapping[str, Sequence[str]], prefixes: Mapping[str, str]) -> str:
+    """Write a term on one line: name, labels, what it joins, comment."""
+    is_property = any(local_name(kind) in _PROPERTY_KINDS for kind in details.get("kind", ()))
+    parts = [f"{'property' if is_property else 'class'} {_short(term, prefixes)}"]
+    labels = list(dict.fromkeys(_flat(label, _MAX_LABEL_CHARACTERS) for label in details.get("label", ())))
+    if any(labels):
+        parts.append(" / ".join(f'"{label}"' for label in labels[:2] if label))
     if is_property:
-        parts.append(f"from {_listed(said.get('domain', ()), prefixes)} to {_listed(said.get('range', ()), prefixes)}")
-    if said.get("super"):
-        parts.append(f"below {_listed(said['super'], prefixes)}")
-    if said.get("inverse"):
-        parts.append(f"inverse of {_listed(said['inverse'], prefixes)}")
-    comment = _flat(next(iter(said.get("comment", ())), ""), _COMMENT)
+        parts.append(
+            f"from {_listed(details.get('domain', ()), prefixes)} to {_listed(details.get('range', ()), prefixes)}"
+        )
+    if details.get("super"):
+        parts.append(f"below {_listed(details['super'], prefixes)}")
+    if details.get("inverse"):
+        parts.append(f"inverse of {_listed(details['inverse'], prefixes)}")
+    comment = _flat(next(iter(details.get("comment", ())), ""), _MAX_COMMENT_CHARACTERS)
     return "; ".join(parts) + (f" -- {comment}" if comment else "")
 
 
-def _labels(said: Mapping[str, Sequence[str]]) -> list[str]:
-    labels = list(dict.fromkeys(_flat(label, _LABEL) for label in said.get("label", ())))
-    return [" / ".join(f'"{label}"' for label in labels[:2] if label)] if any(labels) else []
-
-
 def _listed(iris: Sequence[str], prefixes: Mapping[str, str]) -> str:
-    shown = [_short(iri, prefixes) for iri in iris[:_SHOWN_VALUES]]
-    return " or ".join([*shown, *(["…"] if len(iris) > _SHOWN_VALUES else [])]) or "anything"
+    shown = [_short(iri, prefixes) for iri in iris[:_MAX_VALUES_SHOWN]]
+    return " or ".join([*shown, *(["…"] if len(iris) > _MAX_VALUES_SHOWN else [])]) or "anything"
 
 
 def _short(iri: str, prefixes: Mapping[str, str]) -> str:
@@ -219,7 +212,7 @@ def _flat(text: str, longest: int) -> str:
 
 
 def _bounded(lines: Sequence[str]) -> list[str]:
-    kept, room = [], _MOST_CHARACTERS
+    kept, room = [], _MAX_CHARACTERS
     for line in lines:
         room -= len(line) + 1
         if room < 0:

@@ -109,7 +109,7 @@ WRONG = {
     "no message": (RULE.replace("# message", "# remark"), "no 'message' line"),
     "another id": (RULE.replace("short-name", "long-name"), "id is 'long-name'"),
     "a severity that is none": (RULE.replace("severity warning", "severity bad"), "severity is 'bad'"),
-    "a name that is not selected": (RULE.replace("?{varname} has", "?{variable} has"), "which the SELECT does not give"),
+    "a name that is not selected": (RULE.replace("?{varname} has", "?{variable} has"), "which the SELECT does not return"),
     "a template that breaks off": (RULE.replace("The variable ?{varname}", "The variable ?{varname"), "no template"),
     "a graph that is none": (RULE.replace("param query", "param other").replace("{{ query }}", "{{ other }}"), "takes query, ontology and data"),
     "a service": (RULE.replace("FILTER (", "SERVICE <http://127.0.0.1:9/> { ?a ?b ?c } FILTER ("), "SERVICE reaches the network"),

@@ -7,7 +7,7 @@ import time
 
 import pyoxigraph as ox
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgrag.errors import InvalidSPARQL
@@ -27,6 +27,9 @@ HARMLESS = {
     "a triple term": "SELECT ?s WHERE { <<?s ?p ?o>> ?a <<( ?b ?c ?d )>> }",
     "a language tag": "SELECT ?s WHERE { ?s ?p 'x'@en-service }",
     "an IRI with a hash and no scheme's slashes": "SELECT ?s WHERE { ?s a <#thing> , <urn:x#y> }",
+    "such IRIs beside a keyword": "SELECT ?service WHERE { ?service a <#thing> , <urn:x#y> }",
+    "a namespace without a path": "PREFIX ex: <http://h> SELECT ?s WHERE { ?s ex:load ex: , ex:service }",
+    "a name with dots": "PREFIX ex: <http://x/> SELECT ?s WHERE { ?s ex:a..b ex:a.load }",
 }
 
 
@@ -48,6 +51,18 @@ CALLS = {
     "hidden by a comparison and a quote": "SELECT * { FILTER(?a<'x>')SERVICE<http://h/>{?s ?p 'y'} }",
     "hidden by a comparison and a comment": "SELECT * { FILTER(?a<?b#>'''\n)SERVICE<http://h/>{}#'''\n}",
     "behind a string that is closed": "SELECT * WHERE { ?s ?p '''x''' SERVICE <http://h/> { ?s ?p ?o } }",
+    "behind a name that ends before its second dot": "SELECT * { ?s ?p :a.b.SERVICE<http://h/>{ ?x ?y ?z } }",
+    "in what only looks like a string": "SELECT * { VALUES ?v {'''a'} SERVICE <http://h/> {} } # \\x '''",
+    "in a string with half a code point": "SELECT * { VALUES ?v {'''a'} SERVICE <http://h/> {} } # \\uD800 '''",
+    "behind a prefix whose name is no IRI": "PREFIX p: <http://h:8> SELECT * { ?s ?p p:SERVICE <http://h/> {} }",
+    "behind such a prefix, by a base": "BASE <http://h:8> PREFIX p: <> SELECT * { ?s ?p p:SERVICE <http://h/> {} }",
+    "behind such a prefix, glued": "PREFIXp:<http://h:8> SELECT * { ?s ?p p:SERVICE <http://h/> {} }",
+    "behind such a prefix, that is declared twice": "PREFIX p: <http://h:8> PREFIX PREFIXp: <urn:x:> "
+    "DESCRIBE PREFIXp: <urn:y:> { ?s ?p p:SERVICE <http://h/> {} }",
+    "behind a host without a port": "PREFIX p: <http://h> PREFIX : <http://h/> SELECT * { ?s ?p p:SERVICE:b {} }",
+    "behind a second hash": r"PREFIX p: <http://h/#> PREFIX x: <urn:x:> SELECT * { ?s ?p p:SERVICEx:b\#c {} }",
+    "behind a character that no IRI has": "PREFIX p: <http://h/> PREFIX \ufffdx: <urn:x:> "
+    "SELECT * { ?s ?p p:SERVICE\ufffdx:b {} }",
     "behind an escaped quote": r"PREFIX ex: <urn:e:> SELECT * { ?s ex:\' ?o SERVICE <http://h/> {} . ?s ex:\' ?o }",
 }
 
@@ -118,6 +133,42 @@ def test_a_long_chain_of_operators_is_refused(part: str) -> None:
         check_query("SELECT (" + part * (MAX_CHAIN + 1) + "1 AS ?x) WHERE {}")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * { FILTER(?a<" + "(" * 200 + "1" + ")" * 200 + "&&2>1) }",
+        "SELECT * { FILTER(?a<<" + "(" * 200 + "1" + ")" * 200 + "&&2>1) }",
+        "SELECT * { FILTER(?a<" + "1+" * (MAX_CHAIN + 1) + "1&&2>1) }",
+        "SELECT * { FILTER(?a<1)" + "FILTER(1)" * (MAX_CHAIN + 1) + "FILTER(2>1) }",
+        "SELECT * { FILTER(?a<?b#>'''\n)" + "FILTER(1)" * (MAX_CHAIN + 1) + "#'''\n}",
+    ],
+)
+def test_depth_and_chains_do_not_hide_in_what_looks_like_an_iri(text: str) -> None:
+    with pytest.raises(InvalidSPARQL, match="deep|chained|comparison"):
+        check_query(text)
+
+
+def test_iris_with_brackets_and_operators_are_let_pass_outside_comparisons() -> None:
+    iris = " ".join(f"<urn:a-(b)&c,d#{row}> <urn:p> <urn:e-(f)#{row}> ." for row in range(600))
+    check_query(f"SELECT * WHERE {{ VALUES (?x ?y) {{ (<urn:a#(b)> <urn:a#(b)>) }} {iris} }}")
+    check_update(f"INSERT {{ {iris} }} WHERE {{}}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT " + "".join(f"(trueAS?a{row})" for row in range(MAX_CHAIN + 1)) + " {}",
+        "PREFIX x: <urn:x:> SELECT * {" + "FILTERx:f(1)" * (MAX_CHAIN + 1) + "}",
+        "SELECT * { " + "?s <urn:p>? ?o ." * (MAX_CHAIN + 1) + "}",
+        "SELECT (COUNT(*) AS ?c) {} GROUP BY " + "(1)" * (MAX_CHAIN + 1),
+        "PREFIX x: <urn:x:> SELECT (COUNT(*) AS ?c) {} HAVING " + "x:f(1)" * (MAX_CHAIN + 1),
+    ],
+)
+def test_a_chain_without_operators_or_blanks_is_refused(text: str) -> None:
+    with pytest.raises(InvalidSPARQL, match="chained"):
+        check_query(text)
+
+
 def test_long_lists_of_values_are_let_pass() -> None:
     check_query("SELECT * WHERE { VALUES (?x ?y) {" + "(-1 +2) " * 5000 + "} }")
     check_query("SELECT * WHERE { FILTER(?x IN (" + "1, " * 5000 + "1)) }")
@@ -144,7 +195,51 @@ def test_no_text_takes_long_to_read(part: str) -> None:
     assert time.process_time() - begun < 15
 
 
+PIECES = [
+    "'",
+    '"',
+    "'''",
+    '"""',
+    "\\",
+    "\\x",
+    "\\uD800",
+    "\\n",
+    "a",
+    "1",
+    "p:",
+    "p:a",
+    ".",
+    "b",
+    "#",
+    "\n",
+    " ",
+    "<",
+    ">",
+    "}",
+    "{",
+    "?v",
+]
+
+
+@given(*[st.lists(st.sampled_from(PIECES), max_size=8).map("".join)] * 3)
+@example("'''a'", "", "} # \\x '''")
+@example("p:", "", "}")
+def test_no_text_that_is_let_pass_calls_a_service(before: str, between: str, after: str) -> None:
+    call = "SERVICE <http://127.0.0.1:9/> { ?x ?y ?z }"
+    text = f"PREFIX p: <http://h:8> SELECT * {{ VALUES ?v {{{before}}}{between}{call} {after}"
+    with contextlib.suppress(InvalidSPARQL):
+        check_query(text)
+        with contextlib.suppress(SyntaxError):
+            list(ox.Store().query(text))  # type: ignore[arg-type]  # an OSError would be the call
+
+
 @given(st.text(max_size=200))
 def test_a_text_in_a_string_is_never_taken_for_a_keyword(text: str) -> None:
     literal = str(ox.Literal(f"SERVICE LOAD {text}"))
     check_query(f"SELECT ?s WHERE {{ ?s ?p {literal} }}")
+
+
+def test_keywords_that_are_glued_together_are_known() -> None:
+    assert check_query("ASKFROM<urn:g>{ ?s ?p ?o }").chooses_dataset
+    assert "WHERE" in check_update("DELETEWHERE{ ?s ?p ?o }").words
+    assert check_update("INSERTDATA{ <urn:a> <urn:b> 1 };DELETEDATA{ <urn:a> <urn:b> 2 }").adds_and_removes

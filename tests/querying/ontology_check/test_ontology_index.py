@@ -7,7 +7,7 @@ import pytest
 
 from kgrag.errors import InputError, InvalidRDF
 from kgrag.querying.ontology_check import OntologyIndex, index_of_files, index_of_graphs, ontology_graphs
-from kgrag.querying.ontology_check.class_compatibility import compatible
+from kgrag.querying.ontology_check.ontology_graph import compatible
 from kgrag.vocab import Names
 from tests.querying.ontology_check.checks import INSURANCE, PREFIXES, index, rules, store
 
