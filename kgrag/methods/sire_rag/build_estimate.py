@@ -1,7 +1,8 @@
 """What a build would ask of the language model, counted before anything is asked or written.
 
 Rewrites and facts are one completion each per chunk that was not asked about: exact. How many summaries there will be
-is known only once texts are clustered, so that is estimated from the size of a component of the mixture. Queries read:
+is known only once texts are clustered, so that is estimated from the size of a component of the mixture: 83 of 1,000
+leaves and 835 of 10,000, where 38 and 1,054 were written (``python -m benchmarks.sire_rag_growth``). Queries read:
 those of ``propositions``, ``aggregates`` and ``tree_growth``. Prompts rendered: ``sire_rag/rewrite`` and
 ``sire_rag/facts``.
 """
@@ -21,8 +22,8 @@ from kgrag.model import BuildReport
 __all__ = ["estimate"]
 
 _CHARACTERS_PER_TOKEN = 4
-_AGGREGATES_PER_CHUNK = 4
-"""Where no chunk was asked about yet: 3.3 to 4.1 propositions were taken from a passage of the development sets."""
+_AGGREGATES_PER_CHUNK = 3
+"""Where no chunk was asked about yet: 2.7 to 3.7 on question sets (``benchmarks.sire_rag_speed``), less on manuals."""
 
 
 def estimate(passages: Sequence[ChunkInContext], growth: TreeGrowth, *, extracted: bool) -> BuildReport:
