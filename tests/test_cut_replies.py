@@ -210,8 +210,7 @@ def test_whoever_asks_a_model_reads_its_replies_in_the_one_place_that_refuses_cu
         path
         for path in SOURCES.rglob("*.py")
         if re.search(r"^[^>]*model\.(?:complete|as_completed)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
-        and path.parent.name != "adapters"
     ]
     assert len(readers) > 8
-    reading = re.compile(r"structured\.(?:text_of|json_of)\(")
+    reading = re.compile(r"structured_output\.(?:text_of|json_of)\(")
     assert [path.name for path in readers if not reading.search(path.read_text(encoding="utf-8"))] == []
