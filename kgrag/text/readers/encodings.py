@@ -73,7 +73,8 @@ def encoding_of(data: bytes, where: str, *, declared: str = "") -> str:
     except UnicodeDecodeError as error:
         if _patched(data, where, quiet=True):
             return "utf-8"
-        with suppress(LookupError):
+        with suppress(LookupError, UnicodeError):
+            b"\0\0\0\0".decode(declared)  # refuses Python codecs that a file may name but that decode no text ("hex")
             return codecs.lookup(declared).name
         return _guessed(data, error.start, where)
     return "utf-8"
