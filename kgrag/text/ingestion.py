@@ -108,7 +108,10 @@ def _drafts(
         stored = stored_parameters.get(graph.value)
         if graph.value in seen or stored == parameters:
             counts["duplicates" if graph.value in seen else "unchanged"] += 1
-            drafts.append(_location_only(graph, document))
+            # The stored document only gains a location, and the identifier that it has at that place.
+            values = ((KG.location, document.location), (DCTERMS.identifier, document.identifier))
+            described = [(term, ox.Literal(value)) for term, value in values if value]
+            drafts.append(GraphDraft(iri=graph, kind=KG.DocumentGraph, triples=(), described=described))
         else:
             chunks = chunking.chunk(document, tokens=chunk_tokens)
             draft = documents.document_draft(document, chunks, names=store.names, parameters=parameters)
@@ -116,10 +119,3 @@ def _drafts(
             drafts.append(draft if stored is None else replace(draft, mode="replace"))
         seen.add(graph.value)
     return drafts
-
-
-def _location_only(graph: ox.NamedNode, document: Document) -> GraphDraft:
-    """Return the draft of a stored document, which gains a location and the identifier that it has at that place."""
-    values = ((KG.location, document.location), (DCTERMS.identifier, document.identifier))
-    described = [(term, ox.Literal(value)) for term, value in values if value]
-    return GraphDraft(iri=graph, kind=KG.DocumentGraph, triples=(), described=described)
