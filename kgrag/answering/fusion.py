@@ -1,4 +1,4 @@
-"""Joins ranked lists of (IRI, score) into one: by rank, or by normalised score. Pure functions, ties by IRI.
+"""Joins ranked lists of (IRI, score) into one, by rank or by normalised score. Pure functions, ties by IRI.
 
 Reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009, with their k = 60. Score fusion: each list scaled to
 0..1 by its smallest and largest score, then a weighted sum.
@@ -15,7 +15,7 @@ Ranking = Sequence[tuple[str, float]]
 
 
 def ranked(scores: Mapping[str, float], k: int | None = None) -> list[tuple[str, float]]:
-    """Give (IRI, score) pairs best first, ties by IRI; the first k of them when k is given.
+    """Return (IRI, score) pairs best first, ties by IRI; only the first k when k is given.
 
     >>> ranked({"b": 1.0, "a": 1.0, "c": 2.0}, 2)
     [('c', 2.0), ('a', 1.0)]
@@ -30,8 +30,8 @@ def reciprocal_rank(
 
     Args:
         rankings: each best first; only the order is read.
-        weights: one a ranking, at least 0; default 1 each.
-        k: how little the first ranks stand out, at least 0.
+        weights: one per ranking, at least 0; default 1 each.
+        k: the larger, the less the first ranks count above the others; at least 0.
 
     Raises:
         ValueError: there are not as many weights as rankings.
@@ -53,7 +53,7 @@ def score_fusion(rankings: Iterable[Ranking], *, weights: Sequence[float] | None
 
     Args:
         rankings: (IRI, score) pairs, larger is better.
-        weights: one a ranking, at least 0; default 1 each.
+        weights: one per ranking, at least 0; default 1 each.
 
     Raises:
         ValueError: there are not as many weights as rankings.

@@ -12,7 +12,7 @@ __all__ = ["answer_json", "citation_json", "hit_json", "retrieval_json"]
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
-    """Give a hit as CLI.md fixes it."""
+    """Return a hit as a JSON object."""
     return {
         "iri": hit.iri,
         "kind": hit.kind,
@@ -24,12 +24,17 @@ def hit_json(hit: Hit) -> dict[str, Any]:
 
 
 def retrieval_json(
-    question: str, hits: Sequence[Hit], *, method: str, k: int, latency: Mapping[str, float], identifier: Any = None
+    question: str,
+    hits: Sequence[Hit],
+    *,
+    method: str,
+    k: int,
+    latency: Mapping[str, float],
+    identifier: object = None,
 ) -> dict[str, Any]:
-    """Give one retrieval as CLI.md fixes it."""
-    head = {} if identifier is None else {"id": identifier}
+    """Return one retrieval as a JSON object; ``id`` only where the question came with one."""
     return {
-        **head,
+        **({} if identifier is None else {"id": identifier}),
         "question": question,
         "method": method,
         "k": k,
@@ -39,13 +44,13 @@ def retrieval_json(
 
 
 def citation_json(citation: Citation) -> dict[str, Any]:
-    """Give a citation as CLI.md fixes it; ``derived`` only where the quote does not carry the sentence by itself."""
+    """Return a citation as a JSON object; ``derived`` only where the quote does not carry the sentence by itself."""
     document = {name: getattr(citation, name) for name in ("quote", "document", "chunk", "start", "end")}
     return document | ({"derived": citation.derived} if citation.derived else {})
 
 
 def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
-    """Give an answer as CLI.md fixes it."""
+    """Return an answer as a JSON object; ``sparql`` only where there was a query, ``explain`` only on request."""
     document: dict[str, Any] = {
         "question": answer.question,
         "text": answer.text,

@@ -1,6 +1,6 @@
 """Answers as named graphs, so that an auditor can ask the store what was answered, from what, and quoting what.
 
-Graphs written: one answer graph an answer, named by question, method, text and citations.
+Graphs written: one answer graph per answer, named by question, method, text and citations.
 """
 
 from __future__ import annotations
@@ -9,19 +9,14 @@ from collections.abc import Iterator
 
 import pyoxigraph as ox
 
-from kgrag.model import Answer, Citation, GraphDraft
+from kgrag.model import Answer, GraphDraft
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, XSD, Names, number
 
 __all__ = ["answer_draft"]
 
 
 def answer_draft(answer: Answer, *, names: Names) -> GraphDraft:
-    """Give the graph of an answer, ready to be published; the same answer kept twice is one graph.
-
-    Args:
-        answer: what was answered.
-        names: the IRIs of the knowledge base.
-    """
+    """Return the graph of an answer, ready to be published; the same answer kept twice is one graph."""
     quotes = [f"{citation.chunk} {citation.start} {citation.end}" for citation in answer.citations]
     content = (answer.question, answer.method, answer.text, *quotes)
     iri = names.answer(*content)
@@ -49,7 +44,9 @@ def _answer_triples(answer: Answer, iri: ox.NamedNode) -> Iterator[ox.Triple]:
 
 def _citation_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:
     for citation in dict.fromkeys(answer.citations):
-        iri = _citation_iri(citation, answered, names)
+        place = (citation.chunk, str(citation.start), str(citation.end), str(citation.sentence))
+        # "derived" joins the name only where there is one, so that graphs kept by earlier versions keep their IRIs.
+        iri = names.citation(answered.value, *place, *filter(None, [citation.derived]))
         yield ox.Triple(iri, RDF.type, KG.Citation)
         yield ox.Triple(iri, DCTERMS.isPartOf, answered)
         yield ox.Triple(iri, KG.quote, ox.Literal(citation.quote))
@@ -59,8 +56,3 @@ def _citation_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> I
         yield ox.Triple(iri, PROV.wasDerivedFrom, ox.NamedNode(citation.chunk))
         if citation.derived:
             yield ox.Triple(iri, KG.derived, ox.Literal(citation.derived))
-
-
-def _citation_iri(citation: Citation, answered: ox.NamedNode, names: Names) -> ox.NamedNode:
-    place = (citation.chunk, str(citation.start), str(citation.end), str(citation.sentence))
-    return names.citation(answered.value, *place, *filter(None, [citation.derived]))

@@ -1,4 +1,4 @@
-"""Questions whose documents are known, which a method may learn from."""
+"""Questions whose answering documents are known, from which a method may learn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Labelled", "common", "wording"]
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A question, identifiers of the documents that answer it, and of those that can't (where it was taken from)."""
+    """A question, identifiers of the documents that answer it, and of those that cannot (where it was taken from)."""
 
     text: str
     documents: frozenset[str]
@@ -18,7 +18,7 @@ class Labelled:
 
 
 def wording(question: str) -> str:
-    """Give a question without the differences that make no other question: case, spaces, a mark at its end.
+    """Return a question without differences that make no other question: case, spaces, the mark at its end.
 
     >>> wording(" Who  sows? ") == wording("who sows")
     True
@@ -27,6 +27,6 @@ def wording(question: str) -> str:
 
 
 def common(first: Iterable[str], second: Iterable[str]) -> list[str]:
-    """Give those of the first questions that are among the second, in order."""
+    """Return those of the first questions that are also among the second, in order."""
     known = {wording(question) for question in second}
     return [question for question in first if wording(question) in known]

@@ -1,24 +1,22 @@
-"""Turns quotes of evidence into citations of stored text.
+"""Turns quotes of evidence into citations of stored text, by the sentences of the sources that carry them.
 
-A quote counts if a piece of evidence has it, as the model was shown it. Passages are stored text, and their quotes are
-cited as they are. Facts, propositions and summaries were written by a model: their quotes are cited by the sentences of
-the source chunks that carry them, and where no sentence does, by whole chunks together with the words that were quoted.
+A quote counts if a piece of evidence contains it, as the model was shown it. Passages are stored text, and their quotes
+are cited as they are. Facts, propositions and summaries were written by a model: their quotes are cited by those
+sentences of the source chunks that carry them, and where none does, by whole chunks together with the quoted words.
+
+What a model writes from its sources rewords them, often in one sentence for two of theirs. What must not change are the
+numbers; of names and other words most are kept. So the sentences that carry a statement contain every number, most of
+the words, and the names as far as their text has them.
 
 Queries read: ``citing/parts``, ``documents/spans``, ``documents/texts``. Nothing is written.
-
-Finds the sentences of stored texts that carry a statement which a model wrote from them.
-
-A proposition, a summary or a fact says in other words what its sources say, often in one sentence what takes them two.
-What must not change are its numbers; of its names and other words most are kept. So the sentences found hold every
-number, most of the words, and the names as far as their text has them. Nothing is read or written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 import pyoxigraph as ox
 import regex
@@ -32,10 +30,10 @@ from kgrag.text.sentences import STOP_WORDS, split, stem, words
 from kgrag.vocab import KG
 
 __all__ = [
-    "Evidence",
+    "EvidencePiece",
     "Quote",
-    "Sentence",
-    "Source",
+    "SourceChunk",
+    "SourceSentence",
     "carrying",
     "cited",
     "evidence_of",
@@ -43,17 +41,28 @@ __all__ = [
     "touched",
 ]
 
-_LONGEST_TEXT = 8000
-_TELLING = 3
+_MAX_EVIDENCE_CHARACTERS = 8000
+_MIN_QUOTED_WORDS = 3
 """Words from which a quote of what a model wrote is cited alone, where a source has the very same."""
-_WIDTH = 3
-"""Parts of a node of a tree that are followed down, and chunks that are cited whole, at most."""
+_MAX_BRANCHES = 3
+"""Parts of a tree node that are followed down, and chunks that are cited whole, at most."""
+_MIN_SHARE_OF_WORDS = 0.6
+"""Share of the words of a statement that the sentences contain, at least."""
+_MAX_SENTENCES = 4
+"""Sentences that carry one statement, at most."""
 
+_TERM = regex.compile(r"\p{N}+(?:[.,]\p{N}+)*|[\p{Han}\p{Hiragana}]|(?:(?![\p{Han}\p{Hiragana}])[\p{L}\p{M}])+")
+_NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:[ '’-]\p{Lu}[\p{L}\p{M}]*)*")
+
+Phrase = tuple[str, ...]
+"""Terms that follow each other."""
+Features = frozenset[str | Phrase]
+"""Terms, and pairs of terms that follow each other."""
 _Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceChunk:
     """A stored chunk: its text and its span."""
 
     text: str
@@ -61,17 +70,17 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class EvidencePiece:
     """A hit with its number in the prompt and the stored chunks behind it."""
 
     number: int
     hit: Hit
-    sources: tuple[Source, ...]
+    sources: tuple[SourceChunk, ...]
 
     @property
     def text(self) -> str:
-        """What the model is shown of the hit."""
-        return self.hit.text[:_LONGEST_TEXT]
+        """The part of the hit that the model is shown."""
+        return self.hit.text[:_MAX_EVIDENCE_CHARACTERS]
 
     @property
     def is_fact(self) -> bool:
@@ -80,44 +89,44 @@ class Evidence:
 
     @property
     def derived(self) -> bool:
-        """Whether a model wrote the text: no source holds all of it in a row."""
+        """Whether a model wrote the text: no source contains all of it in a row."""
         return not any(places(self.text, source.text) for source in self.sources)
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a reply says it copied, and from which piece of evidence (0: it did not say)."""
+    """The words that a reply claims to have copied, and the piece of evidence that it names (0 for none)."""
 
     text: str
     number: int = 0
 
 
-def evidence_of(hits: Sequence[Hit], store: TripleStore) -> list[Evidence]:
-    """Number the hits and fetch the chunks behind them; a hit without sources is taken for a chunk itself."""
+def evidence_of(hits: Sequence[Hit], store: TripleStore) -> list[EvidencePiece]:
+    """Return the hits numbered from 1, with the chunks behind them; a hit without sources is taken for a chunk."""
     chunks = [[span.chunk for span in hit.sources] or [hit.iri] for hit in hits]
-    stored = _stored([chunk for behind in chunks for chunk in behind], store)
+    stored = _stored_chunks([chunk for behind in chunks for chunk in behind], store)
     return [
-        Evidence(number, hit, tuple(stored[chunk] for chunk in dict.fromkeys(behind) if chunk in stored))
+        EvidencePiece(number, hit, tuple(stored[chunk] for chunk in dict.fromkeys(behind) if chunk in stored))
         for number, (hit, behind) in enumerate(zip(hits, chunks, strict=True), start=1)
     ]
 
 
-def _stored(chunks: Sequence[str], store: TripleStore) -> dict[str, Source]:
+def _stored_chunks(chunks: Sequence[str], store: TripleStore) -> dict[str, SourceChunk]:
     wanted = list(dict.fromkeys(chunks))
     texts, spans = documents.texts(store, wanted), documents.spans(store, wanted)
-    return {chunk: Source(texts[chunk], spans[chunk]) for chunk in wanted if chunk in texts and chunk in spans}
+    return {chunk: SourceChunk(texts[chunk], spans[chunk]) for chunk in wanted if chunk in texts and chunk in spans}
 
 
 def cited(
-    quote: Quote, claim: str, evidence: Sequence[Evidence], store: TripleStore, *, sentence: int
+    quote: Quote, claim: str, evidence: Sequence[EvidencePiece], store: TripleStore, *, sentence: int
 ) -> list[Citation]:
-    """Return the citations of a quote from the piece that it names, else from the first other one that has it.
+    """Return the citations of a quote from the piece that it names, else from the first other piece that contains it.
 
     Args:
-        quote: what was copied.
-        claim: the sentence that it is to carry; it decides between places that have the same words.
+        quote: the copied words.
+        claim: the sentence that the quote should support; it decides between places that have the same words.
         evidence: what the model was shown.
-        store: holds the chunks.
+        store: contains the chunks.
         sentence: the number of the claim in the answer, from 0.
 
     Returns:
@@ -126,117 +135,14 @@ def cited(
     if not features(quote.text):
         return []
     for piece in sorted(evidence, key=lambda piece: piece.number != quote.number):
-        found = _derived(quote.text, claim, piece, store) if piece.derived else []
-        if found := found or _verbatim(quote.text, claim, piece.sources, sentences=piece.derived):
-            return [_citation(*one, sentence=sentence) for one in found]
+        carriers = _derived(quote.text, claim, piece, store) if piece.derived else []
+        carriers = carriers or _verbatim(quote.text, claim, piece.sources, whole_sentences=piece.derived)
+        if carriers:
+            return [_citation(*carrier, sentence=sentence) for carrier in carriers]
     return []
 
 
-_Found = tuple[Source, _Place, str]
-"""A source, what is cited of it, and the words of a model that are quoted instead ("" for none)."""
-
-
-def _verbatim(quote: str, context: str, sources: Sequence[Source], *, sentences: bool) -> list[_Found]:
-    """Return the place of a quote in the sources whose sentences share most with the context; [] for none.
-
-    ``sentences`` widens a quote of few words to the sentence: it says too little by itself.
-    """
-    found = [(source, place) for source in sources for place in places(quote, source.text)]
-    if not found:
-        return []
-    source, place = found[_closest([(source.text, place) for source, place in found], context)]
-    if sentences and len(words(quote)) < _TELLING:
-        around = touched(source.text, *place)
-        place = (around[0].start, around[-1].end)
-    return [(source, place, "")]
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What is quoted of a model's words: the statements to look for, in this order, and what they are about.
-
-    ``names`` of a fact are those of its values that the claim names; None for prose, which has its own.
-    """
-
-    quoted: str
-    statements: tuple[str, ...]
-    context: str
-    names: tuple[str, ...] | None = None
-
-    def found_in(self, sources: Sequence[Source]) -> list[_Found]:
-        """Return the place of a quote, or the sentences that carry the first statement which any carry."""
-        if self.names is None and (found := _verbatim(self.quoted, self.context, sources, sentences=True)):
-            return found
-        texts = [source.text for source in sources]
-        for statement in self.statements:
-            if carried := carrying(statement, texts, context=self.context, names=self.names):
-                return [(sources[number], (start, end), "") for number, start, end in carried]
-        return []
-
-
-def _derived(quote: str, claim: str, piece: Evidence, store: TripleStore) -> list[_Found]:
-    """Return what carries a quote of a model's words: source sentences, else whole chunks; [] where it is none of them.
-
-    The chunk that the quoted part was written from comes before others, which may say the like of something else.
-    """
-    found = [(piece.text, place) for place in places(quote, piece.text)]
-    if not found:
-        return []
-    place = found[_closest(found, claim)][1]
-    part = _fact_part(piece.text, place, claim) if piece.is_fact else _prose_part(piece.text, place, claim)
-    below = list(_stored(_chunks_below(piece.hit.iri, part, store), store).values())
-    for sources in (*([source] for source in below), piece.sources):
-        if carried := part.found_in(sources):
-            return carried
-    about = features(part.context)
-    nearest = sorted(dict.fromkeys([*below, *piece.sources]), key=lambda one: -len(about & features(one.text)))
-    return [(source, (0, len(source.text)), part.quoted) for source in nearest[:_WIDTH] if any(part.statements)]
-
-
-def _prose_part(text: str, place: _Place, claim: str) -> _Part:
-    """Return a quote, then the sentences that it is taken from: they name what it leaves out."""
-    quoted = text[slice(*place)]
-    said = " ".join(text[one.start : one.end] for one in touched(text, *place))
-    return _Part(quoted, (quoted, said), f"{claim} {said}")
-
-
-def _fact_part(fact: str, place: _Place, claim: str) -> _Part:
-    """Return the values that a quote of a fact touches; a key is the model's word, and needs no source."""
-    values = [(fact[start:end], start < place[1] and end > place[0]) for start, end in _values(fact)]
-    statement = " ".join(value for value, quoted in values if quoted)
-    names = tuple(value for value, _ in values if places(value, claim))
-    return _Part(fact[slice(*place)], (statement,), f"{claim} {fact}", names)
-
-
-def _closest(found: Sequence[tuple[str, _Place]], context: str) -> int:
-    """Return the index of the place whose sentences share most with a context; the first of equals."""
-    about = features(context)
-    around = [frozenset[object]().union(*(one.features for one in touched(text, *place))) for text, place in found]
-    return max(range(len(found)), key=lambda at: len(about & around[at]))
-
-
-def _values(fact: str) -> Iterator[_Place]:
-    """Yield the places of the values of a fact ``key: value; key: value``."""
-    pairs = fact.split("; ")
-    for pair, end in zip(pairs, accumulate(len(pair) + 2 for pair in pairs), strict=True):
-        yield end - 2 - len(pair.partition(": ")[2] or pair), end - 2
-
-
-def _chunks_below(node: str, part: _Part, store: TripleStore) -> list[str]:
-    """Return chunks that a node of a tree was written from, down the parts that share most with what is quoted."""
-    quoted, around = features(part.quoted), features(part.statements[-1])
-    chunks: list[str] = []
-    frontier = [node]
-    while frontier:
-        nodes = [ox.NamedNode(one) for one in frontier]
-        rows = store.select(queries.bind("citing/parts", catalogue=store.names.catalogue, nodes=nodes)).values()
-        best = sorted(rows, key=lambda row: -len(quoted & features(row[2])) - len(around & features(row[2])))[:_WIDTH]
-        chunks += [child if kind == KG.Chunk.value else origin for child, kind, _, origin in best]
-        frontier = [child for child, kind, _, _ in best if kind == KG.TreeNode.value]
-    return [chunk for chunk in dict.fromkeys(chunks) if chunk]
-
-
-def _citation(source: Source, place: _Place, derived: str, *, sentence: int) -> Citation:
+def _citation(source: SourceChunk, place: _Place, derived: str, *, sentence: int) -> Citation:
     start, end = place
     span = source.span
     return Citation(
@@ -250,20 +156,114 @@ def _citation(source: Source, place: _Place, derived: str, *, sentence: int) -> 
     )
 
 
-Phrase = tuple[str, ...]
-"""Terms that follow each other."""
-Features = frozenset[str | Phrase]
-"""Terms, and pairs of terms that follow each other."""
+_Carrier = tuple[SourceChunk, _Place, str]
+"""A chunk, the place in it that is cited, and the words of a model that are quoted instead ("" for none)."""
 
-_LEAST = 0.6
-"""Share of the words of a statement that the sentences hold, at least."""
-_MOST_SENTENCES = 4
-_TERM = regex.compile(r"\p{N}+(?:[.,]\p{N}+)*|[\p{Han}\p{Hiragana}]|(?:(?![\p{Han}\p{Hiragana}])[\p{L}\p{M}])+")
-_NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:[ '’-]\p{Lu}[\p{L}\p{M}]*)*")
+
+def _verbatim(quote: str, context: str, sources: Sequence[SourceChunk], *, whole_sentences: bool) -> list[_Carrier]:
+    """Return the place of a quote in the sources whose sentences share most with the context; [] for none.
+
+    ``whole_sentences`` widens a quote of few words to the sentence: it proves too little by itself.
+    """
+    matches = [(source, place) for source in sources for place in places(quote, source.text)]
+    if not matches:
+        return []
+    source, place = matches[_closest([(source.text, place) for source, place in matches], context)]
+    if whole_sentences and len(words(quote)) < _MIN_QUOTED_WORDS:
+        around = touched(source.text, *place)
+        place = (around[0].start, around[-1].end)
+    return [(source, place, "")]
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class _QuotedPart:
+    """The quoted part of a model's words: the statements to look for, in this order, and what they are about.
+
+    ``names`` of a fact are those of its values that the claim names; None for prose, which has its own.
+    """
+
+    quoted: str
+    statements: tuple[str, ...]
+    context: str
+    names: tuple[str, ...] | None = None
+
+    def carriers(self, sources: Sequence[SourceChunk]) -> list[_Carrier]:
+        """Return the place of a quote, or the sentences that carry the first statement which any carry."""
+        if self.names is None:
+            verbatim = _verbatim(self.quoted, self.context, sources, whole_sentences=True)
+            if verbatim:
+                return verbatim
+        texts = [source.text for source in sources]
+        for statement in self.statements:
+            if sentences := carrying(statement, texts, context=self.context, names=self.names):
+                return [(sources[number], (start, end), "") for number, start, end in sentences]
+        return []
+
+
+def _derived(quote: str, claim: str, piece: EvidencePiece, store: TripleStore) -> list[_Carrier]:
+    """Return what carries a quote of a model's words: source sentences, else whole chunks; [] if it is no such quote.
+
+    The chunk that the quoted part was written from comes before others, which may state the like of something else.
+    """
+    matches = [(piece.text, place) for place in places(quote, piece.text)]
+    if not matches:
+        return []
+    place = matches[_closest(matches, claim)][1]
+    if piece.is_fact:
+        part = _quoted_values(piece.text, place, claim)
+    else:
+        quoted = piece.text[slice(*place)]
+        # The sentences that a quote is taken from name what it leaves out.
+        around = " ".join(piece.text[one.start : one.end] for one in touched(piece.text, *place))
+        part = _QuotedPart(quoted, (quoted, around), f"{claim} {around}")
+    below = list(_stored_chunks(_chunks_below(piece.hit.iri, part, store), store).values())
+    for sources in (*([source] for source in below), piece.sources):
+        if carriers := part.carriers(sources):
+            return carriers
+    about = features(part.context)
+    nearest = sorted(dict.fromkeys([*below, *piece.sources]), key=lambda source: -len(about & features(source.text)))
+    return [(source, (0, len(source.text)), part.quoted) for source in nearest[:_MAX_BRANCHES] if any(part.statements)]
+
+
+def _quoted_values(fact: str, place: _Place, claim: str) -> _QuotedPart:
+    """Return the values of ``key: value; key: value`` that a quote touches; keys are a model's words."""
+    touched_values, named_values = [], []
+    start = 0
+    for pair in fact.split("; "):
+        end = start + len(pair)
+        value = pair.partition(": ")[2] or pair
+        if end - len(value) < place[1] and end > place[0]:
+            touched_values.append(value)
+        if places(value, claim):
+            named_values.append(value)
+        start = end + len("; ")
+    return _QuotedPart(fact[slice(*place)], (" ".join(touched_values),), f"{claim} {fact}", tuple(named_values))
+
+
+def _closest(matches: Sequence[tuple[str, _Place]], context: str) -> int:
+    """Return the index of the place whose sentences share most with a context; the first of equals."""
+    about = features(context)
+    around = [frozenset[object]().union(*(one.features for one in touched(text, *place))) for text, place in matches]
+    return max(range(len(matches)), key=lambda index: len(about & around[index]))
+
+
+def _chunks_below(node: str, part: _QuotedPart, store: TripleStore) -> list[str]:
+    """Return chunks that a tree node was written from, down the parts that share most with what is quoted."""
+    quoted, around = features(part.quoted), features(part.statements[-1])
+    chunks: list[str] = []
+    frontier = [node]
+    while frontier:
+        nodes = [ox.NamedNode(iri) for iri in frontier]
+        rows = store.select(queries.bind("citing/parts", catalogue=store.names.catalogue, nodes=nodes)).values()
+        rows.sort(key=lambda row: -len(quoted & features(row[2])) - len(around & features(row[2])))
+        nearest = rows[:_MAX_BRANCHES]
+        chunks += [child if kind == KG.Chunk.value else origin for child, kind, _, origin in nearest]
+        frontier = [child for child, kind, _, _ in nearest if kind == KG.TreeNode.value]
+    return [chunk for chunk in dict.fromkeys(chunks) if chunk]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSentence:
     """A sentence of a text: its characters ``start`` to ``end``, its terms in order, and its features."""
 
     start: int
@@ -271,7 +271,7 @@ class Sentence:
     terms: Phrase
     features: Features
 
-    def holds(self, phrase: Phrase) -> bool:
+    def contains(self, phrase: Phrase) -> bool:
         """Return whether the terms of a phrase follow each other in the sentence."""
         starts = range(len(self.terms) - len(phrase) + 1)
         return any(self.terms[at : at + len(phrase)] == phrase for at in starts)
@@ -286,7 +286,7 @@ def features(text: str) -> Features:
     return _features(_terms(text))
 
 
-def touched(text: str, start: int, end: int) -> list[Sentence]:
+def touched(text: str, start: int, end: int) -> list[SourceSentence]:
     """Return the sentences of a text that a span touches, in order."""
     return [sentence for sentence in _sentences(text) if sentence.start < end and sentence.end > start]
 
@@ -303,10 +303,10 @@ def carrying(
         statement: what needs a source.
         texts: what it may have been written from.
         context: what the statement is about; decides between sentences, and is not looked for by itself.
-        names: phrases of which the sentences should hold half; None takes the names of the statement, and all of them.
+        names: phrases, half of which the sentences should contain; None takes all names of the statement.
 
     Returns:
-        [] when no text holds every number of the statement, and most of its words, in at most four sentences.
+        [] when no text has every number of the statement, and most of its words, in at most four sentences.
 
     >>> text = "Ann Lee is a singer. She sang in Hull. She was born in Bath in 1901."
     >>> [text[start:end] for _, start, end in carrying("Ann Lee was born in Bath.", [text])]
@@ -316,81 +316,69 @@ def carrying(
     """
     phrases = [phrase for name in (_NAME.findall(statement) if names is None else names) if (phrase := _terms(name))]
     weights = dict.fromkeys(features(context), 1) | dict.fromkeys(features(statement), 2)
-    least = len(phrases) if names is None else len(phrases) / 2
-    wanted = _Wanted(frozenset(_terms(statement)), tuple(phrases), least, weights)
-    covers = [_cover(wanted, _sentences(text)) for text in texts] if wanted.terms else []
-    best = max(range(len(covers)), key=lambda place: covers[place][0], default=0)
+    min_names = len(phrases) if names is None else len(phrases) / 2
+    wording = _Wording(frozenset(_terms(statement)), tuple(phrases), min_names, weights)
+    covers = [_cover(wording, _sentences(text)) for text in texts] if wording.terms else []
+    best = max(range(len(covers)), key=lambda index: covers[index][0], default=0)
     return [(best, start, end) for start, end in covers[best][1]] if covers else []
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What sentences should hold: all numbers, most words, ``least`` of the names; and what each feature is worth."""
+class _Wording:
+    """What carrying sentences contain: all numbers, most words, ``min_names`` names; and the weight of each feature."""
 
     terms: frozenset[str]
     names: tuple[Phrase, ...]
-    least: float
+    min_names: float
     weights: Mapping[str | Phrase, int]
 
-    def worth(self, sentence: Sentence) -> int:
-        return sum(self.weights.get(feature, 0) for feature in sentence.features)
-
-    def lacking(self, chosen: Sequence[Sentence]) -> list[Phrase]:
-        """Return the numbers that no chosen sentence holds; words and names too where they hold too few of them."""
+    def lacking(self, chosen: Sequence[SourceSentence]) -> list[Phrase]:
+        """Return the numbers that no chosen sentence contains; also words and names, where too few are contained."""
         missing = self._missing(chosen)
-        names = [name for name in self.names if not any(sentence.holds(name) for sentence in chosen)]
-        few_words, few_names = self._few(missing), len(self.names) - len(names) < self.least
-        found: list[Phrase] = [(term,) for term in sorted(missing) if few_words or term[0].isnumeric()]
-        return [*found, *names] if few_names else found
+        names = [name for name in self.names if not any(sentence.contains(name) for sentence in chosen)]
+        too_few_words = self._too_few_words(missing)
+        terms: list[Phrase] = [(term,) for term in sorted(missing) if too_few_words or term[0].isnumeric()]
+        return [*terms, *names] if len(self.names) - len(names) < self.min_names else terms
 
-    def carried_by(self, chosen: Sequence[Sentence]) -> bool:
+    def carried_by(self, chosen: Sequence[SourceSentence]) -> bool:
         missing = self._missing(chosen)
-        return not self._few(missing) and not any(term[0].isnumeric() for term in missing)
+        return not self._too_few_words(missing) and not any(term[0].isnumeric() for term in missing)
 
-    def _missing(self, chosen: Sequence[Sentence]) -> frozenset[str]:
+    def _missing(self, chosen: Sequence[SourceSentence]) -> frozenset[str]:
         return self.terms.difference(*(sentence.terms for sentence in chosen))
 
-    def _few(self, missing: frozenset[str]) -> bool:
-        """Return whether too many words are missing; names alone prove nothing, so half of the others are asked for."""
+    def _too_few_words(self, missing: frozenset[str]) -> bool:
+        # Names alone prove nothing about what is said of them, so half of the other words are asked for.
         others = self.terms.difference(*self.names)
-        few_others = len(missing & others) > max(1, len(others) / 2)
-        return few_others or len(missing) > (1 - _LEAST) * len(self.terms)
+        too_few_others = len(missing & others) > max(1, len(others) / 2)
+        return too_few_others or len(missing) > (1 - _MIN_SHARE_OF_WORDS) * len(self.terms)
 
 
-def _cover(wanted: _Wanted, sentences: Sequence[Sentence]) -> tuple[int, list[tuple[int, int]]]:
-    """Return the worth of the best sentence, and the spans that carry what is wanted; 0 and [] where none do."""
-    worths = [wanted.worth(sentence) for sentence in sentences]
-    if not any(worths):
+def _cover(wording: _Wording, sentences: Sequence[SourceSentence]) -> tuple[int, list[_Place]]:
+    """Return the weight of the best sentence, and the spans that carry the wording; 0 and [] where none do."""
+    weights = [sum(wording.weights.get(feature, 0) for feature in sentence.features) for sentence in sentences]
+    if not any(weights):
         return 0, []
-    first = worths.index(max(worths))
+    first = weights.index(max(weights))
     chosen = [first]
-    while len(chosen) < _MOST_SENTENCES and (lacking := wanted.lacking([sentences[at] for at in chosen])):
-        left = [at for at in range(len(sentences)) if at not in chosen]
-        gains = {at: sum(sentences[at].holds(phrase) for phrase in lacking) for at in left}
-        best = max(left, key=lambda at: (gains[at], at < first, -abs(at - first)), default=first)
+    while len(chosen) < _MAX_SENTENCES and (lacking := wording.lacking([sentences[at] for at in chosen])):
+        others = [at for at in range(len(sentences)) if at not in chosen]
+        gains = {at: sum(sentences[at].contains(phrase) for phrase in lacking) for at in others}
+        best = max(others, key=lambda at: (gains[at], at < first, -abs(at - first)), default=first)
         if not gains.get(best):
             break
         chosen.append(best)
-    if not wanted.carried_by([sentences[at] for at in chosen]):
+    if not wording.carried_by([sentences[at] for at in chosen]):
         return 0, []
-    return worths[first], list(_joined(chosen, sentences))
-
-
-def _joined(chosen: Collection[int], sentences: Sequence[Sentence]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of chosen sentences in reading order, neighbours as one."""
-    starts = [at for at in sorted(chosen) if at - 1 not in chosen]
-    ends = [at for at in sorted(chosen) if at + 1 not in chosen]
-    for first, last in zip(starts, ends, strict=True):
-        yield sentences[first].start, sentences[last].end
+    starts = [sentences[at].start for at in sorted(chosen) if at - 1 not in chosen]
+    ends = [sentences[at].end for at in sorted(chosen) if at + 1 not in chosen]
+    return weights[first], list(zip(starts, ends, strict=True))  # neighbours are one span
 
 
 @lru_cache(maxsize=256)
-def _sentences(text: str) -> tuple[Sentence, ...]:
-    found = []
-    for start, end in split(text):
-        terms = _terms(text[start:end])
-        found.append(Sentence(start, end, terms, _features(terms)))
-    return tuple(found)
+def _sentences(text: str) -> tuple[SourceSentence, ...]:
+    spans = [(start, end, _terms(text[start:end])) for start, end in split(text)]
+    return tuple(SourceSentence(start, end, terms, _features(terms)) for start, end, terms in spans)
 
 
 def _terms(text: str) -> Phrase:

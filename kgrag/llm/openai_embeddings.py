@@ -23,12 +23,12 @@ class OpenAIEmbedder:
 
     Args:
         model: its name, as the service knows it.
-        base_url: where the service is; None: OpenAI's own.
-        api_key: its key; "" for a service that wants none. Shown nowhere.
+        base_url: the address of the service; None: OpenAI's own.
+        api_key: its key; "" for a service that wants none. It appears in no message.
         expected: the length of a vector, where known; 0: asked of the service at first use.
         batch: texts in one request.
         timeout: seconds that one request may take.
-        retries: when and how often a request is sent again.
+        retries: how often and how long a request is sent again.
     """
 
     model: str
@@ -55,12 +55,12 @@ class OpenAIEmbedder:
         return self.model
 
     def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:  # noqa: ARG002 - one space
-        """Give a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts.
+        """Return a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts.
 
         Raises:
             ServiceUnavailable: no connection, or retries used up.
             ServiceRefused: wrong key, no quota, unknown model, or a text that the model does not take.
-            EmbeddingMismatch: vectors are of another length than expected.
+            EmbeddingMismatch: the vectors have another length than expected.
         """
         parts = [self._embed(texts[at : at + self.batch]) for at in range(0, len(texts), self.batch)]
         if not parts:
@@ -68,8 +68,10 @@ class OpenAIEmbedder:
         expected = self.expected or vars(self).setdefault("dimension", parts[0].shape[1])
         for part in parts:
             if part.shape[1] != expected:
-                found = f"{self.model} gives vectors of {part.shape[1]} numbers, {expected} were expected"
-                raise EmbeddingMismatch(f"{found}. Give the length that the model has.")
+                raise EmbeddingMismatch(
+                    f"{self.model} returns vectors of {part.shape[1]} numbers, {expected} were expected. "
+                    "Set the length that the model has."
+                )
         return np.concatenate(parts)
 
     def close(self) -> None:
@@ -77,7 +79,7 @@ class OpenAIEmbedder:
         self._connection.close()
 
     def __enter__(self) -> Self:
-        """Give itself."""
+        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:

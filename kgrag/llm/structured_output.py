@@ -1,10 +1,10 @@
-"""Reads what a language model wrote: refuses a reply that was cut, finds its JSON, says how that departs from a schema.
+"""Reads replies of language models: refuses those that were cut, finds their JSON, and checks it against a schema.
 
 Whatever uses a ``Completion`` reads it by ``text_of`` or ``json_of``, so that one place decides what is a whole reply.
 
-No server is trusted to honour the schema it was sent (some ignore it without a word), so every reply is read and
-checked here, whichever model it comes from. Text is read strictly first, then from fenced blocks, then from the largest
-object or array within prose, and only then mended; nothing is made up from text that has no brackets.
+No server is trusted to honour the schema that it was sent (some ignore it silently), so every reply is read and checked
+here, whichever model it comes from. Text is read strictly first, then from fenced blocks, then from the largest object
+or array within prose, and only then mended; nothing is made up from text that has no brackets.
 
 >>> reply('Sure: {"crop": "soybean",}', {"type": "object", "required": ["crop"]})
 ({'crop': 'soybean'}, '')
@@ -24,10 +24,10 @@ from typing import Any
 from kgrag.errors import ReplyCut, ReplyUnusable
 from kgrag.model import Completion
 
-__all__ = ["DEEPEST", "json_of", "parse_json", "problem", "reply", "text_of"]
+__all__ = ["MAX_DEPTH", "json_of", "parse_json", "problem", "reply", "text_of"]
 
-DEEPEST = 200
-"""How many objects and arrays may stand inside each other."""
+MAX_DEPTH = 200
+"""The deepest nesting of objects and arrays that is read, since reading and checking recurse."""
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n(.*?)^[ \t]*\1", flags=re.DOTALL | re.MULTILINE)
 _MARK = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}]', flags=re.DOTALL)
@@ -36,14 +36,14 @@ _NOT_FINITE = re.compile(r"[:,\[]\s*-?(?:NaN|Infinity)\b")
 _THOUGHT = re.compile(r"\A<think>.*?</think>|\A.*(?:\n[ \t]*</think>|</think>[ \t]*\n)", flags=re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CLOSES = {"{": "}", "[": "]"}
-_MENDED = 3
-_MENDABLE = 20_000
-_VIOLATIONS = 3
-_SHOWN = 160
+_MAX_MENDED_STRETCHES = 3
+_MAX_MENDED_CHARACTERS = 20_000  # the time of json_repair grows too fast beyond
+_MAX_VIOLATIONS_SHOWN = 3
+_MAX_CHARACTERS_SHOWN = 160
 
 
 def text_of(completion: Completion) -> str:
-    """Give the text of a reply that is whole.
+    """Return the text of a reply that is whole.
 
     Raises:
         ReplyCut: it was cut.
@@ -56,22 +56,22 @@ def text_of(completion: Completion) -> str:
 
 
 def json_of(completion: Completion, *, checked: bool = True) -> Any:
-    """Give the JSON of a reply that is whole.
+    """Return the JSON of a reply that is whole.
 
     Args:
         completion: the reply to a prompt with a schema.
-        checked: take only what conforms to that schema; False: any JSON that the text holds, for a caller that looks
-            for more forms than one.
+        checked: take only JSON that conforms to that schema; False: any JSON in the text, for a caller that accepts
+            more forms than one.
 
     Raises:
         ReplyCut: it was cut.
-        ReplyUnusable: it holds no such JSON; the message says what is wrong.
+        ReplyUnusable: it has no such JSON; the message has the problem.
     """
     _refuse_cut(completion)
     if completion.data is not None and not completion.problem:
         return completion.data
     if checked:
-        raise ReplyUnusable(completion.problem or "the reply holds no JSON that was checked against a schema")
+        raise ReplyUnusable(completion.problem or "the reply has no JSON that was checked against a schema")
     try:
         return parse_json(completion.text)
     except ValueError as error:
@@ -89,34 +89,34 @@ def reply(text: str, schema: Mapping[str, Any]) -> tuple[Any, str]:
     Of several JSON values in the text, the first that conforms is taken.
 
     Returns:
-        The JSON and "", or None and what is wrong with it in words.
+        The JSON and "", or None and the problem in words.
 
     Raises:
         ValueError: ``schema`` is itself no JSON Schema.
     """
-    wrong = ""
+    first_problem = ""
     try:
         for data in _readings(text):
             found = problem(data, schema)
             if not found:
                 return data, ""
-            wrong = wrong or found
+            first_problem = first_problem or found
     except UnreadableReplyError as error:
-        wrong = wrong or str(error)
-    return None, wrong
+        first_problem = first_problem or str(error)
+    return None, first_problem
 
 
 def parse_json(text: str) -> Any:
-    r"""Give the JSON value that a text holds, read as leniently as can be done without making anything up.
+    r"""Return the JSON value of a text, read as leniently as can be done without making anything up.
 
     Strict JSON; else the first fenced block that is an object or array; else the largest stretch of the text that is
     one; else the same places mended by ``json_repair`` (trailing commas, single quotes, comments, a missing end).
 
     Args:
-        text: what a model wrote; a thought that ends in ``</think>`` is passed over.
+        text: a model's reply; reasoning that ends in ``</think>`` is skipped.
 
     Raises:
-        ValueError: the text is empty, holds no object or array, is nested deeper than ``DEEPEST``, or holds a number
+        ValueError: the text is empty, has no object or array, is nested deeper than ``MAX_DEPTH``, or has a number
             that is not finite.
 
     >>> parse_json('The crops are:\n```json\n["soybean", "maize"]\n```\nAnything else?')
@@ -126,13 +126,13 @@ def parse_json(text: str) -> Any:
 
 
 def problem(data: Any, schema: Mapping[str, Any]) -> str:
-    """Say how ``data`` departs from a JSON Schema (Draft 2020-12).
+    """Return how ``data`` departs from a JSON Schema (Draft 2020-12).
 
     Returns:
-        "" when it conforms, else at most three violations, the most telling first, each with its place as a JSON path.
+        "" when it conforms, else at most three violations, the most relevant first, each with its place as a JSON path.
 
     Raises:
-        ValueError: ``schema`` is itself no JSON Schema, or refers to one that it does not hold.
+        ValueError: ``schema`` is itself no JSON Schema, or refers to one that it does not contain.
     """
     from jsonschema.exceptions import best_match, relevance
     from referencing.exceptions import Unresolvable
@@ -141,7 +141,7 @@ def problem(data: Any, schema: Mapping[str, Any]) -> str:
         errors = list(_validator(json.dumps(schema, sort_keys=True)).iter_errors(data))
     except Unresolvable as error:
         raise ValueError(
-            f"the schema of the reply refers to {error}, which it does not hold. Put it in $defs."
+            f"the schema of the reply refers to {error}, which it does not contain. Put it in $defs."
         ) from None
     except RecursionError:
         return "at $: nested too deep to be checked"
@@ -152,9 +152,15 @@ def problem(data: Any, schema: Mapping[str, Any]) -> str:
     while top.parent is not None:
         top = top.parent
     rest = sorted((error for error in errors if error is not top), key=relevance, reverse=True)
-    said = list(dict.fromkeys(_sentence(error) for error in [first, *rest]))
-    more = f"; and {len(said) - _VIOLATIONS} more" if len(said) > _VIOLATIONS else ""
-    return "; ".join(said[:_VIOLATIONS]) + more
+    lines = list(dict.fromkeys(f"at {error.json_path}: {_shortened(error.message)}" for error in [first, *rest]))
+    more = f"; and {len(lines) - _MAX_VIOLATIONS_SHOWN} more" if len(lines) > _MAX_VIOLATIONS_SHOWN else ""
+    return "; ".join(lines[:_MAX_VIOLATIONS_SHOWN]) + more
+
+
+def _shortened(message: str) -> str:
+    """Return a message with its middle left out where it is long: its end names what was expected."""
+    half = _MAX_CHARACTERS_SHOWN // 2
+    return message if len(message) <= _MAX_CHARACTERS_SHOWN else f"{message[:half]} … {message[-half:]}"
 
 
 class UnreadableReplyError(ValueError):
@@ -174,13 +180,6 @@ def _validator(schema: str) -> Any:
     return Draft202012Validator(loaded, registry=Registry())
 
 
-def _sentence(error: Any) -> str:
-    message = error.message
-    if len(message) > _SHOWN:
-        message = f"{message[: _SHOWN // 2]} … {message[-_SHOWN // 2 :]}"
-    return f"at {error.json_path}: {message}"
-
-
 def _readings(text: str) -> Iterator[Any]:
     """Yield every way to read a text, the most faithful first; at least one, or an UnreadableReplyError."""
     stripped = text.strip().removeprefix("\ufeff")
@@ -190,13 +189,15 @@ def _readings(text: str) -> Iterator[Any]:
     if whole:
         yield whole[0]
         return
-    candidates = _candidates(_THOUGHT.sub("", stripped, count=1))
+    answer = _THOUGHT.sub("", stripped, count=1)
+    fenced = [match[2].strip() for match in _FENCE.finditer(answer)]
+    candidates = [*fenced, *sorted(_stretches(answer), key=len, reverse=True)]
     strict = [value for candidate in candidates for value in _strict(candidate) if isinstance(value, dict | list)]
     yield from strict or _mended(candidates, stripped)
 
 
 def _strict(text: str) -> list[Any]:
-    """Give [the value], or [] when the text is not strict JSON (NaN and Infinity, which Python reads, are refused)."""
+    """Return [the value], or [] for a text that is not strict JSON; refuse NaN and Infinity, which Python reads."""
     try:
         value = json.loads(text)
     except RecursionError:
@@ -207,14 +208,14 @@ def _strict(text: str) -> list[Any]:
 
 
 def _sound(value: Any, depth: int = 1) -> Any:
-    """Give the value with stray surrogates replaced; refuse what is too deep or not finite."""
+    """Return the value with lone surrogates replaced; refuse a nesting too deep and numbers that are not finite."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value) if _SURROGATE.search(value) else value
     if isinstance(value, float) and not math.isfinite(value):
-        raise UnreadableReplyError(f"the reply holds the number {value}; a finite number or null was expected")
+        raise UnreadableReplyError(f"the reply has the number {value}; a finite number or null was expected")
     if not isinstance(value, dict | list):
         return value
-    if depth > DEEPEST:
+    if depth > MAX_DEPTH:
         raise _too_deep()
     if isinstance(value, list):
         return [_sound(item, depth + 1) for item in value]
@@ -223,15 +224,8 @@ def _sound(value: Any, depth: int = 1) -> Any:
 
 def _too_deep() -> UnreadableReplyError:
     return UnreadableReplyError(
-        f"the reply is nested deeper than {DEEPEST} objects and arrays; a flatter one was expected"
+        f"the reply is nested deeper than {MAX_DEPTH} objects and arrays; a flatter one was expected"
     )
-
-
-def _candidates(text: str) -> list[str]:
-    """Give the places where JSON may stand: fenced blocks in order, then bracketed stretches, largest first."""
-    fenced = [match[2].strip() for match in _FENCE.finditer(text)]
-    stretches = sorted(_stretches(text), key=len, reverse=True)
-    return [*fenced, *stretches]
 
 
 def _stretches(text: str) -> Iterator[str]:
@@ -244,7 +238,7 @@ def _stretches(text: str) -> Iterator[str]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Give the offset behind the bracket that closes the one at ``start``, or the end of the text."""
+    """Return the offset behind the bracket that closes the one at ``start``, or the end of the text."""
     awaited: list[str] = []
     for mark in _MARK.finditer(text, start):
         if mark[0] in _CLOSES:
@@ -257,20 +251,20 @@ def _closing(text: str, start: int) -> int:
 
 
 def _mended(candidates: list[str], text: str) -> Iterator[Any]:
-    """Yield what ``json_repair`` makes of the largest candidates; its time grows too fast for very long ones."""
+    """Yield the values that ``json_repair`` makes of the first candidates."""
     import json_repair
 
-    found = 0
-    for candidate in candidates[:_MENDED]:
-        if len(candidate) > _MENDABLE or not _OPENING.match(candidate) or _NOT_FINITE.search(candidate):
+    yielded = False
+    for candidate in candidates[:_MAX_MENDED_STRETCHES]:
+        if len(candidate) > _MAX_MENDED_CHARACTERS or not _OPENING.match(candidate) or _NOT_FINITE.search(candidate):
             continue
         try:
             value = _sound(json_repair.loads(candidate, skip_json_loads=True))
         except (RecursionError, ValueError):
             continue
         if isinstance(value, dict | list) and value:
-            found += 1
+            yielded = True
             yield value
-    if not found:
-        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]} …"
-        raise UnreadableReplyError(f"the reply holds no JSON object or array: {shown!r}")
+    if not yielded:
+        shown = text if len(text) <= _MAX_CHARACTERS_SHOWN else f"{text[:_MAX_CHARACTERS_SHOWN]} …"
+        raise UnreadableReplyError(f"the reply has no JSON object or array: {shown!r}")

@@ -1,4 +1,4 @@
-"""Hypergraph of OG-RAG: factual blocks flattened into sets of (key, value) pairs.
+"""Factual blocks flattened into the hypergraph of OG-RAG: sets of (key, value) pairs.
 
 OG-RAG, section 4.1.1, Algorithm 1 and Definition 3. A factual block is a nested tree (an object with attributes, or a
 list of objects); a hypernode is a pair of key and value as text; a hyperedge is a set of hypernodes. Pure functions;
@@ -39,7 +39,7 @@ DEPTH_LIMIT = 100
 _CONTAINERS = frozenset({"@list", "@set", "@graph", "@included"})
 
 
-class _Node(NamedTuple):
+class _NestedValue(NamedTuple):
     """A value still to be flattened: the fact around it, the prefix of keys inside it, its own key, its depth."""
 
     value: Any
@@ -50,14 +50,14 @@ class _Node(NamedTuple):
 
 
 def flatten(block: Any, *, as_published: bool = False) -> list[Edge]:
-    """Give the hyperedges of a factual block, each once, outermost first.
+    """Return the hyperedges of a factual block, each once, outermost first.
 
     OG-RAG, Algorithm 1. The scalar attributes of an object are a fact of their own, and they are joined to every fact
     nested below; keys of a nested fact begin with ``"{type} {attribute} "`` of each object around it.
 
     Args:
         block: an object, or a list of objects, as parsed from JSON.
-        as_published: keep what the published code does (Table 6): an item of a list of scalars has the bare attribute
+        as_published: do as the published code does (Table 6): an item of a list of scalars has the bare attribute
             as its key, containers such as ``@list`` are part of the key, null is the text "None", and facts that are
             empty or part of a larger one stay.
 
@@ -82,55 +82,55 @@ def flatten(block: Any, *, as_published: bool = False) -> list[Edge]:
     edges = dict.fromkeys(_facts(block, as_published=as_published))
     if as_published:
         return list(edges)
-    part = strict_subsets(edges)
-    return [edge for edge in edges if edge and edge not in part]
+    subsets = strict_subsets(edges)
+    return [edge for edge in edges if edge and edge not in subsets]
 
 
 def _facts(block: Any, *, as_published: bool) -> Iterator[Edge]:
     """Walk the tree with a stack of its own, so that ``DEPTH_LIMIT`` is the only limit."""
-    stack = [_Node(block, frozenset(), "", "", 0)]
+    stack = [_NestedValue(block, frozenset(), "", "", 0)]
     while stack:
-        node = stack.pop()
-        if node.depth > DEPTH_LIMIT:
+        nested = stack.pop()
+        if nested.depth > DEPTH_LIMIT:
             raise MappingError(f"a factual block is nested deeper than {DEPTH_LIMIT} levels. Split it.")
-        value = node.value if as_published else _unwrapped(node.value)
+        value = nested.value if as_published else _unwrapped(nested.value)
         if isinstance(value, Mapping):
-            own = node.around | _own(node, value, as_published)
+            own = nested.around | _own_pairs(nested.prefix, value, as_published)
             yield own
-            stack.extend(reversed(list(_below(node, value, own, as_published))))
+            stack.extend(reversed(list(_values_in(value, nested, own, as_published))))
         elif isinstance(value, list):
-            stack.extend(node._replace(value=item, depth=node.depth + 1) for item in reversed(value))
-        elif node.key and (text := _text(value, as_published)):
-            yield node.around | {(node.key, text)}
+            stack.extend(nested._replace(value=item, depth=nested.depth + 1) for item in reversed(value))
+        elif nested.key and (text := _text(value, as_published)):
+            yield nested.around | {(nested.key, text)}
 
 
 def _unwrapped(value: Any) -> Any:
-    """Give the value of a JSON-LD value object."""
+    """Return the value of a JSON-LD value object."""
     return value["@value"] if isinstance(value, Mapping) and "@value" in value else value
 
 
-def _own(node: _Node, block: Mapping[str, Any], as_published: bool) -> Edge:
-    """Give an object's own scalars as pairs."""
+def _own_pairs(prefix: str, block: Mapping[str, Any], as_published: bool) -> Edge:
     kind = type_of(block)
     scalars = (
-        (f"{node.prefix}{kind} {name}", _text(value if as_published else _unwrapped(value), as_published))
+        (f"{prefix}{kind} {name}", _text(value if as_published else _unwrapped(value), as_published))
         for name, value in block.items()
         if not name.startswith("@") and not _is_nested(value, as_published)
     )
     return frozenset(pair for pair in scalars if pair[1] or as_published)
 
 
-def _below(node: _Node, block: Mapping[str, Any], own: Edge, as_published: bool) -> Iterator[_Node]:
-    """Give what is nested in an object, each with the key that its scalars get."""
+def _values_in(block: Mapping[str, Any], outer: _NestedValue, own: Edge, as_published: bool) -> Iterator[_NestedValue]:
+    """Yield the objects and lists in an object, each with the key that its scalars get."""
     kind = type_of(block)
     for name, value in block.items():
         if not _is_nested(value, as_published):
             continue
         if name in _CONTAINERS and not as_published:
-            yield _Node(value, own, node.prefix, node.key, node.depth + 1)
+            yield _NestedValue(value, own, outer.prefix, outer.key, outer.depth + 1)
         elif as_published or not name.startswith("@"):
-            key = f"{node.prefix}{kind} {name}"
-            yield _Node(value, own, f"{key} ", f"{node.prefix}{name}" if as_published else key, node.depth + 1)
+            key = f"{outer.prefix}{kind} {name}"
+            bare = f"{outer.prefix}{name}" if as_published else key
+            yield _NestedValue(value, own, f"{key} ", bare, outer.depth + 1)
 
 
 def _is_nested(value: Any, as_published: bool) -> bool:
@@ -142,7 +142,7 @@ def _text(value: Any, as_published: bool) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Write a scalar as text; "" for one that states nothing (null, blank).
+    """Return a scalar as text; "" for one that states nothing (null, blank).
 
     >>> text_of(True), text_of(2.50), text_of(" "), text_of(None)
     ('true', '2.5', '', '')
@@ -154,7 +154,7 @@ def text_of(value: Any) -> str:
 
 
 def type_of(block: Mapping[str, Any]) -> str:
-    """Give the local name of an object's type (the first of several), "" without one.
+    """Return the local name of an object's type (the first of several), "" without one.
 
     >>> type_of({"@type": ["http://crop-cultivation.org/Crop", "owl:Thing"]}), type_of({})
     ('Crop', '')
@@ -165,7 +165,7 @@ def type_of(block: Mapping[str, Any]) -> str:
 
 
 def line(edge: Iterable[Pair]) -> str:
-    r"""Write a hyperedge as one line, ``key: value; key: value``, in an order that does not depend on the set.
+    r"""Return a hyperedge as one line, ``key: value; key: value``, in an order that does not depend on the set.
 
     >>> line({("Crop  name", "Soy\nbean"), ("Crop  has_zone  name", "North")})
     'Crop name: Soy bean; Crop has_zone name: North'
@@ -175,7 +175,7 @@ def line(edge: Iterable[Pair]) -> str:
 
 
 def strict_subsets(edges: Collection[Edge]) -> set[Edge]:
-    """Give the edges that are a strict subset of another edge.
+    """Return the edges that are a strict subset of another edge.
 
     A superset of an edge contains the edge's rarest node, so only the edges of that node are compared: near-linear
     while every edge has a rare node.
@@ -195,7 +195,7 @@ def _is_part(edge: Edge, edges: Collection[Edge], holding: Mapping[Pair, list[Ed
     rarest = min((holding[node] for node in edge), key=len, default=edges)
     for other in rarest:
         if len(other) <= len(edge) and edge:
-            return False  # larger edges come first
+            return False  # larger edges come first, so no other is a superset
         if edge < other:
             return True
     return False

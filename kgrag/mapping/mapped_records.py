@@ -1,6 +1,6 @@
 """Mapped data from files: a folder of JSON-LD, one file, or JSON lines; raw replies of a model are read too.
 
-A file that cannot be read is a note, not an error: one bad file must not cost the others.
+A file that cannot be read becomes a note, not an error: one bad file must not cost the others.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 from kgrag.errors import MappingError
 from kgrag.llm.structured_output import parse_json
 
-__all__ = ["Mapped", "Record", "blocks_of", "read_mapped"]
+__all__ = ["MappedData", "MappedRecord", "blocks_of", "read_mapped"]
 
-_JSON = (".jsonld", ".json")
-_LINES = (".jsonl", ".ndjson")
-_TITLES = ("title", "name", "label")
+_JSON_SUFFIXES = (".jsonld", ".json")
+_LINES_SUFFIXES = (".jsonl", ".ndjson")
+_TITLE_KEYS = ("title", "name", "label")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """One mapped document: the name of its file, a title for a person, where it stands, and its factual blocks."""
+class MappedRecord:
+    """One mapped document: the name of its file, a title for people, its location, and its factual blocks."""
 
     name: str
     title: str
@@ -33,14 +33,14 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
-    """What was read: records in the order of their files, and what could not be read and why."""
+class MappedData:
+    """Records in the order of their files, and a note for each file or line that could not be read, with the reason."""
 
-    records: tuple[Record, ...]
+    records: tuple[MappedRecord, ...]
     notes: tuple[str, ...] = ()
 
 
-def read_mapped(path: Path) -> Mapped:
+def read_mapped(path: Path) -> MappedData:
     """Read mapped data.
 
     Args:
@@ -53,28 +53,33 @@ def read_mapped(path: Path) -> Mapped:
     """
     if not path.exists():
         raise MappingError(f"there is no {path}. Name a folder of JSON-LD, a JSON-LD file, or JSON lines.")
-    records: list[Record] = []
+    records: list[MappedRecord] = []
     notes: list[str] = []
     for outcome in _outcomes(path):
-        if isinstance(outcome, Record):
+        if isinstance(outcome, MappedRecord):
             records.append(outcome)
         else:
             notes.append(outcome)
     if not records:
-        why = "; ".join(notes[:3]) or f"it holds no *{', *'.join(_JSON)} and no mapped.jsonl"
+        why = "; ".join(notes[:3]) or f"it has no *{', *'.join(_JSON_SUFFIXES)} and no mapped.jsonl"
         raise MappingError(f"nothing in {path} could be read as mapped data: {why}. Expected objects of facts as JSON.")
-    return Mapped(tuple(records), tuple(notes))
+    return MappedData(tuple(records), tuple(notes))
 
 
-def _outcomes(path: Path) -> Iterator[Record | str]:
-    """Yield a Record or a note (str) for each document."""
+def _outcomes(path: Path) -> Iterator[MappedRecord | str]:
+    """Yield a record or a note for each document."""
     for file in _files(path):
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         try:
-            if _kind(file) in _LINES:
-                yield from _lines(file, name)
-            else:
-                yield _record(_text(file), name, str(file))
+            with (gzip.open if file.name.endswith(".gz") else open)(
+                file, "rt", encoding="utf-8-sig", newline=""
+            ) as stream:
+                if _suffix(file) not in _LINES_SUFFIXES:
+                    yield _record(stream.read(), name, str(file))
+                    continue
+                for number, line in enumerate(stream, start=1):
+                    if line.strip():
+                        yield _record(line, f"{name}#{number}", f"{file}#{number}")
         except (OSError, EOFError, zlib.error) as error:
             yield f"{name}: {error}"
         except UnicodeDecodeError:
@@ -85,61 +90,44 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     files = sorted(file for file in path.rglob("*") if file.is_file())
-    linked = [file for file in files if _kind(file) == ".jsonld"]
-    named = [file for file in files if file.name.split(".")[0] == "mapped" and _kind(file) in (*_JSON, *_LINES)]
-    return linked or named or [file for file in files if _kind(file) in _JSON]
+    linked = [file for file in files if _suffix(file) == ".jsonld"]
+    suffixes = (*_JSON_SUFFIXES, *_LINES_SUFFIXES)
+    named = [file for file in files if file.name.split(".")[0] == "mapped" and _suffix(file) in suffixes]
+    return linked or named or [file for file in files if _suffix(file) in _JSON_SUFFIXES]
 
 
-def _kind(file: Path) -> str:
+def _suffix(file: Path) -> str:
     return Path(file.name.removesuffix(".gz")).suffix.lower()
 
 
-def _text(file: Path) -> str:
-    data = gzip.decompress(file.read_bytes()) if file.name.endswith(".gz") else file.read_bytes()
-    return data.decode("utf-8-sig")
-
-
-def _lines(file: Path, name: str) -> Iterator[Record | str]:
-    with (gzip.open if file.name.endswith(".gz") else open)(file, "rt", encoding="utf-8-sig") as stream:
-        for number, text in enumerate(stream, start=1):
-            if text.strip():
-                yield _record(text, f"{name}#{number}", f"{file}#{number}")
-
-
-def _record(text: str, name: str, location: str) -> Record | str:
-    """Read one document; a note when it holds no objects."""
+def _record(text: str, name: str, location: str) -> MappedRecord | str:
+    """Return one document; a note when it has no objects."""
     try:
         data = parse_json(text)
-        if isinstance(data, Mapping) and "graph" not in data and isinstance(data.get("text"), str):
-            name, data = str(data.get("file") or name), parse_json(data["text"])
-        elif isinstance(data, Mapping) and "graph" in data:
+        if isinstance(data, Mapping) and "graph" in data:
             name, data = str(data.get("file") or name), data["graph"]
+        elif isinstance(data, Mapping) and isinstance(data.get("text"), str):
+            name, data = str(data.get("file") or name), parse_json(data["text"])
     except ValueError as error:
         return f"{name}: {error}"
     blocks = blocks_of(data)
     if not blocks:
-        return f"{name}: it holds no object of facts"
-    return Record(name, _title(blocks) or name, location, blocks)
+        return f"{name}: it has no object of facts"
+    # Only a document that is a single object is titled by it: any of several would be an arbitrary one.
+    titles = (blocks[0].get(key) for key in _TITLE_KEYS) if len(blocks) == 1 else ()
+    title = next((" ".join(value.split()) for value in titles if isinstance(value, str) and value.strip()), name)
+    return MappedRecord(name, title, location, blocks)
 
 
 def blocks_of(data: Any) -> tuple[Any, ...]:
-    """Give the factual blocks of a mapped document: what stands in its ``@graph``, else the objects themselves.
+    """Return the factual blocks of a mapped document: the objects of its ``@graph``, else the objects themselves.
 
     >>> blocks_of({"@context": {}, "@graph": [{"name": "Soybean"}]}), blocks_of({"name": "Soybean"}), blocks_of("no")
     (({'name': 'Soybean'},), ({'name': 'Soybean'},), ())
     """
     if isinstance(data, Mapping) and "@graph" in data:
         data = data["@graph"]
-    found = data if isinstance(data, list) else [data]
-    objects = (
-        {key: value for key, value in one.items() if key != "@context"} for one in found if isinstance(one, dict)
-    )
-    return tuple(block for block in objects if block)
-
-
-def _title(blocks: tuple[Any, ...]) -> str:
-    """Give the title or name of a document that is a single object, "" otherwise."""
-    if len(blocks) != 1:
-        return ""
-    texts = (blocks[0].get(name) for name in _TITLES)
-    return next((" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()), "")
+    values = data if isinstance(data, list) else [data]
+    objects = [value for value in values if isinstance(value, dict)]
+    blocks = ({key: value for key, value in block.items() if key != "@context"} for block in objects)
+    return tuple(block for block in blocks if block)

@@ -4,7 +4,7 @@ A *token* is a word segment of Unicode Standard Annex 29 that is not whitespace:
 an emoji sequence, an ideograph, a letter of Thai. Two segments that share a grapheme cluster count as one. Hence:
 
 - no chunk is cut inside a word or a grapheme cluster; a word is one token, so a long one stays whole;
-- every character that is not whitespace stands in exactly one chunk, and ``document.text[start:end] == chunk.text``;
+- every character that is not whitespace is in exactly one chunk, and ``document.text[start:end] == chunk.text``;
 - chunks do not overlap, follow the order of the text, and begin and end with a token.
 
 Sections (headings, pages) end a chunk, unless one is smaller than an eighth of the limit: that joins its successor (the
@@ -34,15 +34,15 @@ from kgrag.text import sentences
 
 __all__ = ["chunk", "count_tokens"]
 
-# A word boundary of Annex 29, and one that is none inside a grapheme cluster: Thai and Lao AM join what stands before
-# them, Prepend characters what follows, unless that is a control character. The second is slower and rarely needed.
+# A word boundary of Annex 29, and one that is none inside a grapheme cluster: Thai and Lao AM join the character before
+# them, Prepend characters the one after, unless that is a control character. The second is slower and rarely needed.
 _BORDER = r"\b"
 _CONTROL = r"[\p{GCB=Control}\r\n]"
 _CAREFUL_BORDER = rf"(?:\A|\Z|\b(?:(?<={_CONTROL})|(?={_CONTROL})|(?![\u0E33\u0EB3])(?<!\p{{GCB=Prepend}})))"
 _SPACE = r"[\s\x1c-\x1f]"  # what str.isspace calls whitespace
 _JOINS = regex.compile(r"[\u0E33\u0EB3\p{GCB=Prepend}]")
 
-# Each ends where the next chunk would begin; taken in this order.
+# Each ends where the next chunk would begin; tried in this order.
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _PAUSES = (re.compile(r"\n\s*"), re.compile(r"[,;:،؛—–]\s+|[，、；：]\s*"), re.compile(r"\s+"))
 _FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]{64,}")
@@ -55,7 +55,7 @@ def chunk(document: Document, *, tokens: int = 180) -> list[Chunk]:
     """Cut a document into chunks; [] for a text without anything but whitespace.
 
     Args:
-        document: what was read.
+        document: a document as it was read.
         tokens: the largest chunk, in tokens as above; at least 1. A grapheme cluster is never cut, whatever its size.
 
     Raises:
@@ -63,12 +63,12 @@ def chunk(document: Document, *, tokens: int = 180) -> list[Chunk]:
     """
     if tokens < 1:
         raise InvalidSettings(f"chunks of {tokens} tokens: expected at least 1. The default is 180.")
-    words = _words(document.text)
+    text = _tokenized(document.text)
     chunks: list[Chunk] = []
-    for part in _parts(document, words, tokens):
-        for start, end, size in _pieces(words, part, tokens):
+    for stretch in _stretches(document, text, tokens):
+        for start, end, size in _pieces(text, stretch, tokens):
             piece = document.text[start:end]
-            chunks.append(Chunk(piece, start, end, len(chunks), size, heading=part.heading, page=part.page))
+            chunks.append(Chunk(piece, start, end, len(chunks), size, heading=stretch.heading, page=stretch.page))
     return chunks
 
 
@@ -78,12 +78,12 @@ def count_tokens(text: str) -> int:
     >>> count_tokens("It's 3.5 kg, not 4.")
     7
     """
-    return sum(1 for _ in _words(text).spans(0, len(text)))
+    return sum(1 for _ in _tokenized(text).spans(0, len(text)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
-    """A text, as long as the one that it stands for, with the patterns that find its tokens and their borders."""
+class _TokenizedText:
+    """A text, as long as the one that it replaces, with the patterns that find its tokens and their borders."""
 
     text: str
     token: regex.Pattern[str]
@@ -94,21 +94,21 @@ class _Words:
         return (match.span() for match in self.token.finditer(self.text, start, end))
 
     def border_from(self, position: int) -> int:
-        """Give the first border between tokens at or after a position."""
-        found = self.border.search(self.text, position)
-        return found.start() if found else len(self.text)
+        """Return the first border between tokens at or after a position."""
+        match = self.border.search(self.text, position)
+        return match.start() if match else len(self.text)
 
 
-def _words(text: str) -> _Words:
+def _tokenized(text: str) -> _TokenizedText:
     """Prepare a text so that ``regex`` finds its tokens in linear time.
 
-    Whether two flag letters pair up depends on how many stand before them, which ``regex`` counts anew each time. Long
-    runs are replaced by pairs of a symbol and a combining mark, which stay together in the same way.
+    Whether two flag letters pair up depends on how many precede them, which ``regex`` counts anew each time. Long runs
+    are replaced by pairs of a symbol and a combining mark, which stay together in the same way.
     """
     if text.isascii():
-        return _Words(text, *_patterns(_BORDER))
+        return _TokenizedText(text, *_patterns(_BORDER))
     text = _FLAGS.sub(lambda run: ("\u2610\u0301" * len(run[0]))[: len(run[0])], text)
-    return _Words(text, *_patterns(_CAREFUL_BORDER if _JOINS.search(text) else _BORDER))
+    return _TokenizedText(text, *_patterns(_CAREFUL_BORDER if _JOINS.search(text) else _BORDER))
 
 
 @cache
@@ -118,7 +118,7 @@ def _patterns(border: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Stretch:
     """A stretch of text that chunks fill: one section, or small ones joined."""
 
     start: int
@@ -127,27 +127,27 @@ class _Part:
     page: int
 
 
-def _parts(document: Document, words: _Words, tokens: int) -> Iterator[_Part]:
-    """Yield parts that cover the text, with borders between tokens, each of an eighth of ``tokens`` or more."""
-    least = tokens // 8
-    held: list[Section] = []
-    ready: list[Section] = []
-    for section in _covering(document, words):
-        held.append(section)
-        if _holds(words, held[0].start, section.end, least):
-            if ready:
-                yield _joined(ready)
-            ready, held = held, []
-    if ready or held:
-        yield _joined([*ready, *held])
+def _stretches(document: Document, text: _TokenizedText, tokens: int) -> Iterator[_Stretch]:
+    """Yield stretches that cover the text, with borders between tokens, each of an eighth of ``tokens`` or more."""
+    least = max(tokens // 8, 1)
+    growing: list[Section] = []
+    complete: list[Section] = []
+    for section in _covering(document, text):
+        growing.append(section)
+        if sum(1 for _ in islice(text.spans(growing[0].start, section.end), least)) == least:
+            if complete:
+                yield _joined(complete)
+            complete, growing = growing, []
+    if complete or growing:
+        yield _joined([*complete, *growing])
 
 
-def _covering(document: Document, words: _Words) -> Iterator[Section]:
-    """Yield sections that cover the whole text in order; what stands in none gets one without heading or page."""
-    position, length = 0, len(words.text)
+def _covering(document: Document, text: _TokenizedText) -> Iterator[Section]:
+    """Yield sections that cover the whole text in order; text outside of any gets one without heading or page."""
+    position, length = 0, len(text.text)
     for section in sorted(document.sections, key=lambda section: (section.start, section.end)):
-        start = words.border_from(max(section.start, position))
-        end = words.border_from(section.end)
+        start = text.border_from(max(section.start, position))
+        end = text.border_from(section.end)
         if start >= end:
             continue
         if start > position:
@@ -158,44 +158,42 @@ def _covering(document: Document, words: _Words) -> Iterator[Section]:
         yield Section(position, length)
 
 
-def _holds(words: _Words, start: int, end: int, tokens: int) -> bool:
-    """Say whether a stretch has at least so many tokens (and one, in any case)."""
-    wanted = max(tokens, 1)
-    return sum(1 for _ in islice(words.spans(start, end), wanted)) == wanted
-
-
-def _joined(sections: Sequence[Section]) -> _Part:
-    """Make one part: heading and page are those of its first section, or of what is nested directly under that."""
+def _joined(sections: Sequence[Section]) -> _Stretch:
+    """Return one stretch with heading and page of its first section, or of those nested directly under that."""
     chosen = sections[0]
     for section in sections[1:]:
         if not chosen.heading or section.heading.startswith(f"{chosen.heading} > "):
             chosen = Section(chosen.start, chosen.end, section.heading, chosen.page or section.page)
         else:
             break
-    return _Part(sections[0].start, sections[-1].end, chosen.heading, chosen.page)
+    return _Stretch(sections[0].start, sections[-1].end, chosen.heading, chosen.page)
 
 
-def _pieces(words: _Words, part: _Part, tokens: int) -> Iterator[tuple[int, int, int]]:
-    """Yield start, end and number of tokens of every chunk of a part."""
-    found = words.spans(part.start, part.end)
+def _pieces(text: _TokenizedText, stretch: _Stretch, tokens: int) -> Iterator[tuple[int, int, int]]:
+    """Yield start, end and number of tokens of every chunk of a stretch."""
+    spans = text.spans(stretch.start, stretch.end)
     ahead = tokens + max(1, tokens // 4)
-    window = list(islice(found, ahead))
+    window = list(islice(spans, ahead))
     while len(window) > tokens:
+        # Near the end the last chunks share what is left, so that none is a crumb.
         most = tokens if len(window) == ahead else min(tokens, len(window) - len(window) // 4)
-        size = _size(words.text, window, most)
+        size = _size(text.text, window, most)
         yield window[0][0], window[size - 1][1], size
-        window = window[size:] + list(islice(found, size))
+        window = window[size:] + list(islice(spans, size))
     if window:
         yield window[0][0], window[-1][1], len(window)
 
 
 def _size(text: str, window: Sequence[tuple[int, int]], most: int) -> int:
-    """Say how many tokens of the window make the next chunk: at most ``most``, at least 1."""
+    """Return how many tokens of the window make the next chunk: at most ``most``, at least 1."""
     starts = [start for start, _ in window[: most + 1]]
     half, third = -(-most // 2), -(-most // 3)
     if size := _last(_ends(_PARAGRAPH, text, starts, half), starts, half):
         return size
-    if size := _last(_sentences(text, window, most), starts, third):
+    # A few tokens beyond the last border help to distinguish an abbreviation from the end of a sentence.
+    first, last = window[0][0], window[min(most + 3, len(window) - 1)][1]
+    sentence_starts = (first + start for start, _ in sentences.split(text[first:last]))
+    if size := _last(sentence_starts, starts, third):
         return size
     for pause in _PAUSES:
         if size := _last(_ends(pause, text, starts, third), starts, third):
@@ -208,14 +206,8 @@ def _ends(pause: re.Pattern[str], text: str, starts: Sequence[int], least: int) 
     return (match.end() for match in pause.finditer(text, starts[least - 1], starts[-1]))
 
 
-def _sentences(text: str, window: Sequence[tuple[int, int]], most: int) -> Iterator[int]:
-    """Yield where sentences begin; a few tokens beyond the last border help to tell an abbreviation from an end."""
-    first, last = window[0][0], window[min(most + 3, len(window) - 1)][1]
-    return (first + start for start, _ in sentences.split(text[first:last]))
-
-
 def _last(positions: Iterable[int], starts: Sequence[int], least: int) -> int:
-    """Give the largest size from ``least`` on whose next token starts at one of the positions; 0 for none."""
+    """Return the largest size from ``least`` on whose next token starts at one of the positions; 0 for none."""
     size = 0
     for position in positions:
         at = bisect_left(starts, position)
@@ -225,7 +217,7 @@ def _last(positions: Iterable[int], starts: Sequence[int], least: int) -> int:
 
 
 def _sticks(text: str, position: int) -> bool:
-    """Say whether a line should not begin here: closing punctuation, or a vowel written before its consonant."""
+    """Return whether no line should begin here: closing punctuation, or a vowel written before its consonant."""
     before, after = text[position - 1], text[position]
     return (
         before in _LEADING_VOWELS

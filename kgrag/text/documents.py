@@ -1,6 +1,6 @@
-"""Document graphs: a document and its chunks as triples, and what the store says about chunks.
+"""Document graphs: a document and its chunks as triples, and look-ups of stored documents and chunks.
 
-Graphs written: one document graph a document, named by its title and text, so that the same document read twice is
+Graphs written: one document graph per document, named by its title and text, so that the same document read twice is
 published once. Queries read: ``documents/spans``, ``documents/texts``, ``documents/text``, ``documents/titles``,
 ``documents/listing``, ``documents/locations``, ``documents/places``.
 """
@@ -20,13 +20,23 @@ from kgrag.ports import TripleStore
 from kgrag.text.chunking import count_tokens
 from kgrag.vocab import DCTERMS, KG, RDF, Names, number
 
-__all__ = ["Listed", "document_draft", "document_iri", "document_text", "listing", "places", "spans", "texts", "titles"]
+__all__ = [
+    "StoredDocument",
+    "document_draft",
+    "document_iri",
+    "document_text",
+    "listing",
+    "places",
+    "spans",
+    "texts",
+    "titles",
+]
 
-_BATCH = 1000
+_IRIS_PER_QUERY = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class StoredDocument:
     """A stored document: its IRI, title ("" without one), the places it was read from, and its number of chunks."""
 
     iri: str
@@ -36,20 +46,20 @@ class Listed:
 
 
 def document_iri(document: Document, names: Names) -> ox.NamedNode:
-    """Name a document by its text and title."""
+    """Return the IRI of a document, made from its text and title."""
     return names.document(document.text, document.title)
 
 
 def document_draft(
     document: Document, chunks: Sequence[Chunk], *, names: Names, parameters: str = "", record: bool = False
 ) -> GraphDraft:
-    """Give the graph of a document and its chunks, ready to be published.
+    """Return the graph of a document and its chunks, ready to be published.
 
     Args:
-        document: what was read.
+        document: a document as it was read.
         chunks: its chunks; [] for a document that is cited as a whole.
         names: the IRIs of the knowledge base.
-        parameters: how it was chunked (``chunk_tokens=180``), for the catalogue.
+        parameters: the parameters of its chunking (``chunk_tokens=180``), for the catalogue.
         record: whether the document is mapped data, written out as text.
     """
     iri = document_iri(document, names)
@@ -61,7 +71,8 @@ def document_draft(
     described = [
         (KG.location, document.location),
         (KG.parameters, parameters),
-        (DCTERMS.identifier, document.identifier),  # also here, where a duplicate adds its own
+        # Also in the catalogue, where a duplicate of the document adds its own.
+        (DCTERMS.identifier, document.identifier),
     ]
     return GraphDraft(
         iri=names.document_graph(iri),
@@ -102,16 +113,16 @@ def _chunk_triples(piece: Chunk, document: ox.NamedNode, iri: ox.NamedNode) -> I
 
 
 def spans(store: TripleStore, chunks: Sequence[str]) -> dict[str, Span]:
-    """Give where each chunk stands; a chunk that is not stored is left out."""
-    found = {}
+    """Return the span of each chunk; a chunk that is not stored is left out."""
+    spans_by_chunk = {}
     for batch in _batches(chunks):
         for chunk, document, start, end in store.select(queries.bind("documents/spans", chunks=batch)).values():
-            found[chunk] = Span(chunk=chunk, document=document, start=int(start), end=int(end))
-    return found
+            spans_by_chunk[chunk] = Span(chunk=chunk, document=document, start=int(start), end=int(end))
+    return spans_by_chunk
 
 
 def texts(store: TripleStore, chunks: Sequence[str]) -> dict[str, str]:
-    """Give the text of each chunk; a chunk that is not stored is left out."""
+    """Return the text of each chunk; a chunk that is not stored is left out."""
     return {
         chunk: text
         for batch in _batches(chunks)
@@ -120,7 +131,7 @@ def texts(store: TripleStore, chunks: Sequence[str]) -> dict[str, str]:
 
 
 def titles(store: TripleStore, documents: Sequence[str]) -> dict[str, str]:
-    """Give the title of each document; one that is not stored or has no title is left out."""
+    """Return the title of each document; one that is not stored or has no title is left out."""
     return {
         document: title
         for batch in _batches(documents)
@@ -129,7 +140,7 @@ def titles(store: TripleStore, documents: Sequence[str]) -> dict[str, str]:
 
 
 def document_text(store: TripleStore, document: str) -> str:
-    """Give the whole text of a stored document, which every span of it refers to.
+    """Return the whole text of a stored document, to which every span of it refers.
 
     Raises:
         UnknownName: there is no such document.
@@ -143,26 +154,26 @@ def document_text(store: TripleStore, document: str) -> str:
     return rows[0][0]
 
 
-def listing(store: TripleStore) -> list[Listed]:
-    """Give every stored document, by title."""
-    places: dict[str, list[str]] = {}
+def listing(store: TripleStore) -> list[StoredDocument]:
+    """Return every stored document, by title."""
+    locations: dict[str, list[str]] = {}
     for graph, location in store.select(queries.bind("documents/locations", catalogue=store.names.catalogue)).values():
-        places.setdefault(graph, []).append(location)
+        locations.setdefault(graph, []).append(location)
     return [
-        Listed(plain(document), plain(title), tuple(places.get(plain(graph), ())), int(plain(chunks)))
+        StoredDocument(plain(document), plain(title), tuple(locations.get(plain(graph), ())), int(plain(chunks)))
         for document, graph, title, chunks in store.select(queries.bind("documents/listing"))
     ]
 
 
 def places(store: TripleStore) -> dict[str, list[str]]:
-    """Returns where each ingested document (its IRI) was read from, sorted; mapped records are left out."""
-    found: dict[str, list[str]] = {}
+    """Return the places that each ingested document (its IRI) was read from, sorted; mapped records are left out."""
+    locations: dict[str, list[str]] = {}
     for document, location in store.select(queries.bind("documents/places", catalogue=store.names.catalogue)).values():
-        found.setdefault(document, []).append(location)
-    return found
+        locations.setdefault(document, []).append(location)
+    return locations
 
 
 def _batches(iris: Sequence[str]) -> Iterator[list[ox.NamedNode]]:
     distinct = [ox.NamedNode(iri) for iri in dict.fromkeys(iris)]
-    for first in range(0, len(distinct), _BATCH):
-        yield distinct[first : first + _BATCH]
+    for first in range(0, len(distinct), _IRIS_PER_QUERY):
+        yield distinct[first : first + _IRIS_PER_QUERY]

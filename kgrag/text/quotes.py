@@ -1,4 +1,4 @@
-"""Finds a quote in a stored text and gives the exact offsets of what stands there.
+"""Finds the exact offsets of a quote in a stored text.
 
 A model that quotes changes line breaks, straightens curly quotes, swaps dashes and drops case. Both sides are therefore
 folded, character by character, to a comparable form; the offsets found there lead back to the text as it is stored.
@@ -17,27 +17,27 @@ __all__ = ["locate", "places"]
 _MAPPED = str.maketrans(
     dict.fromkeys("“”„‟«»″〝〞〟＂", '"') | dict.fromkeys("‘’‚‛′`´ʼ＇", "'") | dict.fromkeys("‐‑‒–—―−﹘﹣－", "-")
 )
-_TELLING = regex.compile(r"[^\s\p{P}\p{C}]")
+_QUOTABLE = regex.compile(r"[^\s\p{P}\p{C}]")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]{2}")
 _NUMBER = regex.compile(r"\p{N}(?:\p{N}|[.,]\p{N})|(?<=\p{N})[.,]\p{N}")
 _UNSPACED = r"\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}\p{Khmer}\p{Lao}\p{Myanmar}\p{Thai}\p{Tibetan}"
 _SPACED_WORD = regex.compile(rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}]){{2}}")
-_MOST_PLACES = 100
-_AROUND = " \t\n\"'“”‘’«».,;:…"
+_MAX_PLACES = 100
+_PUNCTUATION_AROUND = " \t\n\"'“”‘’«».,;:…"
 
 _Folded = tuple[str, tuple[int, ...], tuple[int, ...]]
 """The comparable form, and for each of its characters where its origin starts and ends in the text."""
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
-    r"""Give start and end of a quote in a text, or None.
+    r"""Return start and end of a quote in a text, or None.
 
     As it is; else with runs of whitespace, typographic quotes and dashes, case, compatibility forms and invisible
     characters made equal; else so and without punctuation around it. The first place that cuts no word counts, else the
     first place.
 
     Returns:
-        Offsets of characters: ``text[start:end]`` is what the text really says.
+        Offsets of characters: ``text[start:end]`` is the wording of the text.
 
     >>> text = "Harvest when the\n'green' pods turn brown."
     >>> locate("“the ‘GREEN’ pods”", text)
@@ -45,9 +45,9 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     >>> text[13:29]
     "the\n'green' pods"
     """
-    found = next(filter(None, _readings(quote, text)), [])
-    whole = (place for place in found if not _inside(_WORD, text, *place))
-    return next(whole, found[0] if found else None)
+    matches = next(filter(None, _readings(quote, text)), [])
+    whole = (place for place in matches if not _cuts(_WORD, text, *place))
+    return next(whole, matches[0] if matches else None)
 
 
 def places(quote: str, text: str) -> list[tuple[int, int]]:
@@ -58,14 +58,16 @@ def places(quote: str, text: str) -> list[tuple[int, int]]:
     >>> places("S", "SOYBEAN takes 50 kg of s."), places("5 kg", "55 kg"), places("大豆", "夏大豆は")
     ([(23, 24)], [], [(1, 3)])
     """
-    for found in _readings(quote, text):
-        inside = (_SPACED_WORD, _NUMBER)
-        if whole := [place for place in found if not any(_inside(pattern, text, *place) for pattern in inside)]:
+    for matches in _readings(quote, text):
+        whole = [
+            place for place in matches if not any(_cuts(pattern, text, *place) for pattern in (_SPACED_WORD, _NUMBER))
+        ]
+        if whole:
             return whole
     return []
 
 
-def _inside(pattern: regex.Pattern[str], text: str, start: int, end: int) -> bool:
+def _cuts(pattern: regex.Pattern[str], text: str, start: int, end: int) -> bool:
     """Return whether a span begins or ends between two characters that the pattern joins."""
     return any(bool(pattern.match(text, at - 1)) for at in (start, end) if 0 < at < len(text))
 
@@ -73,19 +75,19 @@ def _inside(pattern: regex.Pattern[str], text: str, start: int, end: int) -> boo
 def _readings(quote: str, text: str) -> Iterator[list[tuple[int, int]]]:
     """Yield the places of a quote as it is, folded, and folded without punctuation around it."""
     quote = quote.strip()
-    if _TELLING.search(quote):
+    if _QUOTABLE.search(quote):
         yield [(at, at + len(quote)) for at in _places(quote, text)]
         yield _folded_places(quote, text)
-        yield _folded_places(quote.strip(_AROUND), text)
+        yield _folded_places(quote.strip(_PUNCTUATION_AROUND), text)
 
 
 def _places(wanted: str, text: str) -> list[int]:
-    places: list[int] = []
+    starts: list[int] = []
     at = text.find(wanted)
-    while at >= 0 and len(places) < _MOST_PLACES:
-        places.append(at)
+    while at >= 0 and len(starts) < _MAX_PLACES:
+        starts.append(at)
         at = text.find(wanted, at + 1)
-    return places
+    return starts
 
 
 def _folded_places(quote: str, text: str) -> list[tuple[int, int]]:
@@ -93,20 +95,20 @@ def _folded_places(quote: str, text: str) -> list[tuple[int, int]]:
     if not wanted:
         return []
     form, starts, ends = _fold(text)
-    firsts = [at for at in _places(wanted, form) if _whole(starts, at, at + len(wanted) - 1)]
-    return [(starts[at], ends[at + len(wanted) - 1]) for at in firsts]
-
-
-def _whole(starts: tuple[int, ...], first: int, last: int) -> bool:
-    """Say whether a match takes every character of the text whole ("1" is not a match in "½")."""
-    opens = first == 0 or starts[first - 1] != starts[first]
-    closes = last + 1 == len(starts) or starts[last + 1] != starts[last]
-    return opens and closes
+    matches = []
+    for first in _places(wanted, form):
+        last = first + len(wanted) - 1
+        # A match takes every character of the text whole: "1" is none in "½", which folds to "1⁄2".
+        opens = first == 0 or starts[first - 1] != starts[first]
+        closes = last + 1 == len(starts) or starts[last + 1] != starts[last]
+        if opens and closes:
+            matches.append((starts[first], ends[last]))
+    return matches
 
 
 @lru_cache(maxsize=128)
 def _fold(text: str) -> _Folded:
-    """Fold a text; each character on its own, so that a part of a text folds to a part of its form."""
+    """Return a text folded, each character on its own, so that a part of a text folds to a part of its form."""
     form: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

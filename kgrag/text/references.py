@@ -1,9 +1,8 @@
-r"""What a text cites: the entries of its reference list, and the works that its ``[@keys]`` name in a BibTeX file.
+r"""The works that a text cites: entries of its reference list, and those that its ``[@keys]`` name in a BibTeX file.
 
-Entries are kept as they stand, on one line; ``kgrag.methods.cg_rag.citations`` finds out which documents they
-name. A reference list follows the last heading "References" (or "Bibliography", "Works cited" …); its entries begin
-with ``[12]`` or
-``12.``, or are items of a list.
+Entries keep their wording, on one line; ``kgrag.methods.cg_rag.citations`` finds out which documents they name. A
+reference list follows the last heading "References" (or "Bibliography", "Works cited" …); its entries begin with
+``[12]`` or ``12.``, or are items of a list.
 
 >>> entries("As [1] shows.\n\nReferences\n\n[1] A. Sower. Growing\nbeans. 1999.\n[2] B. Reaper. Weeds. 2001.")
 ('[1] A. Sower. Growing beans. 1999.', '[2] B. Reaper. Weeds. 2001.')
@@ -33,13 +32,13 @@ _MARKED = re.compile(
 )
 _ITEM = re.compile(r"^[ \t]*[-*+][ \t]+(?=\S)", flags=re.MULTILINE)
 _KEY = re.compile(r"(?<![\w.@])@(?P<key>[A-Za-z0-9_][\w:.#$%&+?<>~/-]*)")
-_LONGEST = 1000
-_MOST = 2000
-_LARGEST = 20_000_000  # bytes of a bibliography
+_MAX_ENTRY_CHARACTERS = 1000
+_MAX_ENTRIES = 2000
+_MAX_BIBLIOGRAPHY_BYTES = 20_000_000
 
 
 def entries(text: str) -> tuple[str, ...]:
-    """Give the entries of a text's reference list, each once, in order; () where it has none."""
+    """Return the entries of a text's reference list, each once, in order; () where it has none."""
     headings = list(_HEADING.finditer(text))
     if not headings:
         return ()
@@ -47,39 +46,36 @@ def entries(text: str) -> tuple[str, ...]:
     end = _END.search(text, start)
     body = text[start : end.start() if end else len(text)]
     begins = [match.start() for match in _MARKED.finditer(body)] or [match.start() for match in _ITEM.finditer(body)]
-    pieces = (body[first:last] for first, last in pairwise([*begins, len(body)]))
-    found = dict.fromkeys(entry for piece in pieces if (entry := _tidied(piece)))
-    return tuple(found)[:_MOST]
-
-
-def _tidied(piece: str) -> str:
-    """Put an entry on one line, up to the first blank line, words that were parted at a line end joined again."""
-    whole = re.split(r"\n[ \t]*\n", piece.strip(), maxsplit=1)[0]
-    joined = re.sub(r"(?<=[a-z])-\n[ \t]*(?=[a-z])", "", whole)
-    line = " ".join(joined.split())
-    return _ITEM.sub("", line)[:_LONGEST]
+    lines: dict[str, None] = {}
+    for first, last in pairwise([*begins, len(body)]):
+        # An entry ends at a blank line; a word that was parted at the end of a line is joined again.
+        entry = re.split(r"\n[ \t]*\n", body[first:last].strip(), maxsplit=1)[0]
+        entry = " ".join(re.sub(r"(?<=[a-z])-\n[ \t]*(?=[a-z])", "", entry).split())
+        if entry := _ITEM.sub("", entry)[:_MAX_ENTRY_CHARACTERS]:
+            lines[entry] = None
+    return tuple(lines)[:_MAX_ENTRIES]
 
 
 def bibliography_of(path: Path, named: str) -> Path | None:
-    """Give the BibTeX file that a text names, when it stands in the text's own folder; else None.
+    """Return the BibTeX file that a text names, when it is in the text's own folder; else None.
 
-    A text is data: it can't make kgrag read a file elsewhere.
+    A text is data: it cannot make kgrag read a file elsewhere.
     """
     name = named.strip().strip("\"'")
     if not name or Path(name).name != name or Path(name).suffix.lower() != ".bib":
         return None
-    beside = path.parent / name
-    return beside if beside.is_file() and not beside.is_symlink() else None
+    bibliography = path.parent / name
+    return bibliography if bibliography.is_file() and not bibliography.is_symlink() else None
 
 
 def keyed(text: str, bibliography: Path) -> tuple[str, ...]:
-    """Give what the ``@keys`` of a text stand for, in order: DOI, else title with its authors' names; else the key.
+    """Return the works that the ``@keys`` of a text name, in order: DOI, else title; else the key itself.
 
     A bibliography that does not parse is logged, and its keys are kept as they are.
     """
     keys = dict.fromkeys(match["key"].rstrip(".:?") for match in _KEY.finditer(text))
     known = dict(_works(bibliography))
-    return tuple(dict.fromkeys(known.get(key.casefold(), f"@{key}") for key in keys))[:_MOST]
+    return tuple(dict.fromkeys(known.get(key.casefold(), f"@{key}") for key in keys))[:_MAX_ENTRIES]
 
 
 def _works(bibliography: Path) -> Iterator[tuple[str, str]]:
@@ -87,18 +83,14 @@ def _works(bibliography: Path) -> Iterator[tuple[str, str]]:
     from pybtex.exceptions import PybtexError
 
     try:
-        if bibliography.stat().st_size > _LARGEST:
-            raise ValueError(f"more than {_LARGEST:,} bytes")
+        if bibliography.stat().st_size > _MAX_BIBLIOGRAPHY_BYTES:
+            raise ValueError(f"more than {_MAX_BIBLIOGRAPHY_BYTES:,} bytes")
         parsed = parse_bytes(bibliography.read_bytes(), "bibtex", encoding="utf-8")
     except (OSError, ValueError, PybtexError, BibliographyDataError) as error:
         _LOG.warning("%s: not read as BibTeX: %s", bibliography, error)
         return
     for key, entry in parsed.entries.items():
-        fields = {name.casefold(): _plain(value) for name, value in entry.fields.items()}
-        if work := fields.get("doi") or fields.get("title"):
+        fields = {name.casefold(): str(value) for name, value in entry.fields.items()}
+        without_tex = (re.sub(r"\\[A-Za-z]+\s?|[{}\\]", "", fields.get(name, "")) for name in ("doi", "title"))
+        if work := next(filter(None, (" ".join(value.split()) for value in without_tex)), ""):
             yield key.casefold(), work
-
-
-def _plain(value: str) -> str:
-    """Give a field without braces and commands, on one line."""
-    return " ".join(re.sub(r"\\[A-Za-z]+\s?|[{}\\]", "", str(value)).split())

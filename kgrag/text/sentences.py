@@ -1,11 +1,9 @@
-"""Sentences with exact offsets, and the content words that two texts share.
+"""Sentences with exact offsets; words, stems and names in the normal form in which texts are compared.
 
 Rules, no model: a sentence ends at a Unicode sentence terminal that is no abbreviation, initial, decimal or ellipsis in
 the middle, and at a line break that separates list items, table rows, ``key: value`` lines, headings or paragraphs. A
-line break inside wrapped prose ends nothing. Libraries were looked at: pysbd is no longer kept, sentencex wants to be
-told the language and joins ``key: value`` lines.
-
-Names of entities in normal form, so that two layers that speak of one thing name it by one IRI.
+line break inside wrapped prose ends nothing. Of the libraries, pysbd is no longer maintained, and sentencex needs the
+language as a parameter and joins ``key: value`` lines.
 """
 
 from __future__ import annotations
@@ -31,11 +29,11 @@ __all__ = [
 ]
 
 
-def _listed(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-STOP_WORDS = _listed(
+STOP_WORDS = _word_set(
     """a about above after again against all also am an and any are as at be because been before being below between
     both but by can could did do does doing during each else for from further give had has have having he her here
     hers him his how i if in into is it its itself just many may me might more most much must my no nor not of off
@@ -44,15 +42,15 @@ STOP_WORDS = _listed(
     who whom whose why will with would you your"""
 )
 # Never the end of a sentence: a name, number or clause follows.
-_LEADING = _listed(
+_LEADING = _word_set(
     """adm approx bros ca capt cf cmdr col dr drs eq esp fig figs gen gov hon lt maj messrs mr mrs ms mt mx nos op pp
     pres prof ref refs rep rev sec secs sen sgt st vol vols vs viz e.g i.e"""
 )
 # The end of a sentence only when a usual first word follows.
-_TRAILING = _listed("al ave blvd bld co corp dept dist ed eds est etc inc jr ltd ph.d plc rd sr univ")
+_TRAILING = _word_set("al ave blvd bld co corp dept dist ed eds est etc inc jr ltd ph.d plc rd sr univ")
 # Part of a number or date when a digit follows.
-_BEFORE_DIGIT = _listed("apr art aug b c ch d dec feb fl jan jul jun mar no nov oct p par r sept sep tab")
-_STARTERS = _listed(
+_BEFORE_DIGIT = _word_set("apr art aug b c ch d dec feb fl jan jul jun mar no nov oct p par r sept sep tab")
+_STARTERS = _word_set(
     """a after all although an and another as at both but by during each finally for from he her here his however i if
     in it its later many most my no not on one our she since so some such that the their then there these they this
     those thus to two under we what when where which while who with you"""
@@ -67,9 +65,9 @@ _NEXT = regex.compile(r"\s*[\p{Ps}\p{Pi}\"'«¿¡]*([\p{L}\p{M}\p{N}]*)(.?)", fl
 _MARK = regex.compile(r"[ \t]*(?:[-*•‣◦▪·–—+]|\(?(?:\p{N}{1,3}|[A-Za-z])[.)])[ \t]+")
 _ROW = regex.compile(r"[ \t]*(?:\||[#>]|[^\t\n]*\t|[^\n|]*\|)")
 _PAIR = regex.compile(r"[ \t]*[\p{L}\p{N}][^\n:.!?;]{0,80}:(?:[ \t]|$)")
-_WRAPPED = 40
-_HEADING = 60
-_BEFORE_REACH = 24
+_MIN_WRAPPED_CHARACTERS = 40  # a line of prose this long goes on in the next one, whatever that begins with
+_MAX_LABEL_LINE_CHARACTERS = 60  # a ``key: value`` line this short never goes on in the next one
+_MAX_CHARACTERS_BEFORE = 24  # looked at for an abbreviation
 
 _WORD = regex.compile(
     r"[\p{Han}\p{Hiragana}]|(?:(?![\p{Han}\p{Hiragana}])[\p{L}\p{M}\p{N}])+(?:(?<=\p{N})[-.,/:](?=\p{N})[\p{L}\p{M}\p{N}]+)*"
@@ -79,7 +77,7 @@ _DASHES = regex.compile(r"(?<=\p{N})\p{Pd}(?=\p{N})")
 
 
 def split(text: str) -> list[tuple[int, int]]:
-    """Give the sentences of a text as (start, end) character offsets, in order and without overlap.
+    """Return the sentences of a text as (start, end) character offsets, in order and without overlap.
 
     ``text[start:end]`` has no whitespace around it, and every non-whitespace character lies in exactly one sentence.
 
@@ -88,17 +86,20 @@ def split(text: str) -> list[tuple[int, int]]:
     ['Dr. Rao sowed 3.5 kg.', 'Yield: 2 t/ha']
     """
     spans = []
-    for start, end in _blocks(text):
-        left = start
-        for cut in [*_cuts(text, start, end), end]:
-            if span := _trimmed(text, left, cut):
-                spans.append(span)
-            left = cut
+    for block_start, block_end in _blocks(text):
+        marks = _END.finditer(text, block_start, block_end)
+        cuts = [mark.end() for mark in marks if mark["strong"] or _ends(text, block_start, mark)]
+        for start, end in pairwise([block_start, *cuts, block_end]):
+            piece = text[start:end]
+            left = start + len(piece) - len(piece.lstrip())
+            right = start + len(piece.rstrip())
+            if left < right:
+                spans.append((left, right))
     return spans
 
 
 def words(text: str) -> list[str]:
-    """Give the words of a text as they are compared: NFKC, lower case, codes such as ``20-69`` whole, no possessives.
+    """Return the words of a text as they are compared: NFKC, lower case, codes such as ``20-69`` whole, no possessives.
 
     >>> words("God's Gift: JS 20–69, 55 kg/ha")
     ['god', 'gift', 'js', '20-69', '55', 'kg', 'ha']
@@ -108,7 +109,7 @@ def words(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """Give the stemmed words of a text without stop words, in order, repeats included.
+    """Return the stemmed words of a text without stop words, in order, repeats included.
 
     >>> content_words("Which seeding rates are recommended for JS 20-69?")
     ['seed', 'rate', 'recommend', 'js', '20-69']
@@ -116,24 +117,17 @@ def content_words(text: str) -> list[str]:
     return [stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
+def stem(word: str) -> str:
+    """Return the English Snowball stem of one lower-case word."""
+    stemmed: str = _stemmer().stemWord(word)
+    return stemmed
+
+
 @cache
 def _stemmer() -> Any:
     import Stemmer
 
     return Stemmer.Stemmer("english")
-
-
-def stem(word: str) -> str:
-    """Give the English Snowball stem of one lower-case word."""
-    stemmed: str = _stemmer().stemWord(word)
-    return stemmed
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
-    piece = text[start:end]
-    left = start + len(piece) - len(piece.lstrip())
-    right = start + len(piece.rstrip())
-    return (left, right) if left < right else None
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -147,43 +141,35 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _joined(line: str, following: str) -> bool:
-    """Say whether a line goes on in the next one."""
-    if not line.strip() or not following.strip() or _ROW.match(line) or _starts_own_line(following):
+    """Return whether a line goes on in the next one."""
+    if not line.strip() or not following.strip() or _ROW.match(line):
+        return False
+    if any(pattern.match(following) for pattern in (_MARK, _ROW, _PAIR)):
         return False
     first = following.lstrip()[0]
     if _PAIR.match(line) and not _MARK.match(line):
-        return len(line) > _HEADING and first.islower()
-    return first.islower() or len(line.rstrip()) >= _WRAPPED
-
-
-def _starts_own_line(line: str) -> bool:
-    return any(pattern.match(line) for pattern in (_MARK, _ROW, _PAIR))
-
-
-def _cuts(text: str, start: int, end: int) -> Iterator[int]:
-    for match in _END.finditer(text, start, end):
-        if match["strong"] or _ends(text, start, match):
-            yield match.end()
+        return len(line) > _MAX_LABEL_LINE_CHARACTERS and first.islower()
+    return first.islower() or len(line.rstrip()) >= _MIN_WRAPPED_CHARACTERS
 
 
 def _ends(text: str, start: int, match: regex.Match[str]) -> bool:
-    """Say whether ASCII punctuation ends a sentence, by the words before and after it."""
+    """Return whether ASCII punctuation ends a sentence, by the words before and after it."""
     after = _NEXT.match(text, match.end())
     word = after[1] if after else ""
     if word[:1].islower() or (after and not word and after[2] in ",;:"):
         return False
     if match["ascii"] != ".":
         return True
-    before = _BEFORE.search(text, max(start, match.start() - _BEFORE_REACH), match.start())
+    before = _BEFORE.search(text, max(start, match.start() - _MAX_CHARACTERS_BEFORE), match.start())
     return not before or not _goes_on(before[0], word, at_start=not text[start : before.start()].strip())
 
 
 def _goes_on(before: str, word: str, *, at_start: bool) -> bool:
-    """Say whether the full stop after ``before`` belongs to it, given the word that follows."""
+    """Return whether the full stop after ``before`` belongs to it, given the word that follows."""
     lower = before.casefold()
     if lower in _LEADING or (lower in _BEFORE_DIGIT and word[:1].isdigit()):
         return True
-    if at_start and (lower.isdigit() or len(before) == 1):
+    if at_start and (lower.isdigit() or len(before) == 1):  # the number or letter of a list item
         return True
     initial = len(before) == 1 and before.isupper()
     if initial or "." in before or lower in _TRAILING:
@@ -192,7 +178,9 @@ def _goes_on(before: str, word: str, *, at_start: bool) -> bool:
 
 
 def entity_key(name: str) -> str:
-    """Give a name in normal form: NFKC, case folded, single spaces; letters of every script stay.
+    """Return a name in normal form: NFKC, case folded, single spaces; letters of every script stay.
+
+    Two layers that name one entity thereby name it by one IRI.
 
     >>> entity_key("  Ｔōkyō   Tower") == entity_key("tōkyō tower")
     True
@@ -201,7 +189,7 @@ def entity_key(name: str) -> str:
 
 
 def attribute_words(text: str) -> frozenset[str]:
-    """Give the stems of the words that name an attribute, identifiers spelt out, words of asking left out.
+    """Return the stems of the words that name an attribute, identifiers spelt out, words of asking left out.
 
     >>> attribute_words("What are the birth places of") == attribute_words("birthPlace")
     True

@@ -186,7 +186,7 @@ def test_asked_question_needs_no_file(tmp_path: Path) -> None:
 
 
 def test_only_the_latest_questions_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedders, "_RECENT", 3)
+    monkeypatch.setattr(embedders, "_MAX_RECENT_QUESTIONS", 3)
     cached = CachedEmbedder(HashEmbedder(16), None)
     for number in range(9):
         cached.embed([f"q{number}"], "query")
@@ -200,7 +200,7 @@ def test_changing_a_result_does_not_change_the_cache() -> None:
 
 
 def test_failure_loses_no_batch_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedders, "_COMMIT", 2)
+    monkeypatch.setattr(embedders, "_TEXTS_PER_COMMIT", 2)
     inner = CountingEmbedder(fail_on="ccc")
     with pytest.raises(ServiceUnavailable):
         CachedEmbedder(inner, tmp_path / "e.sqlite").embed(["eeeee", "dddd", "ccc", "bb", "a"], "passage")

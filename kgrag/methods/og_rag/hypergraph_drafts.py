@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pyoxigraph as ox
 
-from kgrag.mapping import Record
+from kgrag.mapping import MappedRecord
 from kgrag.mapping.factual_blocks import Edge, line
 from kgrag.model import Chunk, Document, GraphDraft
 from kgrag.text.chunking import count_tokens
@@ -106,7 +106,7 @@ def quarantine_draft(
     return GraphDraft(kept, KG.QuarantineGraph, triples, method=METHOD, sources=sources)
 
 
-def record_document(record: Record, edges: Sequence[Edge]) -> tuple[Document, dict[Edge, Chunk]]:
+def record_document(record: MappedRecord, edges: Sequence[Edge]) -> tuple[Document, dict[Edge, Chunk]]:
     """Write a mapped record as text, a line a fact, and give the chunk that each fact's line is."""
     chunks: dict[Edge, Chunk] = {}
     start = 0

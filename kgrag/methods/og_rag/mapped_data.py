@@ -17,7 +17,7 @@ import pyoxigraph as ox
 from kgrag import mapping, queries
 from kgrag.errors import MappingError
 from kgrag.index.vector_spaces import Progress
-from kgrag.mapping import Assertions, Mapped, Ontology, Record
+from kgrag.mapping import Assertions, MappedData, MappedRecord, Ontology
 from kgrag.mapping.factual_blocks import Edge, flatten, strict_subsets
 from kgrag.methods.og_rag import hypergraph_drafts
 from kgrag.model import BuildReport, GraphDraft, Publication, plain
@@ -71,7 +71,7 @@ class Tally:
 class _Flat:
     """A record and its hyperedges."""
 
-    record: Record
+    record: MappedRecord
     edges: list[Edge]
 
 
@@ -97,7 +97,7 @@ def build_mapped(path: Path, *, store: TripleStore, as_published: bool, progress
     )
 
 
-def _flattened(mapped: Mapped, as_published: bool, tally: Tally) -> list[_Flat]:
+def _flattened(mapped: MappedData, as_published: bool, tally: Tally) -> list[_Flat]:
     """Flatten every record; across all of them, a hyperedge that is part of another is dropped."""
     found = []
     for record in mapped.records:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import logging
 import re
+from contextlib import suppress
 
 from kgrag.errors import UnreadableDocument
 
@@ -15,16 +16,16 @@ __all__ = ["decode", "encoding_of"]
 
 _LOG = logging.getLogger(__name__)
 
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_HEAD = 8192
-_REACH = 65_536
-_GUESSES = [
+_HEAD_BYTES = 8192  # looked at for the zero bytes of UTF-16
+_SAMPLE_BYTES = 65_536  # looked at on either side of the first byte that is not UTF-8
+_GUESSED_ENCODINGS = [
     *("cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
     *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
 ]
@@ -32,12 +33,12 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
 
 
 def decode(data: bytes, where: str, *, declared: str = "") -> str:
-    """Give the text that bytes stand for.
+    """Return the text that bytes encode.
 
     Args:
         data: the whole file.
         where: its name, for messages.
-        declared: the encoding that the file itself names, believed when the bytes are not UTF-8.
+        declared: the encoding that the file itself names, used when the bytes are not UTF-8.
 
     Raises:
         UnreadableDocument: the bytes are no text.
@@ -50,33 +51,37 @@ def decode(data: bytes, where: str, *, declared: str = "") -> str:
             return patched
         message = f"{where}: looks like {encoding}, but the bytes at {error.start} are not. Convert it to UTF-8."
         raise UnreadableDocument(message) from error
+    # Any bytes decode as cp1252 or UTF-16: control characters show that they were no text.
     if encoding not in ("utf-8", "utf-8-sig") and len(_CONTROL.findall(text)) * 100 > len(text):
         raise _binary(where)
     return text
 
 
 def encoding_of(data: bytes, where: str, *, declared: str = "") -> str:
-    """Name the encoding of bytes, or of the beginning of a file.
+    """Return the name of the encoding of bytes, or of the beginning of a file.
 
     Raises:
         UnreadableDocument: the bytes are no text.
     """
-    for mark, encoding in _MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return encoding
-    if b"\x00" in data[:_HEAD]:
-        return _wide(data[:_HEAD], where)
+    if b"\x00" in data[:_HEAD_BYTES]:
+        return _wide(data[:_HEAD_BYTES], where)
     try:
         codecs.getincrementaldecoder("utf-8")().decode(data)
     except UnicodeDecodeError as error:
         if _patched(data, where, quiet=True):
             return "utf-8"
-        return _known(declared) or _guessed(data, error.start, where)
+        with suppress(LookupError, UnicodeError):
+            b"\0\0\0\0".decode(declared)  # refuses Python codecs that a file may name but that decode no text ("hex")
+            return codecs.lookup(declared).name
+        return _guessed(data, error.start, where)
     return "utf-8"
 
 
 def _wide(head: bytes, where: str) -> str:
-    """Name the UTF-16 without a mark whose zero bytes all stand on one side, as those of Latin text do."""
+    """Return the UTF-16 without a mark whose zero bytes are all on one side, as those of Latin text are."""
     low, high = head[0::2].count(0), head[1::2].count(0)
     if low * 10 < high and high * 8 > len(head):
         return "utf-16-le"
@@ -86,7 +91,7 @@ def _wide(head: bytes, where: str) -> str:
 
 
 def _patched(data: bytes, where: str, *, quiet: bool = False) -> str:
-    """Give UTF-8 with a few damaged places as text with U+FFFD there; "" when there is more damage than UTF-8."""
+    """Return UTF-8 with a few damaged places as text with U+FFFD there; "" when there is more damage than UTF-8."""
     text = data.decode("utf-8", "replace")
     damaged = text.count("\ufffd")
     sound = sum(1 for _ in re.finditer("[\x80-\ufffc\ufffe-\U0010ffff]", text))
@@ -97,20 +102,13 @@ def _patched(data: bytes, where: str, *, quiet: bool = False) -> str:
     return text
 
 
-def _known(declared: str) -> str:
-    try:
-        return codecs.lookup(declared).name if declared else ""
-    except LookupError:
-        return ""
-
-
 def _guessed(data: bytes, start: int, where: str) -> str:
-    """Guess from what stands around the first byte that is not UTF-8; western European where all else is equal."""
+    """Guess from the bytes around the first one that is not UTF-8; western European where all else is equal."""
     from charset_normalizer import from_bytes
 
     first = data.rfind(b"\n", 0, max(0, start - 256)) + 1
-    sample = data[max(first, start - _REACH) : start + _REACH]
-    found = list(from_bytes(sample, cp_isolation=_GUESSES, enable_fallback=False))
+    sample = data[max(first, start - _SAMPLE_BYTES) : start + _SAMPLE_BYTES]
+    found = list(from_bytes(sample, cp_isolation=_GUESSED_ENCODINGS, enable_fallback=False))
     if not found:
         raise _binary(where)
     best = [match for match in found if (match.chaos, match.coherence) == (found[0].chaos, found[0].coherence)]

@@ -15,23 +15,23 @@ from kgrag.text.readers.sources import Heading, Source, collapsed, sections
 __all__ = ["read"]
 
 _DECLARED = re.compile(rb"<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]+)", flags=re.IGNORECASE)
-_HEAD = 4096
+_HEAD_BYTES = 4096  # where an encoding or an XML declaration is looked for
 _CLOSED_XML = re.compile(r"<(a|b|div|em|i|iframe|p|script|span|strong|style|svg|textarea|title)\b([^<>]*)/>")
 _CLOSED_DRAWING = re.compile(r"<(svg)\b([^<>]*)/>")
 _SPACE = re.compile(r"[ \t\n\f\r]+")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
-def _tags(names: str) -> frozenset[str]:
+def _tag_set(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-_HIDDEN = _tags("iframe noscript script style svg template title")
-_PARAGRAPHS = _tags(
+_HIDDEN = _tag_set("iframe noscript script style svg template title")
+_PARAGRAPHS = _tag_set(
     """article aside blockquote dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section
     table ul"""
 )
-_LINES = _tags("address br caption dd details div dt figcaption li option summary tr")
+_LINES = _tag_set("address br caption dd details div dt figcaption li option summary tr")
 
 
 def read(source: Source) -> Iterator[Document]:
@@ -42,7 +42,7 @@ def read(source: Source) -> Iterator[Document]:
     """
     from lxml import etree
 
-    page = _Page()
+    page = _PageText()
     parser = etree.HTMLParser(target=page, encoding="utf-8", huge_tree=True)
     try:
         parser.feed(_decoded(source).encode("utf-8"))
@@ -57,21 +57,21 @@ def read(source: Source) -> Iterator[Document]:
 
 def _decoded(source: Source) -> str:
     with source.opened() as stream:
-        found = _DECLARED.search(stream.read(_HEAD))
+        found = _DECLARED.search(stream.read(_HEAD_BYTES))
     text = source.text(found[1].decode("ascii", "replace") if found else "")
-    is_xml = source.suffix == ".xhtml" or text[:_HEAD].lstrip().startswith("<?xml")
+    is_xml = source.suffix == ".xhtml" or text[:_HEAD_BYTES].lstrip().startswith("<?xml")
     return (_CLOSED_XML if is_xml else _CLOSED_DRAWING).sub(r"<\1\2></\1>", text)
 
 
-class _Page:
-    """Takes the parser's events and writes text; offsets of headings are exact because nothing is changed later."""
+class _PageText:
+    """The parser's events as text; offsets of headings are exact because nothing is changed later."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.headings: list[Heading] = []
         self.title: list[str] = []
         self._length = 0
-        self._gap = ""  # what is to be written before the next words: "", " ", " | ", a line end or two
+        self._gap = ""  # to be written before the next words: "", " ", " | ", a line end or two
         self._hidden: list[str] = []
         self._verbatim = 0
         self._cells: list[int] = []  # for each open table, how many cells of its current row have begun

@@ -1,27 +1,16 @@
-"""Markdown: the text as it is, with the headings that CommonMark sees as sections, and what it cites.
-
-Plain text: as it is, and its reference list.
-"""
+"""Markdown and plain text as they are: the headings that CommonMark sees as sections, and the works that are cited."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
 
 from kgrag.model import Document
 from kgrag.text import references
 from kgrag.text.readers.sources import Heading, Source, collapsed, sections
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-
-
-__all__ = [
-    "read",
-    "read_plain",
-]
+__all__ = ["read", "read_plain"]
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n){0,200})(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _BIBLIOGRAPHY = re.compile(r"^bibliography[ \t]*:[ \t]*(?P<file>.*\S)", flags=re.MULTILINE)
@@ -36,41 +25,35 @@ def read(source: Source) -> Iterator[Document]:
     """
     text = source.text()
     front = _FRONT_MATTER.match(text)
-    found = _headings(text, front.end() if front else 0)
-    named = _TITLE.search(front["fields"]) if front else None
-    first = next((heading.words for heading in found if heading.level == 1), "")
+    fields = front["fields"] if front else ""
+    headings = _headings(text, front.end() if front else 0)
+    named = _TITLE.search(fields)
+    first = next((heading.words for heading in headings if heading.level == 1), "")
     title = named["title"].strip("\"'") if named else first
-    cites = _cites(source, text, front["fields"] if front else "")
-    yield source.document(text, title=title, sections=sections(found, len(text)), cites=cites)
-
-
-def _cites(source: Source, text: str, front: str) -> tuple[str, ...]:
-    """Give the entries of the reference list, and what ``[@keys]`` name in the BibTeX file of the front matter."""
-    named = _BIBLIOGRAPHY.search(front)
-    beside = references.bibliography_of(source.path, named["file"]) if named else None
-    keyed = references.keyed(text, beside) if beside else ()
-    return tuple(dict.fromkeys((*references.entries(text), *keyed)))
+    cites = references.entries(text)
+    if named := _BIBLIOGRAPHY.search(fields):
+        bibliography = references.bibliography_of(source.path, named["file"])
+        cites += references.keyed(text, bibliography) if bibliography else ()
+    cites = tuple(dict.fromkeys(cites))
+    yield source.document(text, title=title, sections=sections(headings, len(text)), cites=cites)
 
 
 def _headings(text: str, start: int) -> list[Heading]:
-    """Find the headings outside of quotes and lists, from ``start`` on."""
+    """Return the headings outside of quotes and lists, from ``start`` on."""
     from markdown_it import MarkdownIt
 
     body = text[start:]
-    begins = list(accumulate((len(line) + 1 for line in body.split("\n")), initial=start))
+    line_starts = list(accumulate((len(line) + 1 for line in body.split("\n")), initial=start))
+    # Blocks first, and only headings inline: inline markup of a whole text takes quadratic time in some texts.
     blocks = MarkdownIt("commonmark").disable("inline").parse(body)
     inline = MarkdownIt("commonmark")
-    return [
-        Heading(begins[opening.map[0]], int(opening.tag[1:]), _words(inline, content.content))
-        for opening, content in pairwise(blocks)
-        if opening.type == "heading_open" and opening.level == 0 and opening.map
-    ]
-
-
-def _words(inline: MarkdownIt, content: str) -> str:
-    """Give a heading's words without markup."""
-    tokens = inline.parseInline(content)[0].children or []
-    return collapsed("".join(" " if token.type in ("softbreak", "hardbreak") else token.content for token in tokens))
+    headings = []
+    for opening, content in pairwise(blocks):
+        if opening.type == "heading_open" and opening.level == 0 and opening.map:
+            tokens = inline.parseInline(content.content)[0].children or []
+            words = "".join(" " if token.type in ("softbreak", "hardbreak") else token.content for token in tokens)
+            headings.append(Heading(line_starts[opening.map[0]], int(opening.tag[1:]), collapsed(words)))
+    return headings
 
 
 def read_plain(source: Source) -> Iterator[Document]:

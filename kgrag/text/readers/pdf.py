@@ -1,4 +1,4 @@
-"""PDF: the text of every page, each page a section, and its reference list. A mere picture has no text: refused."""
+"""PDF: the text of every page, each page a section, and its reference list. A scan without text is refused."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["read"]
 
 _LOG = logging.getLogger(__name__)
-_BETWEEN = "\n\n"
-_NO_TITLES = frozenset(("untitled", "(anonymous)", "unknown"))
+_PAGE_BREAK = "\n\n"
+_PLACEHOLDER_TITLES = frozenset(("untitled", "(anonymous)", "unknown"))
 
 
 def read(source: Source) -> Iterator[Document]:
@@ -28,14 +28,14 @@ def read(source: Source) -> Iterator[Document]:
         UnreadableDocument: damaged, encrypted, or without text on any page.
     """
     reader = _opened(source)
-    pages = [*_pages(source, reader)]
+    pages = list(_pages(source, reader))
     if not any(pages):
         raise source.unreadable(
             f"has {len(pages)} pages and text on none (a scan?). Run text recognition (OCR) on it first."
         )
     if empty := [number for number, page in enumerate(pages, start=1) if not page]:
         _LOG.warning("%s: no text on %d of %d pages, the first is %d.", source.name, len(empty), len(pages), empty[0])
-    text = _BETWEEN.join(page for page in pages if page)
+    text = _PAGE_BREAK.join(page for page in pages if page)
     yield source.document(text, title=_title(reader), sections=_sections(pages), cites=references.entries(text))
 
 
@@ -65,7 +65,7 @@ def _pages(source: Source, reader: PdfReader) -> Iterator[str]:
 
 
 def _damaged(source: Source, part: str, error: Exception) -> Exception:
-    """Say what is wrong; pypdf raises nearly any exception on damaged files, so all are mapped here."""
+    """Return our error for any of pypdf's, which raises nearly any exception on damaged files."""
     from pypdf.errors import DependencyError
 
     if isinstance(error, DependencyError):
@@ -75,13 +75,13 @@ def _damaged(source: Source, part: str, error: Exception) -> Exception:
 
 
 def _sections(pages: list[str]) -> tuple[Section, ...]:
-    found = []
+    sections = []
     start = 0
     for number, page in enumerate(pages, start=1):
         if page:
-            found.append(Section(start, start + len(page), page=number))
-            start += len(page) + len(_BETWEEN)
-    return tuple(found)
+            sections.append(Section(start, start + len(page), page=number))
+            start += len(page) + len(_PAGE_BREAK)
+    return tuple(sections)
 
 
 def _title(reader: PdfReader) -> str:
@@ -90,4 +90,4 @@ def _title(reader: PdfReader) -> str:
     except Exception:  # damaged metadata is no reason to refuse the text
         return ""
     title = title.removeprefix("Microsoft Word - ")
-    return "" if title.casefold() in _NO_TITLES else title
+    return "" if title.casefold() in _PLACEHOLDER_TITLES else title

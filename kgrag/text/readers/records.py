@@ -6,7 +6,8 @@ not blank. Its identifier is the first of ``id``, ``_id``, ``idx`` and ``pmid``;
 ``cites`` and ``references`` (a list, or a string with ``;`` between; an item that is an object stands for its ``doi``,
 ``id``, ``title``, ``text`` or ``key``, the first that is there).
 
-CSV and TSV: a document a row where there is a text column, else the table, a line ``column: value; …`` a row.
+CSV and TSV: one document per row where there is a text column, else the whole table, a line ``column: value; …`` per
+row.
 """
 
 from __future__ import annotations
@@ -20,27 +21,25 @@ from typing import Any
 from kgrag.model import Document, Section
 from kgrag.text.readers.sources import LARGEST, Source, cleaned
 
-__all__ = [
-    "TEXT_FIELDS",
-    "read",
-    "read_json",
-    "read_lines",
-    "record_document",
-]
+__all__ = ["TEXT_FIELDS", "read", "read_json", "read_lines", "record_document"]
 
 TEXT_FIELDS = ("text", "abstract", "contents", "sentences", "chunks")
-"""Where the text of a record is looked for, in this order."""
+"""Fields in which the text of a record is looked for, in this order."""
 
-_CITES = ("cites", "references")
-_WORK = ("doi", "id", "title", "text", "key")
-_IDENTIFIERS = ("id", "_id", "idx", "pmid")
+_TEXT_COLUMNS = frozenset(TEXT_FIELDS[:3])
+_CITE_FIELDS = ("cites", "references")
+_WORK_FIELDS = ("doi", "id", "title", "text", "key")
+_IDENTIFIER_FIELDS = ("id", "_id", "idx", "pmid")
+_DELIMITERS = ",;\t|"
+_MAX_HEADER_CHARACTERS = 65_536
+_MAX_FIELDS_CHARACTERS_SHOWN = 200
 _EXPECTED = f"expected an object with one of {', '.join(TEXT_FIELDS)}, and title, id, cites where there are any"
 
 _Body = tuple[str, tuple[Section, ...]]
 
 
 def read_lines(source: Source) -> Iterator[Document]:
-    """Yield one document a line, while the file is read.
+    """Yield one document per line, while the file is read.
 
     Raises:
         UnreadableDocument: no records, or a line that is no record; the message names it.
@@ -49,11 +48,11 @@ def read_lines(source: Source) -> Iterator[Document]:
     for number, line in source.lines():
         yield record_document(_parsed(source, line, number), source, place=f"line {number}", anchor=f"L{number}")
     if not number:
-        raise source.unreadable("holds no records, only blank lines. Leave it out.")
+        raise source.unreadable("has no records, only blank lines. Leave it out.")
 
 
 def read_json(source: Source) -> Iterator[Document]:
-    """Yield one document a record.
+    """Yield one document per record.
 
     Raises:
         UnreadableDocument: no JSON, no records, or something that is no record; the message says which.
@@ -65,7 +64,7 @@ def read_json(source: Source) -> Iterator[Document]:
         yield record_document(data, source, place="the file", anchor="")
         return
     if not data:
-        raise source.unreadable("holds an empty list of records. Leave it out.")
+        raise source.unreadable("is an empty list of records. Leave it out.")
     for number, record in enumerate(data, start=1):
         yield record_document(record, source, place=f"record {number}", anchor=f"record-{number}")
 
@@ -80,17 +79,17 @@ def _parsed(source: Source, text: str, line: int) -> Any:
         place = f"line {line or error.lineno}, column {error.colno}"
         raise source.unreadable(f"is not JSON: {error.msg} at {place}. Correct it there.") from error
     except ValueError as error:  # an integer of thousands of digits
-        raise source.unreadable(f"{where} holds a number that cannot be read ({error}).") from error
+        raise source.unreadable(f"{where} has a number that cannot be read ({error}).") from error
 
 
 def record_document(record: Any, source: Source, *, place: str, anchor: str) -> Document:
-    """Give one record as a document.
+    """Return one record as a document.
 
     Args:
-        record: what was parsed.
-        source: the file that it stands in.
-        place: where in the file, for messages (``line 12``).
-        anchor: what follows ``#`` in its location when it has no identifier; "" for nothing.
+        record: a JSON value as parsed.
+        source: the file that contains it.
+        place: its place in the file, for messages (``line 12``).
+        anchor: the part behind ``#`` of its location when it has no identifier; "" for none.
 
     Raises:
         UnreadableDocument: it is no object, or has no text; the message names its fields.
@@ -98,7 +97,7 @@ def record_document(record: Any, source: Source, *, place: str, anchor: str) -> 
     if not isinstance(record, Mapping):
         raise source.unreadable(f"{place} is {_kind(record)}; {_EXPECTED}.")
     text, sections = _body(record, source, place)
-    identifier = next((name for field in _IDENTIFIERS if (name := _name(record.get(field)))), "")
+    identifier = next((name for field in _IDENTIFIER_FIELDS if (name := _name(record.get(field)))), "")
     location = f"{source.location}#{identifier or anchor}".removesuffix("#")
     return Document(
         text,
@@ -107,7 +106,7 @@ def record_document(record: Any, source: Source, *, place: str, anchor: str) -> 
         identifier=identifier,
         media_type=source.media_type,
         cites=tuple(
-            dict.fromkeys(name for field in _CITES for name in _cites(record.get(field), field, source, place))
+            dict.fromkeys(name for field in _CITE_FIELDS for name in _cites(record.get(field), field, source, place))
         ),
         sections=sections,
     )
@@ -118,42 +117,38 @@ def _body(record: Mapping[str, Any], source: Source, place: str) -> _Body:
         value = record.get(field)
         if value is None or value in ("", []):
             continue
-        found = _read_field(field, value)
-        if found is None:
+        body = _read_field(field, value)
+        if body is None:
             raise source.unreadable(f"{place}: '{field}' is {_kind(value)}; {_EXPECTED}.")
-        if found[0] and not found[0].isspace():
-            return found
+        if body[0] and not body[0].isspace():
+            return body
     fields = ", ".join(map(str, record)) or "none"
-    raise source.unreadable(f"{place} has no text (its fields: {cleaned(fields)[:200]}); {_EXPECTED}.")
+    raise source.unreadable(
+        f"{place} has no text (its fields: {cleaned(fields)[:_MAX_FIELDS_CHARACTERS_SHOWN]}); {_EXPECTED}."
+    )
 
 
 def _read_field(field: str, value: Any) -> _Body | None:
-    """Give text and sections of a field, None when it is not of the type that its name promises."""
+    """Return text and sections of a field, None when it is not of the type that its name promises."""
     if isinstance(value, str):
         return cleaned(value), ()
-    if field == "sentences" and _all(value, str):
+    if not isinstance(value, list):
+        return None
+    if field == "sentences" and all(isinstance(item, str) for item in value):
         return cleaned(" ".join(sentence.strip() for sentence in value)), ()
-    if field == "chunks" and _all(value, Mapping) and all(isinstance(part.get("text"), str) for part in value):
-        return _labelled(value)
-    return None
-
-
-def _all(value: Any, kind: type) -> bool:
-    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
-
-
-def _labelled(parts: list[Mapping[str, Any]]) -> _Body:
-    texts = [cleaned(part["text"]) for part in parts]
+    if field != "chunks" or not all(isinstance(item, Mapping) and isinstance(item.get("text"), str) for item in value):
+        return None
+    texts = [cleaned(part["text"]) for part in value]
     sections = []
     start = 0
-    for part, text in zip(parts, texts, strict=True):
+    for part, text in zip(value, texts, strict=True):
         sections.append(Section(start, start + len(text), _name(part.get("label"))))
         start += len(text) + 1
     return "\n".join(texts), tuple(sections)
 
 
 def _name(value: Any) -> str:
-    """Give a title or identifier as text on one line; "" for what is neither text nor number."""
+    """Return a title or identifier as text on one line; "" for a value that is neither text nor number."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return " ".join(cleaned(str(value)).split())
@@ -168,22 +163,16 @@ def _cites(value: Any, field: str, source: Source, place: str) -> list[str]:
         raise source.unreadable(
             f"{place}: '{field}' is {_kind(value)}; expected a list of names, or names with ';' between."
         )
-    return [name for item in value if (name := _cited(item))]
-
-
-def _cited(item: Any) -> str:
-    if isinstance(item, Mapping):
-        return next((name for field in _WORK if (name := _name(item.get(field)))), "")
-    return _name(item)
+    names = []
+    for item in value:
+        fields = [item.get(field) for field in _WORK_FIELDS] if isinstance(item, Mapping) else [item]
+        names.append(next((name for field in fields if (name := _name(field))), ""))
+    return [name for name in names if name]
 
 
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return names.get(type(value), "a number")
-
-
-_DELIMITERS = ",;\t|"
-_TEXT_COLUMNS = frozenset(TEXT_FIELDS[:3])
 
 
 def read(source: Source) -> Iterator[Document]:
@@ -192,42 +181,42 @@ def read(source: Source) -> Iterator[Document]:
     Raises:
         UnreadableDocument: no rows, quotes that do not pair up, or a row without text; the message names the line.
     """
-    csv.field_size_limit(LARGEST)
+    csv.field_size_limit(LARGEST)  # else the csv module refuses a cell of more than 131,072 characters
     text = source.text()
     rows = _rows(source, text)
     _, header = next(rows, (0, []))
     columns = [name.strip() for name in header]
     if _TEXT_COLUMNS & {name.lower() for name in columns}:
-        documents = _records(source, columns, rows)
+        documents = _row_documents(source, columns, rows)
     else:
-        documents = _table(source, columns, rows)
-    found = False
+        documents = _table_document(source, columns, rows)
+    empty = True
     for document in documents:
-        found = True
+        empty = False
         yield document
-    if not found:
+    if empty:
         raise source.unreadable("has no rows below its header. Leave it out.")
 
 
-def _records(source: Source, columns: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[Document]:
+def _row_documents(source: Source, columns: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[Document]:
     names = [name.lower() for name in columns]
     for line, row in rows:
         record: Mapping[str, str] = dict(zip(names, row, strict=False))
         yield record_document(record, source, place=f"line {line}", anchor=f"L{line}")
 
 
-def _table(source: Source, columns: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[Document]:
-    lines = [line for _, row in rows if (line := _line(columns, row))]
+def _table_document(
+    source: Source, columns: Sequence[str], rows: Iterator[tuple[int, list[str]]]
+) -> Iterator[Document]:
+    """Yield the table as one document; blank cells are left out, and cells beyond the header are numbered."""
+    lines = []
+    for _, row in rows:
+        names = [*columns, *[""] * (len(row) - len(columns))]
+        pairs = zip([name or f"column {number}" for number, name in enumerate(names, start=1)], row, strict=False)
+        if line := "; ".join(f"{name}: {' '.join(cell.split())}" for name, cell in pairs if cell.strip()):
+            lines.append(line)
     if lines:
         yield source.document("\n".join(lines))
-
-
-def _line(columns: Sequence[str], row: Sequence[str]) -> str:
-    """Spell a row; blank cells are left out, and cells beyond the header are numbered."""
-    names = [name or f"column {number}" for number, name in enumerate(columns, start=1)]
-    names += [f"column {number}" for number in range(len(names) + 1, len(row) + 1)]
-    pairs = zip(names, row, strict=False)
-    return "; ".join(f"{name}: {' '.join(cell.split())}" for name, cell in pairs if cell.strip())
 
 
 def _rows(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
@@ -235,7 +224,10 @@ def _rows(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
 
     Quotes in tab-separated files are often meant as they stand, so there a file whose quotes do not pair up is read so.
     """
-    delimiter = "\t" if source.suffix == ".tsv" else _delimiter(text)
+    header = text.lstrip("\n")[:_MAX_HEADER_CHARACTERS]
+    columns = {mark: len(next(csv.reader(io.StringIO(header), delimiter=mark), [])) for mark in _DELIMITERS}
+    # The delimiter that makes the most columns of the header; the comma, which is first, where none does.
+    delimiter = "\t" if source.suffix == ".tsv" else max(columns, key=columns.__getitem__)
     literal = delimiter == "\t" and not _pairs_up(text)
     reader = csv.reader(
         io.StringIO(text, newline=""),
@@ -253,12 +245,6 @@ def _rows(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
         raise source.unreadable(
             f"the row that begins on line {line} is not CSV ({error}). Correct its quotes."
         ) from error
-
-
-def _delimiter(text: str) -> str:
-    """Choose the delimiter that makes the most columns of the header; the comma where none does."""
-    head = text.lstrip("\n")[:65_536]
-    return max(_DELIMITERS, key=lambda mark: len(next(csv.reader(io.StringIO(head), delimiter=mark), [])))
 
 
 def _pairs_up(text: str) -> bool:

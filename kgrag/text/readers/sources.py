@@ -1,7 +1,4 @@
-"""One file being read: its bytes, its text, and what is said when it cannot be read.
-
-Headings into sections.
-"""
+"""A source file: its bytes, its text, its sections, and the errors for files that cannot be read."""
 
 from __future__ import annotations
 
@@ -20,27 +17,18 @@ from kgrag.errors import UnreadableDocument
 from kgrag.model import Document, Section
 from kgrag.text.readers import encodings
 
-__all__ = [
-    "LARGEST",
-    "Heading",
-    "Source",
-    "cleaned",
-    "collapsed",
-    "place",
-    "sections",
-    "steady",
-]
+__all__ = ["LARGEST", "Heading", "Source", "cleaned", "collapsed", "place", "sections", "steady"]
 
 LARGEST = 1 << 30
 """The most bytes, after decompression, that one file or one line of a file may have."""
 
-_SAMPLE = 1 << 20
-_BROKEN = re.compile("[\x00\ud800-\udfff]")
+_ENCODING_SAMPLE_BYTES = 1 << 20
+_NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file: ``suffix`` is that of its content (``.txt`` for ``a.txt.gz``), ``location`` its place."""
+    """A file to read: ``suffix`` is that of its content (``.txt`` for ``a.txt.gz``), ``location`` its place."""
 
     path: Path
     suffix: str
@@ -64,7 +52,7 @@ class Source:
         return self.path.suffix.lower() == ".gz"
 
     def unreadable(self, found: str) -> UnreadableDocument:
-        """Give the error that says what was found in this file."""
+        """Return the error that names this file and the problem found in it."""
         return UnreadableDocument(f"{self.name}: {found}")
 
     @contextmanager
@@ -83,7 +71,7 @@ class Source:
             raise self.unreadable(f"cannot be read: {error.strerror or error}.") from error
 
     def content(self) -> bytes:
-        """Give all bytes.
+        """Return all bytes.
 
         Raises:
             UnreadableDocument: the file is empty, too large, or cannot be read.
@@ -100,7 +88,7 @@ class Source:
         return self.unreadable("is empty (0 bytes); expected text. Leave it out, or write it again.")
 
     def text(self, declared: str = "") -> str:
-        """Give the decoded, cleaned text; ``declared`` is the encoding that the file itself names.
+        """Return the decoded, cleaned text; ``declared`` is the encoding that the file itself names.
 
         Raises:
             UnreadableDocument: as ``content``, or the bytes are no text.
@@ -114,7 +102,7 @@ class Source:
             UnreadableDocument: a line is in another encoding than the first ones, or too long.
         """
         with self.opened() as stream:
-            sample = stream.read(_SAMPLE)
+            sample = stream.read(_ENCODING_SAMPLE_BYTES)
         if not sample:
             raise self._empty()
         encoding = encodings.encoding_of(sample, self.name)
@@ -132,13 +120,13 @@ class Source:
     def document(
         self, text: str, *, title: str = "", sections: tuple[Section, ...] = (), cites: tuple[str, ...] = ()
     ) -> Document:
-        """Give the file as one document.
+        """Return the file as one document.
 
         Raises:
             UnreadableDocument: there is no text but whitespace.
         """
         if not text or text.isspace():
-            raise self.unreadable("holds no text, only whitespace or markup. Leave it out.")
+            raise self.unreadable("has no text, only whitespace or markup. Leave it out.")
         return Document(
             text,
             title=title or self.stem,
@@ -150,16 +138,16 @@ class Source:
 
 
 def place(path: Path) -> str:
-    """Returns what a file is known by, however its path is written: the real path of its folder, and its name there.
+    """Return the place of a file, however its path is written: the real path of its folder, and its name there.
 
-    The name itself is not followed where it is a link, so that a folder holds the places of its own entries and loses
-    one when the link is deleted.
+    The name itself is not followed where it is a link, so that a folder contains the places of its own entries and
+    loses one when the link is deleted.
     """
     return cleaned(str(Path(os.path.realpath(path.parent), path.name)))
 
 
 def cleaned(text: str) -> str:
-    r"""Normalise line ends to ``\n``, drop a byte order mark, replace what is no character; all else stays.
+    r"""Return the text with line ends as ``\n``, no byte order mark, and U+FFFD for what is no character.
 
     >>> cleaned("\ufeffa\r\nb\rc\x00d")
     'a\nb\nc\ufffdd'
@@ -167,36 +155,35 @@ def cleaned(text: str) -> str:
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _BROKEN.sub("\ufffd", text)
+    return _NO_CHARACTER.sub("\ufffd", text)
 
 
 @contextmanager
 def steady(path: Path) -> Iterator[None]:
-    """Watch a file while it is read.
+    """Check that a file does not change while it is read.
 
     Raises:
-        UnreadableDocument: its size, time or identity at the end is another than at the beginning.
+        UnreadableDocument: its size, time or identity at the end is another than at the beginning; this comes before
+            any other error of the reader, which the change may have caused.
     """
     before = _state(path)
+    problem: UnreadableDocument | None = None
     try:
         yield
     except UnreadableDocument as error:
-        _compare(path, before, error)
-        raise
-    _compare(path, before, None)
-
-
-def _compare(path: Path, before: tuple[int, ...] | None, cause: Exception | None) -> None:
+        problem = error
     if _state(path) != before:
-        raise UnreadableDocument(f"{path}: changed while it was read; run again when it is complete.") from cause
+        raise UnreadableDocument(f"{path}: changed while it was read; run again when it is complete.") from problem
+    if problem:
+        raise problem
 
 
 def _state(path: Path) -> tuple[int, ...] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns, found.st_ino, found.st_dev
+    return status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,21 +196,21 @@ class Heading:
 
 
 def sections(headings: Sequence[Heading], length: int) -> tuple[Section, ...]:
-    """Give one section a heading, up to the next one, named by the path of headings above it.
+    """Return one section per heading, up to the next one, named by the path of headings above it.
 
     >>> [section.heading for section in sections([Heading(0, 1, "Crops"), Heading(9, 2, "Soybean")], 20)]
     ['Crops', 'Crops > Soybean']
     """
-    found = []
+    result = []
     above: list[Heading] = []
     ends = [heading.start for heading in headings[1:]] + [length]
     for heading, end in zip(headings, ends, strict=False):
         above = [upper for upper in above if upper.level < heading.level] + [heading]
         path = " > ".join(upper.words for upper in above if upper.words)
-        found.append(Section(heading.start, end, path))
-    return tuple(found)
+        result.append(Section(heading.start, end, path))
+    return tuple(result)
 
 
 def collapsed(text: str) -> str:
-    """Put a text on one line."""
+    """Return a text on one line."""
     return " ".join(text.split())

@@ -20,16 +20,18 @@ from kgrag.text.readers.sources import LARGEST, Heading, Source, cleaned, collap
 __all__ = ["read"]
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_LARGEST_XML = 100 << 20
-_LEFT_OUT = frozenset((f"{_W}del", f"{_W}moveFrom", f"{_W}pPr", f"{_W}rPr", f"{_W}tblPr", f"{_W}sectPr"))
+_MAX_XML_BYTES = 100 << 20
+_SKIPPED_TAGS = frozenset((f"{_W}del", f"{_W}moveFrom", f"{_W}pPr", f"{_W}rPr", f"{_W}tblPr", f"{_W}sectPr"))
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 _HEADING = re.compile(r"heading ([1-9])$", flags=re.IGNORECASE)
-_BETWEEN = "\n\n"
+_BLOCK_BREAK = "\n\n"
 _TITLE, _BODY = 0, -1
 
 
 class _Block(NamedTuple):
+    """The text of a paragraph or table, and its level: that of a heading, of the title, or of body text."""
+
     text: str
     level: int = _BODY
 
@@ -42,13 +44,13 @@ def read(source: Source) -> Iterator[Document]:
     """
     document = _opened(source)
     blocks = [block for block in _blocks(document.element.body, _levels(document)) if block.text]
-    starts = accumulate((len(block.text) + len(_BETWEEN) for block in blocks), initial=0)
+    starts = accumulate((len(block.text) + len(_BLOCK_BREAK) for block in blocks), initial=0)
     headings = [
         Heading(start, block.level, collapsed(block.text))
         for start, block in zip(starts, blocks, strict=False)
         if block.level > 0
     ]
-    text = _BETWEEN.join(block.text for block in blocks)
+    text = _BLOCK_BREAK.join(block.text for block in blocks)
     titles = [collapsed(block.text) for block in blocks if block.level == _TITLE]
     titles += [collapsed(cleaned(document.core_properties.title or ""))]
     titles += [heading.words for heading in headings if heading.level == 1]
@@ -78,32 +80,33 @@ def _opened(source: Source) -> Any:
 
 
 def _refuse_bomb(source: Source, archive: zipfile.ZipFile) -> None:
-    """Look at the unpacked sizes, which zipfile holds every part to, before anything is unpacked."""
+    """Refuse by the unpacked sizes, to which zipfile limits every part, before anything is unpacked."""
     parts = archive.infolist()
     xml = sum(part.file_size for part in parts if part.filename.lower().endswith((".xml", ".rels")))
     everything = sum(part.file_size for part in parts)
-    if xml > _LARGEST_XML or everything > LARGEST:
+    if xml > _MAX_XML_BYTES or everything > LARGEST:
         found = f"unpacks to {everything >> 20} MiB, {xml >> 20} MiB of it XML"
         raise source.unreadable(
-            f"{found}; at most {LARGEST >> 20} and {_LARGEST_XML >> 20} MiB are read. Split it, or leave pictures out."
+            f"{found}; at most {LARGEST >> 20} and {_MAX_XML_BYTES >> 20} MiB are read. "
+            "Split it, or leave pictures out."
         )
 
 
 def _levels(document: Any) -> dict[str, int]:
-    """Map the identifiers of paragraph styles to heading levels, also of styles that are based on a heading."""
-    found = {}
+    """Return the heading level of each paragraph style, also of styles that are based on a heading, by identifier."""
+    levels = {}
     for style in document.styles:
         base = style
-        for _ in range(10):
+        for _ in range(10):  # styles of a damaged file may be based on each other in a circle
             name = getattr(base, "name", None) or ""
             if match := _HEADING.match(name):
-                found[style.style_id] = int(match[1])
+                levels[style.style_id] = int(match[1])
             elif name.lower() == "title":
-                found[style.style_id] = _TITLE
+                levels[style.style_id] = _TITLE
             base = getattr(base, "base_style", None)
-            if base is None or style.style_id in found:
+            if base is None or style.style_id in levels:
                 break
-    return found
+    return levels
 
 
 def _blocks(parent: Any, levels: Mapping[str, int]) -> Iterator[_Block]:
@@ -114,16 +117,10 @@ def _blocks(parent: Any, levels: Mapping[str, int]) -> Iterator[_Block]:
             name = "" if style is None else style.get(f"{_W}val", "")
             yield _Block(_text(child), levels.get(name, _BODY))
         elif child.tag == f"{_W}tbl":
-            yield _Block("\n".join(_rows(child)))
+            rows = ([collapsed(_text(cell)) for cell in row.iterchildren(f"{_W}tc")] for row in child.iter(f"{_W}tr"))
+            yield _Block("\n".join(" | ".join(cells) for cells in rows if any(cells)))
         elif _is_read(child):
             yield from _blocks(child, levels)
-
-
-def _rows(table: Any) -> Iterator[str]:
-    for row in table.iter(f"{_W}tr"):
-        cells = [collapsed(_text(cell)) for cell in row.iterchildren(f"{_W}tc")]
-        if any(cells):
-            yield " | ".join(cells)
 
 
 def _text(element: Any) -> str:
@@ -143,4 +140,4 @@ def _characters(element: Any) -> Iterator[str]:
 
 
 def _is_read(element: Any) -> bool:
-    return isinstance(element.tag, str) and element.tag not in _LEFT_OUT and element.tag != _FALLBACK
+    return isinstance(element.tag, str) and element.tag not in _SKIPPED_TAGS and element.tag != _FALLBACK

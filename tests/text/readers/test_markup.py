@@ -103,9 +103,15 @@ def test_html_nested_100_000_deep_is_read(make: Make) -> None:
 
 
 def test_html_without_text_is_refused(make: Make) -> None:
-    assert "holds no text" in refused(make("a.html", "<script>only()</script>"))
+    assert "has no text" in refused(make("a.html", "<script>only()</script>"))
 
 
 def test_html_that_breaks_the_rules_is_read_as_far_as_it_goes(make: Make) -> None:
     document = only(make("a.html", "<p>a <b>b <p>c<table><tr><td>d<td>e</table></p></h3>&#xD800;&#0;f"))
     assert document.text == "a b\n\nc\n\nd | e\n\n\ufffd\ufffdf"
+
+
+@pytest.mark.parametrize("declared", ["hex", "rot13", "undefined"])
+def test_a_declared_encoding_that_encodes_no_text_is_passed_over(make: Make, declared: str) -> None:
+    page = f'<meta charset="{declared}"><p>Die M\xfchle steht am gro\xdfen Bach in S\xfcddeutschland.</p>'
+    assert only(make("a.html", page.encode("latin-1"))).text == "Die Mühle steht am großen Bach in Süddeutschland."

@@ -76,7 +76,7 @@ def test_a_zero_byte_file_is_refused_as_empty(make: Make) -> None:
 
 
 def test_a_file_of_whitespace_is_refused(make: Make) -> None:
-    assert "holds no text" in refused(make("a.txt", " \n\u3000\t\n"))
+    assert "has no text" in refused(make("a.txt", " \n\u3000\t\n"))
 
 
 @pytest.mark.parametrize(

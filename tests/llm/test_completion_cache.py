@@ -7,12 +7,14 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Generator
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from kgrag.errors import CompletionMissing, ServiceUnavailable, StorageFailed
-from kgrag.llm.completion_cache import CachedModel
+from kgrag.llm.completion_cache import CachedModel, ahead
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.testing import ScriptedModel
 from tests.fake_openai import FakeOpenAI
@@ -312,3 +314,46 @@ def test_a_cached_completion_equals_the_first_but_for_its_cost(path):
     with CachedModel(scripted(), path) as model:
         [first], [again] = model.complete(PROMPTS[:1]), model.complete(PROMPTS[:1])
     assert again == Completion(text=first.text, data=first.data, model=first.model)
+
+
+# --- drawing ahead of a slow consumer ---------------------------------------------------------------------------------
+
+
+def test_the_source_goes_on_while_nobody_takes() -> None:
+    finished = Event()
+
+    def source() -> Generator[int, None, None]:
+        yield from range(100)
+        finished.set()
+
+    taken = ahead(source())
+    assert next(taken) == 0
+    assert finished.wait(5)
+    assert list(taken) == list(range(1, 100))
+
+
+def test_an_error_of_the_source_comes_after_what_it_gave() -> None:
+    def source() -> Generator[int, None, None]:
+        yield 1
+        raise ValueError("broken")
+
+    taken = ahead(source())
+    assert next(taken) == 1
+    with pytest.raises(ValueError, match="broken"):
+        next(taken)
+
+
+def test_a_taker_that_stops_closes_the_source() -> None:
+    closed = Event()
+
+    def source() -> Generator[int, None, None]:
+        try:
+            while True:
+                yield 1
+        finally:
+            closed.set()
+
+    taken = ahead(source())
+    next(taken)
+    taken.close()
+    assert closed.wait(5)
