@@ -6,7 +6,7 @@ A question is a SPARQL file whose first lines state what it asks and what it exp
     # expect: rows >= 3
     # reasoning: rdfs
 
-``expect`` is ``true`` or ``false`` (an ASK); ``rows 3`` or ``rows >= 3`` (a SELECT); or the name of a file in its folder
+``expect`` is ``true`` or ``false`` (an ASK); ``rows 3`` or ``rows >= 3`` (a SELECT); or the name of a file next to it
 with the expected rows (``.csv``, ``.tsv``, ``.srj`` or ``.json``, ``.srx``), compared without regard to order unless
 the query has ORDER BY. ``reasoning`` is ``rdfs`` or ``owl-rl``: what follows by it is then asked as well. The default
 graph contains all that is audited.

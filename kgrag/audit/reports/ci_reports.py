@@ -96,7 +96,7 @@ def _notifications(audit: Audit) -> Iterator[dict[str, Any]]:
 
 
 def as_junit(audit: Audit) -> str:
-    """Return an audit as JUnit XML: one test case per check, failed by violations and warnings, skipped if undecided."""
+    """Return an audit as JUnit XML: one test case per check, failed by violations and warnings."""
     found: dict[str, list[AuditFinding]] = defaultdict(list)
     for finding in audit.findings:
         found[finding.check].append(finding)

@@ -1,8 +1,8 @@
 """Reports to be read as a page: Markdown for a merge request, and one HTML file for an auditor.
 
 The HTML loads nothing from outside (its own content policy forbids it), can be read without scripts and printed, and
-follows the reader's choice of light or dark. With scripts it filters by severity, check and text, and groups by check or
-term.
+follows the reader's choice of light or dark. With scripts it filters by severity, check and text, and groups by
+check or term.
 """
 
 from __future__ import annotations

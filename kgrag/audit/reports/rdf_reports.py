@@ -6,7 +6,7 @@ Graphs written (as drafts): one audit graph, a validation report whose results h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -105,7 +105,7 @@ def as_dqv(audit: Audit) -> str:
     return _turtle(triples, {"dqv": _DQV, "aud": AUDIT.prefix, "xsd": XSD.prefix, "rdf": RDF.prefix})
 
 
-def _report(report: _Node, results: Mapping[_Node, AuditFinding], *, conforms: bool) -> Iterator[ox.Triple]:
+def _report(report: _Node, results: Iterable[_Node], *, conforms: bool) -> Iterator[ox.Triple]:
     yield ox.Triple(report, RDF.type, _sh("ValidationReport"))
     yield ox.Triple(report, _sh("conforms"), ox.Literal("true" if conforms else "false", datatype=XSD.boolean))
     yield from (ox.Triple(report, _sh("result"), result) for result in results)
