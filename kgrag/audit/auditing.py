@@ -1,4 +1,4 @@
-"""An audit from beginning to end: target, context, checks, suppressions, counts.
+"""Run an audit from beginning to end: target, context, checks, suppressions, counts.
 
 Graphs read: the target's. Queries: ``audit/context_*``, those of the checks, ``audit/metric_*``.
 """
@@ -13,31 +13,36 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from kgrag.audit.audit_context import Scope, prepare
-from kgrag.audit.check_runner import Outcome, run_checks
+from kgrag.audit.audit_context import AuditTarget, prepare
+from kgrag.audit.check_runner import CheckResults, run_checks
 from kgrag.audit.checks import SEVERITIES, Catalogue, load_catalogue, shipped
 from kgrag.audit.findings import Audit, AuditFinding
 from kgrag.audit.ontology_metrics import measure
 from kgrag.audit.profiles import Profile, load_profile
-from kgrag.audit.steps import StepInput
+from kgrag.audit.reports import as_text
+from kgrag.audit.step_input import StepInput
 from kgrag.audit.suppressions import read_baseline, read_suppressions, suppress
-from kgrag.errors import InvalidSettings
+from kgrag.errors import InvalidSettings, ShapeViolation
+from kgrag.model import GraphDraft
 from kgrag.ports import Embedder, TripleStore, Workbench
 from kgrag.store.lexical_forms import as_loaded
+from kgrag.vocab import KG
 
-__all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine"]
+__all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine", "refuse_violations"]
 
 ENGINE = "kgrag SHACL engine on Oxigraph"
+MAX_FINDINGS_IN_REFUSAL = 5
+"""How many findings per check the message of a refusal lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditOptions:
-    """How an audit goes.
+    """Options of an audit.
 
-    ``profile`` is a name, or the path of a TOML file. ``limit`` is how many findings of a check are shown; counts stay
-    exact. ``seconds`` is the time a reasoner may take. ``metrics`` asks for those too.
-    LOG-09 compares labels by ``embedder``, where its profile has that check. ``competency`` is a file or folder of
-    competency questions, asked by ``kgrag.knowledge_base``; each may take ``seconds`` too.
+    ``profile`` is a name, or the path of a TOML file. ``limit`` is how many findings per check are listed; counts stay
+    exact. ``reasoner`` asks for the checks that need one, and ``seconds`` is the time it may take. ``metrics`` asks for
+    metrics too. LOG-09 compares labels by ``embedder``, where its profile has that check. ``competency`` is a file or
+    folder of competency questions, asked by ``kgrag.knowledge_base``; each may take ``seconds`` too.
     """
 
     profile: str = "default"
@@ -54,10 +59,10 @@ class AuditOptions:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """An audit, and the scratch store as it left it: what mends are tried out on."""
+    """An audit, and its target in the scratch store, on which fixes are tried out."""
 
     audit: Audit
-    scope: Scope
+    target: AuditTarget
 
 
 def audit(
@@ -70,14 +75,14 @@ def audit(
     """Audit the union of some named graphs of a store.
 
     Args:
-        store: where the graphs are; the checks of whole knowledge bases look at all of it.
+        store: where the graphs are; the checks of whole knowledge bases read all of it.
         graphs: their union is the target; none = the knowledge base as a whole.
         options: profile, suppressions and the like.
-        open_bench: gives a scratch store, e.g. ``kgrag.store.OxigraphScratch``.
+        open_bench: opens a scratch store, e.g. ``kgrag.store.OxigraphScratch``.
 
     Raises:
-        InvalidRDF: a file of checks or shapes does not parse, or holds what is no check.
-        InvalidSettings: an option, a profile or a suppression is not sound.
+        InvalidRDF: a file of checks or shapes does not parse, or contains an incomplete check.
+        InvalidSettings: an option, a profile or a suppression is not valid.
         UnknownName: there is no such profile.
     """
     triples = [triple for graph in graphs for triple in as_loaded(store, graph)]
@@ -93,7 +98,7 @@ def audit_triples(
     options: AuditOptions = AuditOptions(),
     store: TripleStore | None = None,
 ) -> Audit:
-    """Audit triples that stand in no store; arguments and errors as of ``audit``, ``name`` is the target's."""
+    """Audit triples that are in no store; arguments and errors as of ``audit``, ``name`` is the target's."""
     return examine(triples, name=name, bench=bench, options=options, store=store).audit
 
 
@@ -105,56 +110,90 @@ def examine(
     options: AuditOptions = AuditOptions(),
     store: TripleStore | None = None,
 ) -> Examination:
-    """Audit as ``audit_triples`` does, and give the scratch store as well."""
+    """Audit as ``audit_triples`` does, and return the target in its scratch store as well."""
     if options.limit is not None and options.limit < 0:
-        raise InvalidSettings(f"the limit is {options.limit}. It counts findings a check, from 0.")
+        raise InvalidSettings(f"the limit is {options.limit}. It counts findings per check, from 0.")
     profile = load_profile(options.profile)
-    catalogue = _catalogue(profile)
-    namespace = options.namespace or profile.namespace
-    parsed = store is None  # a graph may have been changed since by updates, which leave no trace of a surface
-    scope = prepare(bench, list(dict.fromkeys(triples)), name=name, namespace=namespace, parsed=parsed)
-    outcome = run_checks(
-        catalogue, profile, StepInput(scope, store, options.reasoner, options.seconds, options.embedder)
+    catalogue = shipped()
+    if profile.shapes:
+        catalogue = load_catalogue((*catalogue.files, *profile.shapes))
+    target = prepare(
+        bench,
+        list(dict.fromkeys(triples)),
+        name=name,
+        namespace=options.namespace or profile.namespace,
+        # literals of a graph may be as an update left them, which keeps no record of how they were written
+        parsed=store is None,
     )
-    found = _audit(scope, (profile, catalogue), outcome, options)
-    return Examination(replace(found, metrics=measure(scope)) if options.metrics else found, scope)
+    given = StepInput(target, store, options.reasoner, options.seconds, options.embedder)
+    report = _report(target, profile, catalogue, run_checks(catalogue, profile, given), options)
+    return Examination(replace(report, metrics=measure(target)) if options.metrics else report, target)
 
 
-def _catalogue(profile: Profile) -> Catalogue:
-    ours = shipped()
-    return load_catalogue((*ours.files, *profile.shapes)) if profile.shapes else ours
-
-
-def _audit(scope: Scope, chosen: tuple[Profile, Catalogue], outcome: Outcome, options: AuditOptions) -> Audit:
-    profile, catalogue = chosen
+def _report(
+    target: AuditTarget, profile: Profile, catalogue: Catalogue, results: CheckResults, options: AuditOptions
+) -> Audit:
+    """Return the audit: what suppressions and a baseline leave of the results, counted and limited."""
     suppressions = read_suppressions(options.suppressions) if options.suppressions else ()
     baseline = read_baseline(options.baseline) if options.baseline else frozenset()
-    of_checks = (each for each in suppressions if not each.of_question)
-    kept = suppress(outcome.findings, of_checks, baseline, today=datetime.now(tz=UTC).date())
+    # those of competency questions are applied when the questions are asked, and would count as unused here
+    of_checks = (suppression for suppression in suppressions if not suppression.of_question)
+    kept = suppress(results.findings, of_checks, baseline, today=datetime.now(tz=UTC).date())
     counts = {severity: sum(f.severity == severity for f in kept.findings) for severity in SEVERITIES}
     return Audit(
-        target=scope.name,
+        target=target.name,
         profile=profile.name,
-        counts={**counts, "suppressed": kept.suppressed, "not_decided": len(outcome.not_decided)},
+        counts={**counts, "suppressed": kept.suppressed, "not_decided": len(results.not_decided)},
         findings=tuple(_limited(kept.findings, options.limit)),
-        slow=outcome.slow,
-        engine=_engine(outcome),
-        not_decided=outcome.not_decided,
+        slow=results.slow,
+        engine=f"{ENGINE}; by pyshacl: {', '.join(results.by_pyshacl)}" if results.by_pyshacl else ENGINE,
+        not_decided=results.not_decided,
         unused_suppressions=kept.unused,
         totals=dict(sorted(Counter(f.check for f in kept.findings).items())),
-        checks={check.identifier: check for check in catalogue.checks if check.identifier in outcome.seconds},
-        namespaces=scope.namespaces,
+        checks={check.identifier: check for check in catalogue.checks if check.identifier in results.seconds},
+        namespaces=target.namespaces,
         fingerprints=tuple(f.fingerprint for f in kept.findings),
     )
 
 
-def _engine(outcome: Outcome) -> str:
-    return f"{ENGINE}; by pyshacl: {', '.join(outcome.elsewhere)}" if outcome.elsewhere else ENGINE
-
-
 def _limited(findings: Sequence[AuditFinding], limit: int | None) -> Iterable[AuditFinding]:
-    shown: Counter[str] = Counter()
+    listed: Counter[str] = Counter()
     for finding in findings:
-        shown[finding.check] += 1
-        if limit is None or shown[finding.check] <= limit:
+        listed[finding.check] += 1
+        if limit is None or listed[finding.check] <= limit:
             yield finding
+
+
+def refuse_violations(
+    drafts: Sequence[GraphDraft],
+    *,
+    profile: str,
+    open_bench: Callable[[], Workbench],
+    store: TripleStore | None = None,
+) -> tuple[Audit, ...]:
+    """Audit the drafts of ontologies before they enter a knowledge base, and return the audits; nothing is written.
+
+    Each draft is audited by itself, without the graphs that it imports: they have been audited on their own. Drafts of
+    other kinds pass, since ``publish`` validates them by the shapes of their kind.
+
+    Args:
+        drafts: what is to enter.
+        profile: a profile by name, or a TOML file.
+        open_bench: opens a scratch store.
+        store: where they are to enter; imports that it contains are at hand.
+
+    Raises:
+        ShapeViolation: a draft has violations; the message is the report.
+        UnknownName: there is no such profile.
+    """
+    options = AuditOptions(profile=profile, limit=MAX_FINDINGS_IN_REFUSAL)
+    audits = tuple(
+        audit_triples(draft.triples, name=draft.iri.value, bench=open_bench(), options=options, store=store)
+        for draft in drafts
+        if draft.kind == KG.OntologyGraph
+    )
+    refused = [as_text(audit) for audit in audits if not audit.conforms]
+    if refused:
+        reports = "\n\n".join(refused)
+        raise ShapeViolation(f"{len(refused)} of {len(audits)} ontologies do not conform to '{profile}'.\n\n{reports}")
+    return audits

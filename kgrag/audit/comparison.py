@@ -1,7 +1,7 @@
 """Differences: between two audits, and between two versions of an ontology.
 
-Findings are compared by fingerprint. Ontologies are compared by triples, blank nodes by what they say
-(``stages/blank_nodes``), so that a restriction that a parser named anew is the same restriction.
+Findings are compared by fingerprint. Ontologies are compared by triples, blank nodes by their
+content, so that a restriction that a parser named anew is the same restriction.
 """
 
 from __future__ import annotations
@@ -24,30 +24,31 @@ __all__ = ["AuditDifference", "VersionDifference", "compare_audits", "compare_ve
 
 @dataclass(frozen=True, slots=True)
 class AuditDifference:
-    """Findings that are new, gone, and as many as stayed; a finding as in the audit's JSON."""
+    """Findings that are new or gone, as in the audit's JSON, and how many stayed the same."""
 
     new: tuple[Mapping[str, Any], ...]
     gone: tuple[Mapping[str, Any], ...]
     same: int
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON."""
+        """Return its JSON form."""
         return {"new": list(self.new), "gone": list(self.gone), "same": self.same}
 
     def text(self) -> str:
-        """Give it for a person: ``+`` is new, ``-`` is gone."""
+        """Return one line per finding: ``+`` is new, ``-`` is gone."""
         lines = [
-            f"{sign} {each['severity']:<9} {each['check']}  {each['focus']}: {each['message']}" for sign, each in self
+            f"{sign} {finding['severity']:<9} {finding['check']}  {finding['focus']}: {finding['message']}"
+            for sign, finding in self
         ]
         return "\n".join([*lines, f"{len(self.new)} new, {len(self.gone)} gone, {self.same} as before"])
 
     def __iter__(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield (sign, finding), the new ones first."""
-        yield from (("+", each) for each in self.new)
-        yield from (("-", each) for each in self.gone)
+        yield from (("+", finding) for finding in self.new)
+        yield from (("-", finding) for finding in self.gone)
 
 
-def compare_audits(found: Audit, old: Path) -> AuditDifference:
+def compare_audits(audit: Audit, old: Path) -> AuditDifference:
     """Compare an audit with an older one, kept as JSON.
 
     Raises:
@@ -55,20 +56,20 @@ def compare_audits(found: Audit, old: Path) -> AuditDifference:
     """
     try:
         read = json.loads(old.read_text(encoding="utf-8"))
-        before = {each["fingerprint"]: each for each in read["findings"]}
+        before = {finding["fingerprint"]: finding for finding in read["findings"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{old}: this is no audit in JSON ({type(error).__name__}: {error}). Write one: kgrag audit --format json."
         ) from error
-    now = {each.fingerprint: each.to_json() for each in found.findings}
-    new = tuple(each for mark, each in now.items() if mark not in before)
-    gone = tuple(each for mark, each in before.items() if mark not in now)
+    now = {finding.fingerprint: finding.to_json() for finding in audit.findings}
+    new = tuple(finding for mark, finding in now.items() if mark not in before)
+    gone = tuple(finding for mark, finding in before.items() if mark not in now)
     return AuditDifference(new, gone, len(now) - len(new))
 
 
 @dataclass(frozen=True, slots=True)
 class VersionDifference:
-    """Terms that came, went and changed; axioms as text, with what a blank node says in brackets."""
+    """Terms that were added, removed and changed; axioms as text, with the content of a blank node in brackets."""
 
     added: Mapping[str, Sequence[str]]
     removed: Mapping[str, Sequence[str]]
@@ -76,11 +77,11 @@ class VersionDifference:
 
     @property
     def changes(self) -> bool:
-        """Say whether anything differs."""
+        """Whether anything differs."""
         return bool(self.added or self.removed or self.changed)
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON: term -> axioms; of changed terms those removed and added."""
+        """Return its JSON form: term -> axioms; of changed terms those removed and added."""
         changed = {term: {"removed": list(old), "added": list(new)} for term, (old, new) in self.changed.items()}
         return {
             "added": {term: list(axioms) for term, axioms in self.added.items()},
@@ -89,52 +90,48 @@ class VersionDifference:
         }
 
     def text(self) -> str:
-        """Give it for a person: ``+`` was added, ``-`` removed."""
-        return "\n".join(self._lines())
-
-    def _lines(self) -> Iterator[str]:
+        """Return one line per term and axiom: ``+`` was added, ``-`` removed."""
+        lines: list[str] = []
         for sign, terms in (("+", self.added), ("-", self.removed)):
             for term, axioms in terms.items():
-                yield f"{sign} {term}"
-                yield from (f"  {sign} {axiom}" for axiom in axioms)
+                lines += [f"{sign} {term}", *(f"  {sign} {axiom}" for axiom in axioms)]
         for term, (old, new) in self.changed.items():
-            yield f"~ {term}"
-            yield from (f"  - {axiom}" for axiom in old)
-            yield from (f"  + {axiom}" for axiom in new)
-        yield f"{len(self.added)} added, {len(self.removed)} removed, {len(self.changed)} changed"
+            lines += [f"~ {term}", *(f"  - {axiom}" for axiom in old), *(f"  + {axiom}" for axiom in new)]
+        counts = f"{len(self.added)} added, {len(self.removed)} removed, {len(self.changed)} changed"
+        return "\n".join([*lines, counts])
 
 
 def compare_versions(old: Iterable[ox.Triple], new: Iterable[ox.Triple]) -> VersionDifference:
     """Compare two versions of an ontology, given as triples; a term is an IRI that is a subject.
 
     Statements about a blank node belong to the term that leads to it; those of one that no term leads to (a general
-    class axiom, owl:AllDisjointClasses) stand under the blank node's content.
+    class axiom, owl:AllDisjointClasses) are listed under the blank node's content.
     """
     before, after = _axioms(old), _axioms(new)
     changed = {}
     for term in sorted(before.keys() & after.keys()):
-        gone = sorted(text for key, text in before[term].items() if key not in after[term])
-        come = sorted(text for key, text in after[term].items() if key not in before[term])
-        if gone or come:
-            changed[term] = (gone, come)
+        removed_here = sorted(text for key, text in before[term].items() if key not in after[term])
+        added_here = sorted(text for key, text in after[term].items() if key not in before[term])
+        if removed_here or added_here:
+            changed[term] = (removed_here, added_here)
     added = {term: sorted(after[term].values()) for term in sorted(after.keys() - before.keys())}
     removed = {term: sorted(before[term].values()) for term in sorted(before.keys() - after.keys())}
     return VersionDifference(added, removed, changed)
 
 
 def _axioms(triples: Iterable[ox.Triple]) -> dict[str, dict[tuple[str, str], str]]:
-    """Give subject -> (predicate, canonical object) -> the axiom as text."""
-    held = list(dict.fromkeys(triples))
-    nodes = BlankNodes.of(held)
-    found: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
-    for triple in held:
+    """Return subject -> (predicate, canonical object) -> the axiom as text."""
+    distinct = list(dict.fromkeys(triples))
+    nodes = BlankNodes.of(distinct)
+    axioms: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
+    for triple in distinct:
         subject = triple.subject
         if isinstance(subject, ox.BlankNode):
-            if nodes.above.get(subject.value):
+            if nodes.above.get(subject.value):  # its statements are part of the axiom that leads to it
                 continue
             term = nodes.written(subject)
         else:
             term = str(subject)
         key = (triple.predicate.value, nodes.key(triple.object))
-        found[term][key] = f"{triple.predicate} {nodes.written(triple.object)}"
-    return found
+        axioms[term][key] = f"{triple.predicate} {nodes.written(triple.object)}"
+    return axioms

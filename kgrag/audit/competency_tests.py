@@ -1,18 +1,18 @@
-"""Competency questions: what an ontology, with its data, must be able to answer, as tests kept beside it.
+"""Competency questions: what an ontology, with its data, must be able to answer, as tests in files next to it.
 
-A question is a SPARQL file that says in its first lines what it asks and what it expects::
+A question is a SPARQL file whose first lines state what it asks and what it expects::
 
     # question: Which treatments are there?
     # expect: rows >= 3
     # reasoning: rdfs
 
-``expect`` is ``true`` or ``false`` (an ASK); ``rows 3`` or ``rows >= 3`` (a SELECT); or the name of a file beside it
+``expect`` is ``true`` or ``false`` (an ASK); ``rows 3`` or ``rows >= 3`` (a SELECT); or the name of a file next to it
 with the expected rows (``.csv``, ``.tsv``, ``.srj`` or ``.json``, ``.srx``), compared without regard to order unless
 the query has ORDER BY. ``reasoning`` is ``rdfs`` or ``owl-rl``: what follows by it is then asked as well. The default
-graph holds all that is audited.
+graph contains all that is audited.
 
-Queries are those of a file, so that they may come from anybody: the gate looks at each, they run read-only in a process
-of their own, and one that takes too long is ended and counts as not decided.
+Queries are those of a file, so that they may come from anybody: each is checked before it runs, they run read-only in a
+process of their own, and one that takes too long is ended and counts as not decided.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import csv
 import multiprocessing
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
@@ -51,15 +51,16 @@ _RESULTS = {
     ".json": ox.QueryResultsFormat.JSON,
     ".srx": ox.QueryResultsFormat.XML,
 }
-_SHOWN = 3
+MAX_ROWS_NAMED = 3
+"""How many missing or unexpected rows a message lists."""
+
 _Row = tuple[str, ...]
 _Answer = bool | tuple[tuple[str, ...], list[tuple[Term | None, ...]]]
-_Asked = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class CompetencyQuestion:
-    """A question with what is expected; ``reasoning`` is a profile of rules, or "" for what is stated only."""
+    """A question with the expected answer; ``reasoning`` is a profile of rules, or "" for asserted triples only."""
 
     path: Path
     question: str
@@ -76,7 +77,7 @@ class CompetencyQuestion:
 
 @dataclass(frozen=True, slots=True)
 class CompetencyVerdict:
-    """How a question came out: ``found`` says what was found instead, "" when all is as expected."""
+    """The outcome of a question: ``found`` is what was found instead, "" when the answer is as expected."""
 
     question: CompetencyQuestion
     found: str = ""
@@ -93,16 +94,16 @@ def read_questions(path: Path) -> tuple[CompetencyQuestion, ...]:
     files = sorted(path.glob("*.rq")) if path.is_dir() else [path]
     if not files:
         raise InputError(f"{path} has no competency question. Put files *.rq there.")
-    return tuple(_question(file) for file in files)
+    return tuple(_read_question(file) for file in files)
 
 
-def _question(path: Path) -> CompetencyQuestion:
+def _read_question(path: Path) -> CompetencyQuestion:
     text = _text(path)
-    said = {found[1].lower(): found[2] for line in text.splitlines() if (found := _HEADER.match(line))}
+    header = {line[1].lower(): line[2] for text_line in text.splitlines() if (line := _HEADER.match(text_line))}
     for name in ("question", "expect"):
-        if not said.get(name):
-            raise InputError(f"{path} has no line '# {name}: ...'. Say what is asked, and what is expected.")
-    reasoning = said.get("reasoning", "")
+        if not header.get(name):
+            raise InputError(f"{path} has no line '# {name}: ...'. Add it: what is asked, and what is expected.")
+    reasoning = header.get("reasoning", "")
     if reasoning and reasoning not in PROFILES:
         raise InputError(f"{path}: there is no reasoning '{reasoning}'. Write one of {', '.join(PROFILES)}.")
     try:
@@ -111,7 +112,7 @@ def _question(path: Path) -> CompetencyQuestion:
         raise InvalidSPARQL(f"{path}: {error}") from None
     words = (token.text.upper() for token in tokens(text) if token.kind == "word")
     form = next((word for word in words if word in _FORMS), "")
-    question = CompetencyQuestion(path, said["question"], said["expect"], text, form, reasoning)
+    question = CompetencyQuestion(path, header["question"], header["expect"], text, form, reasoning)
     _refuse_mismatch(question)
     return question
 
@@ -120,7 +121,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}. Name a file of SPARQL, or a folder of such.") from None
+        raise InputError(f"{path} cannot be read: {error}. Name a file of SPARQL, or a folder of them.") from None
 
 
 def _refuse_mismatch(question: CompetencyQuestion) -> None:
@@ -133,7 +134,7 @@ def _refuse_mismatch(question: CompetencyQuestion) -> None:
         )
     if not wants_truth and not _ROWS.match(expect) and not (where.parent / expect).is_file():
         raise InputError(
-            f"{where} expects '{expect}': neither true, false, 'rows N', 'rows >= N' nor a file beside it."
+            f"{where} expects '{expect}': neither true, false, 'rows N', 'rows >= N' nor a file in its folder."
         )
 
 
@@ -152,7 +153,7 @@ def ask_questions(
     Args:
         questions: what is asked.
         triples: the ontology with its data.
-        open_bench: gives a scratch store; it is called in another process, so it must be a class or a function of a
+        open_bench: opens a scratch store; it is called in another process, so it must be a class or a function of a
             module.
         seconds: the time that one question may take, by the clock.
 
@@ -160,25 +161,24 @@ def ask_questions(
         InputError: a file of expected rows cannot be read.
         InvalidSPARQL: a query does not parse.
     """
-    held = {"": list(triples)}
+    data_by_profile = {"": list(triples)}
     for profile in sorted({question.reasoning for question in questions} - {""}):
-        follows = materialise(open_bench(), triples, profile=profile).triples
-        held[profile] = [*triples, *follows]
+        data_by_profile[profile] = [*triples, *materialise(open_bench(), triples, profile=profile).triples]
     verdicts: list[CompetencyVerdict] = []
-    for profile, known in held.items():
-        asked = [question for question in questions if question.reasoning == profile]
-        if asked:
-            verdicts += _all_of(asked, known, open_bench, seconds)
+    for profile, data in data_by_profile.items():
+        with_profile = [question for question in questions if question.reasoning == profile]
+        if with_profile:
+            verdicts += _verdicts(with_profile, data, open_bench, seconds)
     return tuple(sorted(verdicts, key=lambda verdict: verdict.question.path))
 
 
-def _all_of(
+def _verdicts(
     questions: Sequence[CompetencyQuestion],
     triples: Sequence[ox.Triple],
     open_bench: Callable[[], Workbench],
     seconds: float,
 ) -> Iterator[CompetencyVerdict]:
-    process = _Process(triples, open_bench)
+    process = _QueryProcess(triples, open_bench)
     try:
         for question in questions:
             answer = process.answer(question, seconds)
@@ -192,7 +192,7 @@ def _all_of(
         process.end()
 
 
-class _Process:
+class _QueryProcess:
     """A process that answers queries over some triples; when one is late it is ended, and the next gets a new one."""
 
     def __init__(self, triples: Sequence[ox.Triple], open_bench: Callable[[], Workbench]) -> None:
@@ -201,13 +201,13 @@ class _Process:
         self._running: tuple[multiprocessing.process.BaseProcess, Connection] | None = None
 
     def answer(self, question: CompetencyQuestion, seconds: float) -> _Answer | str | None:
-        """Give the answer, or why the query failed; None when it is late."""
-        _, ours = self._running = self._running or self._started()
-        ours.send((question.form, question.sparql))
+        """Return the answer, or why the query failed; None when it is late."""
+        _, connection = self._running = self._running or self._started()
+        connection.send((question.form, question.sparql))
         try:
-            if ours.poll(seconds):
-                found: _Answer | str = ours.recv()
-                return found
+            if connection.poll(seconds):
+                answer: _Answer | str = connection.recv()
+                return answer
         except (EOFError, ConnectionError):
             self.end()
             return "the process that ran it ended, perhaps for want of memory"
@@ -220,48 +220,44 @@ class _Process:
         process = context.Process(target=_serve, args=(theirs, self._data, self._open_bench), daemon=True)
         process.start()
         theirs.close()
-        ours.recv()
+        ours.recv()  # its data is loaded, so that loading does not count as a query's time
         return process, ours
 
     def end(self) -> None:
         """End the process, if there is one."""
         if self._running is not None:
-            process, ours = self._running
+            process, connection = self._running
             self._running = None
-            ours.close()
+            connection.close()
             process.kill()
             process.join()
 
 
 def _serve(connection: Connection, data: bytes, open_bench: Callable[[], Workbench]) -> None:
-    """Answer queries until nobody asks any more."""
+    """Answer (form, SPARQL) with the answer, or with the text of an error, until the connection is closed."""
     bench = open_bench()
     bench.fill([ox.Quad(*quad.triple) for quad in ox.parse(data, format=ox.RdfFormat.N_TRIPLES)])
     connection.send(None)
     while True:
         try:
-            asked: _Asked = connection.recv()
+            form, sparql = connection.recv()
         except EOFError:
             return
-        connection.send(_answered(bench, asked))
-
-
-def _answered(bench: Workbench, asked: _Asked) -> _Answer | str:
-    form, sparql = asked
-    try:
-        if form == "ASK":
-            return bench.ask(sparql)
-        table = bench.select(sparql)
-    except KgragError as error:
-        return str(error)
-    return table.variables, table.rows
+        try:
+            if form == "ASK":
+                connection.send(bench.ask(sparql))
+            else:
+                table = bench.select(sparql)
+                connection.send((table.variables, table.rows))
+        except KgragError as error:
+            connection.send(str(error))
 
 
 # --- comparing ----------------------------------------------------------------------------------------------------
 
 
 def _difference(question: CompetencyQuestion, answer: _Answer) -> str:
-    """Say what was found instead of what is expected; "" when they agree."""
+    """Return what was found instead of the expected answer; "" when they agree."""
     if isinstance(answer, bool):
         wanted = question.expect.lower() == "true"
         return "" if answer is wanted else f"found {str(answer).lower()}"
@@ -279,18 +275,19 @@ def _rows_differ(question: CompetencyQuestion, names: _Row, rows: Sequence[tuple
     wanted_names, wanted = _expected(file)
     if set(wanted_names) != set(names):
         return f"found the columns {', '.join(names)}, and {file.name} has {', '.join(wanted_names)}"
-    place = [names.index(name) for name in wanted_names]
-    found = [tuple(_key(row[index], as_text=as_text) for index in place) for row in rows]
+    columns = [names.index(name) for name in wanted_names]
+    found = [tuple(_key(row[index], as_text=as_text) for index in columns) for row in rows]
     ordered = any(t.kind == "word" and t.text.upper() == "ORDER" for t in tokens(question.sparql))
     missing, more = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
-    told = [f"{_shown(missing)} missing" if missing else "", f"{_shown(more)} not expected" if more else ""]
-    if not any(told) and ordered and found != wanted:
+    differences = [f"{_some(missing)} missing"] if missing else []
+    differences += [f"{_some(more)} not expected"] if more else []
+    if not differences and ordered and found != wanted:
         return "found the rows in another order"
-    return "; ".join(part for part in told if part)
+    return "; ".join(differences)
 
 
-def _shown(rows: Counter[_Row]) -> str:
-    first = [" ".join(row) for row in sorted(rows)[:_SHOWN]]
+def _some(rows: Counter[_Row]) -> str:
+    first = [" ".join(row) for row in sorted(rows)[:MAX_ROWS_NAMED]]
     rest = rows.total() - len(first)
     return " | ".join(first) + (f" and {rest} more" if rest > 0 else "")
 
@@ -304,16 +301,16 @@ def _expected(file: Path) -> tuple[_Row, list[_Row]]:
         form = _RESULTS[file.suffix.lower()]
         solutions = ox.parse_query_results(path=file, format=form)
         if isinstance(solutions, ox.QueryBoolean):
-            raise InputError(f"{file} holds a truth value. Write 'expect: true' or 'expect: false'.")
+            raise InputError(f"{file} contains a truth value. Write 'expect: true' or 'expect: false'.")
         names = tuple(variable.value for variable in solutions.variables)
         return names, [tuple(_key(row[name], as_text=False) for name in names) for row in solutions]
     except (SyntaxError, IndexError, KeyError, ValueError) as error:
-        told = f"{error}" or "it is empty"
-        raise InputError(f"{file} holds no expected rows: {told}. Use .csv, .tsv, .srj, .json or .srx.") from None
+        reason = f"{error}" or "it is empty"
+        raise InputError(f"{file} contains no expected rows: {reason}. Use .csv, .tsv, .srj, .json or .srx.") from None
 
 
 def _key(term: Term | None, *, as_text: bool) -> str:
-    """Give what two terms are compared by; blank nodes are all alike."""
+    """Return the text by which two terms are compared; all blank nodes have the same."""
     if isinstance(term, ox.BlankNode):
         return "_:"
     return plain(term) if as_text or term is None else str(term)
@@ -329,52 +326,47 @@ def with_verdicts(
     suppressions: Iterable[Suppression] = (),
     baseline: frozenset[str] = frozenset(),
 ) -> Audit:
-    """Add competency questions to an audit: a check each, a violation for each that came out otherwise.
+    """Return an audit with competency questions: a check for each, and a violation where the answer differs.
 
     Args:
         audit: the audit of the same target, whose name the findings are about.
-        verdicts: how the questions came out.
+        verdicts: the outcomes of the questions.
         suppressions: which findings are accepted; of these, those about questions count.
         baseline: fingerprints of the findings that are known.
     """
-    named = [_finding(each, audit.target) for each in verdicts if each.decided and each.found]
-    ours = (each for each in suppressions if each.of_question)
-    kept = suppress(named, ours, baseline, today=datetime.now(tz=UTC).date())
+    wrong = [_finding(verdict, audit.target) for verdict in verdicts if verdict.decided and verdict.found]
+    of_questions = (suppression for suppression in suppressions if suppression.of_question)
+    kept = suppress(wrong, of_questions, baseline, today=datetime.now(tz=UTC).date())
     failed = kept.findings
-    undecided = [Undecided(each.question.identifier, each.found, asked=True) for each in verdicts if not each.decided]
+    undecided = [Undecided(v.question.identifier, v.found, asked=True) for v in verdicts if not v.decided]
     counts = dict(audit.counts)
     counts["Violation"] += len(failed)
     counts["suppressed"] += kept.suppressed
     counts["not_decided"] += len(undecided)
     violations = [finding for finding in audit.findings if finding.severity == "Violation"]
-    others = audit.findings[len(violations) :]
+    rest = audit.findings[len(violations) :]  # findings are sorted, worst first
     return replace(
         audit,
         counts=counts,
-        findings=(*violations, *failed, *others),
+        findings=(*violations, *failed, *rest),
         not_decided=(*audit.not_decided, *undecided),
         unused_suppressions=(*audit.unused_suppressions, *kept.unused),
         totals={**audit.totals, **{finding.check: 1 for finding in failed}},
-        checks={**audit.checks, **_checks(verdicts)},
+        checks={**audit.checks, **{v.question.identifier: _check(v.question) for v in verdicts}},
         fingerprints=(*audit.fingerprints, *(finding.fingerprint for finding in failed)),
     )
 
 
-def _checks(verdicts: Sequence[CompetencyVerdict]) -> Mapping[str, Check]:
-    asked = [verdict.question for verdict in verdicts]
-    mend = "Add to the ontology, or to the data, what the question needs; or correct what is expected."
-    return {
-        each.identifier: Check(
-            identifier=each.identifier,
-            label=each.question,
-            severity="Violation",
-            file=each.path,
-            rationale="A competency question says what the ontology is for.",
-            mend=mend,
-            query=each.path.name,
-        )
-        for each in asked
-    }
+def _check(question: CompetencyQuestion) -> Check:
+    return Check(
+        identifier=question.identifier,
+        label=question.question,
+        severity="Violation",
+        file=question.path,
+        rationale="A competency question says what the ontology is for.",
+        mend="Add to the ontology, or to the data, what the question needs; or correct what is expected.",
+        query=question.path.name,
+    )
 
 
 def _finding(verdict: CompetencyVerdict, focus: str) -> AuditFinding:

@@ -8,91 +8,89 @@ Queries: ``audit/sks_edges``, ``audit/sks_related``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from kgrag import queries
 from kgrag.audit.hierarchy_steps import heights, shortcuts
+from kgrag.audit.step_input import Row, StepInput
 from kgrag.reasoning.reachability import components
 from kgrag.vocab import AUDIT, local_name
 
-if TYPE_CHECKING:
-    from kgrag.audit.steps import StepInput
-
 __all__ = ["cycles", "redundant", "related"]
 
-_Edges = Mapping[str, Sequence[str]]
-_Row = dict[str, str]
+MAX_MEMBERS_NAMED = 6
+"""How many concepts of a cycle a message names."""
 
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
-_SHOWN = 6
 
 
-def cycles(given: StepInput) -> Iterator[_Row]:
+def cycles(given: StepInput) -> Iterator[Row]:
     """Yield each set of concepts that are all broader than one another, or one that is broader than itself.
 
-    SKS-04. One row a cycle: ``focus`` is the member whose IRI sorts first, ``value`` one that is directly broader.
+    SKS-04. One row per cycle: ``focus`` is the member whose IRI sorts first, ``value`` one that is directly broader.
     """
     edges = _broader(given)
     for members in components(edges):
         first = min(members)
         if len(members) > 1 or first in edges.get(first, ()):
-            above = min(each for each in edges[first] if each in members)
-            yield _row(first, "broader", above, _cycle_message(sorted(members)))
+            above = min(concept for concept in edges[first] if concept in members)
+            names = ", ".join(local_name(concept) for concept in sorted(members)[:MAX_MEMBERS_NAMED])
+            unnamed = len(members) - MAX_MEMBERS_NAMED
+            more = f" and {unnamed} more" if unnamed > 0 else ""
+            verb = "are broader than one another" if len(members) > 1 else "is broader than itself"
+            yield _row(first, "broader", above, f"{names}{more} {verb}.")
 
 
-def redundant(given: StepInput) -> Iterator[_Row]:
+def redundant(given: StepInput) -> Iterator[Row]:
     """Yield each broader concept that is stated although it follows from another one (SKS-12)."""
-    edges = {below: [each for each in above if each != below] for below, above in _broader(given).items()}
+    # a concept that is broader than itself is a cycle, which SKS-04 reports
+    edges = {below: [above for above in uppers if above != below] for below, uppers in _broader(given).items()}
     for below, above, between in shortcuts(edges):
-        names = [local_name(each) for each in (below, above, between)]
+        names = [local_name(concept) for concept in (below, above, between)]
         message = f"That {names[1]} is broader than {names[0]} follows from {names[2]}, which is stated as well."
         yield _row(below, "broader", above, message)
 
 
-def related(given: StepInput) -> Iterator[_Row]:
-    """Yield each pair of related concepts of which one stands above the other in the hierarchy.
+def related(given: StepInput) -> Iterator[Row]:
+    """Yield each pair of related concepts of which one is above the other in the hierarchy.
 
     SKS-03. ``focus`` is the narrower one.
     """
     edges = _broader(given, transitive=True)
-    known = heights(edges, components(edges))
-    wanted: dict[str, set[str]] = {}
-    for one, other in given.scope.bench.select(queries.bind("audit/sks_related", target=AUDIT.target)).values():
-        wanted.setdefault(one, set()).add(other)
-        wanted.setdefault(other, set()).add(one)
-    for below in sorted(wanted.keys() & edges.keys()):
-        for above in sorted(_reached(below, wanted[below], edges, known)):
+    height = heights(edges, components(edges))
+    related_to: dict[str, set[str]] = {}
+    for left, right in given.target.bench.select(queries.bind("audit/sks_related", target=AUDIT.target)).values():
+        related_to.setdefault(left, set()).add(right)
+        related_to.setdefault(right, set()).add(left)
+    for below in sorted(related_to.keys() & edges.keys()):
+        for above in sorted(_targets_above(below, related_to[below], edges, height)):
             message = f"{local_name(below)} is related to {local_name(above)}, which is broader as well."
             yield _row(below, "related", above, message)
 
 
 def _broader(given: StepInput, *, transitive: bool = False) -> dict[str, list[str]]:
-    """Give concept -> broader concepts; ``transitive`` takes in those stated by skos:broaderTransitive."""
+    """Return concept -> broader concepts; ``transitive`` includes those stated by skos:broaderTransitive."""
     edges: dict[str, list[str]] = {}
-    asked = queries.bind("audit/sks_edges", target=AUDIT.target)
-    for below, path, above in given.scope.bench.select(asked).values():
+    rows = given.target.bench.select(queries.bind("audit/sks_edges", target=AUDIT.target)).values()
+    for below, path, above in rows:
         if transitive or path == f"{_SKOS}broader":
             edges.setdefault(below, []).append(above)
     return edges
 
 
-def _reached(start: str, targets: set[str], edges: _Edges, known: Mapping[str, int]) -> set[str]:
-    """Give those targets that a way up from ``start`` meets; no walk goes above the highest of them."""
-    lowest = min((known[each] for each in targets if each in known), default=-1)
+def _targets_above(
+    start: str, targets: set[str], edges: Mapping[str, Sequence[str]], height: Mapping[str, int]
+) -> set[str]:
+    """Return those targets that a way up from ``start`` meets; no walk goes above the highest of them."""
+    # height counts from the top, so the highest target is the one with the smallest height
+    smallest = min((height[target] for target in targets if target in height), default=-1)
     seen: set[str] = set()
     waiting = [start]
     while waiting:
-        new = {each for each in edges.get(waiting.pop(), ()) if known[each] >= lowest} - seen
+        new = {above for above in edges.get(waiting.pop(), ()) if height[above] >= smallest} - seen
         seen |= new
         waiting += new
     return (seen & targets) - {start}
 
 
-def _row(focus: str, path: str, value: str, message: str) -> _Row:
+def _row(focus: str, path: str, value: str, message: str) -> Row:
     return {"focus": focus, "path": _SKOS + path, "value": value, "message": message}
-
-
-def _cycle_message(members: Sequence[str]) -> str:
-    names = ", ".join(local_name(each) for each in members[:_SHOWN])
-    more = f" and {len(members) - _SHOWN} more" if len(members) > _SHOWN else ""
-    return f"{names}{more} {'are broader than one another' if len(members) > 1 else 'is broader than itself'}."

@@ -1,4 +1,4 @@
-"""What an audit found: values, and their JSON form."""
+"""An audit and its findings: values, and their JSON form."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["Audit", "AuditFinding", "Undecided"]
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """One way in which something departs from a check.
+    """One violation of a check.
 
     ``focus`` is an IRI or the name of a blank node, ``path`` a property or "", ``value`` a term as text or "".
     ``fingerprint`` stays the same from audit to audit while check, focus, path and value do. ``component`` is the SHACL
-    component that was not met, "sparql" where a query or a step says so.
+    component that was violated, "sparql" for a finding of a query or a step.
     """
 
     check: str
@@ -32,13 +32,13 @@ class AuditFinding:
     component: str = "sparql"
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as the audit's JSON form has it; what is empty is left out."""
-        optional = {"path": self.path, "value": self.value}
+        """Return its part of the audit's JSON form, without empty fields."""
         return {
             "check": self.check,
             "severity": self.severity,
             "focus": self.focus,
-            **{name: value for name, value in optional.items() if value},
+            **({"path": self.path} if self.path else {}),
+            **({"value": self.value} if self.value else {}),
             "message": self.message,
             "anchors": list(self.anchors),
             **({"fix": self.fix} if self.fix else {}),
@@ -48,7 +48,7 @@ class AuditFinding:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A check that gave no verdict; ``asked`` says whether it had been asked for, so that silence is a failure."""
+    """A check without a verdict; where it was ``asked`` for, that is a failure."""
 
     check: str
     reason: str
@@ -59,8 +59,8 @@ class Undecided:
 class Audit:
     """An audit of one target.
 
-    ``counts`` are exact: by severity, of what suppressions or a baseline took out, and of checks without a verdict.
-    ``findings`` are at most ``limit`` a check, worst first, then by check, focus, path and value. ``slow`` lists
+    ``counts`` are exact: by severity, of what suppressions or a baseline removed, and of checks without a verdict.
+    ``findings`` are at most ``limit`` per check, worst first, then by check, focus, path and value. ``slow`` lists
     checks that took more than a tenth of a second. ``totals`` has the exact count of each check with a finding,
     ``checks`` describes those that were run, ``fingerprints`` are those of all findings, ``namespaces`` the target's
     own, ``files`` where it was read from.
@@ -83,31 +83,31 @@ class Audit:
 
     @property
     def conforms(self) -> bool:
-        """Say whether no violation was found; what is not decided is counted apart."""
+        """Whether no violation was found; undecided checks do not count."""
         return not self.counts["Violation"]
 
     @property
     def undecided_though_asked(self) -> bool:
-        """Say whether something that was asked for got no verdict."""
-        return any(each.asked for each in self.not_decided)
+        """Whether a check that was asked for reached no verdict."""
+        return any(undecided.asked for undecided in self.not_decided)
 
     def at_or_above(self, severity: str) -> int:
-        """Count the findings as bad as ``severity`` or worse; 0 for "never"."""
+        """Return how many findings are as bad as ``severity`` or worse; 0 for "never"."""
         if severity not in SEVERITIES:
             return 0
-        return sum(self.counts[each] for each in SEVERITIES[: SEVERITIES.index(severity) + 1])
+        return sum(self.counts[name] for name in SEVERITIES[: SEVERITIES.index(severity) + 1])
 
     def to_json(self) -> dict[str, Any]:
-        """Give the audit's JSON form."""
+        """Return the audit's JSON form."""
         return {
             "target": self.target,
             "profile": self.profile,
             "conforms": self.conforms,
             "counts": dict(self.counts),
             "findings": [finding.to_json() for finding in self.findings],
-            "slow": [dict(each) for each in self.slow],
+            "slow": [dict(check) for check in self.slow],
             "engine": self.engine,
-            "not_decided": [{"check": each.check, "reason": each.reason} for each in self.not_decided],
+            "not_decided": [{"check": check.check, "reason": check.reason} for check in self.not_decided],
             "unused_suppressions": list(self.unused_suppressions),
             **({"metrics": dict(self.metrics)} if self.metrics else {}),
         }

@@ -1,4 +1,4 @@
-"""Safe mends: what a check's stored update would change, shown as a diff before anything is written.
+"""Safe fixes: what the stored updates of checks would change, shown as a diff before anything is written.
 
 Only checks with ``aud:fix`` have one, and only those that found something run theirs. The updates run one after another
 on the scratch store of the audit, in the order of the checks.
@@ -6,14 +6,13 @@ on the scratch store of the audit, in the order of the checks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.audit.audit_context import Scope
+from kgrag.audit.audit_context import AuditTarget
 from kgrag.audit.findings import Audit
 from kgrag.vocab import AUDIT
 
@@ -22,7 +21,7 @@ __all__ = ["Mend", "mended"]
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """What mending changed: triples before and after, and (check, stored update) of what was run."""
+    """The outcome of fixes: triples before and after, and (check, stored update) of what was run."""
 
     before: tuple[ox.Triple, ...]
     after: tuple[ox.Triple, ...]
@@ -30,42 +29,32 @@ class Mend:
 
     @property
     def changes(self) -> bool:
-        """Say whether anything differs."""
+        """Whether anything differs."""
         return set(self.before) != set(self.after)
 
     def diff(self, name: str) -> str:
-        """Give a unified diff of sorted N-Triples, "" when nothing differs."""
+        """Return a unified diff of sorted N-Triples, "" when nothing differs."""
         old, new = (sorted(f"{triple} .\n" for triple in triples) for triples in (self.before, self.after))
         return "".join(unified_diff(old, new, f"{name} (as it is)", f"{name} (mended)", n=0))
 
 
-def mended(scope: Scope, found: Audit) -> Mend:
+def mended(target: AuditTarget, audit: Audit) -> Mend:
     """Run the updates of the checks that found something, on the scratch store that was audited.
 
     Literals that no update touches stay as they were written.
 
     Args:
-        scope: the target, as the audit left it.
-        found: what the audit found, without a limit of 0.
+        target: the target, as the audit left it.
+        audit: its audit, without a limit of 0.
     """
-    before = tuple(scope.written.restored(scope.bench.triples(AUDIT.target)))
-    run = tuple(_updates(found))
-    for _, update in run:
-        scope.bench.change(_bound(update))
-    return Mend(before, tuple(scope.written.restored(scope.bench.triples(AUDIT.target))), run)
-
-
-def _updates(found: Audit) -> Iterable[tuple[str, str]]:
-    """Yield (check, stored update) of the checks with findings, in the order of the checks, each update once."""
-    seen: set[str] = set()
-    for name in sorted(found.totals):
-        fix = found.checks[name].fix if name in found.checks else ""
-        if fix and fix not in seen:
-            seen.add(fix)
-            yield name, fix
-
-
-def _bound(update: str) -> str:
-    values = {"target": AUDIT.target, "context": AUDIT.context}
-    wanted: Sequence[str] = list(queries.describe(update).parameters)
-    return queries.bind(update, **{name: values[name] for name in wanted})
+    graphs = {"target": AUDIT.target, "context": AUDIT.context}
+    before = tuple(target.written.restored(target.bench.triples(AUDIT.target)))
+    check_of_update: dict[str, str] = {}  # two checks may share an update, which runs once
+    for check in sorted(audit.totals):
+        if check in audit.checks and (update := audit.checks[check].fix):
+            check_of_update.setdefault(update, check)
+    for update in check_of_update:
+        parameters = queries.describe(update).parameters
+        target.bench.change(queries.bind(update, **{name: graphs[name] for name in parameters}))
+    after = tuple(target.written.restored(target.bench.triples(AUDIT.target)))
+    return Mend(before, after, tuple((check, update) for update, check in check_of_update.items()))

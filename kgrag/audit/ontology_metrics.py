@@ -5,7 +5,7 @@ Technology 43(2)). Only what is stated counts, between classes with an IRI. Writ
 between named classes, P object and datatype properties, L leaves (classes without a subclass), R roots (without a
 superclass).
 
-Deviations: owl:Thing counts neither as a class nor as a superclass; depth is counted in steps from a root. Classes on a
+Deviations: owl:Thing counts neither as a class nor as a superclass; depth is counted in edges from a root. Classes on a
 cycle of rdfs:subClassOf, and those below one only, have no depth. Relations and attributes of a class are the
 properties with it as domain, inherited ends included. Paths are counted exactly, however many there are.
 """
@@ -17,12 +17,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kgrag import queries
-from kgrag.audit.audit_context import Scope
+from kgrag.audit.audit_context import AuditTarget
 from kgrag.vocab import AUDIT
 
 __all__ = ["measure"]
 
-_BASE = (
+_COUNTS = (
     "triples",
     "classes",
     "objectProperties",
@@ -52,20 +52,22 @@ _BASE = (
 )
 
 
-def measure(scope: Scope) -> dict[str, float]:
-    """Give metric -> value: counts, then OntoMetrics' ratios, the hierarchy, and OQuaRE's figures."""
-    asked = queries.bind("audit/metric_counts", target=AUDIT.target, context=AUDIT.context)
-    counted = {metric: int(count) for metric, count in scope.bench.select(asked).values()}
-    counts = {name: counted.get(name, 0) for name in _BASE}
-    rows = queries.bind("audit/metric_hierarchy", target=AUDIT.target, context=AUDIT.context)
-    hierarchy = _Hierarchy.of(scope.bench.select(rows).values())
-    found: dict[str, float] = {
+def measure(target: AuditTarget) -> dict[str, float]:
+    """Return metric -> value: counts, then OntoMetrics' ratios, the hierarchy, and OQuaRE's figures."""
+    graphs = {"target": AUDIT.target, "context": AUDIT.context}
+    count_of = {
+        metric: int(count)
+        for metric, count in target.bench.select(queries.bind("audit/metric_counts", **graphs)).values()
+    }
+    counts = {name: count_of.get(name, 0) for name in _COUNTS}
+    hierarchy = _Hierarchy.of(target.bench.select(queries.bind("audit/metric_hierarchy", **graphs)).values())
+    metrics: dict[str, float] = {
         **counts,
         **_ratios(counts, hierarchy),
         **hierarchy.figures(),
         **_oquare(counts, hierarchy),
     }
-    return {name: round(value, 4) for name, value in found.items()}
+    return {name: round(value, 4) for name, value in metrics.items()}
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -73,7 +75,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _ratios(counts: Mapping[str, int], hierarchy: _Hierarchy) -> dict[str, float]:
-    """Give OntoMetrics' schema and knowledge base metrics.
+    """Return OntoMetrics' schema and knowledge base metrics.
 
     attributeRichness = attributes / C; inheritanceRichness = S / C; relationshipRichness = P / (P + S), P the object
     properties; axiomClassRatio = triples / C; equivalenceRatio = equivalent class axioms / C; inverseRelationsRatio =
@@ -96,7 +98,7 @@ def _ratios(counts: Mapping[str, int], hierarchy: _Hierarchy) -> dict[str, float
 
 
 def _oquare(counts: Mapping[str, int], hierarchy: _Hierarchy) -> dict[str, float]:
-    """Give OQuaRE's figures.
+    """Return OQuaRE's figures.
 
     ANOnto = annotations of classes / C. AROnto = attributes of classes / C. CBOnto = S / (C - R). CROnto = instances /
     C. DITOnto = longest path from a root to a leaf. INROnto = relations of classes / C. LCOMOnto = sum of the lengths
@@ -129,7 +131,7 @@ def _oquare(counts: Mapping[str, int], hierarchy: _Hierarchy) -> dict[str, float
 
 @dataclass(frozen=True, slots=True)
 class _Hierarchy:
-    """Named classes with what is stated to be above and below each; ``depths`` in steps from the farthest root."""
+    """Named classes with what is stated to be above and below each; ``depths`` in edges from the farthest root."""
 
     above: Mapping[str, set[str]]
     below: Mapping[str, set[str]]
@@ -150,8 +152,8 @@ class _Hierarchy:
 
     @property
     def edges(self) -> int:
-        """Count the subclass axioms between named classes, S."""
-        return sum(len(each) for each in self.above.values())
+        """How many subclass axioms between named classes there are, S."""
+        return sum(len(uppers) for uppers in self.above.values())
 
     @property
     def roots(self) -> list[str]:
@@ -164,7 +166,7 @@ class _Hierarchy:
         return [name for name in self.above if not self.below.get(name)]
 
     def figures(self) -> dict[str, float]:
-        """Give OntoMetrics' graph metrics: root and leaf cardinality, depth, breadth, tangledness.
+        """Return OntoMetrics' graph metrics: root and leaf cardinality, depth, breadth, tangledness.
 
         Breadth is the count of classes at one depth, averageDepth the mean over classes, tangledness C / classes with
         several superclasses, 0 without any.
@@ -184,7 +186,7 @@ class _Hierarchy:
         }
 
     def paths(self) -> tuple[int, int]:
-        """Count the paths from roots to leaves, and the sum of their lengths in steps."""
+        """Return the number of paths from roots to leaves, and the sum of their lengths in edges."""
         counts: dict[str, int] = {}
         lengths: dict[str, int] = {}
         for name in self.order:
@@ -196,7 +198,7 @@ class _Hierarchy:
 
 
 def _sorted(above: Mapping[str, set[str]], below: Mapping[str, set[str]]) -> tuple[dict[str, int], list[str]]:
-    """Give the depth of each class and an order from roots down, without what is on a cycle or below one."""
+    """Return the depth of each class and an order from roots down, without what is on a cycle or below one."""
     waiting = {name: len(uppers) for name, uppers in above.items()}
     ready = sorted(name for name, count in waiting.items() if not count)
     depths = dict.fromkeys(ready, 0)

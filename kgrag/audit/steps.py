@@ -1,118 +1,97 @@
-"""Checks that are decided neither by SHACL nor by a query: by a reasoner, by the loader, by the network.
+"""The registry of steps: checks that neither SHACL nor a stored query decides, but a function in Python.
 
-A step is a callable that gives rows as a stored query would (``focus``, ``path``, ``value`` and whatever the message
-names), or raises ``NotDecided``. ``aud:step`` names it. One that is not at hand, or was not asked for, is *not
-decided*: it never reads as passed.
+A step returns rows as a stored query would, or raises ``NotDecided``. ``aud:step`` names it in the catalogue. One that
+is missing, or was not asked for, is *not decided*: it never counts as passed.
+
+Query: ``audit/imports``.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
 
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.audit.audit_context import Scope
+from kgrag.audit import concept_steps, hierarchy_steps, platform_steps, reasoner_steps, term_steps
+from kgrag.audit.step_input import Row, StepInput, Unasked
 from kgrag.errors import NotDecided
-from kgrag.model import plain
-from kgrag.ports import Embedder, TripleStore
 from kgrag.vocab import AUDIT, OWL
 
-__all__ = ["STEPS", "Step", "StepInput", "Unasked", "run_step"]
-
-Row = Mapping[str, str]
-
-
-class Unasked(NotDecided):
-    """A step gave no verdict because nobody asked for it."""
+__all__ = ["STEPS", "Step", "run_step"]
 
 
 @dataclass(frozen=True, slots=True)
-class StepInput:
-    """What a step may look at: the target with its context, the store where there is one, and what was asked for."""
+class Step:
+    """A function that decides a check; one that ``needs_reasoner`` runs only where the user asked for a reasoner."""
 
-    scope: Scope
-    store: TripleStore | None
-    reasoner: bool
-    seconds: float
-    embedder: Embedder | None = None
-
-
-Step = Callable[[StepInput], Iterable[Row]]
-
-_REASONER = "needs a reasoner; ask for it with --reasoner"
-STEPS: dict[str, str] = {
-    "concept-cycles": "kgrag.audit.concept_steps:cycles",
-    "redundant-concepts": "kgrag.audit.concept_steps:redundant",
-    "related-concepts": "kgrag.audit.concept_steps:related",
-    "cycles": "kgrag.audit.hierarchy_steps:cycles",
-    "redundant": "kgrag.audit.hierarchy_steps:redundant",
-    "disjoint-superclasses": "kgrag.audit.hierarchy_steps:disjoint_superclasses",
-    "only-without-some": "kgrag.audit.hierarchy_steps:only_without_some",
-    "disjoint-types": "kgrag.audit.hierarchy_steps:disjoint_types",
-    "ill-typed": "kgrag.audit.term_steps:ill_typed",
-    "synonyms": "kgrag.audit.term_steps:synonyms",
-    "platform-terms": "kgrag.audit.platform_steps:terms",
-    "hyperedges": "kgrag.audit.platform_steps:hyperedges",
-    "factual-blocks": "kgrag.audit.platform_steps:blocks",
-    "layers": "kgrag.audit.platform_steps:layers",
-    "chunks": "kgrag.audit.platform_steps:chunks",
-    "activities": "kgrag.audit.platform_steps:activities",
-    "platform-literals": "kgrag.audit.platform_steps:literals",
-    "registry": "kgrag.audit.platform_steps:registry",
-    "consistency": "kgrag.audit.reasoner_steps:consistency",
-    "unsatisfiable": "kgrag.audit.reasoner_steps:unsatisfiable",
-    "equivalent": "kgrag.audit.reasoner_steps:equivalent",
-    "imports": "kgrag.audit.steps:imports",
-    "web": "kgrag.audit.steps:web",
-}
-"""Step -> where its callable is."""
-
-
-def run_step(name: str, given: StepInput) -> list[Row]:
-    """Run a step.
-
-    Raises:
-        NotDecided: it is not at hand, was not asked for, or came to no verdict.
-    """
-    place = STEPS.get(name)
-    if place is None:
-        raise NotDecided(f"there is no step '{name}' in this version")
-    module, _, function = place.partition(":")
-    if module.endswith(".reasoner_steps") and not given.reasoner:
-        raise Unasked(_REASONER)
-    try:
-        step = cast("Step", getattr(importlib.import_module(module), function))
-    except (ImportError, AttributeError):
-        raise NotDecided(f"the step '{name}' is not installed") from None
-    return list(step(given))
+    find_rows: Callable[[StepInput], Iterable[Row]]
+    needs_reasoner: bool = False
 
 
 def imports(given: StepInput) -> list[Row]:
-    """Give the imports that are not at hand, neither in the target nor in the store; nothing is fetched."""
-    asked = queries.bind("audit/imports", target=AUDIT.target)
-    rows = [(focus, plain(value)) for focus, value in given.scope.bench.select(asked)]
-    store = given.store
-    told = "imports {}, which is not at hand. It was not fetched: checks see a part of the ontology only."
+    """Return the imports that are neither in the target nor in the store (MET-10); nothing is fetched."""
+    imported = given.target.bench.select(queries.bind("audit/imports", target=AUDIT.target)).values()
+    why = "which is not at hand. It was not fetched: checks see a part of the ontology only."
     return [
         {
-            "focus": plain(focus),
+            "focus": ontology,
             "path": OWL.imports.value,
-            "value": value,
-            "message": f"The ontology {told.format(value)}",
+            "value": name,
+            "message": f"The ontology imports {name}, {why}",
         }
-        for focus, value in rows
-        if store is None or not store.described(ox.NamedNode(value))
+        for ontology, name in imported
+        if given.store is None or not given.store.described(ox.NamedNode(name))
     ]
 
 
-def web(given: StepInput) -> list[Row]:  # noqa: ARG001 - the form of a step
-    """Look whether IRIs resolve: never done, since an audit works offline.
+def web(given: StepInput) -> list[Row]:  # noqa: ARG001 - every step has this signature
+    """Refuse to look up whether IRIs resolve, since an audit works offline.
 
     Raises:
         Unasked: always.
     """
     raise Unasked("needs the network, and an audit works offline")
+
+
+STEPS: Mapping[str, Step] = {
+    "concept-cycles": Step(concept_steps.cycles),
+    "redundant-concepts": Step(concept_steps.redundant),
+    "related-concepts": Step(concept_steps.related),
+    "cycles": Step(hierarchy_steps.cycles),
+    "redundant": Step(hierarchy_steps.redundant),
+    "disjoint-superclasses": Step(hierarchy_steps.disjoint_superclasses),
+    "only-without-some": Step(hierarchy_steps.only_without_some),
+    "disjoint-types": Step(hierarchy_steps.disjoint_types),
+    "ill-typed": Step(term_steps.ill_typed),
+    "synonyms": Step(term_steps.synonyms),
+    "platform-terms": Step(platform_steps.terms),
+    "hyperedges": Step(platform_steps.hyperedges),
+    "factual-blocks": Step(platform_steps.blocks),
+    "layers": Step(platform_steps.layers),
+    "chunks": Step(platform_steps.chunks),
+    "activities": Step(platform_steps.activities),
+    "platform-literals": Step(platform_steps.literals),
+    "registry": Step(platform_steps.registry),
+    "consistency": Step(reasoner_steps.consistency, needs_reasoner=True),
+    "unsatisfiable": Step(reasoner_steps.unsatisfiable, needs_reasoner=True),
+    "equivalent": Step(reasoner_steps.equivalent, needs_reasoner=True),
+    "imports": Step(imports),
+    "web": Step(web),
+}
+"""Name of a step, as ``aud:step`` has it -> the step."""
+
+
+def run_step(name: str, given: StepInput) -> list[Row]:
+    """Return the rows that a step finds.
+
+    Raises:
+        NotDecided: there is no such step, it was not asked for, or it reached no verdict.
+    """
+    step = STEPS.get(name)
+    if step is None:
+        raise NotDecided(f"there is no step '{name}' in this version")
+    if step.needs_reasoner and not given.reasoner:
+        raise Unasked("needs a reasoner; ask for it with --reasoner")
+    return list(step.find_rows(given))

@@ -1,4 +1,4 @@
-"""What an audit is not to count: findings that somebody decided to accept, and those of a baseline.
+"""Findings that an audit does not count: those that somebody decided to accept, and those of a baseline.
 
 A file of suppressions is TOML::
 
@@ -8,8 +8,8 @@ A file of suppressions is TOML::
     reason = "Explains itself."
     expires = 2027-06-30                        # may be left out
 
-A suppression that is over no longer counts; this, and one that matches nothing, is reported. A baseline is the JSON
-that ``--write-baseline`` writes: with it only findings count that are new since.
+A suppression past its day no longer counts; it is reported, as is one that matches nothing. A baseline is the JSON that
+``--write-baseline`` writes: with it, only findings that are new since then count.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from kgrag.errors import InvalidSettings
 __all__ = ["QUESTION", "Suppression", "baseline_text", "read_baseline", "read_suppressions", "suppress"]
 
 QUESTION = "CQ-"
-"""How the name of a competency question begins, where a check's is expected."""
+"""Prefix of the name of a competency question, where a check's is expected."""
 _KEYS = {"check", "expires", "focus", "pattern", "reason"}
 
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """Findings of one check, on one focus or on those that a pattern (``*``, ``?``) matches, and why they are kept."""
+    """Findings of one check, on one focus or on those that match a pattern (``*``, ``?``), and the reason."""
 
     check: str
     reason: str
@@ -45,17 +45,17 @@ class Suppression:
 
     @property
     def of_question(self) -> bool:
-        """Say whether it is about a competency question, which is asked apart from the checks."""
+        """Whether it is about a competency question; those run apart from the checks."""
         return self.check.startswith(QUESTION)
 
     def covers(self, finding: AuditFinding) -> bool:
-        """Say whether it is about a finding."""
+        """Return whether it applies to a finding."""
         if finding.check != self.check:
             return False
         return finding.focus == self.focus if self.focus else fnmatchcase(finding.focus, self.pattern)
 
     def __str__(self) -> str:
-        """Name it by check and focus."""
+        """Return check, focus and reason, as reports name it."""
         return f"{self.check} on {self.focus or self.pattern} ({self.reason})"
 
 
@@ -63,7 +63,7 @@ def read_suppressions(path: Path) -> tuple[Suppression, ...]:
     """Read a file of suppressions.
 
     Raises:
-        InvalidSettings: it is no TOML, or an entry is not whole; the message names the entry by number.
+        InvalidSettings: it is no TOML, or an entry is incomplete; the message names the entry by number.
     """
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -92,8 +92,8 @@ def _suppression(entry: dict[str, Any], where: str) -> Suppression:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What is left of findings, how many were taken out, and what is to be said of suppressions."""
+class SuppressionResult:
+    """The findings that still count, how many do not, and messages about suppressions without effect."""
 
     findings: tuple[AuditFinding, ...]
     suppressed: int = 0
@@ -106,25 +106,25 @@ def suppress(
     baseline: frozenset[str] = frozenset(),
     *,
     today: date,
-) -> Kept:
-    """Take out what suppressions cover and what a baseline knows."""
-    told: list[str] = []
-    out: set[int] = set()
-    for each in suppressions:
-        covered = {number for number, finding in enumerate(findings) if each.covers(finding)}
-        if each.expires is not None and each.expires < today:
-            told.append(f"{each}: expired on {each.expires}, and no longer counts.")
+) -> SuppressionResult:
+    """Remove the findings that suppressions cover and those of a baseline."""
+    unused: list[str] = []
+    removed: set[int] = set()
+    for suppression in suppressions:
+        covered = {number for number, finding in enumerate(findings) if suppression.covers(finding)}
+        if suppression.expires is not None and suppression.expires < today:
+            unused.append(f"{suppression}: expired on {suppression.expires}, and no longer counts.")
         elif not covered:
-            told.append(f"{each}: matches nothing. Delete it.")
+            unused.append(f"{suppression}: matches nothing. Delete it.")
         else:
-            out |= covered
-    out |= {number for number, finding in enumerate(findings) if finding.fingerprint in baseline}
-    left = tuple(finding for number, finding in enumerate(findings) if number not in out)
-    return Kept(left, len(out), tuple(told))
+            removed |= covered
+    removed |= {number for number, finding in enumerate(findings) if finding.fingerprint in baseline}
+    left = tuple(finding for number, finding in enumerate(findings) if number not in removed)
+    return SuppressionResult(left, len(removed), tuple(unused))
 
 
 def baseline_text(audit: Audit) -> str:
-    """Write the fingerprints of an audit's findings, those beyond its limit as well."""
+    """Return as JSON the fingerprints of an audit's findings, those beyond its limit as well."""
     document = {"target": audit.target, "profile": audit.profile, "fingerprints": sorted(audit.fingerprints)}
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
@@ -137,8 +137,9 @@ def read_baseline(path: Path) -> frozenset[str]:
     """
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
-        found = read["fingerprints"] if "fingerprints" in read else [each["fingerprint"] for each in read["findings"]]
-        return frozenset(str(each) for each in found)
+        if "fingerprints" in read:
+            return frozenset(str(mark) for mark in read["fingerprints"])
+        return frozenset(str(finding["fingerprint"]) for finding in read["findings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidSettings(
             f"{path}: this is no baseline ({type(error).__name__}: {error}). "

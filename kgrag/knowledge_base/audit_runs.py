@@ -202,7 +202,7 @@ def _mended(triples: Any, name: str, options: AuditOptions, store: TripleStore |
     from kgrag.store.scratch import OxigraphScratch
 
     done = examine(triples, name=name, options=options, bench=OxigraphScratch(), store=store)
-    return mended(done.scope, done.audit)
+    return mended(done.target, done.audit)
 
 
 def apply_to_graph(store: TripleStore, name: str, mend: Mend) -> None:
@@ -229,7 +229,7 @@ def keep(store: TripleStore, found: Audit, *, began: str) -> str:
         found: the audit, without a limit where every finding is to be kept.
         began: when the audit began, as xsd:dateTime.
     """
-    from kgrag.audit.kept_audits import audit_drafts
+    from kgrag.audit.reports.rdf_reports import audit_drafts
 
     graphs = [ox.NamedNode(each) for each in found.target.split() if not found.files]
     drafts = audit_drafts(found, names=store.names, times=(began, now()), graphs=graphs)
@@ -254,10 +254,10 @@ def gate(store: TripleStore | None, drafts: Sequence[GraphDraft], profile: str) 
     Raises:
         ShapeViolation: one has; the message is the report.
     """
-    from kgrag.audit.audit_gate import gate
+    from kgrag.audit.auditing import refuse_violations
     from kgrag.store.scratch import OxigraphScratch
 
-    gate(drafts, profile=profile, open_bench=OxigraphScratch, store=store)
+    refuse_violations(drafts, profile=profile, open_bench=OxigraphScratch, store=store)
 
 
 def now() -> str:

@@ -1,8 +1,8 @@
-"""An ontology's triples as axioms: each statement together with the class expressions that hang from it.
+"""An ontology's triples as axioms: each statement together with the class expressions that it refers to.
 
-An axiom is one triple of a named subject with all that its blank nodes say, or all that a blank node says which nothing
-refers to (``owl:AllDisjointClasses``). Declarations are kept apart, since without them an ontology is read wrongly;
-annotations are left out. ``words`` puts an axiom into something like the Manchester syntax.
+An axiom is one triple of a named subject with the statements of its blank nodes, or the statements of a blank node to
+which nothing refers (``owl:AllDisjointClasses``). Declarations are kept apart, since without them an ontology is read
+wrongly; annotations are left out. ``words`` writes an axiom in a form close to the Manchester syntax.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _DECLARED = frozenset(
     }
 )
 _BUILT_IN = (OWL.prefix, RDF.prefix, RDFS.prefix, XSD.prefix)
-_SAYING_NOTHING = frozenset(
+_ANNOTATIONS = frozenset(
     {
         *(RDFS.label, RDFS.comment, RDFS.isDefinedBy, RDFS.seeAlso, OWL.imports, OWL.versionInfo),
         *(ox.NamedNode(OWL.prefix + name) for name in ("deprecated", "versionIRI", "priorVersion")),
     }
 )
-_BETWEEN = {
+_KEYWORDS = {
     RDFS.subClassOf: "SubClassOf",
     RDFS.subPropertyOf: "SubPropertyOf",
     RDFS.domain: "Domain",
@@ -53,12 +53,18 @@ _QUANTIFIED = {
     "maxQualifiedCardinality": "max",
     "qualifiedCardinality": "exactly",
 }
-_JOINED = {"intersectionOf": " and ", "unionOf": " or ", "oneOf": ", ", "members": ", ", "distinctMembers": ", "}
+_JOINTS = {"intersectionOf": " and ", "unionOf": " or ", "oneOf": ", ", "members": ", ", "distinctMembers": ", "}
+
+
+MAX_EXPRESSION_DEPTH = 50
+"""Expressions nested deeper, as those on a cycle of blank nodes, are written by their node's name."""
+
+_Statements = dict[Term, dict[str, list[Term]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Axiom:
-    """One axiom: its triples, the first of which begins it, and the IRIs that it speaks of."""
+    """One axiom: its triples, the first of which begins it, and the IRIs that it mentions."""
 
     triples: tuple[ox.Triple, ...]
     terms: frozenset[str]
@@ -72,7 +78,7 @@ class Axioms:
     declarations: Mapping[str, Sequence[ox.Triple]]
 
     def near(self, term: str) -> list[Axiom]:
-        """Give all axioms, those first that speak of a term, then those of the terms that these speak of, and so on."""
+        """Return all axioms by distance: first those that mention a term, then those of terms that these mention."""
         by_term: dict[str, list[int]] = {}
         for number, axiom in enumerate(self.axioms):
             for name in axiom.terms:
@@ -89,85 +95,76 @@ class Axioms:
         return [self.axioms[number] for number in order]
 
     def as_triples(self, axioms: Sequence[Axiom], *terms: str) -> list[ox.Triple]:
-        """Give the triples of some axioms, with the declarations of the terms that they, or the caller, speak of."""
+        """Return the triples of some axioms, with the declarations of terms that they mention or the caller names."""
         named = dict.fromkeys([*terms, *sorted({name for axiom in axioms for name in axiom.terms})])
         declared = [triple for name in named for triple in self.declarations.get(name, ())]
         return [*declared, *dict.fromkeys(triple for axiom in axioms for triple in axiom.triples)]
 
 
 def read_axioms(triples: Sequence[ox.Triple]) -> Axioms:
-    """Take an ontology apart into axioms."""
+    """Return the axioms and declarations of an ontology."""
     about: dict[ox.BlankNode, list[ox.Triple]] = {}
     referred: set[Term] = set()
-    silent = set(_SAYING_NOTHING)
+    annotations = set(_ANNOTATIONS)
     for triple in triples:
         if isinstance(triple.subject, ox.BlankNode):
             about.setdefault(triple.subject, []).append(triple)
         if isinstance(triple.object, ox.BlankNode):
             referred.add(triple.object)
         if triple.predicate == RDF.type and triple.object in (OWL.AnnotationProperty, OWL.Ontology):
-            silent.add(triple.subject)  # type: ignore[arg-type]
+            annotations.add(triple.subject)  # type: ignore[arg-type]
     declarations: dict[str, list[ox.Triple]] = {}
-    found: list[Axiom] = []
+    axioms: list[Axiom] = []
     for triple in triples:
-        if isinstance(triple.subject, ox.BlankNode) or triple.predicate in silent or triple.subject in silent:
+        if isinstance(triple.subject, ox.BlankNode) or triple.predicate in annotations or triple.subject in annotations:
             continue
         if triple.predicate == RDF.type and triple.object in _DECLARED:
             declarations.setdefault(plain(triple.subject), []).append(triple)
         else:
-            found.append(_axiom([triple], about))
-    roots = [each for node, each in about.items() if node not in referred]
-    found += [_axiom(each, about) for each in roots if not _is_annotation(each)]
-    return Axioms(tuple(found), declarations)
-
-
-def _is_annotation(triples: Sequence[ox.Triple]) -> bool:
-    return any(each.predicate == RDF.type and plain(each.object) == OWL.prefix + "Axiom" for each in triples)
+            axioms.append(_axiom([triple], about))
+    for node, statements in about.items():
+        # an owl:Axiom annotates another axiom
+        annotates = any(t.predicate == RDF.type and plain(t.object) == OWL.prefix + "Axiom" for t in statements)
+        if node not in referred and not annotates:
+            axioms.append(_axiom(statements, about))
+    return Axioms(tuple(axioms), declarations)
 
 
 def _axiom(first: Sequence[ox.Triple], about: Mapping[ox.BlankNode, Sequence[ox.Triple]]) -> Axiom:
-    found: dict[ox.Triple, None] = {}
+    triples: dict[ox.Triple, None] = {}
     waiting = deque(first)
     while waiting:
         triple = waiting.popleft()
-        if triple in found:
+        if triple in triples:
             continue
-        found[triple] = None
+        triples[triple] = None
         if isinstance(triple.object, ox.BlankNode):
             waiting.extend(about.get(triple.object, ()))
     terms = {
         term.value
-        for triple in found
+        for triple in triples
         for term in (triple.subject, triple.predicate, triple.object)
         if isinstance(term, ox.NamedNode) and not term.value.startswith(_BUILT_IN)
     }
-    return Axiom(tuple(found), frozenset(terms))
+    return Axiom(tuple(triples), frozenset(terms))
 
 
 def words(axiom: Axiom) -> str:
-    """Put an axiom into words, with local names for IRIs.
+    """Return an axiom in words, with local names for IRIs.
 
     >>> koala, quokka = ox.NamedNode("urn:Koala"), ox.NamedNode("urn:Marsupial")
     >>> words(Axiom((ox.Triple(koala, RDFS.subClassOf, quokka),), frozenset()))
     'Koala SubClassOf Marsupial'
     """
     first = axiom.triples[0]
-    said = _said(axiom.triples)
+    statements: _Statements = {}
+    for triple in axiom.triples:
+        statements.setdefault(triple.subject, {}).setdefault(triple.predicate.value, []).append(triple.object)
     if isinstance(first.subject, ox.BlankNode):
-        kind = local_name(plain(said[first.subject].get(RDF.type.value, [None])[0]))
-        return f"{kind}: {_expression(first.subject, said, 0).strip('{()}')}"
-    between = _BETWEEN.get(first.predicate, _name(first.predicate))
-    return f"{_name(first.subject)} {between} {_expression(first.object, said, 0)}"
-
-
-_Said = dict[Term, dict[str, list[Term]]]
-
-
-def _said(triples: Sequence[ox.Triple]) -> _Said:
-    said: _Said = {}
-    for triple in triples:
-        said.setdefault(triple.subject, {}).setdefault(triple.predicate.value, []).append(triple.object)
-    return said
+        kind = local_name(plain(statements[first.subject].get(RDF.type.value, [None])[0]))
+        return f"{kind}: {_expression(first.subject, statements, 0).strip('{()}')}"
+    keyword = _KEYWORDS.get(first.predicate, _name(first.predicate))
+    return f"{_name(first.subject)} {keyword} {_expression(first.object, statements, 0)}"
 
 
 def _name(term: Term) -> str:
@@ -176,33 +173,33 @@ def _name(term: Term) -> str:
     return str(term) if isinstance(term, ox.Literal) and term.language else plain(term)
 
 
-def _expression(term: Term, said: _Said, depth: int) -> str:
-    """Put a class expression into words; brackets around those that stand within another."""
-    known = said.get(term, {})
-    if not isinstance(term, ox.BlankNode) or depth > 50:
+def _expression(term: Term, statements: _Statements, depth: int) -> str:
+    """Return a class expression in words, in brackets where it is part of another one."""
+    known = statements.get(term, {})
+    if not isinstance(term, ox.BlankNode) or depth > MAX_EXPRESSION_DEPTH:
         return _name(term)
     if RDF.first.value in known:
-        return ", ".join(_expression(each, said, depth + 1) for each in _items(term, said))
-    for name, joint in _JOINED.items():
+        return ", ".join(_expression(each, statements, depth + 1) for each in _items(term, statements))
+    for name, joint in _JOINTS.items():
         for values in known.get(OWL.prefix + name, []):
-            text = joint.join(_expression(each, said, depth + 1) for each in _items(values, said))
+            text = joint.join(_expression(each, statements, depth + 1) for each in _items(values, statements))
             return f"{{{text}}}" if joint == ", " else _bracketed(text, depth)
     for values in known.get(OWL.prefix + "complementOf", []):
-        return f"not {_expression(values, said, depth + 1)}"
-    return _bracketed(_restriction(known, said, depth), depth)
+        return f"not {_expression(values, statements, depth + 1)}"
+    return _bracketed(_restriction(known, statements, depth), depth)
 
 
-def _restriction(known: Mapping[str, Sequence[Term]], said: _Said, depth: int) -> str:
+def _restriction(known: Mapping[str, Sequence[Term]], statements: _Statements, depth: int) -> str:
     part = {local_name(name): values[0] for name, values in known.items()}
     if "onProperty" not in part:
-        return "; ".join(f"{name} {_expression(value, said, depth + 1)}" for name, value in sorted(part.items()))
+        return "; ".join(f"{name} {_expression(value, statements, depth + 1)}" for name, value in sorted(part.items()))
     role = part["onProperty"]
-    inverse = said.get(role, {}).get(OWL.inverseOf.value)
+    inverse = statements.get(role, {}).get(OWL.inverseOf.value)
     name = f"inverse {_name(inverse[0])}" if inverse else _name(role)
     quantifier = next((each for each in _QUANTIFIED if each in part), "")
-    value = _expression(part[quantifier], said, depth + 1) if quantifier else ""
+    value = _expression(part[quantifier], statements, depth + 1) if quantifier else ""
     target = next((part[each] for each in ("onClass", "onDataRange") if each in part), None)
-    ending = f" {_expression(target, said, depth + 1)}" if target is not None else ""
+    ending = f" {_expression(target, statements, depth + 1)}" if target is not None else ""
     return f"{name} {_QUANTIFIED.get(quantifier, '')} {value}{ending}"
 
 
@@ -210,9 +207,9 @@ def _bracketed(text: str, depth: int) -> str:
     return f"({text})" if depth else text
 
 
-def _items(node: Term, said: _Said) -> Iterator[Term]:
+def _items(node: Term, statements: _Statements) -> Iterator[Term]:
     seen: set[Term] = set()
-    while (known := said.get(node, {})) and node not in seen:
+    while (known := statements.get(node, {})) and node not in seen:
         seen.add(node)
         yield from known.get(RDF.first.value, [])
         node = known.get(RDF.prefix + "rest", [RDF.nil])[0]

@@ -29,21 +29,22 @@ _INSTALL = (
     "default-jre-headless; macOS: brew install openjdk; Fedora: sudo dnf install -y java-17-openjdk-headless), or set "
     "JAVA_HOME"
 )
-_MEMORY = 1024
+MAX_HEAP_MIB = 1024
+"""The memory of the Java process; the rest of a small machine stays for the store."""
 _MAIN = "org.semanticweb.HermiT.cli.CommandLine"
 # A proxy that nobody answers at, so that nothing is fetched even if an ontology names an address.
 _NOWHERE = [f"-D{kind}.{part}" for kind in ("http", "https") for part in ("proxyHost=127.0.0.1", "proxyPort=9")]
 _JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true", *_NOWHERE)
 _RESULT = re.compile(r"^(EquivalentClasses|SubClassOf)\( ((?:<[^>]+>\s*)+) \)$", flags=re.MULTILINE)
 _ERROR = "http://org.semanticweb.owlapi/error#"
-"""In the place of what could not be read."""
+"""Prefix of the names that HermiT puts in place of what it could not read."""
 _LENIENT = "--ignoreUnsupportedDatatypes"
 _THING, _NOTHING = OWL.Thing.value, OWL.Nothing.value
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """What HermiT says of an ontology.
+    """What HermiT infers of an ontology.
 
     Attributes:
         consistent: whether it has a model; if not, the rest is empty, since everything would follow.
@@ -51,7 +52,7 @@ class Classification:
         subclasses: (class, superclass) that follow without being stated, direct ones only, sorted.
         equivalents: groups of named classes that follow to be the same, sorted, with those that are stated.
         seconds: how long it took.
-        note: what was left out, "" when nothing was.
+        note: what was ignored, "" when nothing was.
     """
 
     consistent: bool
@@ -84,14 +85,14 @@ def classify(triples: Sequence[ox.Triple], *, seconds: float = 60.0) -> Classifi
     if _inconsistent(done):
         return Classification(consistent=False, seconds=took, note=note)
     _refuse_failure(done)
-    found = _read(done.stdout, triples, took, note)
-    if _ERROR in done.stdout and not found.unsatisfiable:
+    classification = _read(done.stdout, triples, took, note)
+    if _ERROR in done.stdout and not classification.unsatisfiable:
         raise NotDecided("HermiT could read a part of the ontology only: some of its class expressions are no OWL 2")
-    return found
+    return classification
 
 
 def first_departure(tries: Sequence[Sequence[ox.Triple]], *, wanted: str, seconds: float) -> int:
-    """Give the index of the first ontology in which a class is unsatisfiable; their count when there is none.
+    """Return the index of the first ontology in which a class is unsatisfiable; their count when there is none.
 
     Args:
         tries: ontologies, asked one after the other by one process; once one departs, so must all that follow.
@@ -102,15 +103,15 @@ def first_departure(tries: Sequence[Sequence[ox.Triple]], *, wanted: str, second
         NotDecided: HermiT comes to no verdict.
     """
     with tempfile.TemporaryDirectory(prefix="kgrag-reasoner-") as folder:
-        files = [_written(each, Path(folder) / f"{number}.nt") for number, each in enumerate(tries)]
+        files = [_written(triples, Path(folder) / f"{number}.nt") for number, triples in enumerate(tries)]
         done = _run([_LENIENT, "-N", f"--consistency=<{wanted}>", *files], seconds)
-    fine = len(re.findall(r" is satisfiable\.$", done.stdout, flags=re.MULTILINE))
-    said = fine + len(re.findall(r" is not satisfiable\.$", done.stdout, flags=re.MULTILINE))
+    satisfiable = len(re.findall(r" is satisfiable\.$", done.stdout, flags=re.MULTILINE))
+    answered = satisfiable + len(re.findall(r" is not satisfiable\.$", done.stdout, flags=re.MULTILINE))
     if not _inconsistent(done):
         _refuse_failure(done)
-        if said < len(files):
-            raise NotDecided(f"HermiT answered {said} of {len(files)} questions")
-    return fine
+        if answered < len(files):
+            raise NotDecided(f"HermiT answered {answered} of {len(files)} questions")
+    return satisfiable
 
 
 def _written(triples: Sequence[ox.Triple], path: Path) -> str:
@@ -120,18 +121,17 @@ def _written(triples: Sequence[ox.Triple], path: Path) -> str:
 
 
 def _undeclared(triples: Sequence[ox.Triple]) -> list[ox.Triple]:
-    """Declare the properties of restrictions that an import would declare: without, a restriction cannot be read."""
+    """Return declarations of properties that an import would declare: HermiT cannot read a restriction without them."""
     on = OWL.prefix + "onProperty"
     used = {t.subject: t.object for t in triples if t.predicate.value == on and isinstance(t.object, ox.NamedNode)}
     known = {t.subject for t in triples if t.predicate == RDF.type}
     of_data = {used[t.subject] for t in triples if t.subject in used and _is_data(t)}
-    missing = sorted({each for each in used.values() if each not in known}, key=str)
-    kinds = {each: OWL.DatatypeProperty if each in of_data else OWL.ObjectProperty for each in missing}
-    return [ox.Triple(each, RDF.type, kind) for each, kind in kinds.items() if isinstance(each, ox.NamedNode)]
+    missing = sorted({p for p in used.values() if isinstance(p, ox.NamedNode) and p not in known}, key=str)
+    return [ox.Triple(p, RDF.type, OWL.DatatypeProperty if p in of_data else OWL.ObjectProperty) for p in missing]
 
 
 def _is_data(triple: ox.Triple) -> bool:
-    """Say whether a statement about a restriction makes its property one of data."""
+    """Return whether a statement about a restriction makes its property a datatype property."""
     value = triple.object
     if isinstance(value, ox.Literal):
         return triple.predicate.value == OWL.prefix + "hasValue"
@@ -146,16 +146,13 @@ def _java() -> str:
     raise NotDecided(_INSTALL)
 
 
-def _classpath() -> str:
-    import owlready2
+def _run(arguments: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:
+    """Run HermiT and return what it printed; it is killed when its time is up."""
+    import owlready2  # 0.2 s for the place of its Java archive, which only a run of HermiT is to pay
 
     folder = Path(owlready2.__file__).parent / "hermit"
-    return os.pathsep.join([str(folder), str(folder / "HermiT.jar")])
-
-
-def _run(arguments: Sequence[str], seconds: float) -> subprocess.CompletedProcess[str]:
-    """Run HermiT and give what it printed; it is killed when its time is up."""
-    command = [_java(), f"-Xmx{_MEMORY}m", *_JVM, "-cp", _classpath(), _MAIN, *arguments]
+    classpath = os.pathsep.join([str(folder), str(folder / "HermiT.jar")])
+    command = [_java(), f"-Xmx{MAX_HEAP_MIB}m", *_JVM, "-cp", classpath, _MAIN, *arguments]
     late = f"HermiT took more than {seconds:g} s; give it more time"
     if seconds <= 0:
         raise NotDecided(late)
@@ -178,16 +175,16 @@ def _refuse_failure(done: subprocess.CompletedProcess[str]) -> None:
     if done.returncode == 0:
         return
     if "OutOfMemoryError" in done.stderr:
-        raise NotDecided(f"HermiT needs more than {_MEMORY} MiB of memory for this ontology")
-    told = re.search(r"(?:Exception|Error)[^:\n]*:\s*([^\n]+(?:\n(?!\s+at )[^\n]+)*)", done.stderr)
-    words = " ".join((told[1] if told else done.stderr or "no message").split())
+        raise NotDecided(f"HermiT needs more than {MAX_HEAP_MIB} MiB of memory for this ontology")
+    message = re.search(r"(?:Exception|Error)[^:\n]*:\s*([^\n]+(?:\n(?!\s+at )[^\n]+)*)", done.stderr)
+    words = " ".join((message[1] if message else done.stderr or "no message").split())
     raise NotDecided(f"HermiT refuses the ontology: {words[:300]}")
 
 
 def _read(text: str, triples: Sequence[ox.Triple], took: float, note: str) -> Classification:
-    rows = [(found[1], found[2][1:-1].split("> <")) for found in _RESULT.finditer(text)]
+    rows = [(line[1], line[2][1:-1].split("> <")) for line in _RESULT.finditer(text)]
     nothing = {name for kind, names in rows if kind == "EquivalentClasses" and _NOTHING in names for name in names}
-    stated = {(each.subject, each.object) for each in triples if each.predicate.value.endswith("#subClassOf")}
+    stated = {(t.subject, t.object) for t in triples if t.predicate.value.endswith("#subClassOf")}
     subclasses = {
         (names[0], names[1])
         for kind, names in rows

@@ -2,15 +2,15 @@
 
 The rules are stored updates (``queries/inference``), each under its number in the specification. They are run on a
 scratch store until nothing is added, so that any graphs, whoever made them, are reasoned over by the same function.
-What is above what, and the same as what (rdfs5, rdfs11, scm-sco, scm-spo, scm-eqc, scm-eqp, eq-sym, eq-trans) is worked
-out here, by components: a circle of *n* classes has n² pairs, and joining them takes n³ steps.
+Hierarchies and equalities (rdfs5, rdfs11, scm-sco, scm-spo, scm-eqc, scm-eqp, eq-sym, eq-trans) are closed here, by
+components: a cycle of *n* classes has n² pairs, and joining them takes n³ operations.
 
 Sources: RDF 1.1 Semantics (W3C 2014), section 9.2.1; OWL 2 Web Ontology Language Profiles (W3C 2012), section 4.3.
 
-Deviations: conclusions that hold of everything (``?x a rdfs:Resource``, ``?c rdfs:subClassOf ?c``, ``?x a owl:Thing``)
-and the axioms of the vocabularies themselves are left out, and so are the types of literals. Blank nodes take part,
-but what follows about one, which no other graph could name, is left out. A position of a list keeps the name that was
-written there, whatever is the same as it (eq-rep-o).
+Deviations: conclusions that are true of every term (``?x a rdfs:Resource``, ``?c rdfs:subClassOf ?c``) and the axioms
+of the vocabularies themselves are left out, and so are the types of literals. Blank nodes take part, but what follows
+about one, which no other graph could name, is left out. A position of a list keeps the name that was written there,
+whatever is the same as it (eq-rep-o).
 
 Queries: ``inference/*``.
 """
@@ -42,8 +42,12 @@ __all__ = [
 ]
 
 PROFILES = ("rdfs", "owl-rl")
-_MOST = 5_000_000
-_TOO_MANY = f"more than {_MOST:,} triples follow {{}}. Reason over fewer graphs, or over a part of the ontology."
+MAX_CONCLUSIONS = 5_000_000
+"""More are refused: they would fill the memory before anybody could read them."""
+
+_TOO_MANY = (
+    f"more than {MAX_CONCLUSIONS:,} triples follow {{}}. Reason over fewer graphs, or over a part of the ontology."
+)
 _CLOSURE = ox.NamedNode("urn:kgrag:inference:closure")
 _MEMBERS = ox.NamedNode("urn:kgrag:inference:members")
 _ORDERS: dict[str, tuple[tuple[ox.NamedNode, ox.NamedNode | None], ...]] = {
@@ -54,9 +58,10 @@ _ORDERS: dict[str, tuple[tuple[ox.NamedNode, ox.NamedNode | None], ...]] = {
         (RDFS.subClassOf, OWL.equivalentClass),
     ),
 }
-"""Transitive properties, each with the property by which things that are above one another are the same."""
+"""Transitive properties, each with the property that relates those that are above one another."""
+_UPDATES = {"rdfs": ("rdfs",), "owl-rl": ("lists", "schema", "equality", "properties", "classes")}
+"""The stored updates of a profile, in the order in which a round runs them."""
 _Row = Sequence[Term | None]
-_TABLES = {"rdfs": ("rdfs",), "owl-rl": ("lists", "schema", "equality", "properties", "classes")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Inferences:
-    """What follows and was not stated, sorted; the contradictions; how often the rules were run."""
+    """Conclusions that were not stated, sorted; contradictions; how many rounds of rules it took."""
 
     triples: tuple[ox.Triple, ...] = field(repr=False)
     contradictions: tuple[Contradiction, ...] = ()
@@ -83,10 +88,10 @@ class Inferences:
 
 
 def materialise(bench: Workbench, triples: Sequence[ox.Triple], *, profile: str = "rdfs") -> Inferences:
-    """Give what follows from triples.
+    """Return what follows from triples.
 
     Args:
-        bench: a scratch store; what was in it goes.
+        bench: a scratch store; its former content is deleted.
         triples: the statements, ontologies and data together.
         profile: "rdfs" or "owl-rl"; contradictions are looked for by the second only.
 
@@ -96,24 +101,29 @@ def materialise(bench: Workbench, triples: Sequence[ox.Triple], *, profile: str 
     if profile not in PROFILES:
         raise InputError(f"there is no profile '{profile}' to reason by. {closest(profile, PROFILES)}")
     _refuse_explosion(triples)
-    bench.fill([ox.Quad(each.subject, each.predicate, each.object, _CLOSURE) for each in triples])
+    bench.fill([ox.Quad(triple.subject, triple.predicate, triple.object, _CLOSURE) for triple in triples])
     before = set(bench.triples(_CLOSURE))
     closed: dict[ox.NamedNode, int] = {}
+    count = queries.bind("inference/size", closure=_CLOSURE)
     rounds, size = 0, -1
-    while size != (size := _size(bench)):
-        if size > len(before) + _MOST:
+    # the rules only add, so that a round that leaves the size as it was has added nothing
+    while size != (size := int(bench.select(count).values()[0][0])):
+        if size > len(before) + MAX_CONCLUSIONS:
             raise InputError(_TOO_MANY.format(f"by {profile}"))
         rounds += 1
         for above, same in _ORDERS[profile]:
             closed[above] = _close(bench, above, same, closed.get(above, 0))
-        _once(bench, profile)
-    told = {each for each in bench.triples(_CLOSURE) if each not in before and _worth_telling(each)}
-    found = _contradictions(bench) if profile == "owl-rl" else ()
-    return Inferences(tuple(sorted(told, key=str)), found, rounds)
+        _run_rules(bench, profile)
+    conclusions = {triple for triple in bench.triples(_CLOSURE) if triple not in before and _is_informative(triple)}
+    contradictions: tuple[Contradiction, ...] = ()
+    if profile == "owl-rl":
+        rows = bench.select(queries.bind("inference/contradictions", closure=_CLOSURE, members=_MEMBERS)).values()
+        contradictions = tuple(Contradiction(*row) for row in rows)
+    return Inferences(tuple(sorted(conclusions, key=str)), contradictions, rounds)
 
 
 def _refuse_explosion(triples: Sequence[ox.Triple]) -> None:
-    """Refuse what a chain of steps alone would make too large, before the store works on it.
+    """Refuse hierarchies whose closure alone is too large, before the store works on it.
 
     Raises:
         InputError: more than five million pairs follow by one property.
@@ -121,14 +131,14 @@ def _refuse_explosion(triples: Sequence[ox.Triple]) -> None:
     for above, same in _ORDERS["owl-rl"]:
         edges = _edges(((t.predicate, t.subject, t.object) for t in triples if t.predicate in (above, same)), same)
         pairs = 0
-        for members, found in reachable(edges):
-            pairs += len(members) * len(found)
-            if pairs > _MOST:
+        for members, reached in reachable(edges):
+            pairs += len(members) * len(reached)
+            if pairs > MAX_CONCLUSIONS:
                 raise InputError(_TOO_MANY.format(f"by {local_name(above.value)} alone"))
 
 
 def _edges(rows: Iterable[_Row], same: ox.NamedNode | None) -> dict[Term | None, list[Term | None]]:
-    """Give what is stated to be directly above a thing; of two that are the same, each is."""
+    """Return term -> what is stated to be directly above it; of two that are the same, each is above the other."""
     edges: dict[Term | None, list[Term | None]] = {}
     for predicate, lower, upper in rows:
         edges.setdefault(lower, []).append(upper)
@@ -138,9 +148,9 @@ def _edges(rows: Iterable[_Row], same: ox.NamedNode | None) -> dict[Term | None,
 
 
 def _close(bench: Workbench, above: ox.NamedNode, same: ox.NamedNode | None, known: int) -> int:
-    """Add what is above what, and the same as what; give how many such statements there are.
+    """Add what follows by transitivity, and by ``same``; return how many such statements there are.
 
-    Nothing is done while there are as many as the last time.
+    While there are as many as last time (``known``), nothing new can follow, and nothing is computed.
     """
     named = [above] if same in (None, above) else [above, same]
     stated = set(bench.select(queries.bind("inference/pairs", closure=_CLOSURE, properties=named)))
@@ -148,38 +158,35 @@ def _close(bench: Workbench, above: ox.NamedNode, same: ox.NamedNode | None, kno
         return known
     new = [
         ox.Quad(lower, predicate, upper, _CLOSURE)
-        for predicate, lower, upper in _ordered(stated, above, same)
+        for predicate, lower, upper in _closure(stated, above, same)
         if lower != upper and (predicate, lower, upper) not in stated
     ]
     bench.add(new)
     return len(stated) + len(new)
 
 
-def _ordered(stated: Iterable[_Row], above: ox.NamedNode, same: ox.NamedNode | None) -> Iterator[tuple[Any, Any, Any]]:
-    for members, found in reachable(_edges(stated, same)):
+def _closure(stated: Iterable[_Row], above: ox.NamedNode, same: ox.NamedNode | None) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield every (property, lower, upper) that follows from those that are stated, with repetitions."""
+    for members, reached in reachable(_edges(stated, same)):
         for lower in members:
-            yield from ((above, lower, upper) for upper in found)
+            yield from ((above, lower, upper) for upper in reached)
             if same is not None and len(members) > 1:
-                yield from ((same, lower, other) for other in members)
+                yield from ((same, lower, member) for member in members)
 
 
-def _size(bench: Workbench) -> int:
-    ((count,),) = bench.select(queries.bind("inference/size", closure=_CLOSURE)).values()
-    return int(count)
-
-
-def _once(bench: Workbench, profile: str) -> None:
-    given = {"closure": _CLOSURE, "members": _MEMBERS}
-    for table in _TABLES[profile]:
-        name = f"inference/{table}"
-        bench.change(queries.bind(name, **{key: given[key] for key in queries.describe(name).parameters}))
+def _run_rules(bench: Workbench, profile: str) -> None:
+    """Run each stored update of a profile once, then those of property chains and keys."""
+    graphs = {"closure": _CLOSURE, "members": _MEMBERS}
+    for update in _UPDATES[profile]:
+        name = f"inference/{update}"
+        bench.change(queries.bind(name, **{key: graphs[key] for key in queries.describe(name).parameters}))
     if profile == "owl-rl":
-        for update in _of_sequences(bench):
-            bench.change(update)
+        for bound in _updates_of_lists(bench):
+            bench.change(bound)
 
 
-def _of_sequences(bench: Workbench) -> list[str]:
-    """Give an update for each property chain and each key; one that names a blank node says nothing of its own."""
+def _updates_of_lists(bench: Workbench) -> list[str]:
+    """Return an update for each property chain and each key; those with a blank node as a member are left out."""
     lists: dict[tuple[str, ...], list[ox.NamedNode]] = {}
     for owner, kind, node, _, member in bench.select(queries.bind("inference/sequences", closure=_CLOSURE)):
         if isinstance(owner, ox.NamedNode) and isinstance(member, ox.NamedNode):
@@ -194,8 +201,8 @@ def _of_sequences(bench: Workbench) -> list[str]:
     return updates
 
 
-def _worth_telling(triple: ox.Triple) -> bool:
-    """Say whether a conclusion is about named things and not true of everything."""
+def _is_informative(triple: ox.Triple) -> bool:
+    """Return whether a conclusion is about named terms and not true of everything."""
     subject, predicate, value = triple.subject, triple.predicate, triple.object
     if not isinstance(subject, ox.NamedNode) or isinstance(value, ox.BlankNode) or subject == value:
         return False
@@ -203,31 +210,26 @@ def _worth_telling(triple: ox.Triple) -> bool:
     return not trivial and not (subject == OWL.Nothing and predicate in (RDFS.subClassOf, OWL.equivalentClass))
 
 
-def _contradictions(bench: Workbench) -> tuple[Contradiction, ...]:
-    table = bench.select(queries.bind("inference/contradictions", closure=_CLOSURE, members=_MEMBERS))
-    return tuple(Contradiction(*row) for row in table.values())
-
-
 def inference_graph(sources: Sequence[ox.NamedNode], profile: str, names: Names) -> ox.NamedNode:
-    """Name the graph of what follows from some graphs by a profile."""
+    """Return the name of the graph of what follows from some graphs by a profile."""
     return names.inference_graph(profile, *sorted(source.value for source in sources))
 
 
 def inference_draft(
-    found: Inferences, sources: Sequence[ox.NamedNode], *, profile: str, store: TripleStore
+    inferences: Inferences, sources: Sequence[ox.NamedNode], *, profile: str, store: TripleStore
 ) -> GraphDraft:
-    """Give the graph of what follows from some graphs of a store, ready to be published; reasoning again replaces it.
+    """Return the graph of what follows from some graphs of a store, ready to be published; reasoning again replaces it.
 
     Args:
-        found: what follows.
+        inferences: what follows.
         sources: the graphs that it follows from.
         profile: the rules.
-        store: where the graphs are; its revision is kept, so that a new run is a new statement.
+        store: where the graphs are; its revision is recorded, so that a run after a change is a new statement.
     """
     return GraphDraft(
         iri=inference_graph(sources, profile, store.names),
         kind=KG.InferenceGraph,
-        triples=found.triples,
+        triples=inferences.triples,
         mode="replace",
         method="reason",
         sources=sorted(sources, key=str),
@@ -236,6 +238,6 @@ def inference_draft(
 
 
 def stale_inferences(store: TripleStore) -> list[ox.NamedNode]:
-    """Give the inference graphs of a store that were made before one of their sources was last changed, or is gone."""
+    """Return the inference graphs of a store with a source that was changed after them, or deleted."""
     table = store.select(queries.bind("inference/stale", catalogue=store.names.catalogue))
     return [graph for (graph,) in table if isinstance(graph, ox.NamedNode)]

@@ -1,6 +1,6 @@
-"""What edges of a directed graph lead to: its strongly connected components, and all that can be reached.
+"""Strongly connected components of a directed graph, and what can be reached from them.
 
-Nodes are anything that can be a key; a graph is a mapping from a node to those that an edge leads to. Nothing here is
+Nodes are any hashable values; a graph is a mapping from a node to those that an edge leads to. Nothing here is
 recursive, so that a chain may be as long as memory allows.
 """
 
@@ -15,41 +15,40 @@ _Node = TypeVar("_Node", bound=Hashable)
 
 
 def components(edges: Mapping[_Node, Sequence[_Node]]) -> list[tuple[_Node, ...]]:
-    """Give the strongly connected components of a directed graph, each after those that it leads to.
+    """Return the strongly connected components of a directed graph, each after those that it leads to.
 
     Tarjan, *Depth-first search and linear graph algorithms*, 1972, without recursion.
 
     >>> components({"a": ["b"], "b": ["c"], "c": ["b"]})
     [('c', 'b'), ('a',)]
     """
-    walk = _Tarjan(edges)
+    search = _TarjanSearch(edges)
     for root in edges:
-        walk.visit(root)
-    return walk.found
+        search.visit(root)
+    return search.components
 
 
 def reachable(edges: Mapping[_Node, Sequence[_Node]]) -> Iterator[tuple[tuple[_Node, ...], frozenset[_Node]]]:
-    """Yield each component with all that its nodes lead to by one step or more; a circle leads to itself.
+    """Yield each component with all that its nodes lead to by one edge or more; a cycle leads to itself.
 
-    Each edge is looked at once: who stands in a circle leads to the same.
+    Each edge is followed once, since the nodes of a cycle all lead to the same nodes.
 
-    >>> [(nodes, sorted(found)) for nodes, found in reachable({"a": ["b"], "b": ["c"], "c": ["b"]})]
+    >>> [(nodes, sorted(beyond)) for nodes, beyond in reachable({"a": ["b"], "b": ["c"], "c": ["b"]})]
     [(('c', 'b'), ['b', 'c']), (('a',), ['b', 'c'])]
     """
-    place: dict[_Node, int] = {}
-    found: list[frozenset[_Node]] = []
-    order = components(edges)
-    for number, members in enumerate(order):
-        near = {target for node in members for target in edges.get(node, ())}
-        place.update(dict.fromkeys(members, number))
-        beyond = {place[target] for target in near} - {number}
-        found.append(frozenset(near).union(*(found[each] for each in beyond)))
+    component_of: dict[_Node, int] = {}
+    reached: list[frozenset[_Node]] = []
+    for number, members in enumerate(components(edges)):
+        targets = {target for node in members for target in edges.get(node, ())}
+        component_of.update(dict.fromkeys(members, number))
+        next_components = {component_of[target] for target in targets} - {number}
+        reached.append(frozenset(targets).union(*(reached[following] for following in next_components)))
         if len(members) > 1:
-            found[number] |= set(members)
-        yield members, found[number]
+            reached[number] |= set(members)
+        yield members, reached[number]
 
 
-class _Tarjan(Generic[_Node]):
+class _TarjanSearch(Generic[_Node]):
     """The state of one search."""
 
     def __init__(self, edges: Mapping[_Node, Sequence[_Node]]) -> None:
@@ -57,26 +56,26 @@ class _Tarjan(Generic[_Node]):
         self._index: dict[_Node, int] = {}
         self._low: dict[_Node, int] = {}
         self._open: dict[_Node, None] = {}
-        self.found: list[tuple[_Node, ...]] = []
+        self.components: list[tuple[_Node, ...]] = []
 
     def visit(self, root: _Node) -> None:
-        """Search from one node, unless it has been met."""
+        """Search from one node, unless the search has visited it."""
         if root in self._index:
             return
-        way = [self._entered(root)]
-        while way:
-            node, rest = way[-1]
-            following = next((each for each in rest if self._is_new(node, each)), None)
+        path = [self._enter(root)]
+        while path:
+            node, targets = path[-1]
+            following = next((target for target in targets if self._is_new(node, target)), None)
             if following is not None:
-                way.append(self._entered(following))
+                path.append(self._enter(following))
                 continue
-            way.pop()
-            self._left(node)
-            if way:
-                above = way[-1][0]
-                self._low[above] = min(self._low[above], self._low[node])
+            path.pop()
+            self._leave(node)
+            if path:
+                previous = path[-1][0]
+                self._low[previous] = min(self._low[previous], self._low[node])
 
-    def _entered(self, node: _Node) -> tuple[_Node, Iterator[_Node]]:
+    def _enter(self, node: _Node) -> tuple[_Node, Iterator[_Node]]:
         self._index[node] = self._low[node] = len(self._index)
         self._open[node] = None
         return node, iter(self._edges.get(node, ()))
@@ -88,9 +87,9 @@ class _Tarjan(Generic[_Node]):
             self._low[node] = min(self._low[node], self._index[following])
         return False
 
-    def _left(self, node: _Node) -> None:
+    def _leave(self, node: _Node) -> None:
         if self._low[node] == self._index[node]:
             members: list[_Node] = []
             while not members or members[-1] != node:
                 members.append(self._open.popitem()[0])
-            self.found.append(tuple(members))
+            self.components.append(tuple(members))

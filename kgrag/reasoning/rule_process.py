@@ -1,4 +1,4 @@
-"""Reasoning by rules within a time limit: in a process of its own, which is ended when it is late.
+"""Reasoning by rules within a time limit: in a process of its own, which is killed when time is up.
 
 A rule is one update of the store, and an update cannot be stopped; a process can.
 """
@@ -17,23 +17,24 @@ from kgrag.reasoning.inference import Contradiction, Inferences, materialise
 
 __all__ = ["infer_within"]
 
-_Told = tuple[bytes, list[tuple[str, str, str, str]], int]
+_Reply = tuple[bytes, tuple[Contradiction, ...], int]
+"""What the process sends: conclusions in N-Triples (triples cannot be pickled), contradictions, and rounds."""
 
 
 def infer_within(
     seconds: float, triples: Sequence[ox.Triple], *, profile: str, open_bench: Callable[[], Workbench]
 ) -> Inferences:
-    """Give what follows from triples by the rules of a profile, if that takes no longer than a time by the clock.
+    """Return what follows from triples by the rules of a profile, if that takes no longer than a time by the clock.
 
     Args:
         seconds: the time.
         triples: the statements, ontologies and data together.
         profile: "rdfs" or "owl-rl".
-        open_bench: gives a scratch store; it is called in another process, so it must be a class or a function of a
+        open_bench: opens a scratch store; it is called in another process, so it must be a class or a function of a
             module.
 
     Raises:
-        NotDecided: the time is over, or the process ended, perhaps for want of memory.
+        NotDecided: the time is up, or the process ended, perhaps for want of memory.
         InputError: there is no such profile, or more than five million triples follow.
     """
     context = multiprocessing.get_context("spawn")
@@ -60,21 +61,21 @@ def _answer(ours: Connection, data: bytes, seconds: float, profile: str) -> Infe
             f"the rules of {profile} were not through after {seconds:g} s. Give them more time (--timeout), or reason "
             "over fewer graphs"
         )
-    told: _Told | KgragError = ours.recv()
-    if isinstance(told, KgragError):
-        raise told
-    follows, contradictions, rounds = told
-    found = tuple(quad.triple for quad in ox.parse(follows, format=ox.RdfFormat.N_TRIPLES))
-    return Inferences(found, tuple(Contradiction(*each) for each in contradictions), rounds)
+    reply: _Reply | KgragError = ours.recv()
+    if isinstance(reply, KgragError):
+        raise reply
+    conclusions, contradictions, rounds = reply
+    triples = tuple(quad.triple for quad in ox.parse(conclusions, format=ox.RdfFormat.N_TRIPLES))
+    return Inferences(triples, contradictions, rounds)
 
 
 def _serve(theirs: Connection, profile: str, open_bench: Callable[[], Workbench]) -> None:
-    """Answer one request; this is the other process."""
+    """Answer one request; runs in the other process."""
     triples = [quad.triple for quad in ox.parse(theirs.recv_bytes(), format=ox.RdfFormat.N_TRIPLES)]
     try:
-        found = materialise(open_bench(), triples, profile=profile)
+        inferences = materialise(open_bench(), triples, profile=profile)
     except KgragError as error:
         theirs.send(error)
         return
-    told = [(each.rule, each.focus, each.value, each.other) for each in found.contradictions]
-    theirs.send((ox.serialize(found.triples, format=ox.RdfFormat.N_TRIPLES), told, found.rounds))
+    conclusions = ox.serialize(inferences.triples, format=ox.RdfFormat.N_TRIPLES)
+    theirs.send((conclusions, inferences.contradictions, inferences.rounds))

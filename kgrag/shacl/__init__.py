@@ -1,19 +1,19 @@
 """SHACL on named graphs: shapes become stored queries, one for each shape, path and component.
 
-``load_shapes`` reads shapes, ``validate`` runs them on a store, ``graph_validator`` is what ``publish`` asks. Focus
+``load_shapes`` reads shapes, ``validate`` runs them on a store, ``graph_validator`` is what ``publish`` calls. Focus
 node and values are taken from one and the same named graph, and only class membership (``sh:class``, and subclasses of
-a target class) is looked up in all graphs, since an ontology stands in a graph of its own; or, with ``merged=True``,
+a target class) is looked up in all graphs, since an ontology is in a graph of its own; or, with ``merged=True``,
 everything is taken from the union of the chosen graphs, as SHACL's one data graph.
 
 Covered: all of SHACL Core, and ``sh:sparql`` where its SELECT may run once for all focus nodes. Shapes within shapes
 are run for all values at once; which nodes depart from them is what ``sh:not``, ``sh:or`` and the like are decided by.
-Beyond the engine are custom components, SHACL Advanced Features, and other SELECTs: ``load_shapes`` refuses them by
+Not covered are custom components, SHACL Advanced Features, and other SELECTs: ``load_shapes`` refuses them by
 name, or with ``elsewhere=True`` names them for another engine. Recursive shapes are always refused.
 
 Extension: ``kg:targetGraphKind kg:DocumentGraph`` confines a shape to graphs that the catalogue lists as of this kind;
 without another target, every subject in such a graph is a focus node.
 
-Departures: the store keeps ``"05"^^xsd:byte`` as the xsd:integer 5, so shapes see that, and derived integers are known
+Deviations: the store keeps ``"05"^^xsd:byte`` as the xsd:integer 5, so shapes see that, and derived integers are known
 by their range, unless ``validate`` gets what was written (``as_written``): then every component of SHACL Core sees it,
 in whatever shape and along whatever path, and only the SELECTs of ``sh:sparql`` do not. A target node that no triple
 mentions has no values by a path that may take zero steps. Instances of a class without a name are no instances of the

@@ -23,7 +23,7 @@ _COMPARING = frozenset({"disjoint", "equals", "lessThan", "lessThanOrEquals"})
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a shape looks for focus nodes; the parameters of ``queries/shacl/target.part``."""
+    """The focus nodes of a shape; the parameters of ``queries/shacl/target.part``."""
 
     classes: tuple[ox.NamedNode, ...] = ()
     subjects_of: tuple[ox.NamedNode, ...] = ()
@@ -32,7 +32,7 @@ class Target:
     kinds: tuple[ox.NamedNode, ...] = ()
 
     def __bool__(self) -> bool:
-        """Say whether there is any target."""
+        """Return whether there is a target of any kind."""
         return any((self.classes, self.subjects_of, self.objects_of, self.nodes, self.kinds))
 
 
@@ -73,15 +73,15 @@ class Constraint:
 
     @property
     def properties(self) -> set[ox.NamedNode]:
-        """The properties that it looks at, but for those of inner shapes; of ``closed``, those that lead to values."""
+        """The properties that it reads, but for those of inner shapes; of ``closed``, those that lead to values."""
         target = self.target
-        found = {term for term in (*self.via, *self.path) if isinstance(term, ox.NamedNode)}
-        found.update(target.subjects_of, target.objects_of)
+        names = {term for term in (*self.via, *self.path) if isinstance(term, ox.NamedNode)}
+        names.update(target.subjects_of, target.objects_of)
         if self.component in _COMPARING:
-            found.add(self.values["wanted"])
+            names.add(self.values["wanted"])
         if target.classes or self.component == "class":
-            found |= {RDF.type, RDFS.subClassOf}
-        return found
+            names |= {RDF.type, RDFS.subClassOf}
+        return names
 
     def each(self) -> Iterator[Constraint]:
         """Yield the constraint, and every one of the shapes within it."""
@@ -95,8 +95,8 @@ class Constraint:
 class Shapes:
     """Shapes, compiled.
 
-    ``elsewhere`` names the shapes that hold something beyond the engine (shape -> reason), and ``rest`` is the graph of
-    shapes in which only these have targets; both are empty unless ``load_shapes`` was asked to let such shapes pass.
+    ``elsewhere`` names the shapes that the engine does not cover (shape -> reason), and ``rest`` is the graph
+    of shapes in which only these have targets; both are empty unless ``load_shapes`` was asked to accept such shapes.
     """
 
     constraints: tuple[Constraint, ...]
@@ -104,9 +104,9 @@ class Shapes:
     rest: tuple[ox.Triple, ...] = ()
 
     def __len__(self) -> int:
-        """Count the constraints."""
+        """Return the number of constraints."""
         return len(self.constraints)
 
     def each(self) -> list[Constraint]:
-        """Give every constraint, those of inner shapes as well."""
+        """Return every constraint, those of inner shapes as well."""
         return [inner for constraint in self.constraints for inner in constraint.each()]

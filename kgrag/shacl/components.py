@@ -1,4 +1,4 @@
-"""Reads the values of a shape's components, as the components' stored queries take them.
+"""Read the values of a shape's components, as the components' stored queries take them.
 
 Source: SHACL (W3C Recommendation 20 July 2017), section 4.
 """
@@ -47,8 +47,8 @@ COMPONENTS = (
 _NEED_A_PATH = frozenset({"lessThan", "lessThanOrEquals", "maxCount", "minCount", "uniqueLang"})
 _SWITCHES = frozenset({"closed", "uniqueLang"})
 _SINGLE = frozenset({"class", "datatype", "hasValue"})
-"""Components with one value, for which several terms may stand in the store."""
-# Datatypes that SPARQL can cast a string to, which tells an ill-formed literal from a well-formed one.
+"""Components with one value, for which the store may have several terms."""
+# Datatypes that SPARQL can cast a string to, which distinguishes well-formed literals.
 _CASTABLE = frozenset(
     {
         XSD.prefix + "boolean",
@@ -61,9 +61,9 @@ _CASTABLE = frozenset(
     }
 )
 _DIGITS = "^[+-]?[0-9]+$"
-# What is well-formed of a number that the store cannot hold by its value; a double it always can.
+# The form of numbers that the store cannot keep by their value; a double it always can.
 _LEXICAL = {"decimal": r"^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)$", "integer": _DIGITS, "double": "a^", "float": "a^"}
-_LARGEST = 2**63 - 1
+MAX_STORED_INTEGER = 2**63 - 1
 # What the store keeps as xsd:integer, with the least and the largest value.
 _INTEGERS: dict[str, tuple[int | None, int | None]] = {
     **{name: (-(2**bits), 2**bits - 1) for name, bits in (("byte", 7), ("short", 15), ("int", 31), ("long", 63))},
@@ -89,10 +89,17 @@ def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str,
     """
     name = SH + component
     if component in _NEED_A_PATH and graph.objects(node, name) and not graph.objects(node, SH + "path"):
-        raise graph.error(node, name, "needs a sh:path beside it")
+        raise graph.error(node, name, "needs a sh:path in the same shape")
     if component in _SWITCHES:
         if graph.true(node, name):
-            yield {"wanted": _allowed(graph, node)} if component == "closed" else {}
+            if component == "closed":
+                ignored = graph.items(node, SH + "ignoredProperties")
+                children = graph.objects(node, SH + "property")
+                paths = [path for child in children for path in graph.objects(child, SH + "path")]
+                allowed = {term for term in (*paths, *ignored) if isinstance(term, ox.NamedNode)}
+                yield {"wanted": sorted(allowed, key=str)}
+            else:
+                yield {}
         return
     declared = queries.describe(Constraint("", component, Target()).query).parameters["wanted"]
     if declared.endswith(" list") and component not in _SINGLE:
@@ -106,7 +113,7 @@ def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str,
 
 
 def _more(graph: ShapesGraph, node: Node, term: Term, component: str) -> dict[str, Any]:
-    """Give the further parameters of some components' queries."""
+    """Return the further parameters of some components' queries."""
     if component == "pattern":
         return {"flags": ox.Literal(plain(graph.single(node, SH + "flags")))}
     if component == "datatype":
@@ -118,7 +125,7 @@ def _of_datatype(term: Term) -> dict[str, Any]:
     name = plain(term).removeprefix(XSD.prefix)
     least, most = _INTEGERS.get(name, (None, None))
     form = _LEXICAL.get(name) or (_DIGITS if name in _INTEGERS else None)
-    long = most is not None and most > _LARGEST
+    long = most is not None and most > MAX_STORED_INTEGER
     return {
         "stored": XSD.integer if name in _INTEGERS else term,
         "cast": [term] if plain(term) in _CASTABLE else [],
@@ -130,23 +137,15 @@ def _of_datatype(term: Term) -> dict[str, Any]:
 
 
 def is_of(literal: ox.Literal, datatype: ox.NamedNode) -> bool:
-    """Say whether a literal is of a datatype and within its range; that it is well-formed the store has found."""
+    """Return whether a literal is of a datatype and within its range; the store has checked that it is well-formed."""
     least, most = _INTEGERS.get(datatype.value.removeprefix(XSD.prefix), (None, None))
     if literal.datatype != datatype:
         return False
     return (least is None or int(literal.value) >= least) and (most is None or int(literal.value) <= most)
 
 
-def _allowed(graph: ShapesGraph, node: Node) -> list[Any]:
-    """Give the properties that a closed shape allows."""
-    ignored = graph.items(node, SH + "ignoredProperties")
-    paths = [path for child in graph.objects(node, SH + "property") for path in graph.objects(child, SH + "path")]
-    allowed = [term for term in (*paths, *ignored) if isinstance(term, ox.NamedNode)]
-    return sorted(set(allowed), key=str)
-
-
 def typed(graph: ShapesGraph, node: Node, name: str, term: Term, wanted: str) -> Any:
-    """Turn a term into the type that a query's parameter declares (``IRI``, ``literal``, ``term`` or ``integer``).
+    """Return a term in the type that a query's parameter declares (``IRI``, ``literal``, ``term`` or ``integer``).
 
     Raises:
         InvalidRDF: the term is of another type.

@@ -1,11 +1,11 @@
-"""Asks a store what a constraint's queries ask, and knows what is the shorter way.
+"""The stored queries of a constraint, bound and run, by the plan that is expected to be faster.
 
-From each focus node to its values is a join, about a microsecond a value. Looking at all values of a property, whoever
-has them, takes a tenth of that; so it is often shorter to look at all, and then to ask which of the nodes that have
-those which depart are focus nodes. Whether it is, two counts tell: the focus nodes', and the values'.
+From each focus node to its values is a join, about a microsecond per value. Reading all values of a property, of
+whatever node, takes a tenth of that; so it is often faster to read them all, and then to ask which of the nodes with a
+violating value are focus nodes. Two counts decide: that of the focus nodes, and that of the values.
 
-Rows come in the order of their graphs only: Oxigraph ends the process when it sorts numbers among other literals, since
-its order of these has circles. Whoever reports rows sorts them.
+Rows are ordered by their graphs only: Oxigraph ends the process when it sorts numbers among other literals, since its
+order of these has cycles. The caller sorts them.
 
 Queries: ``shacl/<component>``, ``shacl/focus_count``, ``shacl/subclasses``, ``shacl/uses``, ``catalogue/kinds``.
 """
@@ -25,29 +25,31 @@ from kgrag.shacl.compiled_shapes import Constraint, Target
 from kgrag.shacl.shapes_graph import PropertyPath, is_step
 from kgrag.shacl.written_literals import MARK, marked
 
-__all__ = ["Asker", "Row", "Where", "named", "rows"]
+__all__ = ["ConstraintQueries", "Row", "Where", "named", "rows"]
 
 Row = dict[str, Term | None]
 Where = tuple[Term | None, Term | None]
 
-_FEW = 2_000
-# So many values are read in one go while one focus node is looked up, or while one and its values are.
-_LOOK_UP = 3
-_JOIN = 5
-_MANY = 1_000_000
+MAX_NODES_NAMED = 2_000
+"""How many nodes a query lists by name; below this, it is not worth counting either."""
+VALUES_READ_PER_LOOK_UP = 3
+"""How many values are read in the time in which one focus node is looked up."""
+VALUES_READ_PER_JOIN = 5
+"""How many values are read in the time in which one focus node is looked up with its values."""
+MAX_USES_COUNTED = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """What one validation asks of a store.
+class ConstraintQueries:
+    """The queries of one validation, on one store.
 
-    ``graphs`` are those it is confined to (() = all), ``merged`` those whose union it is about (() = no union);
-    ``counts`` is what was counted so far, ``below`` the classes directly below a class, once they were asked for, and
-    ``closures`` a class with itself and its subclasses.
+    ``graphs`` are those it is confined to (() = all), ``merged`` those whose union it reads (() = none);
+    ``counts``, ``below`` (class -> the classes directly below it) and ``closures`` (class -> itself and its subclasses)
+    are caches.
 
     Where it is known what was written, ``stored`` has what the store makes of a literal that it changes, by the literal
-    as ``marked`` returns it; with ``whole`` that is known of every literal. ``copy`` says that such literals stand in
-    the store marked.
+    as ``marked`` returns it; with ``whole`` that is known of every literal. With ``copy``, the store contains such
+    literals marked.
     """
 
     store: TripleStore
@@ -67,21 +69,21 @@ class Asker:
 
         Args:
             query: its name.
-            constraint: gives its parameters.
-            only: which values it is asked about; () = all.
-            first: look at the values of whatever node first, and then whether those found are of target nodes.
+            constraint: the source of its parameters.
+            only: restricts the values; () = all.
+            first: read the values of all nodes first, and then which of these are target nodes.
         """
-        given = {"fitting": 0, "mark": ox.Literal(MARK if self.copy else "")}
-        given |= {**self._focus(constraint), **constraint.values, "wanted": self._wanted(constraint)}
-        given |= {"path": constraint.path, "first": int(first)}
-        given["only"] = sorted((term for term in only if term is not None), key=str)
-        takes = queries.describe(query).parameters
-        if "each" in takes:
-            given["each"] = int(self._each(constraint))
-        return self.store.select(queries.bind(query, **{name: given[name] for name in takes}))
+        parameters = {"fitting": 0, "mark": ox.Literal(MARK if self.copy else "")}
+        parameters |= {**self._focus(constraint), **constraint.values, "wanted": self._wanted(constraint)}
+        parameters |= {"path": constraint.path, "first": int(first)}
+        parameters["only"] = sorted((term for term in only if term is not None), key=str)
+        declared = queries.describe(query).parameters
+        if "each" in declared:
+            parameters["each"] = int(self._by_focus_node(constraint))
+        return self.store.select(queries.bind(query, **{name: parameters[name] for name in declared}))
 
     def _wanted(self, constraint: Constraint) -> Any:
-        """Return what a component wants; where a term of a shape is another one in the store, or several, these."""
+        """Return the wanted value of a component, in the forms in which the store may contain it."""
         wanted: Any = constraint.values.get("wanted")
         if constraint.component == "class":
             return self.subclasses(wanted)
@@ -93,7 +95,7 @@ class Asker:
         return [kept for term in wanted for kept in self._kept(term)] if constraint.component == "in" else wanted
 
     def _kept(self, term: Term) -> list[Term]:
-        """Return what a term of a shape may be in the store."""
+        """Return the forms in which the store may contain a term of a shape."""
         if isinstance(term, ox.Literal) and (mark := marked(term)) in self.stored:
             return [mark] if self.whole else [term, mark]
         return [term]
@@ -113,12 +115,12 @@ class Asker:
         }
 
     def kinds(self) -> frozenset[Term | None]:
-        """Give the kinds of graphs that the catalogue lists."""
+        """Return the kinds of graphs that the catalogue lists."""
         asked = queries.bind("catalogue/kinds", catalogue=self.store.names.catalogue)
         return frozenset(kind for kind, _ in self.store.select(asked))
 
     def subclasses(self, top: ox.NamedNode) -> list[ox.NamedNode]:
-        """Give a class with itself and all its subclasses, stated in whatever graph of those asked."""
+        """Return a class with itself and all its subclasses, stated in any graph that is read."""
         if not self.closures:
             for sub, wanted in self.store.select(queries.bind("shacl/subclasses", merged=self.merged)):
                 self.below.setdefault(wanted, []).append(sub)
@@ -127,35 +129,35 @@ class Asker:
         return self.closures[top]
 
     def all_at_once(self, path: PropertyPath, target: Target) -> bool:
-        """Say whether looking at all values of a path is shorter than looking at those of a target's nodes."""
+        """Return whether reading all values of a path is faster than reading those of a target's nodes."""
         if not self.merged or not target or not is_step(path):
             return False
-        limit = _FEW + _JOIN * self._focus_count(target)
+        limit = MAX_NODES_NAMED + VALUES_READ_PER_JOIN * self._focus_count(target)
         return self._uses(path, limit) <= limit
 
-    def _each(self, constraint: Constraint) -> bool:
-        """Say whether it is shorter to look up each focus node than to read all values of the path."""
+    def _by_focus_node(self, constraint: Constraint) -> bool:
+        """Return whether looking up each focus node is faster than reading all values of the path."""
         if not self.merged or not constraint.target or not constraint.path:
             return False
         if not is_step(constraint.path):
             return True
-        limit = _LOOK_UP * self._focus_count(constraint.target)
+        limit = VALUES_READ_PER_LOOK_UP * self._focus_count(constraint.target)
         return self._uses(constraint.path, limit) > limit
 
     def _focus_count(self, target: Target) -> int:
-        """Count the target nodes of a shape; a subject or object of a property as often as it is one."""
+        """Return the number of target nodes of a shape; a subject or object of a property as often as it is one."""
         if target not in self.counts:
             count = len(target.nodes)
             if target.classes:
                 of_class = Constraint("", "", Target(classes=target.classes))
                 count += _number(self.ask("shacl/focus_count", of_class))
             self.counts[target] = count + sum(
-                self._uses((name,), _MANY) for name in (*target.subjects_of, *target.objects_of)
+                self._uses((name,), MAX_USES_COUNTED) for name in (*target.subjects_of, *target.objects_of)
             )
         return self.counts[target]
 
     def _uses(self, path: PropertyPath, limit: int) -> int:
-        """Count the values of a path; beyond a limit, that many and one."""
+        """Return the number of values of a path; beyond a limit, the limit and one."""
         known, upto = self.counts.get(path, 0), self.counts.get((path, "limit"), -1)
         if known > upto < limit:
             known = self._count(path, limit, distinct=False)
@@ -163,30 +165,30 @@ class Asker:
         return known
 
     def single_valued(self, path: PropertyPath) -> bool:
-        """Say whether no node has two values of a path all of whose values may be looked at."""
+        """Return whether no node has two values of a path that ``all_at_once`` has counted."""
         if (path, "nodes") not in self.counts:
             self.counts[path, "nodes"] = self._count(path, self.counts[path], distinct=True)
         return self.counts[path, "nodes"] == self.counts[path]
 
     def _count(self, path: PropertyPath, limit: int, *, distinct: bool) -> int:
-        given = {"path": path, "merged": self.merged, "limit": limit + 1, "distinct": int(distinct)}
-        return _number(self.store.select(queries.bind("shacl/uses", **given)))
+        parameters = {"path": path, "merged": self.merged, "limit": limit + 1, "distinct": int(distinct)}
+        return _number(self.store.select(queries.bind("shacl/uses", **parameters)))
 
 
 def _closure(top: ox.NamedNode, below: Mapping[Term | None, Sequence[Any]]) -> list[ox.NamedNode]:
-    found = {top}
+    closure = {top}
     waiting = [top]
     while waiting:
-        new = set(below.get(waiting.pop(), ())) - found
-        found |= new
+        new = set(below.get(waiting.pop(), ())) - closure
+        closure |= new
         waiting += new
-    return sorted((each for each in found if isinstance(each, ox.NamedNode)), key=str)
+    return sorted((name for name in closure if isinstance(name, ox.NamedNode)), key=str)
 
 
 def named(nodes: Collection[Term | None]) -> list[ox.NamedNode | ox.Literal]:
-    """Give some nodes sorted, if a query can name them: none is blank, and they are few; else []."""
-    told = [node for node in nodes if isinstance(node, ox.NamedNode | ox.Literal)]
-    return sorted(told, key=str) if len(told) == len(nodes) <= _FEW else []
+    """Return some nodes sorted, if a query can name them: none is blank, and they are few; else []."""
+    nameable = [node for node in nodes if isinstance(node, ox.NamedNode | ox.Literal)]
+    return sorted(nameable, key=str) if len(nameable) == len(nodes) <= MAX_NODES_NAMED else []
 
 
 def rows(table: Table) -> Iterator[Row]:

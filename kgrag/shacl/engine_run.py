@@ -1,4 +1,4 @@
-"""Runs compiled shapes on the named graphs of a store.
+"""Run compiled shapes on the named graphs of a store.
 
 Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``.
 """
@@ -20,8 +20,8 @@ from kgrag.model import GraphDraft, Table, Term, Violation, plain
 from kgrag.ports import TripleStore, Validator
 from kgrag.resources import find
 from kgrag.shacl.compiled_shapes import NESTED, Branch, Constraint, Shapes, Target
-from kgrag.shacl.constraint_queries import Asker, Row, Where, named, rows
-from kgrag.shacl.shapes_graph import PropertyPath, ends, is_step, path_text
+from kgrag.shacl.constraint_queries import ConstraintQueries, Row, Where, named, rows
+from kgrag.shacl.shapes_graph import ends, is_step, path_text
 from kgrag.shacl.shapes_reader import load_shapes
 from kgrag.shacl.sparql_constraints import asks_in_graphs, over_union
 from kgrag.shacl.written_literals import Written
@@ -32,17 +32,20 @@ from kgrag.vocab import local_name
 __all__ = ["graph_shapes", "graph_validator", "validate", "validation"]
 
 _LOG = logging.getLogger(__name__)
+MAX_MESSAGE_CHARACTERS = 500
+"""How long a message may get that quotes values of the data."""
+
 _BY_VALUE = frozenset(
     {
         *("class", "datatype", "in", "languageIn", "maxExclusive", "maxInclusive", "maxLength"),
         *("minExclusive", "minInclusive", "minLength", "nodeKind", "pattern"),
     }
 )
-"""Components that look at each value alone."""
+"""Components that read each value alone."""
 _BY_NODE = frozenset({"disjoint", "lessThan", "lessThanOrEquals", "maxCount", "uniqueLang"})
-"""Components that look at each node with values alone; a node without values conforms, unless ``wanted`` is 0."""
-_OF_SEVERAL = frozenset({"maxCount", "uniqueLang"})
-"""Components from which only a node that has two values can depart."""
+"""Components that read each node with its values alone; a node without values conforms, unless ``wanted`` is 0."""
+_NEED_TWO_VALUES = frozenset({"maxCount", "uniqueLang"})
+"""Components that only a node with two values can violate."""
 _NESTED_MESSAGES = {
     "and": "{path} has {value}, which departs from one of the shapes that it must conform to",
     "node": "{path} has {value}, which departs from the shape wanted",
@@ -87,24 +90,24 @@ def validate(
     merged: bool = False,
     written: Written | None = None,
 ) -> list[Violation]:
-    """Give every way in which the named graphs of a store depart from shapes; [] when they conform.
+    """Return the violations of shapes by the named graphs of a store; [] when they conform.
 
     Args:
-        store: what is checked.
-        shapes: what it is checked against.
-        graphs: check these graphs only; None = all that have focus nodes.
+        store: its graphs are validated.
+        shapes: compiled shapes, of ``load_shapes``.
+        graphs: validate these graphs only; None = all that have focus nodes.
         merged: take the union of ``graphs`` for the data graph, as for an ontology and its imports. A violation then
             has "" as its graph. Otherwise focus node and values are taken from one and the same graph.
         written: the literals that the store changed in this union, as they were written; None = not known: shapes then
-            see them as the store keeps them, and an xsd:integer is taken for one of a derived type within whose range
+            read them as the store keeps them, and an xsd:integer is taken for one of a derived type within whose range
             it is.
 
     Returns:
         Violations in the order of the shapes' names, then by graph, focus node and value.
 
     Raises:
-        InvalidRDF: a shape cannot be run this way: one for a kind of graph on a union, or one with a SELECT that gives
-            no ``?graph`` on single graphs.
+        InvalidRDF: a shape cannot be run this way: one for a kind of graph on a union, or one with a SELECT that
+            does not select ``?graph`` on single graphs.
         ValueError: ``merged`` without ``graphs``, or ``written`` without ``merged``.
     """
     return validation(store, graphs=graphs, merged=merged, written=written)(shapes)
@@ -117,7 +120,7 @@ def validation(
     merged: bool = False,
     written: Written | None = None,
 ) -> Callable[[Shapes], list[Violation]]:
-    """Give what validates some named graphs against shapes, and remembers for the next shapes what it has counted.
+    """Return a function that validates some named graphs against shapes; its counts are reused for the next shapes.
 
     Arguments and errors are those of ``validate``. The graphs must not change meanwhile.
     """
@@ -125,12 +128,12 @@ def validation(
         raise ValueError("merged=True takes the union of some graphs, and none were given. Pass graphs=[...].")
     if written is not None and not merged:
         raise ValueError("what was written is known of a union of graphs only. Pass merged=True as well.")
-    given = tuple(graphs or ())
-    union, confined = (given, ()) if merged else ((), given)
-    asker = Asker(store, confined, union)
+    chosen = tuple(graphs or ())
+    union, confined = (chosen, ()) if merged else ((), chosen)
+    asker = ConstraintQueries(store, confined, union)
     view = None
     if written is not None:
-        asker = Asker(store, confined, union, stored=dict(written.stored), whole=written.whole)
+        asker = ConstraintQueries(store, confined, union, stored=dict(written.stored), whole=written.whole)
         view = WrittenView.of(asker, written)
 
     def check(shapes: Shapes) -> list[Violation]:
@@ -138,19 +141,21 @@ def validation(
             return []
         _refuse_mismatch(shapes, merged=merged)
         kinds = asker.kinds() if any(c.target.kinds for c in shapes.constraints) else frozenset()
-        asked = [c for c in shapes.constraints if not c.target.kinds or not kinds.isdisjoint(c.target.kinds)]
-        run = _Run(asker, asker)
+        constraints = [c for c in shapes.constraints if not c.target.kinds or not kinds.isdisjoint(c.target.kinds)]
+        run = _ValidationRun(asker, asker)
         if view is None:
-            return [violation for constraint in asked for violation in run.check(constraint)]
-        on_copy = _Run(view.asker, asker)
-        chosen = [on_copy if copied else run for copied in view.take(asked)]
-        return [found for each, constraint in zip(chosen, asked, strict=True) for found in each.check(constraint)]
+            return [violation for constraint in constraints for violation in run.check(constraint)]
+        on_copy = _ValidationRun(view.asker, asker)
+        violations: list[Violation] = []
+        for constraint, copied in zip(constraints, view.take(constraints), strict=True):
+            violations += (on_copy if copied else run).check(constraint)
+        return violations
 
     return check
 
 
 def graph_validator() -> Validator:
-    """Give the validator that ``publish`` asks: a scratch store must conform to the shapes of kgrag's own graphs.
+    """Return the validator that ``publish`` calls: a scratch store must conform to the shapes of kgrag's own graphs.
 
     A fault in the catalogue's entry of a draft has the catalogue as graph and the draft as focus node.
     """
@@ -170,20 +175,20 @@ def _refuse_mismatch(shapes: Shapes, *, merged: bool) -> None:
             )
         if not merged and constraint.select and not asks_in_graphs(constraint.select):
             raise InvalidRDF(
-                f"shape {constraint.shape}: sh:select gives no ?graph, which tells where a row is from. Select it "
+                f"shape {constraint.shape}: sh:select gives no ?graph, which names the graph of a row. Select it "
                 "(GRAPH ?graph { ... }), or validate a union of graphs (merged=True)."
             )
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
-    """One validation; ``departing`` is what is known of inner shapes so far.
+class _ValidationRun:
+    """One validation; ``departing`` caches which nodes violate which inner shape.
 
-    ``source`` asks the SELECTs of shapes, which read literals by their value; it is ``asker``, unless that asks a copy.
+    ``source`` runs the SELECTs of shapes, which read literals by their value; it is ``asker`` unless that reads a copy.
     """
 
-    asker: Asker
-    source: Asker
+    asker: ConstraintQueries
+    source: ConstraintQueries
     departing: dict[int, set[Where]] = field(default_factory=dict)
 
     @property
@@ -193,14 +198,15 @@ class _Run:
     def check(self, constraint: Constraint) -> Iterator[Violation]:
         """Yield the violations of one constraint."""
         message = constraint.message or _default_message(constraint)
-        found = sorted(self._rows(constraint), key=_place)
-        times = self._times(constraint) if found and constraint.steps else {}
-        for row in found:
+        columns = ("graph", "focus", "path", "value", "other")
+        ordered = sorted(self._rows(constraint), key=lambda row: [str(row.get(name) or "") for name in columns])
+        times = self._times(constraint) if ordered and constraint.steps else {}
+        for row in ordered:
             violation = _violation(constraint, row, message)
             yield from [violation] * times.get((row["graph"], row["focus"]), 1)
 
     def _times(self, constraint: Constraint) -> dict[Where, int]:
-        """Give (graph, node) -> in how many ways outer shapes lead to it: SHACL reports a violation once for each."""
+        """Return (graph, node) -> in how many ways outer shapes lead to it: SHACL reports a violation once for each."""
         times: dict[Where, int] = {}
         for number, path in enumerate(constraint.steps):
             counts: dict[Where, int] = {}
@@ -214,30 +220,27 @@ class _Run:
     def _rows(self, constraint: Constraint, *, inner: bool = False) -> Iterator[Row]:
         """Yield ?graph, ?focus and what else is known of each violation.
 
-        Of a shape within a shape (``inner``), nodes that are no focus nodes may be told too: nobody asks about them.
+        Of a shape within a shape (``inner``), nodes that are no focus nodes may come too: the caller ignores them.
         """
         if constraint.component == "sparql":
-            return self._selected(constraint)
+            return self._select_rows(constraint)
         if constraint.component.startswith("qualified"):
             return self._miscounted(constraint)
         if constraint.component in NESTED:
-            return self._unfit(constraint)
-        return self._plain(constraint, inner=inner)
+            return self._nested_rows(constraint)
+        shortcut = self._by_all_values(constraint, inner=inner) if self.merged and constraint.target else None
+        return rows(self.asker.ask(constraint.query, constraint)) if shortcut is None else iter(shortcut)
 
-    def _plain(self, constraint: Constraint, *, inner: bool) -> Iterator[Row]:
-        found = self._shorter(constraint, inner=inner) if self.merged and constraint.target else None
-        return rows(self.asker.ask(constraint.query, constraint)) if found is None else iter(found)
-
-    def _shorter(self, constraint: Constraint, *, inner: bool) -> list[Row] | None:
-        """Give what departs, found among all nodes that have values; None where that is no shorter way."""
+    def _by_all_values(self, constraint: Constraint, *, inner: bool) -> list[Row] | None:
+        """Return the violations, by way of all nodes that have values; None where that would take longer."""
         if constraint.steps and not inner:
             return None
         free = replace(constraint, target=Target(), steps=()) if inner else constraint
-        if constraint.component in _BY_VALUE and (found := self._by_value(constraint, free)) is not None:
-            return found
+        if constraint.component in _BY_VALUE and (violations := self._by_value(constraint, free)) is not None:
+            return violations
         by_node = constraint.component in _BY_NODE and constraint.values.get("wanted") != 0
         if by_node and self.asker.all_at_once(constraint.path, constraint.target):
-            if constraint.component in _OF_SEVERAL and self.asker.single_valued(constraint.path):
+            if constraint.component in _NEED_TWO_VALUES and self.asker.single_valued(constraint.path):
                 return []
             return list(rows(self.asker.ask(free.query, free, first=True)))
         if inner and constraint.steps and self.asker.all_at_once(constraint.via, constraint.target):
@@ -245,18 +248,23 @@ class _Run:
         return None
 
     def _by_value(self, constraint: Constraint, free: Constraint) -> list[Row] | None:
-        """Give what departs by a component that looks at each value alone; ``free`` says of which target nodes, if any.
+        """Return the violations of a component that reads each value alone; ``free`` has the target nodes, if any.
 
-        Where a path has several steps, the values of the last are looked at, and then who has them.
+        Where a path has several steps, the values of the last are read, and then which nodes have them.
         """
-        path = constraint.path or constraint.via or _only_objects_of(constraint.target)
+        objects_of = constraint.target.objects_of[:1]
+        only_objects = objects_of if constraint.target == Target(objects_of=objects_of) else ()
+        path = constraint.path or constraint.via or only_objects
         if not path or not (steps := ends(path)):
             return None
         if not all(self.asker.all_at_once(step, constraint.target) for step in steps if step):
             return None
         if is_step(constraint.path):
             return list(rows(self.asker.ask(free.query, free, first=True)))
-        values = {value: None for step in steps for value in self._departing_values(constraint, step)}
+        values: dict[Term | None, None] = {}
+        for step in steps:  # without a step, the values are the focus nodes themselves
+            alone = replace(constraint, target=Target(), steps=(), path=step) if step else replace(constraint, path=())
+            values.update((row["value"], None) for row in rows(self.asker.ask(alone.query, alone)))
         if not constraint.path:
             return [{"graph": None, "focus": value, "value": value} for value in sorted(values, key=str)]
         few = named(values)
@@ -264,36 +272,32 @@ class _Run:
             return None
         return list(rows(self.asker.ask("shacl/values", free, only=few, first=True))) if few else []
 
-    def _departing_values(self, constraint: Constraint, step: PropertyPath) -> list[Term | None]:
-        """Give the values of a step, of whatever node, that depart; without a step, the focus nodes that do."""
-        alone = replace(constraint, target=Target(), steps=(), path=step) if step else replace(constraint, path=())
-        return [row["value"] for row in rows(self.asker.ask(alone.query, alone))]
-
-    def _selected(self, constraint: Constraint) -> Iterator[Row]:
+    def _select_rows(self, constraint: Constraint) -> Iterator[Row]:
         """Run a SPARQL constraint once and keep the rows whose ``$this`` is a focus node there."""
         merged = self.source.merged
         select = over_union(constraint.select, merged) if merged else constraint.select
-        found = list(rows(self.source.store.select(select)))
-        if not found:
+        selected = list(rows(self.source.store.select(select)))
+        if not selected:
             return
         focus: dict[Where, list[Term | None]] = {}
         for graph, node in self.asker.ask("shacl/focus", constraint):
             focus.setdefault((graph, self.asker.stored.get(node, node)), []).append(node)
-        for row in found:
+        for row in selected:
             graph = None if merged else row.get("graph")
             for node in focus.get((graph, row.get("this")), ()):
                 value = {} if constraint.path or row.get("value") else {"value": node}
                 yield row | value | {"graph": graph, "focus": node}
 
-    def _unfit(self, constraint: Constraint) -> Iterator[Row]:
+    def _nested_rows(self, constraint: Constraint) -> Iterator[Row]:
         """Yield the values that conform to too few or too many of the inner shapes."""
         if constraint.component == "or":
-            return self._fitting_none(constraint)
-        if constraint.component == "not" and self.merged and (other := _complement(constraint.branches[0])):
-            return self._having(constraint, {(row["graph"], row["focus"]) for row in self._rows(other, inner=True)})
-        return self._unfitting(constraint)
+            return self._conforming_to_none(constraint)
+        if constraint.component == "not" and self.merged and (negation := _complement(constraint.branches[0])):
+            return self._among(constraint, self._departing_from((negation,)))
+        return self._by_conformance_count(constraint)
 
-    def _unfitting(self, constraint: Constraint) -> Iterator[Row]:
+    def _by_conformance_count(self, constraint: Constraint) -> Iterator[Row]:
+        """Yield the values for which the number of inner shapes that they conform to is wrong."""
         departing = [self._departing(branch) for branch in constraint.branches]
         number = len(departing)
         wanted = {"not": {0}, "xone": {1}}.get(constraint.component, {number})
@@ -305,26 +309,27 @@ class _Run:
             if number - sum(where in nodes for nodes in departing) not in wanted:
                 yield row
 
-    def _fitting_none(self, constraint: Constraint) -> Iterator[Row]:
-        """Yield the values that depart from every inner shape; each is asked about what departed so far."""
+    def _conforming_to_none(self, constraint: Constraint) -> Iterator[Row]:
+        """Yield the values that depart from every inner shape; each is run on what departed from all before it."""
         left: set[Where] | None = None
         for branch in constraint.branches:
             if left is None:
                 left = self._departing(branch)
             elif left:
-                left = left & self._departing_among(branch, left)
-        return self._having(constraint, left)
+                narrowed = tuple(self._narrowed(part, left) for part in branch)
+                left &= self._departing(branch) if narrowed == branch else self._departing_from(narrowed)
+        return self._among(constraint, left)
 
-    def _having(self, constraint: Constraint, nodes: set[Where] | None) -> Iterator[Row]:
+    def _among(self, constraint: Constraint, nodes: set[Where] | None) -> Iterator[Row]:
         """Yield the values of a constraint that are among some nodes; None = all values."""
         if nodes:
-            found = rows(self._values(constraint, {node for _, node in nodes}))
-            yield from (row for row in found if (row["graph"], row["value"]) in nodes)
+            with_value = rows(self._values(constraint, {node for _, node in nodes}))
+            yield from (row for row in with_value if (row["graph"], row["value"]) in nodes)
         elif nodes is None:
             yield from rows(self._values(constraint, None))
 
     def _values(self, constraint: Constraint, only: set[Term | None] | None) -> Table:
-        """Ask for the values of a constraint's focus nodes: of few nodes, if it can be said which."""
+        """Return the values of a constraint's focus nodes; ``only`` some values, if they are few enough to be named."""
         return self.asker.ask("shacl/values", constraint, only=named(only or ()))
 
     def _miscounted(self, constraint: Constraint) -> Iterator[Row]:
@@ -342,76 +347,66 @@ class _Run:
         counts: dict[Where, int] = {}
         for graph, focus, value in self.asker.ask("shacl/values", constraint):
             where = (graph, value)
-            fits = where not in wanted and all(where in nodes for nodes in siblings)
-            counts[graph, focus] = counts.get((graph, focus), 0) + fits
+            conforms = where not in wanted and all(where in nodes for nodes in siblings)
+            counts[graph, focus] = counts.get((graph, focus), 0) + conforms
         limit = constraint.values["wanted"]
         for graph, focus in self.asker.ask("shacl/focus", constraint):
-            found = counts.get((graph, focus), 0)
-            if found > limit if constraint.component == "qualifiedMaxCount" else found < limit:
+            count = counts.get((graph, focus), 0)
+            if count > limit if constraint.component == "qualifiedMaxCount" else count < limit:
                 yield {"graph": graph, "focus": focus}
 
     def _miscounted_but_for(self, constraint: Constraint, departing: set[Where]) -> Iterator[Row]:
-        """Yield what ``_miscounted`` does, when few nodes depart from the shape wanted, and there are no siblings.
+        """Yield what ``_miscounted`` does, when few nodes depart from the shape, and there are no siblings.
 
         The store counts all values; a focus node with *n* values that depart is compared with a limit that is *n*
         higher.
         """
-        spared: dict[Where, int] = {}
+        departing_count: dict[Where, int] = {}
         only = {node for _, node in departing}
         for graph, focus, value in self.asker.ask("shacl/values", constraint, only=only) if only else ():
-            spared[graph, focus] = spared.get((graph, focus), 0) + ((graph, value) in departing)
-        found: dict[Where, None] = {}
-        for more in sorted({0, *spared.values()}):
+            departing_count[graph, focus] = departing_count.get((graph, focus), 0) + ((graph, value) in departing)
+        miscounted: dict[Where, None] = {}
+        for more in sorted({0, *departing_count.values()}):
             limit = {"wanted": constraint.values["wanted"] + more}
             component = "minCount" if constraint.component == "qualifiedMinCount" else "maxCount"
             counted = replace(constraint, component=component, values=limit)
-            held = {where for where, number in spared.items() if number == more}
-            for row in self._rows(self._narrowed(counted, held) if more else counted):
-                if spared.get((row["graph"], row["focus"]), 0) == more:
-                    found[row["graph"], row["focus"]] = None
-        yield from ({"graph": graph, "focus": focus} for graph, focus in sorted(found, key=str))
+            with_so_many = {where for where, number in departing_count.items() if number == more}
+            for row in self._rows(self._narrowed(counted, with_so_many) if more else counted):
+                if departing_count.get((row["graph"], row["focus"]), 0) == more:
+                    miscounted[row["graph"], row["focus"]] = None
+        yield from ({"graph": graph, "focus": focus} for graph, focus in sorted(miscounted, key=str))
 
     def _departing(self, branch: Branch) -> set[Where]:
-        """Give (graph, node) of the nodes that depart from an inner shape; whatever the severity."""
+        """Return (graph, node) of the nodes that depart from an inner shape, whatever its severity; run once."""
         if id(branch) not in self.departing:
             self.departing[id(branch)] = self._departing_from(branch)
         return self.departing[id(branch)]
 
-    def _departing_among(self, branch: Branch, nodes: set[Where]) -> set[Where]:
-        """Give what ``_departing`` does; of some focus nodes only, if a query can name them."""
-        narrowed = tuple(self._narrowed(constraint, nodes) for constraint in branch)
-        return self._departing(branch) if narrowed == branch else self._departing_from(narrowed)
-
     def _departing_from(self, branch: Branch) -> set[Where]:
-        return {(row["graph"], row["focus"]) for each in branch for row in self._rows(each, inner=True)}
+        return {(row["graph"], row["focus"]) for part in branch for row in self._rows(part, inner=True)}
 
     def _narrowed(self, constraint: Constraint, nodes: set[Where]) -> Constraint:
-        """Give a constraint for some of its focus nodes only, if a query can name them; else as it was."""
+        """Return a constraint for some of its focus nodes only, if a query can name them; else as it was."""
         few = named({node for _, node in nodes}) if self.merged else []
         return replace(constraint, target=Target(nodes=tuple(few)), steps=()) if few else constraint
 
 
-def _only_objects_of(target: Target) -> PropertyPath:
-    """Give the one property whose objects are a target; () for another target."""
-    return target.objects_of if target == Target(objects_of=target.objects_of[:1]) else ()
-
-
 def _complement(branch: Branch) -> Constraint | None:
-    """Give the constraint from which departs what conforms to a shape, if that is a count, or one look at a node."""
+    """Return the constraint from which exactly those nodes depart that conform to a shape; None where there is none."""
     if len(branch) != 1:
         return None
-    (held,) = branch
-    if held.component in _BY_VALUE and held.component != "datatype" and not held.path:
-        return replace(held, values={**held.values, "fitting": 1})
-    if held.component == "maxCount":
-        return replace(held, component="minCount", values={"wanted": held.values["wanted"] + 1})
-    if held.component == "minCount" and held.values["wanted"]:
-        return replace(held, component="maxCount", values={"wanted": held.values["wanted"] - 1})
+    (inner,) = branch
+    if inner.component in _BY_VALUE and inner.component != "datatype" and not inner.path:
+        return replace(inner, values={**inner.values, "fitting": 1})
+    if inner.component == "maxCount":
+        return replace(inner, component="minCount", values={"wanted": inner.values["wanted"] + 1})
+    if inner.component == "minCount" and inner.values["wanted"]:
+        return replace(inner, component="maxCount", values={"wanted": inner.values["wanted"] - 1})
     return None
 
 
 def _unfit_nodes(departing: Sequence[set[Where]], wanted: set[int]) -> set[Term | None]:
-    """Give the nodes that depart from so many inner shapes that those they conform to are not ``wanted``."""
+    """Return the nodes that depart from so many inner shapes that those they conform to are not ``wanted``."""
     counts: dict[Where, int] = {}
     for nodes in departing:
         for node in nodes:
@@ -419,34 +414,29 @@ def _unfit_nodes(departing: Sequence[set[Where]], wanted: set[int]) -> set[Term 
     return {node for (_, node), count in counts.items() if len(departing) - count not in wanted}
 
 
-def _place(row: Row) -> list[str]:
-    """Return what a row is sorted by."""
-    return [str(row.get(name) or "") for name in ("graph", "focus", "path", "value", "other")]
-
-
 def _violation(constraint: Constraint, row: Mapping[str, Term | None], message: str) -> Violation:
     path = path_text(constraint.path)
-    found = {name: plain(term) for name, term in row.items()}
-    named = found | {"path": local_name(found.get("path") or path) or "the node", "this": found["focus"]}
+    texts = {name: plain(term) for name, term in row.items()}
+    in_message = texts | {"path": local_name(texts.get("path") or path) or "the node", "this": texts["focus"]}
     return Violation(
-        graph=found["graph"],
-        focus=found["focus"],
-        message=re.sub(r"\{[?$]?(\w+)\}", lambda m: named.get(m[1], m[0]), message)[:500],
+        graph=texts["graph"],
+        focus=texts["focus"],
+        message=re.sub(r"\{[?$]?(\w+)\}", lambda m: in_message.get(m[1], m[0]), message)[:MAX_MESSAGE_CHARACTERS],
         shape=constraint.shape,
-        path=found.get("path") or path,
-        value=found.get("value", ""),
+        path=texts.get("path") or path,
+        value=texts.get("value", ""),
         severity=constraint.severity,
         component=constraint.component,
     )
 
 
 def _default_message(constraint: Constraint) -> str:
-    """Take the ``message`` line of the component's query and fill in what is wanted."""
+    """Return the ``message`` line of the component's query with the wanted values."""
     message = _NESTED_MESSAGES.get(constraint.component, constraint.component)
     if constraint.component not in _NESTED_MESSAGES:
         header = queries.describe(constraint.query).header
-        found = re.search(r"^message\s+(.*)$", header, flags=re.MULTILINE)
-        message = found[1] if found else message
+        line = re.search(r"^message\s+(.*)$", header, flags=re.MULTILINE)
+        message = line[1] if line else message
     wanted = constraint.values.get("wanted", "")
     words = ", ".join(_word(item) for item in (wanted if isinstance(wanted, list) else [wanted]))
     return message.replace("{wanted}", words)

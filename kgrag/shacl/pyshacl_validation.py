@@ -1,8 +1,8 @@
-"""Validates a union of named graphs against any SHACL: what the engine does not cover goes to pyshacl, and is named.
+"""Validate a union of named graphs against any SHACL: what the engine does not cover goes to pyshacl, and is named.
 
-The engine (``stages/shacl``) runs on the store. pyshacl runs on a copy of the graphs in memory, which takes minutes
-for a million triples; custom components, SHACL Advanced Features, and SPARQL constraints that need one run for each
-focus node come this way.
+The engine runs on the store. pyshacl runs on a copy of the graphs in memory, which takes minutes
+for a million triples; custom components, SHACL Advanced Features, and SPARQL constraints that need one run per
+focus node are decided here.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def validate(
         written: the literals that the store changed, as they were written; None = not known.
 
     Raises:
-        InvalidRDF: a file does not parse or holds what is no SHACL, shapes are recursive, or pyshacl fails.
+        InvalidRDF: a file does not parse or contains what is no SHACL, shapes are recursive, or pyshacl fails.
     """
     shapes = shacl.load_shapes(files, elsewhere=True)
     violations = shacl.validate(store, shapes, graphs=graphs, merged=True, written=written)
@@ -64,12 +64,12 @@ def validate(
 def by_pyshacl(
     store: TripleStore, shapes: shacl.Shapes, graphs: Sequence[ox.NamedNode], *, written: shacl.Written | None = None
 ) -> list[Violation]:
-    """Run pyshacl on a copy of the union of graphs, with the shapes that the engine left.
+    """Run pyshacl on a copy of the union of graphs, with the shapes that the engine does not cover.
 
     Literals are compared as they were written, where all of that is known; else numbers and dates in one common form.
 
     Raises:
-        InvalidRDF: pyshacl fails on a shape, or a shape asks the network.
+        InvalidRDF: pyshacl fails on a shape, or a shape would use the network.
     """
     import pyshacl
     from rdflib.namespace import SH
@@ -87,24 +87,24 @@ def by_pyshacl(
         names = ", ".join(sorted(shapes.elsewhere))
         raise InvalidRDF(f"shape {names}: pyshacl, to which it was left, failed: {report}. Mend the shape.")
     paths = ShapesGraph(ox.parse(report.serialize(format="nt"), format=ox.RdfFormat.N_TRIPLES))
-    found = [
+    violations = [
         replace(_violation(report, result, paths), shape=_named(rest, report.value(result, SH.sourceShape)))
         for result in report.objects(None, SH.result)
     ]
-    return sorted(found, key=lambda each: (each.shape, each.focus, each.path, each.value))
+    return sorted(violations, key=lambda violation: (violation.shape, violation.focus, violation.path, violation.value))
 
 
 def _refuse_network(shapes: shacl.Shapes) -> None:
     """Refuse SPARQL that fetches: rdflib would, for SERVICE, LOAD and even FROM."""
     for triple in shapes.rest:
-        found = _FETCHES.search(plain(triple.object)) if triple.predicate.value in _SPARQL else None
-        if found:
+        match = _FETCHES.search(plain(triple.object)) if triple.predicate.value in _SPARQL else None
+        if match:
             name = triple.predicate.value.replace(_SH, "sh:")
-            raise InvalidRDF(f"shapes: {name} has {found[0]}, which may ask another server. Audits work offline.")
+            raise InvalidRDF(f"shapes: {name} has {match[0]}, which may ask another server. Audits work offline.")
 
 
 def _copy(triples: Iterable[ox.Triple], exact: bool) -> rdflib.Graph:
-    """Copy triples to rdflib, with their literals as they are or in the one form that rdflib writes each value in."""
+    """Return triples as a graph of rdflib, with literals as they are, or in the one form that rdflib has per value."""
     import rdflib
 
     def copied(term: Term) -> rdflib.term.Node:
@@ -125,7 +125,7 @@ def _copy(triples: Iterable[ox.Triple], exact: bool) -> rdflib.Graph:
 
 
 def _named(shapes: rdflib.Graph, node: Any) -> str:
-    """Give the name of a shape, or of the one with a name that it belongs to."""
+    """Return the name of a shape, or of the named shape that it is part of."""
     import rdflib
 
     seen = set()

@@ -1,4 +1,4 @@
-"""A graph of shapes and how it is read: single values, switches, lists and property paths, with errors that name them.
+"""A graph of shapes with readers of single values, switches, lists and property paths, whose errors name the shape.
 
 Source: SHACL (W3C Recommendation 20 July 2017), sections 1 and 2.3.1.
 """
@@ -16,8 +16,8 @@ from kgrag.vocab import RDF
 
 __all__ = [
     "SH",
-    "Beyond",
     "Node",
+    "NotCovered",
     "PropertyPath",
     "ShapesGraph",
     "ends",
@@ -37,12 +37,12 @@ PropertyPath = tuple[ox.NamedNode | ox.Literal, ...]
 _SUFFIXES = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
 
 
-class Beyond(InvalidRDF):
-    """A shape is sound SHACL, but holds something that this engine does not cover."""
+class NotCovered(InvalidRDF):
+    """A shape is valid SHACL with something that this engine does not cover."""
 
 
 def parse(path: Path) -> list[ox.Quad]:
-    """Give the triples of a shapes file.
+    """Return the triples of a shapes file.
 
     Raises:
         InvalidRDF: the file does not parse.
@@ -54,51 +54,51 @@ def parse(path: Path) -> list[ox.Quad]:
 
 
 def joined(first: PropertyPath, second: PropertyPath) -> PropertyPath:
-    """Give the path that goes one path and then another."""
+    """Return the path that follows one path and then another."""
     if not first or not second:
         return first or second
     return (*_grouped(first), ox.Literal("/"), *_grouped(second))
 
 
 def ends(path: PropertyPath) -> tuple[PropertyPath, ...] | None:
-    """Give the steps by one of which a path comes to its values; () stands for no step, None for what is not known.
+    """Return the last steps of a path, by one of which it reaches its values; () is no step, None is unknown.
 
     >>> ends((ox.NamedNode("urn:p"), ox.Literal("/"), ox.NamedNode("urn:q"), ox.Literal("*")))
     ((<NamedNode value=urn:q>,), (<NamedNode value=urn:p>,))
     """
     if not path or is_step(path):
         return (path,)
-    found: dict[PropertyPath, None] = {}
+    steps: dict[PropertyPath, None] = {}
     for part in _split(path, "|"):
         for step in _last_steps(part):
             if step is None:
                 return None
-            found[step] = None
-    return tuple(found)
+            steps[step] = None
+    return tuple(steps)
 
 
 def is_step(path: PropertyPath) -> bool:
-    """Say whether a path is one property or the inverse of one."""
+    """Return whether a path is one property or the inverse of one."""
     return len(path) == 1 or (len(path) == 2 and path[0] == ox.Literal("^"))
 
 
 def _last_steps(chain: PropertyPath) -> list[PropertyPath | None]:
-    """Give the steps that a chain may end with; where its last part may be left out, also those of the part before."""
-    found: list[PropertyPath | None] = []
+    """Return the steps that a chain may end with; where its last part is optional, also those of the part before."""
+    steps: list[PropertyPath | None] = []
     for part in reversed(_split(chain, "/")):
         optional = part[-1] in (ox.Literal("*"), ox.Literal("?"))
         inner = part[:-1] if optional or part[-1] == ox.Literal("+") else part
         if inner[0] == ox.Literal("("):
             inner = inner[1:-1]
         known = ends(inner) if inner[0] != ox.Literal("^") or is_step(inner) else None
-        found += [None] if known is None else [step for step in known if step]
+        steps += [None] if known is None else [step for step in known if step]
         if not (optional or (known and () in known)):
-            return found
-    return [*found, ()]
+            return steps
+    return [*steps, ()]
 
 
 def _split(path: PropertyPath, sign: str) -> list[PropertyPath]:
-    """Cut a path where a sign stands outside of all brackets."""
+    """Split a path at a sign outside of all brackets."""
     depth, begin = 0, 0
     parts = []
     for place, token in enumerate(path):
@@ -111,7 +111,7 @@ def _split(path: PropertyPath, sign: str) -> list[PropertyPath]:
 
 
 def path_text(path: PropertyPath) -> str:
-    """Write a path: an IRI, ``^`` and an IRI, else as SPARQL does.
+    """Return a path as text: an IRI, ``^`` and an IRI, else as in SPARQL.
 
     >>> path_text((ox.NamedNode("urn:p"), ox.Literal("*")))
     '<urn:p>*'
@@ -122,7 +122,7 @@ def path_text(path: PropertyPath) -> str:
 
 
 def sparql_path(path: PropertyPath) -> str:
-    """Write a path as SPARQL does."""
+    """Return a path as SPARQL writes it."""
     return "".join(str(token) if isinstance(token, ox.NamedNode) else token.value for token in path)
 
 
@@ -139,18 +139,18 @@ class ShapesGraph:
             self.index.setdefault(triple.subject, {}).setdefault(triple.predicate.value, []).append(triple.object)
 
     def error(self, node: Term, name: str, problem: str) -> InvalidRDF:
-        """Give the error to raise for a property of a node."""
+        """Return the error to raise for a property of a node."""
         return InvalidRDF(f"shape {self._name(node)}: {name.replace(SH, 'sh:')} {problem}.")
 
-    def beyond(self, node: Term, name: str, problem: str) -> Beyond:
-        """Give the error to raise for what the engine does not cover."""
-        return Beyond(str(self.error(node, name, problem)))
+    def beyond(self, node: Term, name: str, problem: str) -> NotCovered:
+        """Return the error to raise for what the engine does not cover."""
+        return NotCovered(str(self.error(node, name, problem)))
 
     def _name(self, node: Term) -> str:
-        """Name a node for a message: by its IRI, or by the shape with a name that it belongs to."""
+        """Return the name of a node for a message: its IRI, or that of the shape that it is part of."""
         seen = {node}
         while isinstance(node, ox.BlankNode):
-            owners = (owner for owner, held in self.index.items() if any(node in terms for terms in held.values()))
+            owners = (owner for owner, values in self.index.items() if any(node in terms for terms in values.values()))
             owner = next((owner for owner in owners if owner not in seen), None)
             if owner is None:
                 return "without a name"
@@ -158,30 +158,30 @@ class ShapesGraph:
         return plain(node)
 
     def objects(self, node: Term, name: str) -> list[Term]:
-        """Give the values of a property."""
+        """Return the values of a property."""
         return self.index.get(node, {}).get(name, [])
 
     def single(self, node: Term, name: str) -> Term | None:
-        """Give the only value of a property, or None."""
-        found = self.objects(node, name)
-        if len(found) > 1:
-            raise self.error(node, name, f"has {len(found)} values, and one is allowed")
-        return found[0] if found else None
+        """Return the only value of a property, or None."""
+        values = self.objects(node, name)
+        if len(values) > 1:
+            raise self.error(node, name, f"has {len(values)} values, and one is allowed")
+        return values[0] if values else None
 
     def true(self, node: Term, name: str) -> bool:
-        """Say whether a switch is on: "true" alone is, and "1" is off, as SHACL compares terms."""
-        found = self.single(node, name)
-        if found is not None and plain(found) not in ("true", "false", "1", "0"):
-            raise self.error(node, name, f"has {found}. Use true or false")
-        return plain(found) == "true"
+        """Return whether a switch is on: "true" alone is, and "1" is off, as SHACL compares terms."""
+        value = self.single(node, name)
+        if value is not None and plain(value) not in ("true", "false", "1", "0"):
+            raise self.error(node, name, f"has {value}. Use true or false")
+        return plain(value) == "true"
 
     def items(self, node: Term, name: str) -> list[Term]:
-        """Give the members of the RDF list that is the value of a property; [] when there is none."""
+        """Return the members of the RDF list that is the value of a property; [] when there is none."""
         head = self.single(node, name)
         return [] if head is None else self.members(head, node, name)
 
     def members(self, head: Term, node: Term, name: str) -> list[Term]:
-        """Give the members of an RDF list, which is a value of a property of a node."""
+        """Return the members of an RDF list, which is a value of a property of a node."""
         rest: Term = head
         items, seen = [], set()
         while plain(rest) != RDF.prefix + "nil":
@@ -194,26 +194,26 @@ class ShapesGraph:
         return items
 
     def path(self, node: Term) -> PropertyPath:
-        """Give the path of a shape; () for a node shape."""
+        """Return the path of a shape; () for a node shape."""
         found = self.single(node, SH + "path")
         return () if found is None else self.read_path(found, node)
 
     def read_path(self, term: Term, node: Term | None = None) -> PropertyPath:
-        """Give the path that a term stands for; ``node`` is the shape to name in an error."""
+        """Return the path that a term describes; ``node`` is the shape to name in an error."""
         return self._path(term, term if node is None else node, frozenset())
 
     def _path(self, term: Term, node: Term, within: frozenset[Term]) -> PropertyPath:
         if isinstance(term, ox.NamedNode) and plain(term) != RDF.prefix + "nil":
             return (term,)
-        held = self.index.get(term, {})
-        if term in within or not held:
+        properties = self.index.get(term, {})
+        if term in within or not properties:
             raise self.error(node, SH + "path", f"has {term}, which is no property path")
         within |= {term}
-        if RDF.prefix + "first" in held:
+        if RDF.prefix + "first" in properties:
             return self._chain(self.members(term, node, SH + "path"), "/", node, within)
-        if len(held) != 1:
+        if len(properties) != 1:
             raise self.error(node, SH + "path", "has a path with several properties. Use one of SHACL's path forms")
-        name = next(iter(held)).removeprefix(SH)
+        name = next(iter(properties)).removeprefix(SH)
         inner = self.single(term, SH + name)
         if name == "alternativePath" and inner is not None:
             return self._chain(self.members(inner, node, SH + name), "|", node, within)

@@ -1,4 +1,4 @@
-"""Reads shapes: from RDF files to a flat list of constraints, each one shape, path and component.
+"""Read shapes from RDF files into a flat list of constraints, each of one shape, path and component.
 
 Source: SHACL (W3C Recommendation 20 July 2017), sections 2 to 5.
 """
@@ -15,7 +15,7 @@ import pyoxigraph as ox
 from kgrag.model import Term, plain
 from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Target
 from kgrag.shacl.components import COMPONENTS, typed, values
-from kgrag.shacl.shapes_graph import SH, Beyond, Node, ShapesGraph, parse
+from kgrag.shacl.shapes_graph import SH, Node, NotCovered, ShapesGraph, parse
 from kgrag.shacl.sparql_constraints import select_text
 from kgrag.vocab import KG, OWL, RDF, RDFS
 
@@ -28,6 +28,8 @@ _TARGETS = {
     "nodes": SH + "targetNode",
     "kinds": KG.targetGraphKind.value,
 }
+
+_SHAPE_TYPES = frozenset({ox.NamedNode(SH + "NodeShape"), ox.NamedNode(SH + "PropertyShape")})
 
 
 def _words(names: str) -> frozenset[str]:
@@ -60,29 +62,27 @@ def load_shapes(paths: Iterable[Path], *, also: str = "", elsewhere: bool = Fals
     Args:
         paths: the files.
         also: further shapes, as Turtle.
-        elsewhere: let a shape that holds something beyond this engine pass, and name it in ``Shapes.elsewhere``.
+        elsewhere: accept a shape with something that this engine does not cover, and name it in ``Shapes.elsewhere``.
 
     Raises:
-        InvalidRDF: a file does not parse, or a shape holds something that is no SHACL, that refers back to the shape,
-            or (without ``elsewhere``) that this engine does not cover. The message names the shape and the property.
+        InvalidRDF: a file does not parse, or a shape contains something that is no SHACL, that refers back to it, or
+            (without ``elsewhere``) that this engine does not cover. The message names the shape and the property.
     """
     further = ox.parse(also, format=ox.RdfFormat.TURTLE, rename_blank_nodes=True)
     return _Reader([*(triple for path in paths for triple in parse(path)), *further]).shapes(elsewhere=elsewhere)
 
 
 class _Reader:
-    """Walks the graph of shapes."""
+    """A reader of one graph of shapes."""
 
     def __init__(self, triples: list[ox.Quad]) -> None:
         self._triples = triples
         self._graph = ShapesGraph(triples)
-        self._custom = self._parameters()
-
-    def _parameters(self) -> frozenset[str]:
-        """Give the properties that are parameters of components declared in the shapes."""
-        held = self._graph.index.values()
-        parameters = [parameter for found in held for parameter in found.get(SH + "parameter", [])]
-        return frozenset(plain(path) for node in parameters for path in self._graph.objects(node, SH + "path"))
+        # the properties that components declared in the shapes have as parameters
+        parameters = [
+            term for properties in self._graph.index.values() for term in properties.get(SH + "parameter", [])
+        ]
+        self._custom = frozenset(plain(path) for term in parameters for path in self._graph.objects(term, SH + "path"))
 
     def shapes(self, *, elsewhere: bool) -> Shapes:
         """Compile every shape with a target; constraints of a shape together, in the order of the shapes' names."""
@@ -90,20 +90,18 @@ class _Reader:
         constraints: list[Constraint] = []
         left: dict[Node, str] = {}
         for node in sorted(self._graph.index, key=str):
-            if not isinstance(node, ox.NamedNode | ox.BlankNode) or self._is_parameter_of_component(node):
+            # a component with parameters may be typed as a class, and is no shape
+            if not isinstance(node, ox.NamedNode | ox.BlankNode) or self._graph.objects(node, SH + "parameter"):
                 continue
             try:
                 if target := self._target(node):
                     constraints += list(self._shape(node, plain(node), Constraint("", "", target), (node,)))
-            except Beyond as error:
+            except NotCovered as error:
                 if not elsewhere:
                     raise
                 left[node] = str(error)
         names = {plain(node): reason for node, reason in left.items()}
         return Shapes(tuple(constraints), names, tuple(self._rest(left)) if left else ())
-
-    def _is_parameter_of_component(self, node: Node) -> bool:
-        return bool(self._graph.objects(node, SH + "parameter"))
 
     def _rest(self, left: Iterable[Node]) -> Iterator[ox.Triple]:
         """Yield the triples of the shapes without the targets of those that the engine runs."""
@@ -115,50 +113,44 @@ class _Reader:
                 yield quad.triple
 
     def _refuse_unknown(self) -> None:
-        """Refuse a misspelt term, wherever a node says by another term or its type that it is about SHACL."""
-        for node, held in self._graph.index.items():
-            typed_so = any(plain(each).startswith(SH) for each in held.get(RDF.type.value, ()))
-            for name in held:
-                about = typed_so or not held.keys().isdisjoint(_KNOWN)
-                if about and name.startswith(SH) and name not in _KNOWN | _FOREIGN:
+        """Refuse a misspelt term of SHACL, on every node that has another term of SHACL or such a type."""
+        for node, properties in self._graph.index.items():
+            by_type = any(plain(kind).startswith(SH) for kind in properties.get(RDF.type.value, ()))
+            in_shapes = by_type or not properties.keys().isdisjoint(_KNOWN)
+            for name in properties:
+                if in_shapes and name.startswith(SH) and name not in _KNOWN | _FOREIGN:
                     raise self._graph.error(node, name, "is not covered by this engine, or no SHACL")
-
-    def _refuse_foreign(self, node: Node) -> None:
-        for name in self._graph.index.get(node, {}):
-            if name in _FOREIGN or name in self._custom:
-                raise self._graph.beyond(node, name, "is not covered by this engine")
 
     def _target(self, node: Node) -> Target:
         graph = self._graph
-        found: dict[str, Any] = {}
+        targets: dict[str, Any] = {}
         for part, name in _TARGETS.items():
             wanted = "term" if part == "nodes" else "IRI"
-            found[part] = tuple(typed(graph, node, name, term, wanted) for term in graph.objects(node, name))
+            targets[part] = tuple(typed(graph, node, name, term, wanted) for term in graph.objects(node, name))
         types = graph.objects(node, RDF.type.value)
         implicit = any(t in types for t in (OWL.Class, ox.NamedNode(RDFS.prefix + "Class")))
-        if implicit and isinstance(node, ox.NamedNode) and self._is_shape(types):
-            found["classes"] += (node,)
+        if implicit and isinstance(node, ox.NamedNode) and not _SHAPE_TYPES.isdisjoint(types):
+            targets["classes"] += (node,)
         if graph.objects(node, SH + "target"):
             raise graph.beyond(node, SH + "target", "is not covered by this engine")
-        return Target(**found)
-
-    def _is_shape(self, types: list[Term]) -> bool:
-        return any(ox.NamedNode(SH + name) in types for name in ("NodeShape", "PropertyShape"))
+        return Target(**targets)
 
     def _shape(self, node: Node, name: str, outer: Constraint, chain: tuple[Term, ...]) -> Iterator[Constraint]:
         """Yield the constraints of a node shape or a property shape, whose target and focus are those of ``outer``.
 
-        ``outer.component`` is the component that the shape stands in; "" where violations are reported.
+        ``outer.component`` is the component that the shape is a value of; "" where violations are reported.
         """
-        self._refuse_foreign(node)
+        for property_name in self._graph.index.get(node, {}):
+            if property_name in _FOREIGN or property_name in self._custom:
+                raise self._graph.beyond(node, property_name, "is not covered by this engine")
         if self._graph.true(node, SH + "deactivated"):
             return
         severity = plain(self._graph.single(node, SH + "severity")).removeprefix(SH) or "Violation"
         path, message = self._graph.path(node), self._message(node)
         base = replace(outer, shape=name, path=path, severity=severity, message=message)
         for component in COMPONENTS:
-            for found in values(self._graph, node, component):
-                yield replace(base, component=component, values=found)
+            for bound in values(self._graph, node, component):
+                yield replace(base, component=component, values=bound)
         yield from self._selects(node, base)
         inner = replace(base, path=(), steps=(*base.steps, base.path) if base.path else base.steps)
         yield from self._nested(node, base, inner, chain)
@@ -172,13 +164,13 @@ class _Reader:
                 yield from branch
 
     def _inner(self, child: Term, name: str, inner: Constraint, chain: tuple[Term, ...]) -> Branch:
-        """Give the constraints of a shape that a shape refers to by the property ``name``."""
+        """Return the constraints of a shape that a shape refers to by the property ``name``."""
         if child in chain:
             raise self._graph.error(child, name, "leads back to the shape. SHACL leaves recursive shapes undefined")
         if not isinstance(child, ox.NamedNode | ox.BlankNode):
             raise self._graph.error(chain[-1], name, f"has {child}, and a shape was expected")
         if child not in self._graph.index:
-            raise self._graph.error(chain[-1], name, f"points to {child}, of which the shapes say nothing")
+            raise self._graph.error(chain[-1], name, f"points to {child}, which the shapes do not describe")
         shape = plain(child) if isinstance(child, ox.NamedNode) else inner.shape
         return tuple(self._shape(child, shape, inner, (*chain, child)))
 
@@ -206,7 +198,7 @@ class _Reader:
         if not self._graph.objects(node, name) or not counts:
             return
         if not base.path:
-            raise self._graph.error(node, name, "needs a sh:path beside it")
+            raise self._graph.error(node, name, "needs a sh:path in the same shape")
         for wanted in self._graph.objects(node, name):
             shapes = [wanted, *self._siblings(node, wanted)]
             inside = replace(inner, component="qualifiedValueShape")
@@ -217,13 +209,13 @@ class _Reader:
                 yield replace(base, component=count, values={"wanted": number}, branches=branches)
 
     def _siblings(self, node: Node, wanted: Term) -> list[Term]:
-        """Give the other shapes that the values must not conform to, where qualified shapes are disjoint."""
+        """Return the other shapes that the values must not conform to, where qualified shapes are disjoint."""
         if not self._graph.true(node, SH + "qualifiedValueShapesDisjoint"):
             return []
-        families = [held.get(SH + "property", []) for held in self._graph.index.values()]
-        near = [child for family in families if node in family for child in family]
-        found = {shape for child in near for shape in self._graph.objects(child, SH + "qualifiedValueShape")}
-        return sorted(found - {wanted}, key=str)
+        families = [properties.get(SH + "property", []) for properties in self._graph.index.values()]
+        nearby = [child for family in families if node in family for child in family]
+        shapes = {shape for child in nearby for shape in self._graph.objects(child, SH + "qualifiedValueShape")}
+        return sorted(shapes - {wanted}, key=str)
 
     def _selects(self, node: Node, base: Constraint) -> Iterator[Constraint]:
         for query in self._graph.objects(node, SH + "sparql"):
@@ -233,7 +225,7 @@ class _Reader:
                 yield replace(base, component="sparql", select=select, message=message)
 
     def _message(self, node: Term) -> str:
-        """Give the message of a shape: the English one, else the first."""
-        found = [term for term in self._graph.objects(node, SH + "message") if isinstance(term, ox.Literal)]
-        found.sort(key=lambda term: ((term.language or "en") != "en", term.value))
-        return found[0].value if found else ""
+        """Return the message of a shape: the English one, else the first."""
+        texts = [term for term in self._graph.objects(node, SH + "message") if isinstance(term, ox.Literal)]
+        texts.sort(key=lambda term: ((term.language or "en") != "en", term.value))
+        return texts[0].value if texts else ""

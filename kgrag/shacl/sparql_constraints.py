@@ -1,8 +1,8 @@
 """SPARQL constraints: their text, and whether it may be run once for all focus nodes.
 
 SHACL section 5 defines a SPARQL constraint with ``$this`` bound beforehand, one focus node after the other. Running it
-once with ``$this`` free, and keeping the rows of focus nodes, gives the same where every use of ``$this`` has a triple
-pattern within reach that binds it; anything else is beyond this engine. A SELECT that gives ``?graph`` too is an
+once with ``$this`` free, and keeping the rows of focus nodes, has the same result where each use of ``$this`` has a
+triple pattern within reach that binds it; anything else is not covered by this engine. A SELECT of ``?graph`` too is an
 extension of ours, and is always run once.
 """
 
@@ -18,6 +18,7 @@ from kgrag.model import Term, plain
 from kgrag.shacl.shapes_graph import SH, PropertyPath, ShapesGraph, sparql_path
 from kgrag.sparql.query_reader import read
 from kgrag.sparql.syntax import Scope, Variable
+from kgrag.sparql.tokens import tokens
 from kgrag.vocab import OWL
 
 __all__ = ["asks_in_graphs", "over_union", "select_text"]
@@ -35,11 +36,11 @@ _PATTERN_BEGINS = re.compile(
 
 
 def select_text(graph: ShapesGraph, node: Term, path: PropertyPath) -> str:
-    """Give the text of a SPARQL constraint with its prefixes, and with its path in the place of ``$PATH``.
+    """Return the text of a SPARQL constraint with its prefixes, and with its path in the place of ``$PATH``.
 
     Raises:
         InvalidRDF: there is no single SELECT with ``$this``.
-        Beyond: the engine cannot run it for all focus nodes at once.
+        NotCovered: the engine cannot run it for all focus nodes at once.
     """
     select = graph.single(node, SH + "select")
     text = plain(select)
@@ -47,7 +48,8 @@ def select_text(graph: ShapesGraph, node: Term, path: PropertyPath) -> str:
         raise graph.error(node, SH + "select", "must be a SELECT that gives $this")
     if "$PATH" in text and not path:
         raise graph.error(node, SH + "select", "uses $PATH, and its shape has no sh:path")
-    if re.search(r"\bSERVICE\b", re.sub(_QUOTED, " ", text, flags=re.DOTALL), flags=re.IGNORECASE):
+    # by the gate's tokens: what looks like a string here may be none to the engine, with a call behind it
+    if any(token.kind in ("word", "name") and "SERVICE" in token.text.upper() for token in tokens(text)):
         raise graph.error(node, SH + "select", "has SERVICE, which asks another server. SHACL does not allow it")
     whole = "".join(_prefixes(graph, node)) + text.replace("$PATH", sparql_path(path))
     try:
@@ -60,7 +62,7 @@ def select_text(graph: ShapesGraph, node: Term, path: PropertyPath) -> str:
 
 
 def _prefixes(graph: ShapesGraph, node: Term) -> list[str]:
-    """Give the PREFIX lines that ``sh:prefixes`` leads to, through imports as well."""
+    """Return the PREFIX lines that ``sh:prefixes`` leads to, through imports as well."""
     lines: dict[str, None] = {}
     seen: set[Term] = set()
     waiting = list(graph.objects(node, SH + "prefixes"))
@@ -77,38 +79,39 @@ def _prefixes(graph: ShapesGraph, node: Term) -> list[str]:
 
 
 def _reason_against(text: str) -> str:
-    """Say why a SELECT has to be run focus node by focus node; "" when it need not."""
+    """Return why a SELECT must be run for one focus node after the other; "" when it need not."""
     bare = re.sub(_QUOTED, " ", text, flags=re.DOTALL)
-    if found := _REFUSED.search(bare) or _OWN.search(bare):
-        return f"has {found[0]}"
+    if match := _REFUSED.search(bare) or _OWN.search(bare):
+        return f"has {match[0]}"
     query = read(text)
     contexts = [pattern.context for pattern in query.patterns] + [use.context for use in query.uses]
-    if odd := {scope.kind for context in contexts for scope in context} - _PLAIN:
-        return f"has a {min(odd)}"
+    if unsupported := {scope.kind for context in contexts for scope in context} - _PLAIN:
+        return f"has a {min(unsupported)}"
     sites = [pattern.context for pattern in query.patterns if _THIS in (pattern.subject, pattern.object)]
     if query.form != "SELECT" or not any(all(scope.kind == "graph" for scope in site) for site in sites):
         return "binds $this by no triple pattern of the outermost group"
-    wanted = [each.context for each in query.filters if _THIS in each.variables]
-    wanted += [use.context for use in query.uses if use.variable == _THIS and use.clause in {"BIND", "FILTER"}]
-    if any(_within_reach(context) not in sites for context in wanted):
+    used_in = [condition.context for condition in query.filters if _THIS in condition.variables]
+    used_in += [use.context for use in query.uses if use.variable == _THIS and use.clause in {"BIND", "FILTER"}]
+    if any(_visible_group(context) not in sites for context in used_in):
         return "uses $this in a group where no triple pattern binds it"
     return ""
 
 
-def _within_reach(context: tuple[Scope, ...]) -> tuple[Scope, ...]:
-    """Give the innermost group whose variables an expression sees."""
+def _visible_group(context: tuple[Scope, ...]) -> tuple[Scope, ...]:
+    """Return the innermost group whose variables are visible to an expression."""
     while context and context[-1].kind in {"exists", "not exists", "optional"}:
         context = context[:-1]
     return context
 
 
 def asks_in_graphs(select: str) -> bool:
-    """Say whether a SELECT tells the named graph of each row, as ``?graph``."""
+    """Return whether a SELECT selects the named graph of each row, as ``?graph``."""
     return re.search(r"[?$]graph\b", select) is not None
 
 
 def over_union(select: str, graphs: Sequence[ox.NamedNode]) -> str:
-    """Put a SELECT to the union of some graphs, which are also its named graphs."""
-    begin = next((found.start() for found in _PATTERN_BEGINS.finditer(select) if found["begin"]), len(select))
+    """Return a SELECT over the union of some graphs, which are also its named graphs."""
+    matches = _PATTERN_BEGINS.finditer(select)  # those without "begin" are strings, comments and EXISTS patterns
+    begin = next((match.start() for match in matches if match["begin"]), len(select))
     dataset = "".join(f"FROM {graph}\nFROM NAMED {graph}\n" for graph in graphs)
     return f"{select[:begin]}\n{dataset}{select[begin:]}"

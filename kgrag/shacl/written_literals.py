@@ -1,8 +1,8 @@
 """Literals as they were written, where the store keeps them by their value.
 
-The store turns ``"300"^^xsd:byte`` and ``"01"^^xsd:integer`` into ``300`` and ``1``, both of type xsd:integer. Whoever
-has the triples as they were parsed passes them to the engine (``shacl.validate(..., written=...)``). Shapes that look
-at a property with such a literal are then run on a copy of the statements that they look at, in a scratch store, where
+The store turns ``"300"^^xsd:byte`` and ``"01"^^xsd:integer`` into ``300`` and ``1``, both of type xsd:integer. A caller
+with the triples as they were parsed passes them to the engine (``shacl.validate(..., written=...)``). Shapes that read
+a property with such a literal are then run on a copy of the statements that they read, in a scratch store, where
 each of these literals has a datatype of its own, which the store leaves as it is: ``"01"^^<urn:kgrag:written:...>``.
 """
 
@@ -20,7 +20,7 @@ from kgrag.vocab import RDF, XSD
 __all__ = ["MARK", "Written", "as_written", "marked"]
 
 MARK = "urn:kgrag:written:"
-"""What the datatype of a literal begins with that stands in the copy as it was written."""
+"""Prefix of the datatype of a literal that is in the copy as it was written."""
 
 _Key = tuple[Term | None, Term | None, Term | None]
 
@@ -33,7 +33,7 @@ class Written:
     """What was written, by subject, predicate and the object that the store made of it.
 
     ``open_bench`` opens an empty scratch store. With ``whole``, every literal that the store changed is known, so that
-    any other was written as it stands in the store. ``stored`` has, for each of these literals as ``marked`` returns
+    any other was written as the store has it. ``stored`` has, for each of these literals as ``marked`` returns
     it, what the store made of it; ``predicates`` are those that have such a literal.
     """
 
@@ -44,7 +44,7 @@ class Written:
     predicates: frozenset[Term | None] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Work out what follows from the literals."""
+        """Derive ``stored`` and ``predicates`` from the literals."""
         changed = {literal: stored for (_, _, stored), known in self.literals.items() for literal in known}
         stored = {marked(before): after for before, after in changed.items() if before != after}
         object.__setattr__(self, "stored", stored)
@@ -71,7 +71,7 @@ def marked(literal: ox.Literal) -> ox.Literal:
 
 
 def as_written(triples: Iterable[ox.Triple], bench: Workbench, *, whole: bool = True) -> Written:
-    """Note the literals of triples that a store like the scratch store changes.
+    """Return the literals of triples that a store like the scratch store changes.
 
     Args:
         triples: as they were parsed.
@@ -84,14 +84,14 @@ def as_written(triples: Iterable[ox.Triple], bench: Workbench, *, whole: bool = 
         if isinstance(triple.object, ox.Literal) and triple.object.datatype not in _KEPT
     ]
     changed = _changed((literal for _, _, literal in valued), bench.another())
-    found: dict[_Key, dict[ox.Literal, None]] = {}
+    written: dict[_Key, dict[ox.Literal, None]] = {}
     for subject, predicate, literal in valued:
         if (stored := changed.get(literal)) is not None:
-            found[subject, predicate, stored] = {}
+            written[subject, predicate, stored] = {}
     for subject, predicate, literal in valued:
-        if (key := (subject, predicate, changed.get(literal, literal))) in found:
-            found[key][literal] = None
-    return Written({key: tuple(literals) for key, literals in found.items()}, bench.another, whole)
+        if (key := (subject, predicate, changed.get(literal, literal))) in written:
+            written[key][literal] = None
+    return Written({key: tuple(literals) for key, literals in written.items()}, bench.another, whole)
 
 
 def _changed(literals: Iterable[ox.Literal], bench: Workbench) -> dict[ox.Literal, ox.Literal]:

@@ -12,14 +12,15 @@ from kgrag.audit.check_runner import run_checks
 from kgrag.audit.checks import Catalogue
 from kgrag.audit.findings import AuditFinding
 from kgrag.audit.profiles import Profile
-from kgrag.audit.steps import STEPS, StepInput
+from kgrag.audit.step_input import StepInput
+from kgrag.audit.steps import STEPS
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.rdf_files import read_rdf
 from kgrag.store.scratch import OxigraphScratch
 from kgrag.vocab import Names
 
-ALONE = ("kgrag.audit.concept_steps:", "kgrag.audit.hierarchy_steps:", "kgrag.audit.platform_steps:")
-CHECKS = [check for check in load_checks() if not check.step or STEPS.get(check.step, "").startswith(ALONE)]
+ALONE = ("kgrag.audit.concept_steps", "kgrag.audit.hierarchy_steps", "kgrag.audit.platform_steps")
+CHECKS = [check for check in load_checks() if not check.step or STEPS[check.step].find_rows.__module__ in ALONE]
 BAD = "https://example.org/o#bad"
 
 VIOLATING = [

@@ -13,8 +13,10 @@ from kgrag import queries, shacl
 from kgrag.audit import hierarchy_steps, load_checks, platform_steps
 from kgrag.audit.audit_context import prepare
 from kgrag.audit.checks import Check
-from kgrag.audit.steps import STEPS, NotDecided, StepInput, Unasked
+from kgrag.audit.step_input import StepInput, Unasked
+from kgrag.audit.steps import STEPS
 from kgrag.audit.term_steps import synonyms
+from kgrag.errors import NotDecided
 from kgrag.store.scratch import OxigraphScratch
 from kgrag.testing import HashEmbedder
 from kgrag.vocab import AUDIT, OWL, RDF, RDFS, local_name
@@ -143,7 +145,7 @@ def test_a_fix_mends_an_example_and_leaves_conforming_data_as_it_is(check: Check
 
 
 def _triples(text: str) -> set[str]:
-    return {str(triple) for triple in asked(turtle(text)).scope.bench.triples(AUDIT.target) if _is_plain(triple)}
+    return {str(triple) for triple in asked(turtle(text)).target.bench.triples(AUDIT.target) if _is_plain(triple)}
 
 
 def _is_plain(triple: ox.Triple) -> bool:
@@ -173,13 +175,13 @@ def _mended(check: Check, text: str) -> tuple[set[str], int]:
 def test_every_shape_of_the_platform_graphs_belongs_to_exactly_one_check() -> None:
     names = {constraint.shape for constraint in shacl.graph_shapes().constraints}
     held = [
-        {constraint.shape for constraint in platform_steps._shapes(check.identifier).constraints}
+        {constraint.shape for constraint in platform_steps._shapes_of_check(check.identifier).constraints}
         for check in OURS
         if check.family == "kg"
     ]
     assert set().union(*held) == names
     assert sum(len(each) for each in held) == len(names)
-    assert platform_steps._OWNERS.keys() <= {local_name(name) for name in names}
+    assert platform_steps._CHECK_OF_SHAPE.keys() <= {local_name(name) for name in names}
 
 
 @pytest.mark.parametrize("check", [check for check in OURS if check.family == "kg"], ids=lambda check: check.identifier)
@@ -187,7 +189,7 @@ def test_a_platform_check_without_a_knowledge_base_is_not_decided(check: Check) 
     if not check.step:
         assert "catalogue" in queries.describe(check.query).parameters
         return
-    step = getattr(platform_steps, STEPS[check.step].partition(":")[2])
+    step = STEPS[check.step].find_rows
     with pytest.raises(Unasked, match="name one with --kb"):
         list(step(asked([])))
 
@@ -219,7 +221,7 @@ def test_synonyms_without_an_embedder_are_not_decided() -> None:
 
 
 def test_too_many_classes_to_compare_are_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgrag.audit.term_steps.MOST", 1)
+    monkeypatch.setattr("kgrag.audit.term_steps.MAX_CLASSES_COMPARED", 1)
     with pytest.raises(NotDecided, match="at most 1 are compared"):
         list(synonyms(asked(labelled(["a", "b"]), embedder=HashEmbedder())))
 

@@ -152,7 +152,7 @@ REFUSED = {
         "an ASK is needed; found SELECT",
     ),
     "an update": ("# question: A?\n# expect: rows 1\nDELETE WHERE { ?s ?p ?o }", InputError, "found none"),
-    "no such file": ("# question: A?\n# expect: none.csv\nSELECT * {}", InputError, "nor a file beside it"),
+    "no such file": ("# question: A?\n# expect: none.csv\nSELECT * {}", InputError, "nor a file in its folder"),
     "no such reasoning": ("# question: A?\n# expect: true\n# reasoning: magic\nASK {}", InputError, "no reasoning"),
     "a service": ("# question: A?\n# expect: true\nASK { SERVICE <urn:x> {} }", InvalidSPARQL, "q.rq"),
 }

@@ -5,7 +5,7 @@ import pytest
 
 from kgrag import KnowledgeBase
 from kgrag.audit import AuditOptions, load_checks
-from kgrag.audit.audit_gate import gate
+from kgrag.audit.auditing import refuse_violations
 from kgrag.errors import InputError, InvalidRDF, ShapeViolation
 from kgrag.knowledge_base import audit_runs
 from kgrag.model import GraphDraft
@@ -127,7 +127,7 @@ def test_the_gate_lets_pass_what_conforms_and_refuses_the_rest(kb: KnowledgeBase
 
 def test_the_gate_leaves_data_alone(write) -> None:
     draft = GraphDraft(ox.NamedNode("urn:g"), KG.DataGraph, [])
-    assert gate([draft], profile="publish", open_bench=OxigraphScratch) == ()
+    assert refuse_violations([draft], profile="publish", open_bench=OxigraphScratch) == ()
 
 
 def test_files_are_refused_by_a_gate_without_a_knowledge_base(write) -> None:

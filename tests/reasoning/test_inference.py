@@ -198,13 +198,13 @@ def test_a_profile_that_is_none_is_refused() -> None:
 
 @pytest.mark.parametrize("step", ["rdfs:subClassOf", "rdfs:subPropertyOf", "owl:sameAs"])
 def test_a_chain_from_which_too_much_would_follow_is_refused(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgrag.reasoning.inference._MOST", 1000)
+    monkeypatch.setattr("kgrag.reasoning.inference.MAX_CONCLUSIONS", 1000)
     with pytest.raises(InputError, match="triples follow by s"):
         inferred(" ".join(f"ex:c{n} {step} ex:c{n + 1} ." for n in range(100)))
 
 
 def test_rules_that_add_too_much_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgrag.reasoning.inference._MOST", 100)
+    monkeypatch.setattr("kgrag.reasoning.inference.MAX_CONCLUSIONS", 100)
     chain = " ".join(f"ex:t{n} ex:p ex:t{n + 1} ." for n in range(100))
     with pytest.raises(InputError, match="triples follow by owl-rl"):
         inferred("ex:p a owl:TransitiveProperty . " + chain)
@@ -332,7 +332,7 @@ def test_reasoning_again_writes_nothing_until_a_source_changed(store: OxigraphSt
     assert reasoning_runs.stale(store) == []
 
 
-PREFIXES = "PREFIX ex: <http://example.org/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
+SPARQL_PREFIXES = "PREFIX ex: <http://example.org/> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ PREFIXES = "PREFIX ex: <http://example.org/> PREFIX rdfs: <http://www.w3.org/200
 )
 def test_an_update_of_a_source_makes_what_followed_from_it_stale(store: OxigraphStore, update: str) -> None:
     graph = reasoning_runs.infer(store, [], profile="rdfs").graph
-    store.update(PREFIXES + update)
+    store.update(SPARQL_PREFIXES + update)
     assert reasoning_runs.stale(store) == [graph]
     assert reasoning_runs.infer(store, [SOURCE.value], profile="rdfs").found is not None
     assert reasoning_runs.stale(store) == []
@@ -353,7 +353,7 @@ def test_an_update_of_a_source_makes_what_followed_from_it_stale(store: Oxigraph
 
 def test_an_update_of_another_graph_makes_nothing_stale(store: OxigraphStore) -> None:
     reasoning_runs.infer(store, [], profile="rdfs")
-    store.update(PREFIXES + "INSERT DATA { GRAPH <https://example.org/other> { ex:b a ex:C } }")
+    store.update(SPARQL_PREFIXES + "INSERT DATA { GRAPH <https://example.org/other> { ex:b a ex:C } }")
     assert reasoning_runs.stale(store) == []
 
 

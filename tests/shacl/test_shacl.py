@@ -487,7 +487,7 @@ MIXED = """
 import random, sys
 from pathlib import Path
 import pyoxigraph as ox
-from kgrag.stages import shacl
+from kgrag import shacl
 from tests.quad_store import QuadStore
 
 graph, node, name = (ox.NamedNode(f"http://example.org/{part}") for part in ("g", "n", "p"))

@@ -151,7 +151,10 @@ def theirs(shape: str, lines: list[str]) -> Rows:
 
 
 # What is small is looked at all at once, and what is large is looked up node by node: these are small.
-WAYS = {"all at once": {"_FEW": 2_000}, "node by node": {"_FEW": 0, "_JOIN": 0, "_LOOK_UP": 0}}
+WAYS = {
+    "all at once": {"MAX_NODES_NAMED": 2_000},
+    "node by node": {"MAX_NODES_NAMED": 0, "VALUES_READ_PER_JOIN": 0, "VALUES_READ_PER_LOOK_UP": 0},
+}
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from kgrag.audit.checks import Check
@@ -24,7 +25,7 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 
 def as_sarif(audit: Audit) -> str:
-    """Give an audit as SARIF 2.1.0: a rule a check, a result a finding, with file and line where they are known.
+    """Return an audit as SARIF 2.1.0: one rule per check, one result per finding, with file and line where known.
 
     What was not decided is a notification of the run.
     """
@@ -36,12 +37,12 @@ def as_sarif(audit: Audit) -> str:
         "informationUri": AUDIT.prefix.rstrip("#"),
         "rules": [_rule(name, audit.checks.get(name)) for name in names],
     }
-    find = line_finder(audit.files)
+    find_line = line_finder(audit.files)
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(_notifications(audit))}],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(finding, index, find(finding.focus)) for finding in audit.findings],
+        "results": [_result(finding, index, find_line(finding.focus)) for finding in audit.findings],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=2)
 
@@ -83,25 +84,23 @@ def _uri(file: str) -> str:
     path = Path(file)
     if path.is_absolute():
         return path.as_uri()
-    from urllib.parse import quote
-
     return quote(path.as_posix())
 
 
 def _notifications(audit: Audit) -> Iterator[dict[str, Any]]:
-    for each in audit.not_decided:
-        text = f"{each.check} is not decided: {each.reason}."
-        yield {"level": "warning", "message": {"text": text}, "associatedRule": {"id": each.check}}
+    for undecided in audit.not_decided:
+        text = f"{undecided.check} is not decided: {undecided.reason}."
+        yield {"level": "warning", "message": {"text": text}, "associatedRule": {"id": undecided.check}}
     for text in audit.unused_suppressions:
         yield {"level": "note", "message": {"text": f"Suppression {text}"}}
 
 
 def as_junit(audit: Audit) -> str:
-    """Give an audit as JUnit XML: a test case a check; violations and warnings fail it, *not decided* skips it."""
+    """Return an audit as JUnit XML: one test case per check, failed by violations and warnings."""
     found: dict[str, list[AuditFinding]] = defaultdict(list)
     for finding in audit.findings:
         found[finding.check].append(finding)
-    skipped = {each.check: each.reason for each in audit.not_decided}
+    skipped = {undecided.check: undecided.reason for undecided in audit.not_decided}
     families: dict[str, list[str]] = defaultdict(list)
     for name in sorted({*audit.checks, *found}):
         families[audit.checks[name].family if name in audit.checks else "own"].append(name)
@@ -124,13 +123,12 @@ def _case(suite: ElementTree.Element, audit: Audit, name: str, found: list[Audit
         ElementTree.SubElement(case, "skipped", message=printable(f"not decided: {skipped}"))
     if not found:
         return
-    lines = [f"{each.focus}: {each.message}" for each in found]
+    lines = [f"{finding.focus}: {finding.message}" for finding in found]
     if audit.totals[name] > len(found):
         lines.append(f"... and {audit.totals[name] - len(found)} more")
     worst = found[0].severity
     if worst == "Info":
         ElementTree.SubElement(case, "system-out").text = printable("\n".join(lines))
         return
-    told = f"{audit.totals[name]} found"
-    failure = ElementTree.SubElement(case, "failure", message=printable(told), type=worst)
+    failure = ElementTree.SubElement(case, "failure", message=f"{audit.totals[name]} found", type=worst)
     failure.text = printable("\n".join(lines))

@@ -1,7 +1,7 @@
-"""Where a file first speaks of a term, so that a scanner can point to the line.
+"""The line where a file first mentions a term, so that a code scanner can point to it.
 
 A search in the text, not a second parser: the IRI in full, its prefixed name at the head of a statement, or an
-``rdf:about``. Where nothing is found, there is a file and no line.
+``rdf:about``. Where nothing matches, there is a file and no line.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ __all__ = ["line_finder", "prefixes_of"]
 _PREFIX = re.compile(
     r"(?:@prefix|PREFIX)\s+([\w.-]*):\s*<([^<>\s]*)>|xmlns:([\w.-]+)\s*=\s*[\"']([^\"']*)", re.IGNORECASE
 )
-_LARGEST = 20_000_000
+MAX_FILE_BYTES = 20_000_000
+"""Larger files are named without a line: they would be read into memory for it."""
+MAX_HEAD_CHARACTERS = 200_000
+"""How much of a file is searched for declarations of prefixes."""
 
 
 def line_finder(files: Sequence[str]) -> Callable[[str], tuple[str, int] | None]:
-    """Give a function from an IRI to (file, line from 1, or 0 where it is not known); None without files."""
-    texts = {file: _Text(Path(file)) for file in files}
+    """Return a function from an IRI to (file, line from 1, or 0 where it is not known); None without files."""
+    texts = {file: _FileText(Path(file)) for file in files}
 
     def find(iri: str) -> tuple[str, int] | None:
         places = [(file, text.line(iri)) for file, text in texts.items()]
@@ -30,32 +33,30 @@ def line_finder(files: Sequence[str]) -> Callable[[str], tuple[str, int] | None]
 
 
 def prefixes_of(text: str) -> dict[str, str]:
-    """Give prefix -> namespace of what Turtle or RDF/XML declares at its head."""
-    found = (match.groups() for match in _PREFIX.finditer(text))
-    return dict((c, d) if c else (a or "", b) for a, b, c, d in found)
+    """Return prefix -> namespace of what Turtle or RDF/XML declares at its head."""
+    declarations = (match.groups() for match in _PREFIX.finditer(text))
+    return dict((xml, xml_space) if xml else (name or "", space) for name, space, xml, xml_space in declarations)
 
 
-class _Text:
+class _FileText:
     """The text of one file, and its prefixes."""
 
     def __init__(self, path: Path) -> None:
-        readable = path.suffix != ".gz" and path.is_file() and path.stat().st_size <= _LARGEST
+        readable = path.suffix != ".gz" and path.is_file() and path.stat().st_size <= MAX_FILE_BYTES
         self._text = path.read_text(encoding="utf-8", errors="replace") if readable else ""
-        self._prefixes = {space: name for name, space in prefixes_of(self._text[:200_000]).items()}
+        self._prefixes = {space: name for name, space in prefixes_of(self._text[:MAX_HEAD_CHARACTERS]).items()}
         self._heads = self._statements()
 
     def _statements(self) -> dict[str, int]:
-        """Give what stands at the head of a line, or in an rdf:about -> its first line."""
+        """Return the term at the head of a line, or in an rdf:about -> the first such line."""
         heads: dict[str, int] = {}
         for number, line in enumerate(self._text.splitlines(), start=1):
-            for found in re.finditer(
-                r"^\s{0,2}(<[^<>\s]+>|[\w.-]*:[^\s;,<>\"]+)|rdf:(?:about|ID)=[\"']([^\"']+)", line
-            ):
-                heads.setdefault(found[1] or found[2], number)
+            for term in re.finditer(r"^\s{0,2}(<[^<>\s]+>|[\w.-]*:[^\s;,<>\"]+)|rdf:(?:about|ID)=[\"']([^\"']+)", line):
+                heads.setdefault(term[1] or term[2], number)
         return heads
 
     def line(self, iri: str) -> int:
-        """Give the line where a statement about an IRI begins, else where it is first named, else 0."""
+        """Return the line where a statement about an IRI begins, else that of its first mention, else 0."""
         if not self._text or iri.startswith("_:"):
             return 0
         names = [f"<{iri}>", iri]
@@ -64,8 +65,7 @@ class _Text:
                 local = iri[len(space) :]
                 names += [f"{prefix}:{local}", f"#{local}", local, f"&{prefix};{local}"]
         known = [self._heads[name] for name in names if name in self._heads]
-        return min(known) if known else self._mentioned(iri)
-
-    def _mentioned(self, iri: str) -> int:
+        if known:
+            return min(known)
         at = self._text.find(iri)
         return self._text.count("\n", 0, at) + 1 if at >= 0 else 0

@@ -1,7 +1,8 @@
 """Reports to be read as a page: Markdown for a merge request, and one HTML file for an auditor.
 
-The HTML asks for nothing from outside (its own content policy forbids it), reads without scripts, prints, and follows
-the reader's choice of light or dark. With scripts it filters by severity, check and text, and groups by check or term.
+The HTML loads nothing from outside (its own content policy forbids it), can be read without scripts and printed, and
+follows the reader's choice of light or dark. With scripts it filters by severity, check and text, and groups by
+check or term.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from kgrag.audit.reports.text_reports import headline, printable, shortened, tit
 __all__ = ["as_html", "as_markdown"]
 
 _MARKS = re.compile(r"[\\`*_\[\]<>|#~&]")
-_WIDTH = 420
+BAR_WIDTH_PIXELS = 420
 
 
 def as_markdown(audit: Audit) -> str:
-    """Give an audit as Markdown: counts, then a table a check."""
+    """Return an audit as Markdown: counts, then a table per check."""
     return "\n".join(_markdown(audit)) + "\n"
 
 
@@ -43,38 +44,40 @@ def _markdown(audit: Audit) -> Iterator[str]:
         if check in audit.checks:
             yield from (f"{_cell(audit.checks[check].rationale)} *Mend:* {_cell(audit.checks[check].mend)}", "")
         yield from ("| term | finding |", "| --- | --- |")
-        shown = [f"| {_cell(short(each.focus))} | {_cell(short(each.message))} |" for each in found]
-        yield from shown
-        if audit.totals[check] > len(shown):
-            yield f"| | ... and {audit.totals[check] - len(shown)} more |"
+        rows = [f"| {_cell(short(finding.focus))} | {_cell(short(finding.message))} |" for finding in found]
+        yield from rows
+        if audit.totals[check] > len(rows):
+            yield f"| | ... and {audit.totals[check] - len(rows)} more |"
     if audit.not_decided:
         yield from ("", "## Not decided", "")
-        yield from (f"- {each.check} {title(audit, each.check)}: {_cell(each.reason)}" for each in audit.not_decided)
+        yield from (f"- {item.check} {title(audit, item.check)}: {_cell(item.reason)}" for item in audit.not_decided)
     if audit.unused_suppressions:
-        yield from ("", "## Suppressions to look at", "")
+        yield from ("", "## Suppressions without effect", "")
         yield from (f"- {_cell(text)}" for text in audit.unused_suppressions)
 
 
 def _cell(text: str) -> str:
-    """Write text so that Markdown shows it as it is."""
+    """Return text that Markdown renders literally."""
     flat = " ".join(printable(text).split())
     return _MARKS.sub(lambda mark: f"&#{ord(mark[0])};" if mark[0] in "<>&|" else f"\\{mark[0]}", flat)
 
 
 def as_html(audit: Audit) -> str:
-    """Give an audit as one HTML file."""
+    """Return an audit as one HTML file."""
     style, script = (_part(name) for name in ("report.css", "report.js"))
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
-    short = shortened(audit)
+    by_term: dict[str, list[tuple[int, AuditFinding]]] = defaultdict(list)
+    for number, finding in enumerate(audit.findings, start=1):
+        by_term[finding.focus].append((number, finding))
     page = _template().render(
         audit=audit,
         style=style,
         script=script,
         policy=policy,
-        short=short,
+        short=shortened(audit),
         severities=SEVERITIES,
         groups=_groups(audit),
-        terms=_terms(audit),
+        terms=sorted(by_term.items(), key=lambda pair: (-len(pair[1]), pair[0])),
         families=_families(audit),
         headline=headline(audit),
         title=lambda check: title(audit, check),
@@ -83,7 +86,7 @@ def as_html(audit: Audit) -> str:
 
 
 def _groups(audit: Audit) -> list[dict[str, Any]]:
-    """Give the findings by check, worst first, each with its number in the report."""
+    """Return the findings by check, worst first, each with its number in the report."""
     numbered = list(enumerate(audit.findings, start=1))
     return [
         {"severity": severity, "check": check, "found": list(found), "total": audit.totals[check]}
@@ -91,24 +94,16 @@ def _groups(audit: Audit) -> list[dict[str, Any]]:
     ]
 
 
-def _terms(audit: Audit) -> list[tuple[str, list[tuple[int, AuditFinding]]]]:
-    """Give the findings by term, those with most first."""
-    by_term: dict[str, list[tuple[int, AuditFinding]]] = defaultdict(list)
-    for number, finding in enumerate(audit.findings, start=1):
-        by_term[finding.focus].append((number, finding))
-    return sorted(by_term.items(), key=lambda each: (-len(each[1]), each[0]))
-
-
 def _families(audit: Audit) -> list[dict[str, Any]]:
-    """Give a bar for each family: its counts by severity, where the parts begin and how wide they are."""
+    """Return a bar per family: its counts by severity, where the parts begin and how wide they are."""
     counts: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(SEVERITIES, 0))
     severity = {finding.check: finding.severity for finding in audit.findings}
     for check, total in audit.totals.items():
         family = audit.checks[check].family if check in audit.checks else "own"
         if check in severity:
             counts[family][severity[check]] += total
-    most = max((sum(each.values()) for each in counts.values()), default=0)
-    bars = {name: _bar(each, most) for name, each in sorted(counts.items())}
+    largest = max((sum(of_family.values()) for of_family in counts.values()), default=0)
+    bars = {name: _bar(of_family, largest) for name, of_family in sorted(counts.items())}
     return [
         {"name": name, "total": sum(counts[name].values()), "parts": bar, "wide": bar[-1]["x"] + bar[-1]["width"]}
         for name, bar in bars.items()
@@ -116,15 +111,15 @@ def _families(audit: Audit) -> list[dict[str, Any]]:
     ]
 
 
-def _bar(counts: dict[str, int], most: int) -> list[dict[str, Any]]:
+def _bar(counts: dict[str, int], largest: int) -> list[dict[str, Any]]:
     parts, begin = [], 0.0
     for severity, count in counts.items():
-        wide = _WIDTH * count / most
+        width = BAR_WIDTH_PIXELS * count / largest
         if count:
             parts.append(
-                {"severity": severity, "count": count, "x": round(begin, 1), "width": round(max(wide, 1.0), 1)}
+                {"severity": severity, "count": count, "x": round(begin, 1), "width": round(max(width, 1.0), 1)}
             )
-        begin += wide
+        begin += width
     return parts
 
 

@@ -1,82 +1,141 @@
-"""An audit as RDF: a SHACL validation report, and metrics in the Data Quality Vocabulary."""
+"""An audit as RDF: a SHACL validation report, metrics in the Data Quality Vocabulary, and a graph for the store.
+
+Graphs written (as drafts): one audit graph, a validation report whose results have IRIs, and the provenance graph.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyoxigraph as ox
 
 from kgrag.audit.findings import Audit, AuditFinding
-from kgrag.vocab import AUDIT, RDF, XSD
+from kgrag.model import GraphDraft
+from kgrag.store.provenance import Deed, provenance_draft
+from kgrag.vocab import AUDIT, DCTERMS, KG, PROV, RDF, XSD, Names, number
 
-__all__ = ["as_dqv", "as_shacl", "term_of"]
+__all__ = ["as_dqv", "as_shacl", "audit_drafts"]
 
 _DQV = "http://www.w3.org/ns/dqv#"
 _SH = "http://www.w3.org/ns/shacl#"
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]*")
+_Node = ox.NamedNode | ox.BlankNode
 
 
 def as_shacl(audit: Audit) -> str:
-    """Give an audit as a SHACL validation report in Turtle; the source shape of a result is the check."""
-    prefixes = {"aud": AUDIT.prefix, "sh": _SH, "xsd": XSD.prefix, "rdf": RDF.prefix}
-    data = ox.serialize(_triples(audit), format=ox.RdfFormat.TURTLE, prefixes=prefixes)
-    return (data or b"").decode()
-
-
-def _triples(audit: Audit) -> Iterator[ox.Triple]:
+    """Return a SHACL validation report in Turtle; the source shape of a result is the check."""
     report = ox.BlankNode("report")
-    conforms = ox.Literal("false" if audit.findings else "true", datatype=XSD.boolean)
+    results = {ox.BlankNode(f"result{number}"): finding for number, finding in enumerate(audit.findings)}
+    # SHACL has results of whatever severity break conformance, unlike an audit
+    triples = [*_report(report, results, conforms=not audit.findings)]
+    for result, finding in results.items():
+        component = "SPARQL" if finding.component == "sparql" else finding.component[:1].upper() + finding.component[1:]
+        check = ox.NamedNode(AUDIT.prefix + re.sub(r"[^\w-]", "-", finding.check))
+        triples += _result(result, finding, check)
+        triples += [
+            ox.Triple(result, _sh(name), term)
+            for name, term in _terms(finding).items()
+            if name != "resultPath" or isinstance(term, ox.NamedNode)
+        ]
+        triples.append(ox.Triple(result, _sh("sourceConstraintComponent"), _sh(f"{component}ConstraintComponent")))
+    return _turtle(triples, {"aud": AUDIT.prefix, "sh": _SH, "xsd": XSD.prefix, "rdf": RDF.prefix})
+
+
+def audit_drafts(
+    audit: Audit, *, names: Names, times: tuple[str, str], graphs: Sequence[ox.NamedNode] = ()
+) -> list[GraphDraft]:
+    """Return the graph of an audit and its activity, ready to be published; the same findings twice are one graph.
+
+    Args:
+        audit: what was found.
+        names: the IRIs of the knowledge base.
+        times: when it began and ended, as xsd:dateTime.
+        graphs: what was audited, as far as it is in the store.
+    """
+    content = (audit.target, audit.profile, *sorted(audit.fingerprints))
+    report = names.audit(*content)
+    results = {names.audit_finding(report.value, finding.fingerprint): finding for finding in audit.findings}
+    triples = [
+        *_report(report, results, conforms=audit.conforms),
+        ox.Triple(report, DCTERMS.title, ox.Literal(audit.target)),
+        ox.Triple(report, KG.parameters, ox.Literal(f"profile={audit.profile}")),
+        ox.Triple(report, KG.size, number(sum(audit.totals.values()))),
+    ]
+    for result, finding in results.items():
+        triples += _result(result, finding, ox.NamedNode(AUDIT.prefix + finding.check))
+        triples.append(ox.Triple(result, DCTERMS.identifier, ox.Literal(finding.fingerprint)))
+        # blank nodes of the target mean nothing in another graph
+        triples += [
+            ox.Triple(result, _sh(name), term)
+            for name, term in _terms(finding).items()
+            if isinstance(term, ox.NamedNode) or (name == "value" and isinstance(term, ox.Literal))
+        ]
+    details = [
+        (KG.parameters, ox.Literal(f"profile={audit.profile}; {audit.engine}")),
+        (PROV.startedAtTime, ox.Literal(times[0], datatype=XSD.dateTime)),
+        (PROV.endedAtTime, ox.Literal(times[1], datatype=XSD.dateTime)),
+    ]
+    deed = Deed(names.activity("audit", *content, *times), f"audited {audit.target}", graphs, details)
+    draft = GraphDraft(
+        iri=names.audit_graph(*content),
+        kind=KG.AuditGraph,
+        triples=triples,
+        method="audit",
+        sources=list(graphs),
+        activity=deed.iri,
+    )
+    return [draft, provenance_draft([deed], method="audit", names=names)]
+
+
+def as_dqv(audit: Audit) -> str:
+    """Return the metrics of an audit as quality measurements in Turtle; nothing where none were asked for."""
+    target = _term(Path(audit.files[0]).absolute().as_uri() if audit.files else audit.target)
+    triples: list[ox.Triple] = []
+    for name, value in audit.metrics.items():
+        node = ox.BlankNode(name)
+        datatype = XSD.integer if isinstance(value, int) else XSD.decimal
+        triples += [
+            ox.Triple(node, RDF.type, ox.NamedNode(_DQV + "QualityMeasurement")),
+            ox.Triple(node, ox.NamedNode(_DQV + "computedOn"), target),
+            ox.Triple(node, ox.NamedNode(_DQV + "isMeasurementOf"), ox.NamedNode(f"{AUDIT.prefix}metric-{name}")),
+            ox.Triple(node, ox.NamedNode(_DQV + "value"), ox.Literal(str(value), datatype=datatype)),
+        ]
+    return _turtle(triples, {"dqv": _DQV, "aud": AUDIT.prefix, "xsd": XSD.prefix, "rdf": RDF.prefix})
+
+
+def _report(report: _Node, results: Iterable[_Node], *, conforms: bool) -> Iterator[ox.Triple]:
     yield ox.Triple(report, RDF.type, _sh("ValidationReport"))
-    yield ox.Triple(report, _sh("conforms"), conforms)
-    results = [ox.BlankNode(f"result{number}") for number in range(len(audit.findings))]
+    yield ox.Triple(report, _sh("conforms"), ox.Literal("true" if conforms else "false", datatype=XSD.boolean))
     yield from (ox.Triple(report, _sh("result"), result) for result in results)
-    for result, finding in zip(results, audit.findings, strict=True):
-        yield from _result(result, finding)
 
 
-def _result(result: ox.BlankNode, finding: AuditFinding) -> Iterator[ox.Triple]:
-    component = finding.component
-    name = "SPARQL" if component == "sparql" else component[:1].upper() + component[1:]
+def _result(result: _Node, finding: AuditFinding, check: ox.NamedNode) -> Iterator[ox.Triple]:
     yield ox.Triple(result, RDF.type, _sh("ValidationResult"))
-    yield ox.Triple(result, _sh("focusNode"), term_of(finding.focus))
-    if (path := term_of(finding.path)) and isinstance(path, ox.NamedNode):
-        yield ox.Triple(result, _sh("resultPath"), path)
-    if finding.value:
-        yield ox.Triple(result, _sh("value"), term_of(finding.value))
     yield ox.Triple(result, _sh("resultMessage"), ox.Literal(finding.message))
     yield ox.Triple(result, _sh("resultSeverity"), _sh(finding.severity))
-    yield ox.Triple(result, _sh("sourceConstraintComponent"), _sh(f"{name}ConstraintComponent"))
-    yield ox.Triple(result, _sh("sourceShape"), ox.NamedNode(AUDIT.prefix + re.sub(r"[^\w-]", "-", finding.check)))
+    yield ox.Triple(result, _sh("sourceShape"), check)
 
 
-def term_of(text: str) -> ox.NamedNode | ox.BlankNode | ox.Literal:
+def _terms(finding: AuditFinding) -> dict[str, _Node | ox.Literal]:
+    texts = {"focusNode": finding.focus, "resultPath": finding.path, "value": finding.value}
+    return {name: _term(text) for name, text in texts.items() if text}
+
+
+def _term(text: str) -> _Node | ox.Literal:
     """Read a term back from a finding: an IRI, a blank node, else a plain literal."""
-    if text.startswith("_:") and re.fullmatch(r"_:\w+", text):
+    if re.fullmatch(r"_:\w+", text):
         return ox.BlankNode(text[2:])
     try:
         return ox.NamedNode(text) if _IRI.fullmatch(text) else ox.Literal(text)
-    except ValueError:
+    except ValueError:  # has the form of an IRI and is none
         return ox.Literal(text)
+
+
+def _turtle(triples: Sequence[ox.Triple], prefixes: Mapping[str, str]) -> str:
+    return (ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes=dict(prefixes)) or b"").decode()
 
 
 def _sh(name: str) -> ox.NamedNode:
     return ox.NamedNode(_SH + name)
-
-
-def as_dqv(audit: Audit) -> str:
-    """Give the metrics of an audit as quality measurements in Turtle; nothing where none were asked for."""
-    prefixes = {"dqv": _DQV, "aud": AUDIT.prefix, "xsd": XSD.prefix, "rdf": RDF.prefix}
-    return (ox.serialize(_measurements(audit), format=ox.RdfFormat.TURTLE, prefixes=prefixes) or b"").decode()
-
-
-def _measurements(audit: Audit) -> Iterator[ox.Triple]:
-    about = term_of(Path(audit.files[0]).absolute().as_uri() if audit.files else audit.target)
-    for name, value in audit.metrics.items():
-        node = ox.BlankNode(name)
-        kind = XSD.integer if isinstance(value, int) else XSD.decimal
-        yield ox.Triple(node, RDF.type, ox.NamedNode(_DQV + "QualityMeasurement"))
-        yield ox.Triple(node, ox.NamedNode(_DQV + "computedOn"), about)
-        yield ox.Triple(node, ox.NamedNode(_DQV + "isMeasurementOf"), ox.NamedNode(f"{AUDIT.prefix}metric-{name}"))
-        yield ox.Triple(node, ox.NamedNode(_DQV + "value"), ox.Literal(str(value), datatype=kind))

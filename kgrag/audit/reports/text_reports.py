@@ -1,7 +1,4 @@
-"""Reports for a terminal and for a program.
-
-Words that several reports share.
-"""
+"""Reports for a terminal and for a program, and the phrases that all reports share: titles, headline, short IRIs."""
 
 from __future__ import annotations
 
@@ -25,60 +22,7 @@ __all__ = [
 ]
 
 
-def as_json(audit: Audit) -> str:
-    """Give the audit's JSON form."""
-    return json.dumps(audit.to_json(), ensure_ascii=False, indent=2)
-
-
-def as_text(audit: Audit) -> str:
-    """Give an audit for a person: the worst first, grouped by check, then what was not decided."""
-    return printable("\n".join(_lines(audit)))
-
-
-def as_explanation(check: Check) -> str:
-    """Say of one check what it looks for, why, how to mend it, where else it is checked, and how bad it is where."""
-    severities = ", ".join(f"{profile} {level}" for profile, level in check.severities.items())
-    decided = check.query or check.step or " ".join(check.shapes)
-    told = {
-        "severity": f"{check.severity}{f' ({severities})' if severities else ''}",
-        "why": check.rationale,
-        "mend": check.mend,
-        "caution": check.caution,
-        "the same": ", ".join(check.anchors),
-        "decided": f"{check.file.name}: {decided}",
-        "safe fix": check.fix,
-    }
-    lines = [f"{name:<9} {text}" for name, text in told.items() if text]
-    example = [f"\nviolates it:\n{text.strip()}" for text in check.violating[:1]]
-    return "\n".join([f"{check.identifier}  {check.label}", *lines, *example])
-
-
-def _lines(audit: Audit) -> Iterator[str]:
-    short = shortened(audit)
-    yield f"{audit.target}  (profile {audit.profile})"
-    yield from (f"a name like :this stands in {namespace}" for namespace in audit.namespaces)
-    for (severity, check), findings in groupby(audit.findings, key=lambda f: (f.severity, f.check)):
-        yield ""
-        yield f"{severity:<9} {check}  {title(audit, check)}  ({audit.totals[check]})"
-        shown = 0
-        for finding in findings:
-            shown += 1
-            about = "" if finding.focus in finding.message else f"{short(finding.focus)}: "
-            yield f"    {about}{short(finding.message)}"
-        if audit.totals[check] > shown:
-            yield f"    ... and {audit.totals[check] - shown} more"
-    yield from [""] if audit.not_decided else []
-    for each in audit.not_decided:
-        yield f"not decided  {each.check}  {title(audit, each.check)}: {each.reason}"
-    for text in audit.unused_suppressions:
-        yield f"suppression  {text}"
-    yield ""
-    yield from (f"{name:<24} {value:>12}" for name, value in audit.metrics.items())
-    yield headline(audit)
-
-
-_CONTROL = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
+_CONTROL_CHARACTER = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 WELL_KNOWN = {
     "http://purl.org/dc/elements/1.1/": "dc:",
     "http://purl.org/dc/terms/": "dcterms:",
@@ -90,34 +34,88 @@ WELL_KNOWN = {
     "http://www.w3.org/ns/prov#": "prov:",
     "http://www.w3.org/ns/shacl#": "sh:",
 }
+"""Namespace -> the prefix that reports write."""
+
+
+def as_json(audit: Audit) -> str:
+    """Return the audit's JSON form, indented."""
+    return json.dumps(audit.to_json(), ensure_ascii=False, indent=2)
+
+
+def as_text(audit: Audit) -> str:
+    """Return an audit as plain text: the worst first, grouped by check, then what was not decided."""
+    return printable("\n".join(_lines(audit)))
+
+
+def as_explanation(check: Check) -> str:
+    """Return a description of a check: what it looks for, why, how to mend it, its anchors, its severity by profile."""
+    severities = ", ".join(f"{profile} {level}" for profile, level in check.severities.items())
+    decided = check.query or check.step or " ".join(check.shapes)
+    fields = {
+        "severity": f"{check.severity}{f' ({severities})' if severities else ''}",
+        "why": check.rationale,
+        "mend": check.mend,
+        "caution": check.caution,
+        "the same": ", ".join(check.anchors),
+        "decided": f"{check.file.name}: {decided}",
+        "safe fix": check.fix,
+    }
+    lines = [f"{name:<9} {text}" for name, text in fields.items() if text]
+    example = [f"\nviolates it:\n{text.strip()}" for text in check.violating[:1]]
+    return "\n".join([f"{check.identifier}  {check.label}", *lines, *example])
+
+
+def _lines(audit: Audit) -> Iterator[str]:
+    short = shortened(audit)
+    yield f"{audit.target}  (profile {audit.profile})"
+    yield from (f"names like :this are in {namespace}" for namespace in audit.namespaces)
+    for (severity, check), findings in groupby(audit.findings, key=lambda f: (f.severity, f.check)):
+        yield ""
+        yield f"{severity:<9} {check}  {title(audit, check)}  ({audit.totals[check]})"
+        listed = 0
+        for finding in findings:
+            listed += 1
+            subject = "" if finding.focus in finding.message else f"{short(finding.focus)}: "
+            yield f"    {subject}{short(finding.message)}"
+        if audit.totals[check] > listed:
+            yield f"    ... and {audit.totals[check] - listed} more"
+    if audit.not_decided:
+        yield ""
+    for undecided in audit.not_decided:
+        yield f"not decided  {undecided.check}  {title(audit, undecided.check)}: {undecided.reason}"
+    for text in audit.unused_suppressions:
+        yield f"suppression  {text}"
+    yield ""
+    yield from (f"{name:<24} {value:>12}" for name, value in audit.metrics.items())
+    yield headline(audit)
 
 
 def title(audit: Audit, check: str) -> str:
-    """Give what a check is called; shapes of a user's own have no more than their name."""
+    """Return the label of a check; "" for a user's own shape, which has a name only."""
     return audit.checks[check].label if check in audit.checks else ""
 
 
 def printable(text: str) -> str:
-    """Put a mark in place of control characters, which no terminal, page or XML document should meet."""
-    return _CONTROL.sub("\ufffd", text)
+    """Return text with U+FFFD in place of control characters, which terminals execute and XML forbids."""
+    return _CONTROL_CHARACTER.sub("\ufffd", text)
 
 
 def shortened(audit: Audit) -> Callable[[str], str]:
-    """Give a function that writes IRIs in a text shorter: own terms by ``:``, well-known ones by their prefix."""
+    """Return a function that writes IRIs in a text shorter: own terms by ``:``, well-known ones by their prefix."""
     prefixes = {**WELL_KNOWN, **dict.fromkeys(audit.namespaces, ":")}
     longest = sorted(prefixes, key=len, reverse=True)
-    found = re.compile("(" + "|".join(re.escape(each) for each in longest) + r")(?=[\w%.-])")
-    return lambda text: found.sub(lambda match: prefixes[match[1]], text)
+    pattern = re.compile("(" + "|".join(re.escape(namespace) for namespace in longest) + r")(?=[\w%.-])")
+    return lambda text: pattern.sub(lambda match: prefixes[match[1]], text)
 
 
 def headline(audit: Audit) -> str:
-    """Give the counts in one line."""
-    names = {"Violation": "violation", "Warning": "warning", "Info": "info"}
-    told = [
-        f"{count} {name}{'s' if count != 1 and severity != 'Info' else ''}"
-        for severity, name in names.items()
-        for count in [audit.counts[severity]]
+    """Return the counts of an audit in one line."""
+    violations, warnings = audit.counts["Violation"], audit.counts["Warning"]
+    parts = [
+        f"{violations} violation{'s' if violations != 1 else ''}",
+        f"{warnings} warning{'s' if warnings != 1 else ''}",
+        f"{audit.counts['Info']} info",
     ]
-    told += [f"{audit.counts['suppressed']} suppressed"] if audit.counts["suppressed"] else []
-    told += [f"{audit.counts['not_decided']} not decided"] if audit.counts["not_decided"] else []
-    return ", ".join(told)
+    parts += [f"{audit.counts['suppressed']} suppressed"] if audit.counts["suppressed"] else []
+    parts += [f"{audit.counts['not_decided']} not decided"] if audit.counts["not_decided"] else []
+    return ", ".join(parts)

@@ -99,9 +99,11 @@ class TreeGrowth:
 
     def is_current(self, tree: str, leaves: Sequence[TreeLeaf]) -> bool:
         """Whether a tree was grown from these very leaves with these settings, so that a build would leave it alone."""
-        record = self._stored(tree)[1]
         now = (self._settings_digest(), digest(*sorted(_iris(leaves))))
-        return not self.settings.whole and (record.settings, record.leaves) == now
+        return self._matches(self._stored(tree)[1], *now)
+
+    def _matches(self, record: _TreeRecord, settings: str, leaves: str) -> bool:
+        return not self.settings.whole and (record.settings, record.leaves) == (settings, leaves)
 
     def _chunk_draft(self, tree: str, leaves: Sequence[TreeLeaf]) -> Callable[[Sequence[SummaryNode]], GraphDraft]:
         return partial(tree_drafts.chunk_tree_draft, _iris(leaves), names=self.store.names, tree=tree)
@@ -111,7 +113,7 @@ class TreeGrowth:
         tree, before = self._stored(plan.tree)
         settings, leaves = self._settings_digest(), digest(*sorted(_iris(plan.leaves)))
         pending_before = len(self.pending)
-        if self.is_current(plan.tree, plan.leaves):
+        if self._matches(before, settings, leaves):
             self.kept += len(tree.summaries)
             return
         builder = self._builder(plan.tree)

@@ -3,7 +3,7 @@
 import pyoxigraph as ox
 import pytest
 
-from kgrag.audit.audit_context import Scope, prepare
+from kgrag.audit.audit_context import AuditTarget, prepare
 from kgrag.store.scratch import OxigraphScratch
 from kgrag.vocab import AUDIT, RDF
 from tests.audit.conftest import HEAD, ONTOLOGY
@@ -12,18 +12,18 @@ EX = "https://example.org/o#"
 OBO = "http://purl.obolibrary.org/obo/"
 
 
-def prepared(text: str, namespace: str | None = None) -> Scope:
+def prepared(text: str, namespace: str | None = None) -> AuditTarget:
     triples = [quad.triple for quad in ox.parse(input=text, format=ox.RdfFormat.TURTLE)]
     return prepare(OxigraphScratch(), triples, name="target", namespace=namespace)
 
 
-def known(scope: Scope, term: str, name: ox.NamedNode) -> set[str]:
+def known(scope: AuditTarget, term: str, name: ox.NamedNode) -> set[str]:
     node = ox.NamedNode(term)
     held = scope.bench.triples(AUDIT.context)
     return {getattr(t.object, "value", "") for t in held if t.subject == node and t.predicate == name}
 
 
-def types(scope: Scope, term: str) -> set[str]:
+def types(scope: AuditTarget, term: str) -> set[str]:
     return {name.removeprefix(AUDIT.prefix) for name in known(scope, term, RDF.type)}
 
 

@@ -93,6 +93,8 @@ def test_recursive_shapes_are_refused_and_go_nowhere(validated) -> None:
     [
         "SELECT $this WHERE { $this ?p ?o . SERVICE <http://127.0.0.1:9/> { $this ?q 1 } }",
         "SELECT $this FROM <http://127.0.0.1:9/> WHERE { $this ?p ?o }",
+        # a quote with a bad escape is no string to the engine, so what is behind it is no comment either
+        r"SELECT $this WHERE { $this ?p ?o . VALUES ?v {'''a'} SERVICE <http://127.0.0.1:9/> { $this ?q 1 } } # \\x '''",
     ],
 )
 def test_sparql_that_would_ask_another_server_is_refused(validated, select: str) -> None:

@@ -6,7 +6,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgrag.audit import Audit
-from kgrag.audit.reserved import reserved_among
+from kgrag.audit.reserved_terms import reserved_among
 from kgrag.vocab import AUDIT, RDF
 from tests.audit.conftest import ONTOLOGY
 
