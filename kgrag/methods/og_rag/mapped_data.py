@@ -143,7 +143,7 @@ class _Drafting:
                 batch, deeds, edges, properties = [], [], [], {}
 
     def _drafted(self, flat: _FlatRecord) -> tuple[Assertions, list[GraphDraft], Deed]:
-        """Return what a record states, the drafts of document, assertions and hyperedges (in this order), and the deed."""
+        """Return what a record states, the drafts of document, assertions and hyperedges in this order, its deed."""
         names = self.names
         document, chunks = hypergraph_drafts.record_document(flat.record, flat.edges)
         iri = documents.document_iri(document, names)
