@@ -11,7 +11,11 @@ NAMES = st.sampled_from(["a", "b", "c"])
 
 
 def test_triples_of_one_anchor_with_the_same_ends_become_one() -> None:
-    stated = [SourceTriple("s1", "A", "works in", "Z"), SourceTriple("s2", "A", "is with", "Z"), SourceTriple("s3", "B", "is with", "Z")]
+    stated = [
+        SourceTriple("s1", "A", "works in", "Z"),
+        SourceTriple("s2", "A", "is with", "Z"),
+        SourceTriple("s3", "B", "is with", "Z"),
+    ]
     found = condensed(stated, [MEMBER], {"s1": 0, "s2": 0}, alike=lambda *_: True)
     assert [(one.subject, one.label, one.originals) for one in found] == [
         ("A", "is a member of", ("s1", "s2")),

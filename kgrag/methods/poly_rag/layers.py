@@ -85,7 +85,7 @@ class OntologyLayer:
         if outcome is None:
             why = why_no_template or reading.refusal
             if not why_no_template and reading.unmatched:
-                # The refusal names each part of the model's set-up; that is too long for every answer.
+                # Without the refusal of the model, which is long and the same for every question.
                 why = (
                     "the model writes no SPARQL (see KGRAG_MODEL), and the question is of no fixed form such as 'What "
                     f"is the ATTRIBUTE of NAME?'; {reading.unmatched[:1].lower()}{reading.unmatched[1:]}"
