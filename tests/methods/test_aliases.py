@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgrag import KnowledgeBase
-from kgrag.methods.poly_rag.aliases import MOST, aliases, shared, with_aliases
+from kgrag.methods.poly_rag.aliases import MAX_ALIASES, aliases, shared, with_aliases
 from kgrag.model import GraphDraft
 from kgrag.vocab import KG, OWL
 
@@ -46,8 +46,8 @@ def test_a_thing_without_links_has_no_other_name(kb: KnowledgeBase) -> None:
 
 
 def test_a_chain_is_followed_up_to_the_bound(kb: KnowledgeBase) -> None:
-    loaded(kb, [link(number, number + 1) for number in range(2 * MOST)])
-    assert len(aliases([thing(0).value], kb.store)) == MOST
+    loaded(kb, [link(number, number + 1) for number in range(2 * MAX_ALIASES)])
+    assert len(aliases([thing(0).value], kb.store)) == MAX_ALIASES
 
 
 LINKS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=8)

@@ -125,7 +125,7 @@ def test_what_is_written_conforms_to_the_shapes(make, folder):
 
 
 def test_a_killed_build_goes_on_with_the_records_that_are_missing(make, folder, monkeypatch):
-    monkeypatch.setattr("kgrag.methods.og_rag.mapped_data._BATCH", 1)
+    monkeypatch.setattr("kgrag.methods.og_rag.mapped_data._DRAFTS_PER_PUBLISH", 1)
     method = make(texts={}, ontology="")
     publish = method.store.publish
     calls = []
@@ -373,7 +373,7 @@ def test_a_window_that_yields_nothing_is_reported(make):
 
 
 def test_a_build_that_breaks_off_pays_for_no_completion_twice(make, monkeypatch):
-    monkeypatch.setattr("kgrag.methods.og_rag.text_mapping._PUBLISH", 1)
+    monkeypatch.setattr("kgrag.methods.og_rag.text_mapping._COMPLETIONS_PER_PUBLISH", 1)
     texts = {f"Rye {number}": TEXTS["Rye"] for number in range(5)}
 
     class Failing(ScriptedModel):
@@ -576,8 +576,8 @@ def test_the_arrays_say_what_the_graphs_say(edges):
         assert graph.values[graph.value_of[place]] == store.names.hypernode_value(value).value
         assert place in graph.with_key.of(graph.key_of[place])
         assert place in graph.with_value.of(graph.value_of[place])
-        assert {*graph.edges.at(graph.holding.of(place))} == {edge for edge, held in made.items() if node in held}
-        assert graph.holding.of(place).tolist() == sorted(graph.holding.of(place).tolist())
+        assert {*graph.edges.at(graph.edges_of.of(place))} == {edge for edge, held in made.items() if node in held}
+        assert graph.edges_of.of(place).tolist() == sorted(graph.edges_of.of(place).tolist())
 
 
 # --- the arrays beside the store
@@ -585,7 +585,7 @@ def test_the_arrays_say_what_the_graphs_say(edges):
 
 def same(one, other):
     """Whether two adjacencies say the same."""
-    lists = [(a.holding, a.with_key, a.with_value) for a in (one, other)]
+    lists = [(a.edges_of, a.with_key, a.with_value) for a in (one, other)]
     arrays = [
         [a.sizes, a.key_of, a.value_of, *(part for held in lists[n] for part in (held.bounds, held.places))]
         for n, a in enumerate((one, other))
@@ -647,7 +647,7 @@ def test_a_change_of_other_graphs_reads_nothing_again(built):
     ingestion.ingest([Document("Oats feed horses.", "Oats")], store=method.store, chunk_tokens=8)
     after = hypergraph_arrays.fresh(method.store, path.parent)
     assert after.revision == method.store.revision > before.revision
-    assert after.holding is before.holding
+    assert after.edges_of is before.edges_of
 
 
 # --- hubs

@@ -1,20 +1,19 @@
-"""The few hyperedges that cover the relevant hypernodes, without listing those of hubs (OG-RAG, section 4.2.2).
+"""The few hyperedges that cover the relevant hypernodes (OG-RAG, section 4.2.2; Algorithm 2, lines 10-14).
 
-A hub is a hypernode with more hyperedges than are listed at query time, such as (Crop name, Soybean). Candidates are
-the hyperedges of the other hypernodes; a hub counts as covered by every chosen hyperedge that holds it, and candidates
-are taken from its own hyperedges only when the others leave room. While no relevant hypernode is a hub the result is
-that of ``cover.greedy_cover`` over all hyperedges. Between hyperedges that cover as much, the larger is taken, then the
-one whose relevant hypernodes are nearer to the question, then the IRI that sorts first.
+``greedy_cover`` and ``exact_cover`` are pure functions over sets of names. The paper calls the greedy solution optimal
+because its constraint is a matroid; covering is not, so greedy is an approximation (at least 1 - 1/e of the best
+coverage), and ``exact_cover`` is offered for the 2k relevant hypernodes of a question.
 
-Cover of hypernodes by few hyperedges (OG-RAG, section 4.2.2 and Algorithm 2, lines 10-14). Pure functions.
-
-The paper calls the greedy solution optimal because its constraint is a matroid; covering is not, so greedy is an
-approximation (at least 1 - 1/e of the best coverage) and ``exact_cover`` is offered for the 2k nodes of a question.
+``covering`` applies either to a hypergraph without listing the hyperedges of hubs. A hub is a hypernode in more
+hyperedges than are listed at query time, such as (Crop name, Soybean). Candidates are the hyperedges of the other
+hypernodes; a hub counts as covered by every chosen hyperedge that contains it, and its own hyperedges become
+candidates only when the others leave room. While no relevant hypernode is a hub, the result is that of the plain cover
+over all hyperedges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,23 +22,21 @@ import numpy as np
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency, Places
 from kgrag.methods.og_rag.relevance import Relevance
 
-__all__ = [
-    "Cover",
-    "Rank",
-    "covering",
-    "exact_cover",
-    "greedy_cover",
-]
+__all__ = ["Cover", "Rank", "covering", "exact_cover", "greedy_cover"]
 
-_NEVER = 2**31 - 1
+Rank = tuple[float, ...]
+
+_MAX_BRANCHES = 200_000  # that the exact search enters, so that its time is bounded
+_PAST_ALL_PLACES = 2**31 - 1  # greater than any place, so that a search behind the last one still has a neighbour
 
 
 @dataclass(frozen=True, slots=True)
 class Cover:
     """How hyperedges are chosen.
 
-    ``limit`` is L; ``kind`` of cover; ``inverse_degree`` divides what a hypernode is worth by its number of hyperedges
-    (that of a hub counts as ``hub`` + 1); ``hub`` is the largest number of hyperedges listed for a hypernode.
+    ``limit`` is L, the largest number of hyperedges; ``kind`` is the algorithm; ``inverse_degree`` divides the worth of
+    a hypernode by its number of hyperedges (``hub`` + 1 for a hub); ``hub`` is the largest number of hyperedges listed
+    per hypernode.
     """
 
     limit: int
@@ -49,78 +46,71 @@ class Cover:
 
 
 def covering(graph: Adjacency, relevant: Mapping[str, Relevance], cover: Cover) -> list[tuple[str, float]]:
-    """Give hyperedges in the order taken, each with the share of the worth of all hypernodes that it newly covers.
+    """Return the chosen hyperedges, each with the share of all worth that it newly covers; the largest share first.
+
+    Between hyperedges that cover as much, the larger is taken, then the one whose relevant hypernodes are nearer to the
+    question, then the IRI that sorts first.
 
     Args:
         graph: the hypergraph.
         relevant: hypernode -> what covering it is worth, and how near it is to the question.
         cover: how to choose.
     """
-    places = zip(sorted(relevant), graph.nodes.places(sorted(relevant)).tolist(), strict=True)
-    nodes = {node: place for node, place in places if place >= 0 and graph.holding.length(place)}
-    degrees = {node: min(graph.holding.length(place), cover.hub + 1) for node, place in nodes.items()}
-    shares = {node: 1 / degree if cover.inverse_degree else 1.0 for node, degree in degrees.items()}
-    weighed = {node: relevant[node]._replace(worth=relevant[node].worth * share) for node, share in shares.items()}
+    located = zip(sorted(relevant), graph.nodes.places(sorted(relevant)).tolist(), strict=True)
+    places = {node: place for node, place in located if place >= 0 and graph.edges_of.length(place)}
+    degrees = {node: min(graph.edges_of.length(place), cover.hub + 1) for node, place in places.items()}
+    factors = {node: 1 / degree if cover.inverse_degree else 1.0 for node, degree in degrees.items()}
+    weighed = {node: relevant[node]._replace(worth=relevant[node].worth * factor) for node, factor in factors.items()}
     hubs = [node for node, degree in degrees.items() if degree > cover.hub]
-    held = _held(graph, nodes, graph.holding.of_all([nodes[node] for node in nodes if node not in hubs]))
-    chosen = _chosen(graph, held, weighed, cover)
-    left = [node for node in hubs if not any(node in held[edge] for edge in chosen)]
-    if left and len(chosen) < cover.limit:
-        listed = np.concatenate([graph.holding.of(nodes[node])[: cover.hub + 1] for node in left])
-        more = _held(graph, {node: nodes[node] for node in left}, listed)
-        rest = replace(cover, limit=cover.limit - len(chosen))
-        chosen += _chosen(graph, more, {node: weighed[node] for node in left}, rest)
-        held = {**more, **held}
-    return _shares([(graph.edges[edge], held[edge]) for edge in chosen], weighed)
+    members = _members(graph, places, graph.edges_of.of_all([places[node] for node in places if node not in hubs]))
+    chosen = _chosen(graph, members, weighed, cover)
+    uncovered = [node for node in hubs if not any(node in members[edge] for edge in chosen)]
+    if uncovered and len(chosen) < cover.limit:
+        listed = np.concatenate([graph.edges_of.of(places[node])[: cover.hub + 1] for node in uncovered])
+        hub_members = _members(graph, {node: places[node] for node in uncovered}, listed)
+        room = replace(cover, limit=cover.limit - len(chosen))
+        chosen += _chosen(graph, hub_members, {node: weighed[node] for node in uncovered}, room)
+        members = {**hub_members, **members}
+    total, covered, shares = sum(relevance.worth for relevance in weighed.values()), set[str](), []
+    for edge in chosen:
+        newly = sum(weighed[node].worth for node in sorted(members[edge] - covered))
+        shares.append((graph.edges[edge], newly / total))
+        covered |= members[edge]
+    return sorted(shares, key=lambda pair: -pair[1])
 
 
-def _held(graph: Adjacency, nodes: Mapping[str, int], edges: Places) -> dict[int, frozenset[str]]:
-    """Give hyperedges with those of the hypernodes that they hold; of several that hold the same, the first one only.
+def _members(graph: Adjacency, nodes: Mapping[str, int], edges: Places) -> dict[int, frozenset[str]]:
+    """Return hyperedge -> those of the hypernodes that it contains; of several with the same ones, the first only.
 
-    The first is the largest, and by IRI the first of those, so that covering never wants another one.
+    The first is the largest, and of those the first by IRI, so no cover would take another one.
     """
     distinct = np.unique(edges)
-    inside = np.zeros((len(distinct), len(nodes)), dtype=np.bool_)
+    contains = np.zeros((len(distinct), len(nodes)), dtype=np.bool_)
     for column, place in enumerate(nodes.values()):
-        held = graph.holding.of(place)
-        at = np.searchsorted(held, distinct)
-        inside[:, column] = np.append(held, _NEVER)[at] == distinct
-    rows = np.packbits(inside, axis=1)
-    kinds = [row.tobytes() for row in rows]
-    firsts = dict(zip(reversed(kinds), range(len(kinds) - 1, -1, -1), strict=True))
+        edges_of_node = graph.edges_of.of(place)
+        at = np.searchsorted(edges_of_node, distinct)
+        contains[:, column] = np.append(edges_of_node, _PAST_ALL_PLACES)[at] == distinct
+    patterns = [row.tobytes() for row in np.packbits(contains, axis=1)]
+    firsts = dict(zip(reversed(patterns), range(len(patterns) - 1, -1, -1), strict=True))
     names = list(nodes)
     return {
-        int(distinct[first]): frozenset(names[column] for column in np.flatnonzero(inside[first]))
+        int(distinct[first]): frozenset(names[column] for column in np.flatnonzero(contains[first]))
         for first in sorted(firsts.values())
     }
 
 
 def _chosen(
-    graph: Adjacency, held: Mapping[int, frozenset[str]], relevant: Mapping[str, Relevance], cover: Cover
+    graph: Adjacency, members: Mapping[int, frozenset[str]], relevant: Mapping[str, Relevance], cover: Cover
 ) -> list[int]:
-    named = {graph.edges[edge]: edge for edge in held}
+    by_iri = {graph.edges[edge]: edge for edge in members}
     ranks = {
-        iri: (int(graph.sizes[edge]), sum(relevant[node].nearness for node in sorted(held[edge] & relevant.keys())))
-        for iri, edge in named.items()
+        iri: (int(graph.sizes[edge]), sum(relevant[node].nearness for node in sorted(members[edge] & relevant.keys())))
+        for iri, edge in by_iri.items()
     }
-    weights = {node: one.worth for node, one in relevant.items()}
-    edges = {iri: held[edge] for iri, edge in named.items()}
+    weights = {node: relevance.worth for node, relevance in relevant.items()}
+    edges = {iri: members[edge] for iri, edge in by_iri.items()}
     pick = exact_cover if cover.kind == "exact" else greedy_cover
-    return [named[iri] for iri in pick(relevant.keys(), edges, limit=cover.limit, weights=weights, ranks=ranks)]
-
-
-def _shares(chosen: Sequence[tuple[str, frozenset[str]]], relevant: Mapping[str, Relevance]) -> list[tuple[str, float]]:
-    """Give what each hyperedge newly covers, as a share of all; largest first."""
-    total, covered, shares = sum(one.worth for one in relevant.values()), set[str](), []
-    for edge, held in chosen:
-        shares.append((edge, sum(relevant[node].worth for node in sorted(held - covered)) / total))
-        covered |= held
-    return sorted(shares, key=lambda pair: -pair[1])
-
-
-Rank = tuple[float, ...]
-
-_STEPS = 200_000
+    return [by_iri[iri] for iri in pick(relevant.keys(), edges, limit=cover.limit, weights=weights, ranks=ranks)]
 
 
 def greedy_cover(
@@ -156,18 +146,18 @@ def greedy_cover(
     >>> greedy_cover({"x", "y", "z"}, {"a": {"x", "y"}, "b": {"z"}, "c": {"y"}}, limit=2)
     ['a', 'b']
     """
-    _check(limit)
-    open_nodes = set(nodes)
+    if limit < 1:
+        raise ValueError(f"limit is {limit}; at least one hyperedge must be allowed.")
+    uncovered = set(nodes)
     taken: list[str] = []
-    while open_nodes and len(taken) < limit:
-        gains = {edge: _worth(open_nodes & inside, weights) for edge, inside in edges.items() if edge not in taken}
-        best = min(
-            gains, key=lambda edge: (-gains[edge], *(-part for part in _rank(edge, edges, ranks)), edge), default=None
-        )
-        if best is None or not open_nodes & edges[best]:
+    while uncovered and len(taken) < limit:
+        gains = {edge: _worth(uncovered & inside, weights) for edge, inside in edges.items() if edge not in taken}
+        best = min(gains, key=lambda edge: (-gains[edge], *_tie_break(edge, edges, ranks)), default=None)
+        # A node of weight 0 adds no gain and is still worth covering.
+        if best is None or not uncovered & edges[best]:
             break
         taken.append(best)
-        open_nodes -= edges[best]
+        uncovered -= edges[best]
     return taken
 
 
@@ -181,8 +171,9 @@ def exact_cover(
 ) -> list[str]:
     """Pick at most ``limit`` hyperedges whose coverage no other choice exceeds, and no more of them than that needs.
 
-    Branch and bound over the edges that cover something no single other edge covers, started from the greedy result;
-    after 200,000 steps the best so far is given, so that the time is bounded. Same arguments as ``greedy_cover``.
+    Branch and bound over the hyperedges that cover what no single other one covers, started from the greedy result.
+    After 200,000 branches the best choice so far is returned, so that the time is bounded. Same arguments as
+    ``greedy_cover``.
 
     Raises:
         ValueError: ``limit`` is below 1.
@@ -192,63 +183,54 @@ def exact_cover(
     (['a', 'b'], ['b', 'c'])
     """
     start = greedy_cover(nodes, edges, limit=limit, weights=weights, ranks=ranks)
-    useful = _undominated(nodes, edges, ranks)
-    search = _Search(useful, limit, weights)
-    search.offer(tuple(edge for edge in start if edge in useful))
-    search.branch((), frozenset(nodes), list(useful))
+    by_coverage: dict[frozenset[str], str] = {}
+    for edge in sorted(edges, key=lambda edge: _tie_break(edge, edges, ranks)):
+        by_coverage.setdefault(frozenset(nodes & edges[edge]), edge)
+    # An edge whose coverage is part of another's is in no choice that is better for it.
+    maximal = [inside for inside in by_coverage if inside and not any(inside < wider for wider in by_coverage)]
+    search = _Search({by_coverage[inside]: inside for inside in maximal}, limit, weights)
+    search.offer(tuple(edge for edge in start if edge in search.useful))
+    search.branch((), frozenset(nodes), list(search.useful))
     return greedy_cover(nodes, {edge: edges[edge] for edge in search.best}, limit=limit, weights=weights, ranks=ranks)
 
 
 class _Search:
-    """The state of one branch and bound: the best choice so far, and how many steps are left."""
+    """A branch and bound: the best choice so far, and how many branches it may still enter."""
 
     def __init__(self, useful: Mapping[str, frozenset[str]], limit: int, weights: Mapping[str, float] | None) -> None:
         self.useful, self.limit, self.weights = useful, limit, weights
         self.best: tuple[str, ...] = ()
         self.score = (0.0, 0)
-        self.steps = _STEPS
+        self.branches_left = _MAX_BRANCHES
 
-    def offer(self, chosen: tuple[str, ...]) -> None:
-        """Keep a choice that covers more than the best, or as much with fewer edges."""
+    def offer(self, chosen: tuple[str, ...]) -> float:
+        """Keep a choice that covers more than the best, or as much with fewer edges; return what it covers."""
         covered: frozenset[str] = frozenset().union(*(self.useful[edge] for edge in chosen))
-        score = (_worth(covered, self.weights), -len(chosen))
-        if score > self.score:
-            self.best, self.score = chosen, score
+        worth = _worth(covered, self.weights)
+        if (worth, -len(chosen)) > self.score:
+            self.best, self.score = chosen, (worth, -len(chosen))
+        return worth
 
-    def branch(self, chosen: tuple[str, ...], left: frozenset[str], rest: list[str]) -> None:
-        """Try to add each of the remaining edges, those that gain most first."""
-        self.offer(chosen)
-        self.steps -= 1
+    def branch(self, chosen: tuple[str, ...], uncovered: frozenset[str], candidates: list[str]) -> None:
+        """Try to add each of the candidates, those that gain most first."""
+        reached = self.offer(chosen)
+        self.branches_left -= 1
         room = self.limit - len(chosen)
-        gains = {edge: _worth(left & self.useful[edge], self.weights) for edge in rest}
-        order = sorted((edge for edge in rest if gains[edge] > 0), key=lambda edge: -gains[edge])
-        reached = _worth(frozenset().union(*(self.useful[edge] for edge in chosen)), self.weights)
+        gains = {edge: _worth(uncovered & self.useful[edge], self.weights) for edge in candidates}
+        order = sorted((edge for edge in candidates if gains[edge] > 0), key=lambda edge: -gains[edge])
         for place, edge in enumerate(order):
-            bound = reached + sum(gains[other] for other in order[place : place + room])
-            if room < 1 or self.steps < 1 or (bound, -len(chosen) - 1) <= self.score:
+            bound = reached + sum(gains[later] for later in order[place : place + room])
+            if room < 1 or self.branches_left < 1 or (bound, -len(chosen) - 1) <= self.score:
                 return
-            self.branch((*chosen, edge), left - self.useful[edge], order[place + 1 :])
-
-
-def _undominated(
-    nodes: Set[str], edges: Mapping[str, Set[str]], ranks: Mapping[str, Rank] | None
-) -> dict[str, frozenset[str]]:
-    """Give, by edge, the wanted nodes it covers, without edges that another covers (ties: larger edge, then IRI)."""
-    covering: dict[frozenset[str], str] = {}
-    for edge in sorted(edges, key=lambda edge: (*(-part for part in _rank(edge, edges, ranks)), edge)):
-        covering.setdefault(frozenset(nodes & edges[edge]), edge)
-    kept = [inside for inside in covering if inside and not any(inside < other for other in covering)]
-    return {covering[inside]: inside for inside in kept}
+            self.branch((*chosen, edge), uncovered - self.useful[edge], order[place + 1 :])
 
 
 def _worth(covered: Iterable[str], weights: Mapping[str, float] | None) -> float:
+    # Sorted, because a sum of floats depends on its order and that of a set changes from run to run.
     return float(len(list(covered))) if weights is None else sum(weights.get(node, 0.0) for node in sorted(covered))
 
 
-def _rank(edge: str, edges: Mapping[str, Set[str]], ranks: Mapping[str, Rank] | None) -> Rank:
-    return (len(edges[edge]),) if ranks is None else ranks[edge]
-
-
-def _check(limit: int) -> None:
-    if limit < 1:
-        raise ValueError(f"limit is {limit}; at least one hyperedge must be allowed.")
+def _tie_break(edge: str, edges: Mapping[str, Set[str]], ranks: Mapping[str, Rank] | None) -> tuple[float | str, ...]:
+    """Return what sorts a hyperedge before others that cover as much: its rank, larger first, then its IRI."""
+    rank = (len(edges[edge]),) if ranks is None else ranks[edge]
+    return (*(-part for part in rank), edge)

@@ -1,8 +1,7 @@
-"""Hypergraphs as graphs: what OG-RAG writes, ready to be published. Pure functions over values.
+"""The hypergraph as drafts of named graphs, ready to be published (OG-RAG, section 4.1). Pure functions over values.
 
-Graphs written: one hyperedge graph a hyperedge, the hypernode graph, one assertion graph and one activity an
-extraction, one document graph a mapped record (a line of text a fact), quarantine graphs for replies that keep no
-contract.
+Graphs drafted: one graph per hyperedge, the hypernode graph, one assertion graph per extraction, one document per
+mapped record (one line of text per fact), and quarantine graphs for replies that do not keep the ontology's contract.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ METHOD = "og_rag"
 
 
 def hyperedge_draft(edge: Edge, *, sources: Sequence[ox.NamedNode], activity: ox.NamedNode, names: Names) -> GraphDraft:
-    """Give the graph of a hyperedge: each hypernode with its key and value."""
+    """Return the graph of a hyperedge: each hypernode with its key and value."""
     triples = []
     for key, value in sorted(edge):
         node = names.hypernode(key, value)
@@ -80,34 +79,34 @@ def key_text(key: str) -> str:
 
 
 def hypernodes_draft(triples: Sequence[ox.Triple], names: Names) -> GraphDraft:
-    """Give what joins the hypernode graph."""
+    """Return the draft that adds hypernodes to the one graph of all hypernodes."""
     return GraphDraft(names.hypernodes, KG.HypernodeGraph, triples, mode="append", method=METHOD)
 
 
 def assertion_draft(
     graph: ox.NamedNode, triples: Sequence[ox.Triple], *, sources: Sequence[ox.NamedNode], activity: ox.NamedNode
 ) -> GraphDraft:
-    """Give the graph of what an extraction states."""
+    """Return the graph of what an extraction states."""
     return GraphDraft(graph, KG.AssertionGraph, triples, method=METHOD, sources=sources, activity=activity)
 
 
 def quarantine_draft(
     content: str, violation: str, *, graph: ox.NamedNode, sources: Sequence[ox.NamedNode], names: Names
 ) -> GraphDraft:
-    """Give the graph that keeps a reply which is not what the ontology asks for; no pattern finds what it says."""
+    """Return the graph of a reply that breaks the contract, kept as text so that no pattern matches what it states."""
     kept = names.quarantine_graph(graph.value, content)
-    said = (
+    about_reply = (
         (KG.intendedGraph, graph),
         (KG.intendedKind, KG.AssertionGraph),
         (KG.content, ox.Literal(content)),
         (KG.violation, ox.Literal(violation)),
     )
-    triples = [ox.Triple(kept, predicate, value) for predicate, value in said]
+    triples = [ox.Triple(kept, predicate, value) for predicate, value in about_reply]
     return GraphDraft(kept, KG.QuarantineGraph, triples, method=METHOD, sources=sources)
 
 
 def record_document(record: MappedRecord, edges: Sequence[Edge]) -> tuple[Document, dict[Edge, Chunk]]:
-    """Write a mapped record as text, a line a fact, and give the chunk that each fact's line is."""
+    """Return a mapped record as a document with one line per fact, and fact -> the chunk that is its line."""
     chunks: dict[Edge, Chunk] = {}
     start = 0
     for order, edge in enumerate(edge for edge in edges if edge):

@@ -1,8 +1,8 @@
-"""Build from mapped data: no model is asked.
+"""The hypergraph of mapped data (JSON or JSON-LD), built without a model (OG-RAG, section 4.1).
 
-Each record becomes a document (its facts, a line each), what it states as triples, and its hyperedges, in one atomic
-publish, so a killed build leaves whole records only and the next one passes over them. Queries read:
-``og_rag/key_properties`` and those of ``kgrag.mapping``.
+Each record becomes a document with one line per fact, the triples that it states, and its hyperedges, published
+together: a killed build leaves whole records only, and the next one skips them. Graphs written: documents, assertions,
+hyperedges, hypernodes, provenance. Queries read: ``og_rag/key_properties`` and those of ``kgrag.mapping``.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from kgrag.vocab import KG
 
 __all__ = ["Tally", "build_mapped", "fresh_properties"]
 
-_BATCH = 4000
+_DRAFTS_PER_PUBLISH = 4000
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a build did so far, what a person should know of it, and what was not done and why."""
+    """The counts of a build so far, notes for the person who runs it, and what was not done and why."""
 
     edges: set[str] = field(default_factory=set)
     nodes: set[ox.NamedNode] = field(default_factory=set)
@@ -43,21 +43,21 @@ class Tally:
     notes: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
 
-    def count(self, said: Assertions, edges: Iterable[GraphDraft]) -> None:
-        """Take in one extraction."""
-        self.classes |= said.minted_classes
-        self.properties |= said.minted_properties
+    def count(self, assertions: Assertions, edges: Iterable[GraphDraft]) -> None:
+        """Add one extraction."""
+        self.classes |= assertions.minted_classes
+        self.properties |= assertions.minted_properties
         for edge in edges:
             self.edges.add(edge.iri.value)
             self.nodes.update(triple.subject for triple in edge.triples)  # type: ignore[misc]
 
     def published(self, publication: Publication) -> None:
-        """Take in what the store refused."""
+        """Add what the store put into quarantine, and why."""
         self.quarantined += len(publication.quarantined)
         self.undone.extend(publication.faults)
 
     def counts(self) -> dict[str, int]:
-        """Give the figures of a report."""
+        """Return the counts of the report."""
         return {
             "hyperedges": len(self.edges),
             "hypernodes": len(self.nodes),
@@ -68,8 +68,8 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class _Flat:
-    """A record and its hyperedges."""
+class _FlatRecord:
+    """A record with its hyperedges."""
 
     record: MappedRecord
     edges: list[Edge]
@@ -84,9 +84,9 @@ def build_mapped(path: Path, *, store: TripleStore, as_published: bool, progress
     mapped = mapping.read_mapped(path)
     tally = Tally(notes=[f"not read: {note}" for note in mapped.notes])
     records = _flattened(mapped, as_published, tally)
-    writing = _Writing(store, mapping.read_ontology(store), as_published, tally)
+    drafting = _Drafting(store, mapping.read_ontology(store), as_published, tally)
     new = 0
-    for done, batch in writing.batches(records):
+    for done, batch in drafting.batches(records):
         tally.published(store.publish(batch))
         new += sum(draft.kind == KG.DocumentGraph for draft in batch)
         if progress:
@@ -97,49 +97,53 @@ def build_mapped(path: Path, *, store: TripleStore, as_published: bool, progress
     )
 
 
-def _flattened(mapped: MappedData, as_published: bool, tally: Tally) -> list[_Flat]:
-    """Flatten every record; across all of them, a hyperedge that is part of another is dropped."""
-    found = []
+def _flattened(mapped: MappedData, as_published: bool, tally: Tally) -> list[_FlatRecord]:
+    """Return every record that has a fact of its own, with its hyperedges.
+
+    Unless ``as_published``, a hyperedge that is part of another one, of the same record or not, is left out.
+    """
+    flat_records = []
     for record in mapped.records:
         try:
-            found.append(_Flat(record, flatten(list(record.blocks), as_published=as_published)))
+            flat_records.append(_FlatRecord(record, flatten(list(record.blocks), as_published=as_published)))
         except MappingError as error:
             tally.notes.append(f"not read: {record.name}: {error}")
-    if mapped.records and not found:
+    if mapped.records and not flat_records:
         raise MappingError(f"no record could be flattened: {tally.notes[-1]}")
-    part = set() if as_published else strict_subsets({edge for flat in found for edge in flat.edges})
-    kept = [_Flat(flat.record, [edge for edge in flat.edges if edge not in part]) for flat in found]
+    subsets = set() if as_published else strict_subsets({edge for flat in flat_records for edge in flat.edges})
+    kept = [_FlatRecord(flat.record, [edge for edge in flat.edges if edge not in subsets]) for flat in flat_records]
     tally.notes.extend(f"no fact of its own: {flat.record.name}" for flat in kept if not any(flat.edges))
     return [flat for flat in kept if any(flat.edges)]
 
 
-class _Writing:
-    """Turns records into drafts, batch by batch."""
+class _Drafting:
+    """The drafts of records, batch by batch."""
 
     def __init__(self, store: TripleStore, ontology: Ontology, as_published: bool, tally: Tally) -> None:
         self.store, self.ontology, self.as_published, self.tally = store, ontology, as_published, tally
         self.names = store.names
 
-    def batches(self, records: Sequence[_Flat]) -> Iterator[tuple[int, list[GraphDraft]]]:
+    def batches(self, records: Sequence[_FlatRecord]) -> Iterator[tuple[int, list[GraphDraft]]]:
         """Yield (records done, drafts of those that the store lacks)."""
         batch: list[GraphDraft] = []
         deeds: list[Deed] = []
         edges: list[Edge] = []
         properties: dict[str, ox.NamedNode] = {}
         for done, flat in enumerate(records, start=1):
-            said, made, deed = self._drafted(flat)
-            self.tally.count(said, made[2:])
-            if not self.store.described(made[0].iri):
-                batch += made
+            assertions, (document, facts, *hyperedges), deed = self._drafted(flat)
+            self.tally.count(assertions, hyperedges)
+            if not self.store.described(document.iri):
+                batch += [document, facts, *hyperedges]
                 deeds.append(deed)
                 edges += flat.edges
-                properties = {**said.properties, **properties}
-            if batch and (len(batch) >= _BATCH or done == len(records)):
+                # The first property of a key stays, whichever record comes later.
+                properties = {**assertions.properties, **properties}
+            if batch and (len(batch) >= _DRAFTS_PER_PUBLISH or done == len(records)):
                 yield done, [*batch, *self._joint(edges, properties, deeds)]
                 batch, deeds, edges, properties = [], [], [], {}
 
-    def _drafted(self, flat: _Flat) -> tuple[Assertions, list[GraphDraft], Deed]:
-        """Give what a record states, and the drafts of document, assertions and hyperedges in this order."""
+    def _drafted(self, flat: _FlatRecord) -> tuple[Assertions, list[GraphDraft], Deed]:
+        """Return what a record states, the drafts of document, assertions and hyperedges in this order, its deed."""
         names = self.names
         document, chunks = hypergraph_drafts.record_document(flat.record, flat.edges)
         iri = documents.document_iri(document, names)
@@ -151,23 +155,23 @@ class _Writing:
             used=[iri],
             said=[(KG.parameters, ox.Literal(parameters))],
         )
-        said = mapping.assertions(flat.record.blocks, source=iri.value, ontology=self.ontology, names=names)
+        assertions = mapping.assertions(flat.record.blocks, source=iri.value, ontology=self.ontology, names=names)
         graph = names.assertion_graph(deed.iri.value)
         drafted = [
             documents.document_draft(
                 document, list(chunks.values()), names=names, parameters="a line a fact", record=True
             ),
-            hypergraph_drafts.assertion_draft(graph, said.triples, sources=[iri], activity=deed.iri),
+            hypergraph_drafts.assertion_draft(graph, assertions.triples, sources=[iri], activity=deed.iri),
         ]
         for edge in flat.edges:
             sources = [spans[edge], graph] if edge in spans else [graph]
             drafted.append(hypergraph_drafts.hyperedge_draft(edge, sources=sources, activity=deed.iri, names=names))
-        return said, drafted, deed
+        return assertions, drafted, deed
 
     def _joint(
         self, edges: Sequence[Edge], properties: dict[str, ox.NamedNode], deeds: Sequence[Deed]
     ) -> list[GraphDraft]:
-        """Give what a batch adds to the graphs that all records share."""
+        """Return the drafts that add a batch to the graphs that all records share."""
         fresh = fresh_properties(properties, self.store)
         nodes = list(hypergraph_drafts.hypernode_triples(edges, fresh, self.names))
         return [
@@ -177,7 +181,7 @@ class _Writing:
 
 
 def fresh_properties(properties: dict[str, ox.NamedNode], store: TripleStore) -> dict[str, ox.NamedNode]:
-    """Leave out the keys that stand for a property already: a key keeps the first one it was given."""
+    """Return key -> property of those keys that have none in the store yet: a key keeps its first property."""
     terms = {store.names.hypernode_key(key): key for key in properties}
     query = queries.bind("og_rag/key_properties", hypernodes=store.names.hypernodes, keys=list(terms))
     known = {plain(key) for key, _ in store.select(query)}

@@ -1,12 +1,13 @@
-"""Build from text: a language model maps windows of the documents onto the loaded ontologies.
+"""The hypergraph of text: a language model maps windows of the documents onto the loaded ontologies.
 
-OG-RAG, sections 3 and 4.1, appendix C.2: one completion a window. A window is published as its completion arrives, with
-an activity that says which stretch of which document was mapped; the next build asks for the other stretches only. A
-window whose reply is cut is halved and asked again. One without a usable reply is reported as not done and stays
-without an activity; a reply that keeps no contract is in quarantine until its text is mapped. A window that states
-nothing is reported. A fact that is part of one from another window stays: it has a source of its own. Prompt:
-``og_rag/map``. Queries read: ``og_rag/passages``, ``og_rag/mapped``, ``og_rag/set_aside``, those of
-``kgrag.mapping``.
+OG-RAG, sections 3 and 4.1, appendix C.2: one completion per window. Windows are published as their completions arrive,
+each with an activity that names the stretch of the document that was mapped; the next build asks for the other
+stretches only. A window whose reply is cut is halved and asked again. One without a usable reply is reported as not
+done and gets no activity; a reply that breaks the contract is in quarantine until its text is mapped. A window without
+facts is reported. A fact that is part of one from another window stays, because it has a source of its own.
+
+Graphs written: assertions, hyperedges, hypernodes, provenance, quarantine. Prompt read: ``og_rag/map``. Queries read:
+``og_rag/set_aside``, and those of ``windows`` and ``kgrag.mapping``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from kgrag.mapping.factual_blocks import Edge, flatten
 from kgrag.methods.og_rag import hypergraph_drafts
 from kgrag.methods.og_rag.hyperedge_cover import greedy_cover
 from kgrag.methods.og_rag.mapped_data import Tally, fresh_properties
-from kgrag.methods.og_rag.windows import REPLY_GROWTH, Window, halves, left, mapped_stretches, windows
+from kgrag.methods.og_rag.windows import REPLY_GROWTH, Window, halves, mapped_stretches, unmapped, windows
 from kgrag.model import BuildReport, Completion, GraphDraft, Prompt, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore
 from kgrag.store.provenance import Deed, provenance_draft
@@ -41,14 +42,14 @@ __all__ = ["PROMPT", "build_from_text"]
 
 PROMPT = "og_rag/map"
 
-_AT_ONCE = 64  # windows rendered and asked together
-_PUBLISH = 4  # completions published together
-_CHARACTERS_A_TOKEN = 4  # for the estimate of a dry run
+_WINDOWS_PER_REQUEST = 64  # windows whose prompts are in memory at once
+_COMPLETIONS_PER_PUBLISH = 4  # few, because a killed build loses what was paid for and not published
+_CHARACTERS_PER_TOKEN = 4  # for the estimate of a dry run
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A window with its text and what is asked of the model."""
+    """A window with its text and its prompt."""
 
     window: Window
     text: str
@@ -56,13 +57,13 @@ class _Task:
 
     @property
     def chunks(self) -> list[ox.NamedNode]:
-        """The chunks that it reads."""
+        """The chunks of its text."""
         return [ox.NamedNode(passage.iri) for passage in self.window.passages]
 
 
 @dataclass(slots=True)
-class _Yield:
-    """What completions gave, until it is published."""
+class _Unpublished:
+    """The drafts of completions that are published together."""
 
     graphs: list[GraphDraft] = field(default_factory=list)
     deeds: list[Deed] = field(default_factory=list)
@@ -83,12 +84,12 @@ def build_from_text(
     """Publish the hypergraph of the documents in the store.
 
     Args:
-        store: holds documents and ontologies.
-        model: maps windows.
+        store: contains documents and ontologies.
+        model: maps the windows.
         embedder: chooses the classes that are near a window, when the ontology is large.
         window_tokens: the largest window.
         dry_run: count what would be asked and write nothing.
-        progress: told after each publish.
+        progress: called after each publish.
 
     Raises:
         StateError: no ontology is loaded.
@@ -103,9 +104,9 @@ def build_from_text(
         raise NotBuilt("og_rag has no text to map: no document is stored. Run `kgrag ingest PATH` first.")
     extraction = _Extraction(store, model, embedder, ontology)
     mapped = mapped_stretches(store, extraction.parameters)
-    rests = [left(window, mapped.get(window.document, ())) for window in planned]
-    counts = {"windows": len(planned), "unchanged": sum(not rest for rest in rests)}
-    wanted = [window for rest in rests for window in rest]
+    parts = [unmapped(window, mapped.get(window.document, ())) for window in planned]
+    counts = {"windows": len(planned), "unchanged": sum(not part for part in parts)}
+    wanted = [window for part in parts for window in part]
     if dry_run:
         return extraction.estimate(wanted, counts)
     extraction.run(wanted, progress)
@@ -113,7 +114,7 @@ def build_from_text(
 
 
 class _Extraction:
-    """One run over windows: asks, reads, publishes, counts."""
+    """One pass over windows: asks the model, reads its replies, publishes and counts."""
 
     def __init__(self, store: TripleStore, model: LanguageModel, embedder: Embedder, ontology: Ontology) -> None:
         self.store, self.model, self.embedder, self.ontology = store, model, embedder, ontology
@@ -122,16 +123,17 @@ class _Extraction:
         self.usage = Usage()
         self.halved = 0
         self.pending: list[tuple[Window, str]] = []
+        # Part of every activity: under another model, prompt or ontology all text is mapped again.
         whole = mapping.slice_for(ontology, [], embedder=embedder, limit=len(ontology.concepts))
         contract = prompting.render(PROMPT, ontology=mapping.described(whole), slice=whole, text="").text
         self.parameters = f"model={model.identity}; contract={digest(contract)}"
 
     def estimate(self, wanted: Sequence[Window], counts: dict[str, int]) -> BuildReport:
-        """Count completions and tokens without asking."""
+        """Return the completions and tokens that the windows would cost; nothing is asked."""
         tokens = [passage.tokens for window in wanted for passage in window.passages]
         counts |= {
             "completions": len(wanted),
-            "input_tokens": sum(len(self._task(window).prompt.text) // _CHARACTERS_A_TOKEN for window in wanted),
+            "input_tokens": sum(len(self._task(window).prompt.text) // _CHARACTERS_PER_TOKEN for window in wanted),
             "output_tokens": REPLY_GROWTH * sum(tokens),
         }
         note = (
@@ -144,28 +146,28 @@ class _Extraction:
         waiting = deque(wanted)
         passed, total = 0, len(wanted)
         while waiting:
-            tasks = [self._task(waiting.popleft()) for _ in range(min(_AT_ONCE, len(waiting)))]
+            tasks = [self._task(waiting.popleft()) for _ in range(min(_WINDOWS_PER_REQUEST, len(waiting)))]
             begun = _now()
-            held = _Yield()
+            drafts = _Unpublished()
             for index, completion in self.model.as_completed([task.prompt for task in tasks]):
-                parts = self._take(tasks[index], completion, held, begun)
+                parts = self._take(tasks[index], completion, drafts, begun)
                 waiting.extend(parts)
                 total += len(parts)
                 passed += 1
-                if held.completions >= _PUBLISH:
-                    self._publish(held)
-                    held = _Yield()
+                if drafts.completions >= _COMPLETIONS_PER_PUBLISH:
+                    self._publish(drafts)
+                    drafts = _Unpublished()
                     if progress:
                         progress("og_rag windows", passed, total)
-            self._publish(held)
+            self._publish(drafts)
         if progress:
             progress("og_rag windows", passed, total)
 
     def report(self, counts: dict[str, int]) -> BuildReport:
-        """Say what was done, and what was not."""
+        """Return the report of the build: ``counts`` with its own, what it cost, and what was not done and why."""
         counts |= {"pending": len(self.pending), **self.tally.counts()}
-        waiting = sorted(self.pending, key=lambda pair: (pair[0].document, pair[0].start))
-        undone = (*(f"{window.label}: {wrong}" for window, wrong in waiting), *self.tally.undone)
+        in_reading_order = sorted(self.pending, key=lambda pair: (pair[0].document, pair[0].start))
+        undone = (*(f"{window.label}: {problem}" for window, problem in in_reading_order), *self.tally.undone)
         notes = [*self.tally.notes]
         if self.halved:
             notes.append(f"{self.halved} windows were halved, because their replies were cut or their prompts too long")
@@ -181,88 +183,95 @@ class _Extraction:
         )
         return _Task(window, text, prompt)
 
-    def _take(self, task: _Task, completion: Completion, held: _Yield, begun: ox.Literal) -> Sequence[Window]:
-        """Turn a completion into drafts, and give what is to be asked instead: the halves of a window too long."""
+    def _take(self, task: _Task, completion: Completion, drafts: _Unpublished, begun: ox.Literal) -> Sequence[Window]:
+        """Add the drafts of a completion; return what is to be asked instead: the halves of a window too long."""
         self.usage += completion.usage
-        held.completions += 1
-        if completion.finish in ("length", "prompt_length") and (parts := halves(task.window, task.text)):
+        drafts.completions += 1
+        window = task.window
+        if completion.finish in ("length", "prompt_length") and (parts := halves(window, task.text)):
             self.halved += 1
             return parts
-        place = (task.window.document, str(task.window.start), str(task.window.end))
-        activity = self.names.activity(PROMPT, self.parameters, *place)
+        activity = self.names.activity(PROMPT, self.parameters, window.document, str(window.start), str(window.end))
+        graph = self.names.assertion_graph(activity.value)
         try:
             blocks, edges = _read(completion, task.prompt)
         except (ReplyUnusable, MappingError) as error:
-            self._set_aside(task, completion, str(error), held, self.names.assertion_graph(activity.value))
+            problem = str(error)
+            # Only a whole reply is of use to a person; a cut one is asked for again.
+            if completion.finish == "stop":
+                self.tally.quarantined += 1
+                drafts.graphs.append(_quarantined(completion.text, problem, graph, task, self.names))
+                problem = f"in quarantine: {problem}"
+            self.pending.append((window, problem))
             return ()
         deed = _deed(task, completion, activity, begun, self.parameters)
-        held.deeds.append(deed)
+        drafts.deeds.append(deed)
         if edges:
-            self._facts(task, blocks, edges, held, deed)
+            self._add_facts(task, blocks, edges, drafts, deed)
         else:
-            self.tally.notes.append(f"no fact was found in {task.window.label}")
+            self.tally.notes.append(f"no fact was found in {window.label}")
         return ()
 
-    def _set_aside(self, task: _Task, completion: Completion, wrong: str, held: _Yield, graph: ox.NamedNode) -> None:
-        """Report a window that was not mapped; a reply that is whole and keeps no contract goes to quarantine."""
-        if completion.finish == "stop":
-            self.tally.quarantined += 1
-            content = _sound(completion.text)
-            held.graphs.append(
-                hypergraph_drafts.quarantine_draft(content, wrong, graph=graph, sources=task.chunks, names=self.names)
-            )
-            wrong = f"in quarantine: {wrong}"
-        self.pending.append((task.window, wrong))
-
-    def _facts(self, task: _Task, blocks: tuple[Any, ...], edges: list[Edge], held: _Yield, deed: Deed) -> None:
-        said = mapping.assertions(blocks, source=deed.iri.value, ontology=self.ontology, names=self.names)
+    def _add_facts(
+        self, task: _Task, blocks: tuple[Any, ...], edges: list[Edge], drafts: _Unpublished, deed: Deed
+    ) -> None:
+        """Add the assertions and hyperedges of a reply, each hyperedge with the chunks that contain its values."""
+        assertions = mapping.assertions(blocks, source=deed.iri.value, ontology=self.ontology, names=self.names)
         graph = self.names.assertion_graph(deed.iri.value)
-        held.graphs.append(
-            hypergraph_drafts.assertion_draft(graph, said.triples, sources=task.chunks, activity=deed.iri)
-        )
-        texts = _texts(task)
-        made = [
+        first = task.window.start
+        texts = {
+            passage.iri: _normalised(task.text[passage.start - first : passage.end - first])
+            for passage in task.window.passages
+        }
+        hyperedges = [
             hypergraph_drafts.hyperedge_draft(
                 edge,
-                sources=[*(ox.NamedNode(iri) for iri in _origin(edge, texts)), graph],
+                sources=[*(ox.NamedNode(iri) for iri in _source_chunks(edge, texts)), graph],
                 activity=deed.iri,
                 names=self.names,
             )
             for edge in edges
         ]
-        self.tally.count(said, made)
-        held.graphs += made
-        held.edges += edges
-        held.properties = {**said.properties, **held.properties}
+        self.tally.count(assertions, hyperedges)
+        facts = hypergraph_drafts.assertion_draft(graph, assertions.triples, sources=task.chunks, activity=deed.iri)
+        drafts.graphs += [facts, *hyperedges]
+        drafts.edges += edges
+        drafts.properties = {**assertions.properties, **drafts.properties}
 
-    def _publish(self, held: _Yield) -> None:
-        if not held.graphs and not held.deeds:
+    def _publish(self, drafts: _Unpublished) -> None:
+        """Publish drafts together, and remove from quarantine what their chunks left there before."""
+        if not drafts.graphs and not drafts.deeds:
             return
-        batch = [*held.graphs]
-        if held.deeds:
-            batch.append(provenance_draft(held.deeds, method=hypergraph_drafts.METHOD, names=self.names))
-            chunks = [chunk for deed in held.deeds for chunk in deed.used]
+        batch = [*drafts.graphs]
+        if drafts.deeds:
+            batch.append(provenance_draft(drafts.deeds, method=hypergraph_drafts.METHOD, names=self.names))
+            chunks = [chunk for deed in drafts.deeds for chunk in deed.used]
             query = queries.bind("og_rag/set_aside", catalogue=self.names.catalogue, chunks=chunks)
             self.store.remove([ox.NamedNode(graph) for (graph,) in self.store.select(query).values()])
-        if held.edges:
-            fresh = fresh_properties(held.properties, self.store)
-            nodes = list(hypergraph_drafts.hypernode_triples(held.edges, fresh, self.names))
+        if drafts.edges:
+            properties = fresh_properties(drafts.properties, self.store)
+            nodes = list(hypergraph_drafts.hypernode_triples(drafts.edges, properties, self.names))
             batch.append(hypergraph_drafts.hypernodes_draft(nodes, self.names))
         self.tally.published(self.store.publish(batch))
 
 
 def _read(completion: Completion, prompt: Prompt) -> tuple[tuple[Any, ...], list[Edge]]:
-    """Give the blocks of a reply and its hyperedges; a frame that the model left away is no fault.
+    """Return the blocks of a reply and its hyperedges; one without the frame around its blocks is read as well.
 
     Raises:
-        ReplyUnusable: it was cut or withheld, or keeps no contract.
-        MappingError: it is nested too deep.
+        ReplyUnusable: the reply was cut or withheld, or breaks the contract.
+        MappingError: the reply is nested too deep.
     """
     data = structured_output.json_of(completion, checked=False)
-    blocks, wrong = mapping.problem(data, prompt.schema or {})
-    if wrong:
-        raise ReplyUnusable(completion.problem or wrong)
+    blocks, problem = mapping.problem(data, prompt.schema or {})
+    if problem:
+        raise ReplyUnusable(completion.problem or problem)
     return blocks, flatten(list(blocks))
+
+
+def _quarantined(reply: str, problem: str, graph: ox.NamedNode, task: _Task, names: Names) -> GraphDraft:
+    encodable = reply.encode("utf-8", "replace").decode()  # a reply may contain half a surrogate pair
+    return hypergraph_drafts.quarantine_draft(encodable, problem, graph=graph, sources=task.chunks, names=names)
 
 
 def _deed(task: _Task, completion: Completion, activity: ox.NamedNode, begun: ox.Literal, parameters: str) -> Deed:
@@ -289,26 +298,14 @@ def _now() -> ox.Literal:
     return ox.Literal(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", datatype=XSD.dateTime)
 
 
-def _texts(task: _Task) -> dict[str, str]:
-    """Give the text of each chunk of a window, as it is compared with values."""
-    first = task.window.start
-    return {
-        passage.iri: _plain(task.text[passage.start - first : passage.end - first]) for passage in task.window.passages
-    }
+def _source_chunks(edge: Edge, texts: dict[str, str]) -> list[str]:
+    """Return the fewest chunks that together contain the values of a fact as words; all when none contains any."""
+    patterns = {value: re.compile(rf"(?<!\w){re.escape(_normalised(value))}(?!\w)") for _, value in edge}
+    values_in = {iri: {value for value in patterns if patterns[value].search(text)} for iri, text in texts.items()}
+    # A long value says more about the place of a fact than a short one, which may stand anywhere.
+    weights = {value: float(len(value)) for value in patterns}
+    return greedy_cover(set(patterns), values_in, limit=len(texts), weights=weights) or list(texts)
 
 
-def _origin(edge: Edge, texts: dict[str, str]) -> list[str]:
-    """Give the fewest chunks that together hold the values of a fact word by word; all when none holds any."""
-    values = {value: re.compile(rf"(?<!\w){re.escape(_plain(value))}(?!\w)") for _, value in edge}
-    held = {iri: {value for value in values if values[value].search(text)} for iri, text in texts.items()}
-    weights = {value: float(len(value)) for value in values}
-    return greedy_cover(set(values), held, limit=len(texts), weights=weights) or list(texts)
-
-
-def _plain(text: str) -> str:
+def _normalised(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _sound(text: str) -> str:
-    """Replace what is no Unicode text, so that any reply can be kept."""
-    return text.encode("utf-8", "replace").decode()

@@ -1,6 +1,7 @@
-"""Rules of the user's as evidence (OG-RAG, section 6.3): sentences that join every result.
+"""The user's rules as evidence (OG-RAG, section 6.3): sentences that are added to every result.
 
-A build stores them as one document, a chunk a rule, so that answers cite them like any other text.
+A build stores them as one document with one chunk per rule, so that answers cite them like any other text. Graph
+written: a document.
 """
 
 from __future__ import annotations
@@ -14,33 +15,34 @@ from kgrag.text.chunking import count_tokens
 
 __all__ = ["hits", "publish"]
 
-_TITLE = "Rules"
+_DOCUMENT_TITLE = "Rules"
 
 
 def publish(rules: Sequence[str], store: TripleStore) -> None:
-    """Store the rules, unless these very ones are there."""
+    """Store the rules, unless the same ones are stored already."""
     if not rules:
         return
-    document = _document(rules)
+    chunks = list(_chunks(rules))
     draft = documents.document_draft(
-        document, list(_chunks(rules)), names=store.names, parameters="a line a rule", record=True
+        _document(chunks), chunks, names=store.names, parameters="a line a rule", record=True
     )
     if not store.described(draft.iri):
         store.publish([draft])
 
 
 def hits(rules: Sequence[str], store: TripleStore) -> list[Hit]:
-    """Give the rules as hits without a score; those that no build has stored yet have no source."""
+    """Return the rules as hits of score 0; a rule that no build has stored yet has no source."""
     if not rules:
         return []
-    document = documents.document_iri(_document(rules), store.names)
-    chunks = [(store.names.chunk(document, chunk.start, chunk.end).value, chunk.text) for chunk in _chunks(rules)]
-    spans = documents.spans(store, [iri for iri, _ in chunks])
-    return [Hit(iri, "rule", text, 0.0, (spans[iri],) if iri in spans else ()) for iri, text in chunks]
+    chunks = list(_chunks(rules))
+    document = documents.document_iri(_document(chunks), store.names)
+    texts = [(store.names.chunk(document, chunk.start, chunk.end).value, chunk.text) for chunk in chunks]
+    spans = documents.spans(store, [iri for iri, _ in texts])
+    return [Hit(iri, "rule", text, 0.0, (spans[iri],) if iri in spans else ()) for iri, text in texts]
 
 
-def _document(rules: Sequence[str]) -> Document:
-    return Document("\n".join(chunk.text for chunk in _chunks(rules)), _TITLE)
+def _document(chunks: Sequence[Chunk]) -> Document:
+    return Document("\n".join(chunk.text for chunk in chunks), _DOCUMENT_TITLE)
 
 
 def _chunks(rules: Sequence[str]) -> Iterator[Chunk]:

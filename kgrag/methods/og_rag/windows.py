@@ -1,4 +1,4 @@
-"""Windows of text that are mapped at once: planned, taken up where a build stopped, and halved when a reply is cut.
+"""Windows of text that are mapped at once: planned, resumed where a build stopped, and halved when a reply is cut.
 
 OG-RAG, section 3 and appendix C.2. Queries read: ``og_rag/passages``, ``og_rag/mapped``. Nothing is written.
 
@@ -20,14 +20,15 @@ from kgrag import queries
 from kgrag.ports import TripleStore
 from kgrag.text.sentences import split
 
-__all__ = ["REPLY_GROWTH", "Passage", "Window", "fitting", "halves", "left", "mapped_stretches", "windows"]
+__all__ = ["REPLY_GROWTH", "Passage", "Window", "fitting", "halves", "mapped_stretches", "unmapped", "windows"]
 
 REPLY_GROWTH = 4
 """Tokens of a reply for each word or mark of its text: 3.0 to 3.9 in recorded replies over a crops ontology."""
-_EXPECTED_REPLY = 4096  # tokens of a reply that every service allows, where no limit is set
-_HALVINGS = 3  # below an eighth of a window, a cut reply is a fault of the service's limit and not of the window
+_DEFAULT_REPLY_TOKENS = 4096  # a reply that every service allows, where no limit is set
+_MAX_HALVINGS = 3  # below an eighth of a window, a cut reply is a fault of the service's limit and not of the window
 
 Stretch = tuple[int, int]
+"""The offsets of the first character of a part of a document, and of the one behind its last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,12 @@ class Window:
 
 
 def fitting(most: int, reply: int | None) -> int:
-    """Give the size of windows, in words and marks: at most ``most``, and with replies that fit into ``reply`` tokens.
+    """Return the size of windows, in words and marks: at most ``most``, and with replies that fit ``reply`` tokens.
 
     >>> fitting(8192, 2000), fitting(8192, None), fitting(8192, 50_000)
     (500, 1024, 8192)
     """
-    return min(most, max(1, (reply or _EXPECTED_REPLY) // REPLY_GROWTH))
+    return min(most, max(1, (reply or _DEFAULT_REPLY_TOKENS) // REPLY_GROWTH))
 
 
 def windows(store: TripleStore, size: int) -> Iterator[Window]:
@@ -84,33 +85,34 @@ def windows(store: TripleStore, size: int) -> Iterator[Window]:
     rows = store.select(queries.bind("og_rag/passages", catalogue=store.names.catalogue)).values()
     passages = [Passage(row[0], row[1], row[2], int(row[3]), int(row[4]), int(row[5])) for row in rows]
     for _, group in groupby(passages, key=lambda passage: passage.document):
-        held: list[Passage] = []
+        gathered: list[Passage] = []
         for passage in group:
-            if held and sum(one.tokens for one in held) + passage.tokens > size:
-                yield Window(tuple(held))
-                held = []
-            held.append(passage)
-        yield Window(tuple(held))
+            if gathered and sum(earlier.tokens for earlier in gathered) + passage.tokens > size:
+                yield Window(tuple(gathered))
+                gathered = []
+            gathered.append(passage)
+        yield Window(tuple(gathered))
 
 
 def mapped_stretches(store: TripleStore, parameters: str) -> dict[str, list[Stretch]]:
-    """Give document -> stretches that were mapped under these parameters, in order."""
+    """Return document -> the stretches that were mapped with these parameters, in order."""
     query = queries.bind("og_rag/mapped", provenance=store.names.provenance, parameters=ox.Literal(parameters))
-    found: dict[str, list[Stretch]] = defaultdict(list)
+    stretches: dict[str, list[Stretch]] = defaultdict(list)
     for document, start, end in store.select(query).values():
-        found[document].append((int(start), int(end)))
-    return found
+        stretches[document].append((int(start), int(end)))
+    return stretches
 
 
-def left(window: Window, mapped: Sequence[Stretch]) -> list[Window]:
-    """Give the stretches of a window that lie outside those given, each as a window; [] when nothing is left.
+def unmapped(window: Window, mapped: Sequence[Stretch]) -> list[Window]:
+    """Return the parts of a window outside the stretches that are mapped, each as a window; [] when all of it is.
 
     >>> chunks = tuple(Passage("d", "", f"c{start}", start, start + 10, 2) for start in (0, 10, 20))
-    >>> [(one.start, one.end) for one in left(Window(chunks), [(10, 14)])]
+    >>> [(part.start, part.end) for part in unmapped(Window(chunks), [(10, 14)])]
     [(0, 10), (14, 30)]
     """
     runs: list[list[Passage]] = []
     for piece in (piece for passage in window.passages for piece in _outside(passage, mapped)):
+        # Pieces join one window, unless a mapped stretch lies between them.
         if runs and not any(end > runs[-1][-1].end and start < piece.start for start, end in mapped):
             runs[-1].append(piece)
         else:
@@ -119,6 +121,7 @@ def left(window: Window, mapped: Sequence[Stretch]) -> list[Window]:
 
 
 def _outside(passage: Passage, mapped: Sequence[Stretch]) -> Iterator[Passage]:
+    """Yield the parts of a passage outside the stretches."""
     start = passage.start
     for low, high in mapped:
         if low >= passage.end or high <= start:
@@ -131,19 +134,19 @@ def _outside(passage: Passage, mapped: Sequence[Stretch]) -> Iterator[Passage]:
 
 
 def halves(window: Window, text: str) -> tuple[Window, ...]:
-    """Give both halves of a window, parted before the sentence that begins nearest its middle.
+    """Return both halves of a window, split before the sentence that begins nearest its middle.
 
     Args:
-        window: what is halved.
+        window: the window to halve.
         text: its text.
 
     Returns:
         Two windows that together are the whole; () when it is a single sentence, or was halved often enough.
     """
     starts = [start for start, _ in split(text)][1:]
-    if not starts or window.halvings == _HALVINGS:
+    if not starts or window.halvings == _MAX_HALVINGS:
         return ()
     middle = window.start + min(starts, key=lambda start: abs(start - len(text) // 2))
-    before = [replace(one, end=min(one.end, middle)) for one in window.passages if one.start < middle]
-    after = [replace(one, start=max(one.start, middle)) for one in window.passages if one.end > middle]
+    before = [replace(passage, end=min(passage.end, middle)) for passage in window.passages if passage.start < middle]
+    after = [replace(passage, start=max(passage.start, middle)) for passage in window.passages if passage.end > middle]
     return tuple(Window(tuple(half), window.halvings + 1) for half in (before, after))

@@ -1,14 +1,14 @@
-"""Names of one thing: everything that owl:sameAs leads to, in either direction, so that facts of each name are found.
+"""Aliases of an entity: all that owl:sameAs leads to, in either direction, so that facts under each name are found.
 
-A link counts wherever facts are stated, as that of an accepted proposal (PolyRAG, section 3.2); when it is taken back,
-it is not followed any more: what looks up facts asks for the links each time, and what was copied under other names
-(``shared``, in an inference graph) is made anew. Queries read: ``facts/same_as``.
+A link counts in whichever graph of facts it is, also when it comes from an accepted proposal (PolyRAG, section 3.2).
+Links that are retracted are no longer followed: a look-up reads them each time, and facts copied to other names
+(``shared``, in an inference graph) are made anew. Queries read: ``facts/same_as``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 
 import pyoxigraph as ox
@@ -17,76 +17,72 @@ from kgrag import queries
 from kgrag.ports import TripleStore
 from kgrag.vocab import OWL, RDF, RDFS
 
-__all__ = ["MOST", "aliases", "shared", "with_aliases"]
+__all__ = ["MAX_ALIASES", "aliases", "shared", "with_aliases"]
 
-MOST = 100
-"""How many further names are followed, at most: what has more is rather wrong than well known."""
+MAX_ALIASES = 100
+"""The most aliases that are followed: an entity with more is more likely wrongly linked than well known."""
 
 
-def aliases(things: Iterable[str], store: TripleStore, *, most: int = MOST) -> list[str]:
-    """Give what is the same as one of the things, without these; the nearest first, at most ``most``.
+def aliases(entities: Iterable[str], store: TripleStore, *, limit: int = MAX_ALIASES) -> list[str]:
+    """Return the IRIs that are the same as one of the entities, without these; the nearest first, at most ``limit``.
 
     Args:
-        things: IRIs.
-        store: holds the links.
-        most: how many further things, at least 0. Each step asks for the new ones only, so a cycle ends.
+        entities: IRIs.
+        store: contains the links.
+        limit: how many aliases, at least 0.
     """
-    known = dict.fromkeys(things)
-    asked, found = list(known), list[str]()
-    while asked and len(found) < most:
-        nodes = [ox.NamedNode(iri) for iri in asked]
+    known = dict.fromkeys(entities)
+    frontier, reached = list(known), list[str]()
+    # Each query asks for the links of new entities only, so a cycle ends.
+    while frontier and len(reached) < limit:
+        nodes = [ox.NamedNode(iri) for iri in frontier]
         rows = store.select(queries.bind("facts/same_as", catalogue=store.names.catalogue, things=nodes)).values()
-        asked = [other for other in dict.fromkeys(other for _, other in rows) if other not in known]
-        known.update(dict.fromkeys(asked))
-        found += asked
-    return found[:most]
+        frontier = [alias for alias in dict.fromkeys(alias for _, alias in rows) if alias not in known]
+        known.update(dict.fromkeys(frontier))
+        reached += frontier
+    return reached[:limit]
 
 
-def with_aliases(things: Iterable[str], store: TripleStore) -> tuple[str, ...]:
-    """Give the things, and behind them what is the same as one of them."""
-    given = list(dict.fromkeys(things))
-    return (*given, *aliases(given, store))
+def with_aliases(entities: Iterable[str], store: TripleStore) -> tuple[str, ...]:
+    """Return the entities, followed by their aliases."""
+    distinct = list(dict.fromkeys(entities))
+    return (*distinct, *aliases(distinct, store))
 
 
 def shared(triples: Sequence[ox.Triple]) -> list[ox.Triple]:
-    """Give what triples say of other names of what they are about: with each name in the place of each other.
+    """Return the triples that follow by replacing an entity with each of its aliases, without those stated already.
 
-    Names and types stay with the name that has them, so that nothing is found under a name that it does not bear.
+    Labels and types are not copied, so that no entity is found under a name that it does not have.
 
     Args:
-        triples: facts, with the owl:sameAs links among them. A thing of more than ``MOST`` names is left alone.
+        triples: facts, with the owl:sameAs links among them. Entities of more than ``MAX_ALIASES`` names are skipped.
     """
-    names = _classes(triples)
-    found: dict[ox.Triple, None] = {}
+    names = _alias_groups(triples)
+    copies: dict[ox.Triple, None] = {}
     for triple in triples:
         if triple.predicate in (OWL.sameAs, RDFS.label, RDF.type):
             continue
         ends = (names.get(triple.subject, (triple.subject,)), names.get(triple.object, (triple.object,)))
-        found.update((ox.Triple(one, triple.predicate, other), None) for one, other in product(*ends))
+        copies.update((ox.Triple(subject, triple.predicate, value), None) for subject, value in product(*ends))
     stated = set(triples)
-    return [triple for triple in found if triple not in stated]
+    return [triple for triple in copies if triple not in stated]
 
 
-def _classes(triples: Sequence[ox.Triple]) -> dict[object, tuple[ox.NamedNode, ...]]:
-    """Give each thing that has several names -> all of them, by joining sets (union-find)."""
-    above: dict[ox.NamedNode, ox.NamedNode] = {}
+def _alias_groups(triples: Sequence[ox.Triple]) -> dict[object, tuple[ox.NamedNode, ...]]:
+    """Return each entity with aliases -> itself and all of them, by joining sets (union-find)."""
+    parents: dict[ox.NamedNode, ox.NamedNode] = {}
 
-    def top(thing: ox.NamedNode) -> ox.NamedNode:
-        while above.setdefault(thing, thing) != thing:
-            above[thing] = above[above[thing]]
-            thing = above[thing]
-        return thing
+    def root(entity: ox.NamedNode) -> ox.NamedNode:
+        while parents.setdefault(entity, entity) != entity:
+            parents[entity] = parents[parents[entity]]
+            entity = parents[entity]
+        return entity
 
-    for one, other in _links(triples):
-        above[top(other)] = top(one)
-    groups: dict[ox.NamedNode, list[ox.NamedNode]] = defaultdict(list)
-    for thing in above:
-        groups[top(thing)].append(thing)
-    return {thing: tuple(group) for group in groups.values() if len(group) <= MOST for thing in group}
-
-
-def _links(triples: Sequence[ox.Triple]) -> Iterator[tuple[ox.NamedNode, ox.NamedNode]]:
     for triple in triples:
-        one, other = triple.subject, triple.object
-        if triple.predicate == OWL.sameAs and isinstance(one, ox.NamedNode) and isinstance(other, ox.NamedNode):
-            yield one, other
+        first, second = triple.subject, triple.object
+        if triple.predicate == OWL.sameAs and isinstance(first, ox.NamedNode) and isinstance(second, ox.NamedNode):
+            parents[root(second)] = root(first)
+    groups: dict[ox.NamedNode, list[ox.NamedNode]] = defaultdict(list)
+    for entity in parents:
+        groups[root(entity)].append(entity)
+    return {entity: tuple(group) for group in groups.values() if len(group) <= MAX_ALIASES for entity in group}

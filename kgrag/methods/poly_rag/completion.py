@@ -1,10 +1,9 @@
-"""Where a knowledge graph is dense and the ontology is not: what the ontology may lack, as ranked phrases.
+"""Phrases of the knowledge graph that the ontology may lack, ranked: where the graph is dense and the ontology sparse.
 
-PolyRAG, section 3.2, equations 4 to 7. Phrases of both layers (class and attribute; subject and relation) are embedded,
-reduced by PCA, and a Gaussian with a shrunk covariance (Ledoit and Wolf) is fitted to each layer. The phrases of the
-knowledge graph with the highest priority are clustered with k-medoids. Nothing is read or written.
-
-The two distributions and the proposals between them, as a PNG (PolyRAG, Figure 2); wants the extra ``plots``.
+PolyRAG, section 3.2, equations 4 to 7. Embeddings of the phrases of both layers (class and attribute; subject and
+relation) are reduced by PCA, and a Gaussian with a shrunk covariance (Ledoit and Wolf) is fitted to each layer. The
+phrases of the knowledge graph with the highest priority are clustered with k-medoids; ``picture`` draws the result
+(Figure 2, with the extra ``plots``). Pure functions over arrays.
 """
 
 from __future__ import annotations
@@ -34,7 +33,8 @@ __all__ = [
 
 Numbers = npt.NDArray[np.float64]
 
-_MOST = 2000  # candidates that are clustered: their distances are a square
+_MAX_POINTS_CLUSTERED = 2000  # time and memory of their distances grow with the square
+_MAX_POINTS_DRAWN = 5000  # of each layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Gaussian:
     log_determinant: float
 
     def log_density(self, points: Numbers) -> Numbers:
-        """Give log F(X) of equation 4 for points of shape (m, n), as shape (m,)."""
+        """Return log F(X) of equation 4 for points of shape (m, n), as shape (m,)."""
         away = points - self.mean
         distance = np.einsum("ij,jk,ik->i", away, self.precision, away)
         size = points.shape[1]
@@ -64,7 +64,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class Medoid:
-    """A proposal: the place of the medoid among the graph's phrases, its priority, and the places of its cluster."""
+    """The place of a medoid among the graph's phrases, its priority, and the places of its cluster."""
 
     place: int
     priority: float
@@ -86,8 +86,8 @@ def reduced(ontology: Vectors, graph: Vectors, *, dimensions: int) -> Space:
 
     if min(len(ontology), len(graph)) < 2 or dimensions < 1:
         raise InvalidSettings(
-            f"completion needs two phrases a layer and a dimension; found {len(ontology)} and {len(graph)} phrases and "
-            f"{dimensions} dimensions. Load an ontology with attributes and build the graph layer first."
+            f"completion needs two phrases per layer and a dimension; found {len(ontology)} and {len(graph)} phrases "
+            f"and {dimensions} dimensions. Load an ontology with attributes and build the graph layer first."
         )
     both = np.vstack([ontology, graph]).astype(np.float64)
     size = min(dimensions, both.shape[1], both.shape[0] - 1)
@@ -100,24 +100,24 @@ def fitted(points: Numbers) -> Gaussian:
     from sklearn.covariance import LedoitWolf
 
     model = LedoitWolf().fit(points)
-    covariance = model.covariance_ + 1e-9 * np.eye(points.shape[1])
+    covariance = model.covariance_ + 1e-9 * np.eye(points.shape[1])  # else equal points have no inverse
     _, log_determinant = np.linalg.slogdet(covariance)
     return Gaussian(model.location_, np.linalg.inv(covariance), float(log_determinant))
 
 
 def priorities(points: Numbers, ontology: Gaussian, graph: Gaussian) -> Numbers:
-    """Rate how much the graph says at each point of which the ontology says little, shape (m,), largest first served.
+    """Return the priority Pr(X) of points, shape (m,): high where the graph is dense and the ontology sparse.
 
-    Equations 5 to 7 are F_O log F_K and F_K log F_O at a point, no Kullback-Leibler divergences. Densities in many
-    dimensions over- and underflow, so their logarithms are kept, and both terms are divided by one common factor, which
-    changes no order; where that underflows, the log-ratio of the densities decides.
+    Equations 5 and 6 are the terms F_O log F_K and F_K log F_O at a point, not Kullback-Leibler divergences. Densities
+    in many dimensions over- and underflow, so the sums are done on logarithms, and both terms are divided by one common
+    factor, which changes no order; where that underflows, the log-ratio of the densities decides.
 
     Deviations:
         Equation 7 as printed, D(O||K) - D(K||O), is lowest where the graph is dense and the ontology sparse, since
         D(K||O) = -F_K log F_O is large there; section 3.2 wants these points first, so the sign is turned.
     """
     log_o, log_k = ontology.log_density(points), graph.log_density(points)
-    # -F_K log F_O and -F_O log F_K as sign and logarithm of the size
+    # -F_K log F_O and -F_O log F_K, each as a sign and the logarithm of its size
     sizes = np.stack([log_k + np.log(np.abs(log_o) + 1e-300), log_o + np.log(np.abs(log_k) + 1e-300)])
     scaled = np.exp(sizes - sizes.max())
     terms = np.stack([-np.sign(log_o), -np.sign(log_k)]) * scaled
@@ -129,7 +129,7 @@ def priorities(points: Numbers, ontology: Gaussian, graph: Gaussian) -> Numbers:
 
 
 def medoids(points: Numbers, priority: Numbers, *, fraction: float, clusters: int) -> list[Medoid]:
-    """Cluster the points of the highest priority, and give the medoids, those of higher priority first.
+    """Cluster the points of the highest priority; return the medoids, those of clusters with higher priority first.
 
     Args:
         points: shape (m, n).
@@ -140,44 +140,32 @@ def medoids(points: Numbers, priority: Numbers, *, fraction: float, clusters: in
     import kmedoids
     from sklearn.metrics.pairwise import euclidean_distances
 
-    count = min(_MOST, len(points), max(clusters, int(np.ceil(fraction * len(points)))))
+    count = min(_MAX_POINTS_CLUSTERED, len(points), max(clusters, int(np.ceil(fraction * len(points)))))
     chosen = np.lexsort((np.arange(len(points)), -priority))[:count]
     if count <= clusters:
         return [Medoid(int(place), float(priority[place]), (int(place),)) for place in chosen]
     distances = euclidean_distances(points[chosen]).astype(np.float32)
-    found: Any = kmedoids.fasterpam(distances, clusters, random_state=0, n_cpu=1)
-    return _ranked(chosen, priority, found.medoids, found.labels)
-
-
-def _ranked(
-    chosen: npt.NDArray[np.intp], priority: Numbers, centres: Sequence[int], labels: Sequence[int]
-) -> list[Medoid]:
-    members: dict[int, list[int]] = {number: [] for number in range(len(centres))}
-    for place, label in zip(chosen, labels, strict=True):
-        members[int(label)].append(int(place))
-    made = [
-        Medoid(int(chosen[centre]), float(priority[chosen[centre]]), tuple(members[number]))
-        for number, centre in enumerate(centres)
+    clustering: Any = kmedoids.fasterpam(distances, clusters, random_state=0, n_cpu=1)  # one CPU: the same every run
+    ranked = [
+        Medoid(int(place), float(priority[place]), tuple(int(member) for member in chosen[clustering.labels == number]))
+        for number, place in enumerate(chosen[clustering.medoids])
     ]
-    return sorted(made, key=lambda one: (-max(priority[place] for place in one.members), one.place))
-
-
-_COMPLETION_PICTURE_MOST = 5000  # points of a layer that are drawn
+    return sorted(ranked, key=lambda medoid: (-max(priority[place] for place in medoid.members), medoid.place))
 
 
 def picture(space: Space, medoids: Sequence[Medoid], labels: Sequence[str]) -> bytes:
-    """Draw both layers in the first two dimensions, clusters and medoids of the proposals over them.
+    """Draw both layers in their first two dimensions, with the clusters and medoids of the proposals on top.
 
     Args:
         space: both layers, reduced; two dimensions at least.
-        medoids: what is proposed.
+        medoids: the proposals.
         labels: the name of each medoid.
 
     Returns:
         A PNG, 1200 by 500 pixels: the layers left, the same with the proposals right.
 
     Raises:
-        InvalidSettings: matplotlib is not there, or the space has one dimension.
+        InvalidSettings: matplotlib is not installed, or the space has one dimension.
     """
     if space.graph.shape[1] < 2:
         raise InvalidSettings("a picture needs two dimensions, and the layers have too few phrases for them.")
@@ -186,12 +174,16 @@ def picture(space: Space, medoids: Sequence[Medoid], labels: Sequence[str]) -> b
         from matplotlib.figure import Figure
     except ImportError as error:
         raise InvalidSettings("a picture needs matplotlib: install kgrag with the extra 'plots'.") from error
+
+    def thinned(points: Numbers) -> Numbers:
+        return points[:: max(1, len(points) // _MAX_POINTS_DRAWN), :2]
+
     figure = Figure(figsize=(12, 5), dpi=100)
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
     for place, axes in enumerate((left, right)):
-        axes.scatter(*_thinned(space.graph).T, s=8, c="#4c78a8", alpha=0.5, label="knowledge graph")
-        axes.scatter(*_thinned(space.ontology).T, s=14, c="#f2a541", alpha=0.8, label="ontology")
+        axes.scatter(*thinned(space.graph).T, s=8, c="#4c78a8", alpha=0.5, label="knowledge graph")
+        axes.scatter(*thinned(space.ontology).T, s=14, c="#f2a541", alpha=0.8, label="ontology")
         axes.set_title("both layers" if place == 0 else "proposals")
     for medoid, label in zip(medoids, labels, strict=True):
         members = space.graph[list(medoid.members), :2]
@@ -201,8 +193,3 @@ def picture(space: Space, medoids: Sequence[Medoid], labels: Sequence[str]) -> b
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": "kgrag"})
     return buffer.getvalue()
-
-
-def _thinned(points: Numbers) -> Numbers:
-    step = max(1, len(points) // _COMPLETION_PICTURE_MOST)
-    return points[::step, :2]

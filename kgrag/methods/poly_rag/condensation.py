@@ -1,15 +1,12 @@
-"""The condensed layer: triples merged around the attributes of the ontology, with where each comes from.
+"""The condensed layer: triples that say the same, merged around the attributes of the ontology (PolyRAG, section 3.3).
 
-PolyRAG, section 3.3. Graph written: one triple graph, layer "condensed", whose statements are derived from those of the
-layer as it was taken; these stay. Retrieval reads the condensed layer where there is one. Queries read:
-``poly_rag/phrases``, those of ``kgrag.mapping``.
+Each attribute is an anchor with its k nearest triples by the vector index; a triple belongs to the anchor that it is
+nearest to. Triples of one anchor with the same subject and object become one, in the attribute's words; all others stay
+as they are. An anchor costs one search of the index and a triple one look-up, so nothing grows with their product.
 
-Triples that say the same of one thing, merged; every one of them stays reachable from what it was merged into.
-
-PolyRAG, section 3.3. Each attribute of the ontology is an anchor, with its k nearest triples by the vector index; a
-triple goes to the anchor that it is nearest to. Triples of one anchor with the same subject and object become one,
-under the attribute's words; all others stay as they are. Nothing is compared with everything: an anchor costs one
-search of the index, a triple one look into a table.
+Graph written: one triple graph, layer "condensed", whose statements are derived from those of the graph layer, which
+stay. Retrieval reads the condensed layer where there is one. Queries read: ``poly_rag/phrases``, those of
+``kgrag.mapping``.
 
 Deviations:
     The paper asks a model to write the merged triples (f_con); here they take the words of the anchor, so that nothing
@@ -36,17 +33,17 @@ __all__ = [
     "NEAREST",
     "Anchor",
     "Merged",
-    "Stated",
+    "SourceTriple",
     "anchored",
     "condense",
     "condensed",
 ]
 
 NEAREST = 50
-"""How many triples an anchor looks at; the paper names no number."""
+"""k, how many nearest triples each anchor may take; the paper names no number."""
 
 LEAST = 0.75
-"""The cosine of a relation with an attribute from which it takes its words, unless they are those of another one."""
+"""The cosine from which a relation is written in the words of an attribute, unless it is an attribute itself."""
 
 
 def condense(
@@ -55,11 +52,11 @@ def condense(
     """Publish the condensed layer; condensing again, over the same triples and ontology, changes nothing.
 
     Args:
-        store: holds the layers.
+        store: contains the layers.
         index: the space ``triple``, up to date.
         embedder: embeds attributes and relations.
-        nearest: k, how many triples an anchor looks at.
-        least: cosine from which a relation takes the words of an attribute.
+        nearest: k, how many nearest triples each anchor may take.
+        least: the cosine from which a relation is written in the words of an attribute.
 
     Raises:
         NotBuilt: there is no triple, or no ontology with attributes.
@@ -96,50 +93,43 @@ def _merged(
     limits: tuple[int, float],
     names: Names,
 ) -> tuple[list[Merged], dict[str, str]]:
-    """Give the merged triples, and the name of every end of one."""
-    subject_iri, object_iri = _entities(rows, names)
-    words = sorted({words_of(one.label) for one in ontology.properties.values()})
+    """Return the merged triples, and the label of each of their subjects, relations and objects."""
+    entities = {name: names.entity(entity_key(name)).value for row in rows for name in (row[1], row[4])}
+    words = sorted({words_of(attribute.label) for attribute in ontology.properties.values()})
     anchors = [
         Anchor(names.minted_property(label).value, label, vector)
         for label, vector in zip(words, embedder.embed(words, "passage"), strict=True)
     ]
     relations = {row[2]: row[3] for row in rows}
-    spelt = sorted(relations)
-    near = embedder.embed([relations[iri] for iri in spelt], "passage")
-    vectors = dict(zip(spelt, near, strict=True))
-
-    known = {anchor.relation for anchor in anchors}
+    in_order = sorted(relations)
+    embedded = embedder.embed([relations[iri] for iri in in_order], "passage")
+    vectors = dict(zip(in_order, embedded, strict=True))
+    attributes = {anchor.relation for anchor in anchors}
 
     def alike(relation: str, place: int) -> bool:
-        if relation in known:
+        if relation in attributes:  # "director" is never written as "writer", however near the two are
             return relation == anchors[place].relation
         return float(vectors[relation] @ anchors[place].vector) >= limits[1]
 
-    stated = [Stated(row[0], subject_iri[row[1]], row[2], object_iri[row[4]]) for row in rows]
+    stated = [SourceTriple(row[0], entities[row[1]], row[2], entities[row[4]]) for row in rows]
     merged = condensed(stated, anchors, anchored(anchors, index, k=limits[0], least=0.0), alike=alike)
-    labels = {iri: name for name, iri in [*subject_iri.items(), *object_iri.items()]}
+    labels = {entities[name]: name for column in (1, 4) for name in dict.fromkeys(row[column] for row in rows)}
     return merged, {**labels, **relations, **{anchor.relation: anchor.label for anchor in anchors}}
 
 
-def _entities(rows: Sequence[tuple[str, ...]], names: Names) -> tuple[dict[str, str], dict[str, str]]:
-    subjects = {row[1]: names.entity(entity_key(row[1])).value for row in rows}
-    objects = {row[4]: names.entity(entity_key(row[4])).value for row in rows}
-    return subjects, objects
-
-
 def _triples(merged: Sequence[Merged], labels: dict[str, str], names: Names) -> Iterator[ox.Triple]:
-    named: dict[str, None] = {}
-    for one in merged:
-        ends = (one.subject, one.relation, one.object)
+    labelled: dict[str, None] = {}
+    for triple in merged:
+        ends = (triple.subject, triple.relation, triple.object)
         node = names.statement("condensed", *ends)
         yield ox.Triple(node, RDF.type, KG.Statement)
         for predicate, end in zip((RDF.subject, RDF.predicate, RDF.object), ends, strict=True):
             yield ox.Triple(node, predicate, ox.NamedNode(end))
         yield ox.Triple(node, KG.text, ox.Literal(" ".join(labels[end] for end in ends)))
-        for original in one.originals:
+        for original in triple.originals:
             yield ox.Triple(node, PROV.wasDerivedFrom, ox.NamedNode(original))
-        named.update(dict.fromkeys(ends))
-    for iri in named:
+        labelled.update(dict.fromkeys(ends))
+    for iri in labelled:
         yield ox.Triple(ox.NamedNode(iri), RDFS.label, ox.Literal(labels[iri]))
 
 
@@ -153,8 +143,8 @@ class Anchor:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
-    """A triple of the layer: its statement, its ends and its relation by IRI."""
+class SourceTriple:
+    """A triple of the graph layer: the IRIs of its statement, subject, relation and object."""
 
     statement: str
     subject: str
@@ -164,7 +154,7 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A condensed triple, and the statements that it stands for; ``label`` is "" where it keeps its own relation."""
+    """A condensed triple and the statements that it replaces; ``label`` is "" where it keeps its own relation."""
 
     subject: str
     relation: str
@@ -174,13 +164,13 @@ class Merged:
 
 
 def anchored(anchors: Sequence[Anchor], index: VectorIndex, *, k: int, least: float) -> dict[str, int]:
-    """Give statement -> place of the anchor that it is nearest to, among the k nearest statements of each anchor.
+    """Return statement -> place of its nearest anchor, for the k nearest statements of each anchor.
 
     Args:
         anchors: the attributes.
         index: the statements' vectors.
-        k: how many statements an anchor looks at, at least 1.
-        least: the cosine that a statement has with its anchor at least, 0 to 1.
+        k: how many nearest statements each anchor may take, at least 1.
+        least: the smallest cosine of a statement with its anchor, 0 to 1.
     """
     best: dict[str, tuple[float, int]] = {}
     for place, anchor in enumerate(anchors):
@@ -191,7 +181,7 @@ def anchored(anchors: Sequence[Anchor], index: VectorIndex, *, k: int, least: fl
 
 
 def condensed(
-    stated: Iterable[Stated],
+    stated: Iterable[SourceTriple],
     anchors: Sequence[Anchor],
     nearest: Mapping[str, int],
     *,
@@ -202,20 +192,19 @@ def condensed(
     Args:
         stated: every triple of the layer.
         anchors: the attributes.
-        nearest: what ``anchored`` gave.
-        alike: says of a relation's IRI and an anchor's place whether the one may take the words of the other.
+        nearest: statement -> place of its anchor, from ``anchored``.
+        alike: whether a relation (its IRI) may be written in the words of an anchor (its place).
 
     Returns:
-        Every statement stands in the originals of exactly one merged triple.
+        The merged triples; every statement is among the originals of exactly one.
     """
     groups: dict[tuple[str, str, str], list[str]] = {}
     labels: dict[tuple[str, str, str], str] = {}
-    for one in stated:
-        place = nearest.get(one.statement)
-        taken = place is not None and alike(one.relation, place)
-        relation = anchors[place].relation if place is not None and taken else one.relation
-        key = (one.subject, relation, one.object)
-        groups.setdefault(key, []).append(one.statement)
-        if place is not None and taken:
-            labels.setdefault(key, anchors[place].label)
+    for triple in stated:
+        place = nearest.get(triple.statement)
+        anchor = anchors[place] if place is not None and alike(triple.relation, place) else None
+        key = (triple.subject, anchor.relation if anchor else triple.relation, triple.object)
+        groups.setdefault(key, []).append(triple.statement)
+        if anchor:
+            labels.setdefault(key, anchor.label)
     return [Merged(*key, labels.get(key, ""), tuple(originals)) for key, originals in groups.items()]

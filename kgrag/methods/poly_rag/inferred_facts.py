@@ -1,14 +1,12 @@
-"""What follows from ontologies and instances, in a graph of its own, so that SPARQL answers through hierarchies.
+"""Facts that follow from ontologies and instances, in a graph of their own, and the stated facts that support them.
 
-Of things that are the same (owl:sameAs), what is stated of one name is inferred of the others as well.
-PolyRAG does without it; the layer can be dropped (`kgrag reason --drop`) and is made anew by building again. Graph
-written: one inference graph. Queries read: ``inference/*``, ``poly_rag/layers``, ``schema/ontologies``.
+``infer`` writes them, so that SPARQL answers through hierarchies and, for entities that are the same (owl:sameAs),
+under each of their names. The paper does without; the graph can be dropped (`kgrag reason --drop`) and is made anew by
+building again. No text states an inferred fact, so ``support`` finds what to cite for it: the chunks of stated facts
+that join the same two ends, with the property and the axiom that it follows by.
 
-Where rows come from that no text states but that follow: the facts behind them, and the axiom that joins the two.
-
-A row of an inference graph can't be cited as it stands. It is cited by the chunks of what it follows from, found as
-facts that join the same two ends, and says by which property and axiom. Queries read: ``templates/support``,
-``templates/axioms``.
+Graph written: one inference graph. Queries read: ``inference/*``, ``poly_rag/layers``, ``schema/ontologies``,
+``templates/support``, ``templates/axioms``.
 """
 
 from __future__ import annotations
@@ -37,12 +35,12 @@ __all__ = [
 
 
 def infer(store: TripleStore, bench: Workbench, *, profile: str = "rdfs") -> int:
-    """Publish what follows, and give how many triples that are; again over the same graphs changes nothing.
+    """Publish the facts that follow and return their number; inferring again from the same graphs changes nothing.
 
     Args:
-        store: holds ontologies and instances.
+        store: contains ontologies and instances.
         bench: where the rules are run.
-        profile: "rdfs" (subclass, subproperty, domain, range) or "owl-rl" (inverse, transitive … as well).
+        profile: "rdfs" (subclass, subproperty, domain, range) or "owl-rl" (also inverse, transitive and others).
 
     Raises:
         NotBuilt: no ontology is loaded.
@@ -51,28 +49,27 @@ def infer(store: TripleStore, bench: Workbench, *, profile: str = "rdfs") -> int
     rows = store.select(queries.bind("schema/ontologies", catalogue=catalogue)).values()
     schemas = list(dict.fromkeys(row[0] for row in rows))
     if not schemas:
-        raise NotBuilt("poly_rag has no ontology that anything follows from. Run `kgrag load ONTOLOGY` first.")
+        raise NotBuilt("poly_rag has no ontology to infer from. Run `kgrag load ONTOLOGY` first.")
     layers = store.select(queries.bind("poly_rag/layers", catalogue=catalogue)).values()
     instances = [graph for graph, kind, layer, _ in layers if layer == "ontology" and kind == KG.AssertionGraph.value]
     sources = [ox.NamedNode(iri) for iri in dict.fromkeys([*schemas, *instances])]
     stated = [triple for graph in sources for triple in store.triples(graph)]
-    alike = shared(stated)
-    followed = materialise(bench, [*stated, *alike], profile=profile)
-    found = replace(followed, triples=tuple(sorted({*followed.triples, *alike}, key=str)))
-    draft = inference_draft(found, sources, profile=profile, store=store)
-    mine = replace(
-        draft,
+    copies = shared(stated)
+    inferred = materialise(bench, [*stated, *copies], profile=profile)
+    inferred = replace(inferred, triples=tuple(sorted({*inferred.triples, *copies}, key=str)))
+    draft = replace(
+        inference_draft(inferred, sources, profile=profile, store=store),
         iri=store.names.layer_graph("inferred"),
         method=METHOD,
         described=[(KG.parameters, ox.Literal(f"profile={profile}"))],
     )
-    store.publish([mine])
-    return len(found.triples)
+    store.publish([draft])
+    return len(inferred.triples)
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What an inferred value follows from: chunks that state it, and the reason in words."""
+    """The chunks whose facts an inferred value follows from, and the reason in words."""
 
     chunks: tuple[str, ...]
     reason: str
@@ -81,13 +78,13 @@ class Support:
 def support(
     values: Sequence[Term], things: Sequence[ox.NamedNode], properties: Sequence[ox.NamedNode], store: TripleStore
 ) -> Mapping[Term, Support]:
-    """Give, for each value that follows from stated facts, those facts' chunks and why it follows.
+    """Return, for each value that follows from stated facts, those facts' chunks and why it follows.
 
     Args:
         values: the values of rows without a chunk.
-        things: what was asked about, under each of its names.
-        properties: the properties that were asked for.
-        store: holds facts, inferences and texts.
+        things: the entities of the question, with their aliases.
+        properties: the properties of the question.
+        store: contains facts, inferences and texts.
     """
     if not values or not things:
         return {}
@@ -99,25 +96,25 @@ def support(
         if value is not None and isinstance(prop, ox.NamedNode) and isinstance(source, ox.NamedNode):
             chunks[value].append(source.value)
             stated[value][prop] = None
-    joined = _axioms(list(dict.fromkeys(prop for found in stated.values() for prop in found)), properties, store)
+    reasons = _reasons(list(dict.fromkeys(prop for props in stated.values() for prop in props)), properties, store)
     return {
-        value: Support(tuple(dict.fromkeys(found)), "; ".join(joined[prop.value] for prop in stated[value]))
-        for value, found in chunks.items()
+        value: Support(tuple(dict.fromkeys(sources)), "; ".join(reasons[prop.value] for prop in stated[value]))
+        for value, sources in chunks.items()
     }
 
 
-def _axioms(stated: Sequence[ox.NamedNode], asked: Sequence[ox.NamedNode], store: TripleStore) -> dict[str, str]:
-    """Give, for each stated property, the words that say how what was asked for follows from it."""
-    named = labels([[*stated, *asked]], store)
-    wanted = {prop.value for prop in asked}
-    reasons = {prop.value: f"stated by '{_name(prop.value, named)}'" for prop in stated}
-    reasons |= {iri: f"stated by '{_name(iri, named)}' over a step or another name" for iri in wanted & reasons.keys()}
+def _reasons(stated: Sequence[ox.NamedNode], asked: Sequence[ox.NamedNode], store: TripleStore) -> dict[str, str]:
+    """Return, for each stated property, how the property that was asked for follows from it, in words."""
+    known_labels = labels([[*stated, *asked]], store)
+
+    def name(iri: str) -> str:
+        return known_labels.get(iri) or words_of(local_name(iri))
+
+    reasons = {prop.value: f"stated by '{name(prop.value)}'" for prop in stated}
+    for iri in {prop.value for prop in asked} & reasons.keys():
+        reasons[iri] = f"stated by '{name(iri)}' over a step or another name"
     bound = queries.bind("templates/axioms", catalogue=store.names.catalogue, stated=list(stated), asked=list(asked))
-    for one, axiom, other, ontology in store.select(bound).values() if stated and asked else ():
-        said = f"'{_name(one, named)}' {local_name(axiom)} '{_name(other, named)}' in <{ontology}>"
-        reasons[one] = f"stated by '{_name(one, named)}'; {said}"
+    for prop, axiom, followed, ontology in store.select(bound).values() if stated and asked else ():
+        said = f"'{name(prop)}' {local_name(axiom)} '{name(followed)}' in <{ontology}>"
+        reasons[prop] = f"stated by '{name(prop)}'; {said}"
     return reasons
-
-
-def _name(iri: str, named: Mapping[str, str]) -> str:
-    return named.get(iri) or words_of(local_name(iri))

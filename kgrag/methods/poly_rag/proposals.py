@@ -1,10 +1,10 @@
-"""Proposals: what the ontology may lack, and which names may be of one thing; nothing changes until a person decides.
+"""Proposals: attributes that the ontology may lack, and names that may be of one entity, for a person to decide.
 
-PolyRAG, section 3.2. A proposal is a triple with the statements that it stands on, in a graph of its own: a new
-property with the class that it would belong to, or an owl:sameAs between two entities. Accepting a property puts it
-into a schema graph of its own and makes instances of the triples that have it; rejecting, or deciding again, takes that
-back. Graphs written: proposal graphs, an ontology graph, assertion graphs. Queries read: ``poly_rag/phrases``,
-``poly_rag/proposals``.
+PolyRAG, section 3.2. A proposal is a triple with the statements that are its evidence: a new property with the class
+that it would belong to, or an owl:sameAs between two entities. Nothing changes until it is accepted. Accepting a
+property adds it to the accepted schema and makes instances of the triples that have it; rejecting it, or opening it
+again, takes that back. Graphs written: proposal graphs, the accepted schema, assertion graphs, provenance. Queries
+read: ``poly_rag/{phrases,proposals,statements,layers}`` and those of ``kgrag.mapping``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from kgrag.errors import NotBuilt, UnknownName
 from kgrag.mapping import Ontology
 from kgrag.methods.poly_rag import completion
 from kgrag.methods.poly_rag.completion import Medoid, Space
-from kgrag.methods.poly_rag.graph_facts import Fact
-from kgrag.methods.poly_rag.layer_drafts import METHOD, Origin, instances_of
+from kgrag.methods.poly_rag.layer_drafts import METHOD, Fact, instance_triples
 from kgrag.model import GraphDraft
 from kgrag.ports import Embedder, TripleStore
 from kgrag.resources import closest
@@ -45,18 +44,19 @@ __all__ = [
 
 Decision = Literal["open", "accepted", "rejected"]
 
-_GRAPHS = ("proposals", "aliases")
-_MOST_EVIDENCE = 20
-_DIMENSIONS = 20
-_EQUALS = " = "
+_LAYERS = ("proposals", "aliases")  # of proposed attributes, and of proposed links between entities
+_MAX_STATEMENTS_PER_ATTRIBUTE = 20
+_MAX_STATEMENTS_PER_NAME = 5
+_DIMENSIONS = 20  # of the embeddings, after their reduction
+_EQUALS = " = "  # between the two names in the label of a proposed alias
 _BRACKET = re.compile(r"\s*\([^()]*\)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposed triple, in words and as terms; ``weight`` is the share of the candidates that it goes before.
+    """A proposed triple, in words and as terms; ``weight`` falls from 1 for the first proposal towards 0 for the last.
 
-    ``evidence`` are statements; a decision may outlive them, when the documents that spoke for it are forgotten.
+    ``evidence`` are statements; a decision outlives them when the documents behind them are forgotten.
     """
 
     iri: str
@@ -72,7 +72,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a completion saw and proposes: both layers in the reduced space, the medoids by name, the proposals."""
+    """Both layers in the reduced space, the medoids with their labels, and the proposals made of them."""
 
     space: Space
     medoids: tuple[Medoid, ...]
@@ -81,8 +81,8 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stated:
-    """A triple of the graph layer."""
+class _LayerTriple:
+    """A triple of the graph layer: IRIs of statement, predicate and chunk; subject, relation and object in words."""
 
     statement: str
     subject: str
@@ -93,23 +93,23 @@ class _Stated:
 
 
 def listed(store: TripleStore) -> list[Proposal]:
-    """Give every proposal: of attributes, then of aliases, each by weight."""
-    return [one for layer in _GRAPHS for one in _read(layer, store)]
+    """Return every proposal: of attributes, then of aliases, each by weight."""
+    return [proposal for layer in _LAYERS for proposal in _read(layer, store)]
 
 
 def _read(layer: str, store: TripleStore) -> Iterator[Proposal]:
     rows = store.select(queries.bind("poly_rag/proposals", graph=store.names.layer_graph(layer))).values()
-    behind: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for *said, evidence in rows:
-        behind[tuple(said)] += [evidence] if evidence else []
-    for (iri, label, subject, predicate, value, weight, decision), statements in behind.items():
+    statements_of: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for *columns, evidence in rows:
+        statements_of[tuple(columns)] += [evidence] if evidence else []
+    for (iri, label, subject, predicate, value, weight, decision), statements in statements_of.items():
         known: Decision = "accepted" if decision == "accepted" else "rejected" if decision == "rejected" else "open"
         yield Proposal(iri, label, subject, predicate, value, float(weight), known, tuple(statements), layer)
 
 
 def wordings(proposals: Iterable[Proposal], store: TripleStore) -> dict[str, str]:
-    """Give the IRI of each proposal -> the words of the first statement that it stands on, "" where there is none."""
-    first = {one.iri: one.evidence[0] for one in proposals if one.evidence}
+    """Return the IRI of each proposal with evidence -> the words of its first statement, "" where that is gone."""
+    first = {proposal.iri: proposal.evidence[0] for proposal in proposals if proposal.evidence}
     nodes = [ox.NamedNode(statement) for statement in dict.fromkeys(first.values())]
     rows = store.select(queries.bind("poly_rag/statements", statements=nodes)).values()
     texts = {row[0]: row[1] for row in rows}
@@ -126,13 +126,13 @@ def proposed_attributes(
 ) -> Completion:
     """Propose attributes where the graph layer is dense and the ontology sparse, and publish the proposals.
 
-    Relations whose words an attribute has already are left out: they need no proposal. What was decided stays.
+    Relations with the words of an attribute are left out, since they need no proposal. Decisions stay.
 
     Args:
-        store: holds the layers.
+        store: contains the layers.
         embedder: embeds the phrases of both.
-        clusters: how many proposals at most.
-        fraction: share of the phrases, by priority, that is clustered.
+        clusters: the largest number of proposals.
+        fraction: the share of the phrases, by priority, that is clustered.
         whole: embed class and attribute, subject and relation, as the paper does; else attribute and relation alone.
 
     Raises:
@@ -140,108 +140,109 @@ def proposed_attributes(
 
     Deviations:
         Without the subject, an attribute that was removed is found more often (``benchmarks.poly_rag_completion``):
-        names of things outweigh the relation otherwise.
+        names of entities outweigh the relation otherwise.
     """
-    ontology, stated = mapping.read_ontology(store), _stated(store)
-    attributes = [(concept, one.label) for one in ontology.properties.values() for concept in one.domains or ("",)]
-    phrases = list(dict.fromkeys((one.subject, one.relation) for one in stated))
+    ontology, triples = mapping.read_ontology(store), _layer_triples(store)
+    attributes = [(concept, prop.label) for prop in ontology.properties.values() for concept in prop.domains or ("",)]
+    phrases = list(dict.fromkeys((triple.subject, triple.relation) for triple in triples))
     if len(attributes) < 2 or len(phrases) < 2:
         raise NotBuilt(
             "poly_rag has no two layers to compare: it needs an ontology with attributes and a graph layer. "
             "Run `kgrag load ONTOLOGY` and `kgrag build poly_rag` first."
         )
-    above = embedder.embed([_phrase(_name(one, ontology), label, whole) for one, label in attributes], "passage")
-    below = embedder.embed([_phrase(subject, relation, whole) for subject, relation in phrases], "passage")
-    space = completion.reduced(above, below, dimensions=_DIMENSIONS)
+    named = [(_concept_name(concept, ontology), label) for concept, label in attributes]
+    attribute_vectors = embedder.embed([_phrase(*pair, whole) for pair in named], "passage")
+    phrase_vectors = embedder.embed([_phrase(*pair, whole) for pair in phrases], "passage")
+    space = completion.reduced(attribute_vectors, phrase_vectors, dimensions=_DIMENSIONS)
     priority = completion.priorities(space.graph, completion.fitted(space.ontology), completion.fitted(space.graph))
     known = {words_of(label) for _, label in attributes}
     new = np.array([place for place, (_, relation) in enumerate(phrases) if words_of(relation) not in known], dtype=int)
-    found = (
+    medoids = (
         completion.medoids(space.graph[new], priority[new], fraction=fraction, clusters=clusters) if len(new) else []
     )
-    placed = [replace(one, place=int(new[one.place]), members=tuple(int(new[m]) for m in one.members)) for one in found]
-    nearest = [attributes[int(np.argmax(above @ below[one.place]))][0] for one in placed]
-    proposals = _of_medoids(placed, nearest, phrases, stated, store.names)
-    labels = tuple(phrases[one.place][1] for one in placed)
-    return Completion(space, tuple(placed), labels, tuple(_kept(proposals, "proposals", store)))
+    # Their places are among the new phrases; from here on they are among all phrases.
+    medoids = [
+        replace(medoid, place=int(new[medoid.place]), members=tuple(int(new[member]) for member in medoid.members))
+        for medoid in medoids
+    ]
+    concepts = [attributes[int(np.argmax(attribute_vectors @ phrase_vectors[medoid.place]))][0] for medoid in medoids]
+    labels = [phrases[medoid.place][1] for medoid in medoids]
+    proposals = _attribute_proposals(labels, concepts, triples, store.names)
+    return Completion(space, tuple(medoids), tuple(labels), tuple(_published(proposals, "proposals", store)))
 
 
 def _phrase(subject: str, relation: str, whole: bool) -> str:
     return f"{subject} {words_of(relation)}" if whole else words_of(relation)
 
 
-def _stated(store: TripleStore) -> list[_Stated]:
+def _concept_name(concept: str, ontology: Ontology) -> str:
+    if concept in ontology.concepts:
+        return ontology.concepts[concept].label
+    return words_of(local_name(concept)) if concept else "thing"
+
+
+def _layer_triples(store: TripleStore) -> list[_LayerTriple]:
     rows = store.select(queries.bind("poly_rag/phrases", catalogue=store.names.catalogue)).values()
-    return [_Stated(*row) for row in rows]
+    return [_LayerTriple(*row) for row in rows]
 
 
-def _name(concept: str, ontology: Ontology) -> str:
-    known = ontology.concepts.get(concept)
-    return known.label if known else words_of(local_name(concept)) if concept else "thing"
-
-
-def _of_medoids(
-    found: Sequence[Medoid],
-    concepts: Sequence[str],
-    phrases: Sequence[tuple[str, str]],
-    stated: Sequence[_Stated],
-    names: Names,
+def _attribute_proposals(
+    relations: Sequence[str], concepts: Sequence[str], triples: Sequence[_LayerTriple], names: Names
 ) -> list[Proposal]:
-    """Give a proposal a relation, the first medoid of each, with the statements that have the relation."""
-    by_relation: dict[str, list[_Stated]] = defaultdict(list)
-    for one in stated:
-        by_relation[one.relation].append(one)
-    made: dict[str, Proposal] = {}
-    for rank, (medoid, concept) in enumerate(zip(found, concepts, strict=True)):
-        relation = phrases[medoid.place][1]
-        evidence = by_relation[relation]
-        subject, value = evidence[0].predicate, concept or OWL.Thing.value
-        weight = round(1 - rank / len(found), 4)
-        iri = names.proposal(subject, RDFS.domain.value, value).value
-        said = tuple(each.statement for each in evidence[:_MOST_EVIDENCE])
-        made.setdefault(relation, Proposal(iri, relation, subject, RDFS.domain.value, value, weight, "open", said))
-    return list(made.values())
+    """Return one proposal per relation, by rank, with its class and the statements that have the relation."""
+    by_relation: dict[str, list[_LayerTriple]] = defaultdict(list)
+    for triple in triples:
+        by_relation[triple.relation].append(triple)
+    proposals: dict[str, Proposal] = {}
+    for rank, (relation, concept) in enumerate(zip(relations, concepts, strict=True)):
+        subject, predicate, value = by_relation[relation][0].predicate, RDFS.domain.value, concept or OWL.Thing.value
+        iri = names.proposal(subject, predicate, value).value
+        weight = round(1 - rank / len(relations), 4)
+        evidence = tuple(triple.statement for triple in by_relation[relation][:_MAX_STATEMENTS_PER_ATTRIBUTE])
+        # Several medoids may have one relation, with other subjects: the best stays.
+        proposals.setdefault(relation, Proposal(iri, relation, subject, predicate, value, weight, "open", evidence))
+    return list(proposals.values())
 
 
 def proposed_aliases(store: TripleStore) -> list[Proposal]:
-    """Propose that a name with a bracket and the same name without are of one thing, where only one such pair is.
+    """Propose that a name with a bracket and the same name without are of one entity, where there is one such pair.
 
-    "Asterix (comicsCharacter)" and "Asterix" are proposed; with "Asterix (film)" beside them nothing is. Published like
-    the other proposals, in a graph of its own.
+    "Asterix (comicsCharacter)" and "Asterix" are proposed; with "Asterix (film)" in the layer as well nothing is.
+    Published like the other proposals, in a graph of their own.
     """
-    of_name: dict[str, list[_Stated]] = defaultdict(list)
+    statements: dict[str, list[str]] = defaultdict(list)
     names: dict[str, str] = {}
-    for one in _stated(store):
-        for name in (one.subject, one.object):
-            of_name[entity_key(name)].append(one)
+    for triple in _layer_triples(store):
+        for name in (triple.subject, triple.object):
+            statements[entity_key(name)].append(triple.statement)
             names.setdefault(entity_key(name), name)
     bare: dict[str, list[str]] = defaultdict(list)
-    for key in of_name:
+    for key in statements:
         if (plain := _BRACKET.sub("", key)) != key:
             bare[plain].append(key)
-    pairs = [(plain, keys[0]) for plain, keys in sorted(bare.items()) if len(keys) == 1 and plain in of_name]
-    made = [_alias(plain, key, of_name, names, store.names) for plain, key in pairs]
-    return _kept(made, "aliases", store)
+    proposals = []
+    for plain, keys in sorted(bare.items()):
+        if len(keys) > 1 or plain not in statements:
+            continue
+        first, second = store.names.entity(plain).value, store.names.entity(keys[0]).value
+        iri = store.names.proposal(first, OWL.sameAs.value, second).value
+        label = f"{names[plain]}{_EQUALS}{names[keys[0]]}"
+        both = [*statements[plain][:_MAX_STATEMENTS_PER_NAME], *statements[keys[0]][:_MAX_STATEMENTS_PER_NAME]]
+        evidence = tuple(dict.fromkeys(both))
+        proposals.append(Proposal(iri, label, first, OWL.sameAs.value, second, 1.0, "open", evidence, "aliases"))
+    return _published(proposals, "aliases", store)
 
 
-def _alias(plain: str, key: str, of_name: dict[str, list[_Stated]], names: dict[str, str], minted: Names) -> Proposal:
-    one, other = minted.entity(plain).value, minted.entity(key).value
-    iri = minted.proposal(one, OWL.sameAs.value, other).value
-    evidence = tuple(dict.fromkeys(each.statement for each in [*of_name[plain][:5], *of_name[key][:5]]))
-    label = f"{names[plain]}{_EQUALS}{names[key]}"
-    return Proposal(iri, label, one, OWL.sameAs.value, other, 1.0, "open", evidence, "aliases")
-
-
-def _kept(made: Sequence[Proposal], layer: str, store: TripleStore) -> list[Proposal]:
-    """Publish proposals beside those that were decided; the open ones of before go."""
-    decided = {one.iri: one for one in _read(layer, store) if one.decision != "open"}
-    whole = [*decided.values(), *(one for one in made if one.iri not in decided)]
+def _published(proposals: Sequence[Proposal], layer: str, store: TripleStore) -> list[Proposal]:
+    """Publish proposals after those that were decided, which stay, and return both; earlier open ones go."""
+    decided = {proposal.iri: proposal for proposal in _read(layer, store) if proposal.decision != "open"}
+    whole = [*decided.values(), *(proposal for proposal in proposals if proposal.iri not in decided)]
     _publish(whole, layer, store)
     return whole
 
 
 def _publish(proposals: Sequence[Proposal], layer: str, store: TripleStore) -> None:
-    triples = [triple for one in proposals for triple in _triples(one)]
+    triples = [triple for proposal in proposals for triple in _triples(proposal)]
     graph = store.names.layer_graph(layer)
     described = [(KG.layer, ox.Literal("proposals"))]
     if triples or store.described(graph):
@@ -249,108 +250,98 @@ def _publish(proposals: Sequence[Proposal], layer: str, store: TripleStore) -> N
         store.publish([draft])
 
 
-def _triples(one: Proposal) -> Iterator[ox.Triple]:
-    node = ox.NamedNode(one.iri)
+def _triples(proposal: Proposal) -> Iterator[ox.Triple]:
+    node = ox.NamedNode(proposal.iri)
+    ends = (proposal.subject, proposal.predicate, proposal.object)
     yield ox.Triple(node, RDF.type, KG.Proposal)
-    yield ox.Triple(node, RDFS.label, ox.Literal(one.label))
-    for predicate, value in ((RDF.subject, one.subject), (RDF.predicate, one.predicate), (RDF.object, one.object)):
+    yield ox.Triple(node, RDFS.label, ox.Literal(proposal.label))
+    for predicate, value in zip((RDF.subject, RDF.predicate, RDF.object), ends, strict=True):
         yield ox.Triple(node, predicate, ox.NamedNode(value))
-    yield ox.Triple(node, KG.weight, ox.Literal(_decimal(one.weight), datatype=XSD.decimal))
-    yield ox.Triple(node, KG.decision, ox.Literal(one.decision))
-    for statement in one.evidence:
+    canonical = f"{proposal.weight:.4f}".rstrip("0").rstrip(".")  # as the store writes it, so that nothing changes
+    yield ox.Triple(node, KG.weight, ox.Literal(canonical, datatype=XSD.decimal))
+    yield ox.Triple(node, KG.decision, ox.Literal(proposal.decision))
+    for statement in proposal.evidence:
         yield ox.Triple(node, PROV.wasDerivedFrom, ox.NamedNode(statement))
 
 
-def _decimal(value: float) -> str:
-    """Spell a weight as the store keeps it: 1, 0.5."""
-    return f"{value:.4f}".rstrip("0").rstrip(".")
-
-
 def decide(name: str, decision: Decision, *, store: TripleStore) -> Proposal:
-    """Accept or reject a proposal by its IRI or name, or open it again; what follows from it comes or goes.
+    """Accept or reject a proposal by its IRI or label, or open it again; schema and instances follow the decision.
 
-    One that is opened again and has no evidence left is no proposal any more, and goes.
+    One that is opened again and has no evidence left is removed.
 
     Raises:
         UnknownName: there is no such proposal.
     """
-    every = listed(store)
-    found = next((one for one in every if name in (one.iri, one.label)), None)
-    if found is None:
-        raise UnknownName(f"there is no proposal {name!r}. {closest(name, [one.label for one in every])}")
-    decided = [replace(one, decision=decision) if one.iri == found.iri else one for one in every]
-    changed = [one for one in decided if one.evidence or one.decision != "open"]
-    _publish([one for one in changed if one.layer == found.layer], found.layer, store)
-    _apply([one for one in changed if one.decision == "accepted"], store)
-    return replace(found, decision=decision)
+    known = listed(store)
+    proposal = next((proposal for proposal in known if name in (proposal.iri, proposal.label)), None)
+    if proposal is None:
+        raise UnknownName(f"there is no proposal {name!r}. {closest(name, [proposal.label for proposal in known])}")
+    decided = replace(proposal, decision=decision)
+    updated = [decided if other.iri == proposal.iri else other for other in known]
+    kept = [proposal for proposal in updated if proposal.evidence or proposal.decision != "open"]
+    _publish([proposal for proposal in kept if proposal.layer == decided.layer], decided.layer, store)
+    _apply([proposal for proposal in kept if proposal.decision == "accepted"], store)
+    return decided
 
 
 def _apply(accepted: Sequence[Proposal], store: TripleStore) -> None:
-    """Let schema and instances say what the accepted proposals say, and nothing of those that are not any more."""
-    attributes = [one for one in accepted if one.layer == "proposals"]
-    made = [_schema(attributes, store.names), *_instances(accepted, store)]
-    wanted = {draft.iri for draft in made}
+    """Publish the schema and instances of the accepted proposals, and remove those of proposals no longer accepted."""
+    attributes = [proposal for proposal in accepted if proposal.layer == "proposals"]
+    drafts = [_schema(attributes, store.names), *_instances(accepted, store)]
+    wanted = {draft.iri for draft in drafts}
     rows = store.select(queries.bind("poly_rag/layers", catalogue=store.names.catalogue)).values()
-    gone = [ox.NamedNode(graph) for graph, _, _, by in rows if by == "accepted" and ox.NamedNode(graph) not in wanted]
-    if gone:
-        store.remove(gone)
+    earlier = [ox.NamedNode(graph) for graph, _, _, parameters in rows if parameters == "accepted"]
+    if outdated := [graph for graph in earlier if graph not in wanted]:
+        store.remove(outdated)
     deed = Deed(store.names.activity(METHOD, "accepted"), "took in what was accepted", said=[])
-    store.publish([*made, provenance_draft([deed], method=METHOD, names=store.names)])
+    store.publish([*drafts, provenance_draft([deed], method=METHOD, names=store.names)])
 
 
 def _schema(accepted: Sequence[Proposal], names: Names) -> GraphDraft:
     graph = names.layer_graph("accepted")
     triples = [ox.Triple(graph, RDF.type, OWL.Ontology), ox.Triple(graph, RDFS.label, ox.Literal("accepted schema"))]
-    for one in accepted:
-        node = ox.NamedNode(one.subject)
-        triples += [ox.Triple(node, RDF.type, RDF.Property), ox.Triple(node, RDFS.label, ox.Literal(one.label))]
-        if one.object != OWL.Thing.value:
-            triples.append(ox.Triple(node, RDFS.domain, ox.NamedNode(one.object)))
+    for proposal in accepted:
+        node = ox.NamedNode(proposal.subject)
+        triples += [ox.Triple(node, RDF.type, RDF.Property), ox.Triple(node, RDFS.label, ox.Literal(proposal.label))]
+        if proposal.object != OWL.Thing.value:
+            triples.append(ox.Triple(node, RDFS.domain, ox.NamedNode(proposal.object)))
     described = [(KG.layer, ox.Literal("ontology")), (KG.parameters, ox.Literal("accepted"))]
     return GraphDraft(graph, KG.OntologyGraph, triples, mode="replace", method=METHOD, described=described)
 
 
 def _instances(accepted: Sequence[Proposal], store: TripleStore) -> Iterator[GraphDraft]:
-    """Give, for each chunk, what it states with an accepted property or of two names of one thing."""
-    properties = {one.subject for one in accepted if one.layer == "proposals"}
-    same = [one for one in accepted if one.layer == "aliases"]
-    by_chunk: dict[str, list[_Stated]] = defaultdict(list)
-    standing = {each for one in same for each in one.evidence}
-    at: dict[str, str] = {}
-    for one in _stated(store) if accepted else ():
-        if one.predicate in properties:
-            by_chunk[one.chunk].append(one)
-        if one.statement in standing:
-            at[one.statement] = one.chunk
-            by_chunk.setdefault(one.chunk, [])
-    activity = store.names.activity(METHOD, "accepted")
-    for chunk, stated in sorted(by_chunk.items()):
-        origin = Origin(ox.NamedNode(chunk), activity, "accepted")
-        here = (one for one in same if any(at.get(each) == chunk for each in one.evidence))
-        alike = [triple for one in here for triple in _same_thing(one)]
-        yield _accepted_draft(stated, alike, origin, store.names)
+    """Yield one graph per chunk: its facts with an accepted property, and the aliases that it is evidence for."""
+    properties = {proposal.subject for proposal in accepted if proposal.layer == "proposals"}
+    aliases = [proposal for proposal in accepted if proposal.layer == "aliases"]
+    evidence = {statement for alias in aliases for statement in alias.evidence}
+    facts: dict[str, list[Fact]] = defaultdict(list)
+    chunk_of: dict[str, str] = {}
+    for triple in _layer_triples(store) if accepted else ():
+        if triple.predicate in properties:
+            facts[triple.chunk].append(Fact(triple.subject, triple.relation, triple.object))
+        if triple.statement in evidence:
+            chunk_of[triple.statement] = triple.chunk
+    for chunk in sorted({*facts, *chunk_of.values()}):
+        supported = [alias for alias in aliases if any(chunk_of.get(iri) == chunk for iri in alias.evidence)]
+        links = [triple for alias in supported for triple in _alias_triples(alias)]
+        instances = instance_triples(facts[chunk], Ontology(), store.names).triples
+        yield GraphDraft(
+            store.names.assertion_graph(METHOD, "accepted", chunk),
+            KG.AssertionGraph,
+            list(dict.fromkeys([*instances, *links])),
+            mode="replace",
+            method=METHOD,
+            sources=[ox.NamedNode(chunk)],
+            activity=store.names.activity(METHOD, "accepted"),
+            described=[(KG.layer, ox.Literal("ontology")), (KG.parameters, ox.Literal("accepted"))],
+        )
 
 
-def _same_thing(one: Proposal) -> Iterator[ox.Triple]:
-    """Say that two entities are one thing; each with its name, by which a question finds it."""
-    ends = (ox.NamedNode(one.subject), ox.NamedNode(one.object))
+def _alias_triples(alias: Proposal) -> Iterator[ox.Triple]:
+    """Yield the link between two entities, and each with its name, because questions find entities by their labels."""
+    ends = (ox.NamedNode(alias.subject), ox.NamedNode(alias.object))
     yield ox.Triple(ends[0], OWL.sameAs, ends[1])
     yield from (ox.Triple(end, RDF.type, OWL.Thing) for end in ends)
-    names = one.label.split(_EQUALS)
-    if len(names) == len(ends):
+    names = alias.label.split(_EQUALS)
+    if len(names) == len(ends):  # a name may contain the sign itself
         yield from (ox.Triple(end, RDFS.label, ox.Literal(name)) for end, name in zip(ends, names, strict=True))
-
-
-def _accepted_draft(stated: Iterable[_Stated], alike: Iterable[ox.Triple], origin: Origin, names: Names) -> GraphDraft:
-    facts = [Fact(one.subject, one.relation, one.object) for one in stated]
-    triples = [*instances_of(facts, Ontology(), names).triples, *alike]
-    return GraphDraft(
-        names.assertion_graph(METHOD, "accepted", origin.chunk.value),
-        KG.AssertionGraph,
-        list(dict.fromkeys(triples)),
-        mode="replace",
-        method=METHOD,
-        sources=[origin.chunk],
-        activity=origin.activity,
-        described=[(KG.layer, ox.Literal("ontology")), (KG.parameters, ox.Literal(origin.by))],
-    )

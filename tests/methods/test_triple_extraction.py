@@ -28,7 +28,7 @@ def test_the_four_steps_are_asked_in_order_each_with_what_came_before() -> None:
         }
     )
     (taken,) = triples_of([AURON], model=model)
-    assert taken.triples == [("Auron", "was created by", "Ann Lee")]
+    assert taken.triples == [("Auron", "was created by", "Ann Lee", "")]
     assert [prompt.name.split("/")[1] for prompt in model.prompts] == [
         "paraphrase",
         "entities",
@@ -52,16 +52,16 @@ def test_a_step_that_gives_nothing_ends_the_cascade_of_that_paragraph_alone() ->
         }
     )
     first, second = triples_of([AURON, Paragraph("urn:c2", "Bath", "Bath is a city.")], model=model)
-    assert (first.triples, second.triples) == ([], [("Bath", "is a", "city")])
+    assert (first.triples, second.triples) == ([], [("Bath", "is a", "city", "")])
     assert first.problems[0].startswith("poly_rag/paraphrase")
     assert len(model.prompts) == 5
 
 
 def test_the_extractive_model_joins_names_by_the_words_between_them() -> None:
     (taken,) = triples_of([AURON], model=ExtractiveModel())
-    assert ("Auron", "was created by", "Ann Lee") in taken.triples
-    assert ("Auron", "was created by", "Bo Oak") in taken.triples
-    assert ("Auron", "lives in", "Bath") in taken.triples
+    assert ("Auron", "was created by", "Ann Lee", "") in taken.triples
+    assert ("Auron", "was created by", "Bo Oak", "") in taken.triples
+    assert ("Auron", "lives in", "Bath", "") in taken.triples
 
 
 def test_only_attributes_with_evidence_in_the_paragraph_are_asked_for() -> None:
@@ -85,11 +85,11 @@ def test_attributes_that_were_not_asked_for_are_left_out() -> None:
     model = ScriptedModel({"poly_rag/instances": json.dumps({"instances": said})})
     found = evidence([AURON], ONTOLOGY, embedder=HashEmbedder())
     (taken,) = instances_of([AURON], found, ONTOLOGY, model=model)
-    assert taken.triples == [("Auron", "creator", "Ann Lee")]
+    assert taken.triples == [("Auron", "creator", "Ann Lee", "urn:Comic")]
 
 
 def test_an_active_verb_is_turned_into_the_attribute_of_its_object() -> None:
     paragraph = Paragraph("urn:c", "", "Ann Lee created Auron.")
     found = evidence([paragraph], ONTOLOGY, embedder=HashEmbedder())
     (taken,) = instances_of([paragraph], found, ONTOLOGY, model=ExtractiveModel())
-    assert taken.triples == [("Auron", "creator", "Ann Lee")]
+    assert taken.triples == [("Auron", "creator", "Ann Lee", "urn:Comic")]
