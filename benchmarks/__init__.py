@@ -3,7 +3,7 @@
 A file::
 
     title = "what is measured"
-    data = "folder inside KGRAG_DATA"
+    data = "folder inside KGRAG_DATA"                       # {data} is this folder in the format that kgrag eval reads
     commands = [["eval", "{data}", "--format", "json"]]     # arguments of kgrag; the last one's JSON is read
 
     [[scores]]
@@ -119,13 +119,16 @@ def measure(benchmark: Benchmark, data: Path) -> list[Outcome]:
     """Run a benchmark in a knowledge base of its own and read its figures.
 
     Raises:
-        RuntimeError: a command failed, or its JSON lacks a figure; the message holds what it said.
+        RuntimeError: a command failed, or its JSON lacks a figure; the message has its last words.
     """
+    from benchmarks.dataset_layouts import general_folder  # here, so that python -m benchmarks.dataset_layouts runs
+
+    source = general_folder(data / benchmark.data)
     with tempfile.TemporaryDirectory(prefix="kgrag-benchmark-") as folder:
         environment = {**os.environ, "KGRAG_KB": str(Path(folder) / "benchmark.kb")}
         printed = ""
         for command in benchmark.commands:
-            printed = _run([part.replace("{data}", str(data / benchmark.data)) for part in command], environment)
+            printed = _run([part.replace("{data}", str(source)) for part in command], environment)
     found = json.loads(printed)
     return [Outcome(benchmark, score, _figure(found, score)) for score in benchmark.scores]
 

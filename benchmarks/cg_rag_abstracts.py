@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data_folder
+from benchmarks import data_folder, dataset_layouts
 from benchmarks.cg_rag_world import Asked, World, rank_documents
 from kgrag import KnowledgeBase, Settings
-from kgrag.evaluation.datasets import read_dataset
 from kgrag.evaluation.intervals import bootstrap
 from kgrag.methods.cg_rag import lesegr
 from kgrag.methods.cg_rag.training import Recipe
@@ -57,12 +56,12 @@ def main() -> None:
 
 
 def _measured(folder: Path, path: Path, seeds: int, tokens: int) -> dict[str, Any]:
-    dataset = read_dataset(folder)
+    dataset = dataset_layouts.read(folder)
     with KnowledgeBase(path, settings=Settings()) as kb:
         ingestion.ingest(dataset.documents(), store=kb.store, chunk_tokens=tokens)
         kb.build("cg_rag")
         world = World.of(kb)
-        asked = world.asked(dataset, dataset.scored)
+        asked = world.asked(dataset.scored)
     runs = [_run(world, asked, seed) for seed in range(seeds)]
     print(f"\n### {folder.name}: {len(world.mirror):,} chunks; {len(asked)} questions, half of them tested a seed\n")
     print(f"| method | {' | '.join(_METRICS)} |\n|:--|{'--:|' * len(_METRICS)}")

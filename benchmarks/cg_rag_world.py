@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kgrag import KnowledgeBase, queries
-from kgrag.evaluation.datasets import Dataset, Question
+from kgrag.evaluation.datasets import Question
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.methods.cg_rag import graph_mirror, lesegr
@@ -94,22 +95,21 @@ class World:
             embed=lambda texts: kb.embedder.embed(texts, "query"),
         )
 
-    def asked(self, dataset: Dataset, questions: Iterable[Question]) -> list[Asked]:
-        """Give the questions whose document is here, with their gold chunks."""
+    def asked(
+        self, questions: Iterable[Question], gold_spans: Mapping[str, Sequence[tuple[int, int]]] = MappingProxyType({})
+    ) -> list[Asked]:
+        """Return the questions whose document is here; ``gold_spans`` are the spans that answer them in it, by id."""
         kept = [q for q in questions if any(name in self.numbers for name in q.relevant)]
-        wanted = {name for q in kept if q.gold_sentences for name in q.relevant}
-        spans = {name: held for name, held in dataset.sentences() if name in wanted} if wanted else {}
         for question, vector in zip(kept, self.embed([q.text for q in kept]), strict=True):
             self._vectors[question.text] = vector
-        return [self._asked(q, spans) for q in kept]
+        return [self._asked(q, gold_spans.get(q.id, ())) for q in kept]
 
-    def _asked(self, question: Question, spans: Mapping[str, Mapping[int, tuple[int, int]]]) -> Asked:
+    def _asked(self, question: Question, gold_spans: Sequence[tuple[int, int]]) -> Asked:
         name = min(name for name in question.relevant if name in self.numbers)
         number = self.numbers[name]
         hidden = np.array(sorted(self.numbers[other] for other in question.excluded if other in self.numbers), np.int64)
         own = np.flatnonzero(self.mirror.documents == number)
-        held = [spans[name][sid] for sid in question.gold_sentences if sid in spans.get(name, {})]
-        inside = [((self.starts[own] < end) & (self.ends[own] > start)) for start, end in held]
+        inside = [((self.starts[own] < end) & (self.ends[own] > start)) for start, end in gold_spans]
         exact = own[np.logical_or.reduce(inside)] if inside else np.zeros(0, np.int64)
         return Asked(question, number, hidden, exact, name)
 

@@ -25,9 +25,9 @@ from typing import Any
 
 import regex
 
-from benchmarks import data_folder
+from benchmarks import data_folder, dataset_layouts
 from kgrag import KnowledgeBase, Settings
-from kgrag.evaluation import Dataset, read_dataset
+from kgrag.evaluation import Dataset
 from kgrag.model import Document
 from kgrag.testing import HashEmbedder
 from kgrag.text import ingestion
@@ -52,7 +52,7 @@ def main() -> None:
     if not folder.is_dir():
         print(f"skipped: no {folder}; set KGRAG_DATA")
         return
-    dataset = read_dataset(folder)
+    dataset = dataset_layouts.read(folder)
     rows: list[dict[str, Any]] = []
     print(
         "| entries, both trees | similarity tree | way | ms, both | ms, similarity | TPER |\n|--:|--:|---|--:|--:|--:|"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol
 
 import pyoxigraph as ox
@@ -22,7 +23,7 @@ from kgrag.model import Answer, Hit, Usage, plain
 from kgrag.ports import Embedder, TripleStore
 from kgrag.text import ingestion
 
-__all__ = ["Answerer", "Bench", "Retriever", "evaluate", "prepare", "run"]
+__all__ = ["Answerer", "Bench", "Retriever", "cited_documents", "evaluate", "prepare", "run"]
 
 _SPARE = 3
 """Hits asked for per rank that is scored, since several may stand in one document."""
@@ -165,7 +166,8 @@ def _asked(
         hits = _retrieved(bench.store, method, question, depth)
         milliseconds = 1000 * (clock.now() - start)
         answer = answerer(question.text, hits[:k], name) if answerer else None
-        retrieved = Retrieved(hits=hits, documents=_documents(bench.store, hits), answer=answer)
+        documents = list(dict.fromkeys(chain.from_iterable(cited_documents(bench.store, hits))))
+        retrieved = Retrieved(hits=hits, documents=documents, answer=answer)
         usage = answer.usage if answer else Usage()
         rows.append(Row(name, question, score(question, retrieved, k), tuple(hits[:k]), milliseconds, usage, answer))
     return rows
@@ -178,19 +180,18 @@ def _retrieved(store: TripleStore, method: Retriever, question: Question, depth:
     """
     if not question.excluded:
         return method.retrieve(question.text, depth)
-    told = getattr(method, "retrieve_without", None)
-    hits = method.retrieve(question.text, depth) if told is None else told(question.text, depth, question.excluded)
-    known = _identifiers(store, hits)
-    return [hit for hit in hits if not question.excluded.issuperset(known.get(s.document, "") for s in hit.sources)]
+    retrieve_without = getattr(method, "retrieve_without", None)
+    if retrieve_without is None:
+        hits = method.retrieve(question.text, depth)
+    else:
+        hits = retrieve_without(question.text, depth, question.excluded)
+    cited = cited_documents(store, hits)
+    return [hit for hit, documents in zip(hits, cited, strict=True) if not question.excluded.issuperset(documents)]
 
 
-def _documents(store: TripleStore, hits: Sequence[Hit]) -> list[str]:
-    """Give the identifiers of the documents of hits, each once, in the order of their best hit; the IRI without one."""
-    known = _identifiers(store, hits)
-    return list(dict.fromkeys(known.get(span.document, span.document) for hit in hits for span in hit.sources))
-
-
-def _identifiers(store: TripleStore, hits: Sequence[Hit]) -> dict[str, str]:
-    iris = list(dict.fromkeys(span.document for hit in hits for span in hit.sources))
+def cited_documents(store: TripleStore, hits: Sequence[Hit]) -> list[list[str]]:
+    """Return the identifiers of the documents that each hit cites; the IRI of a document that has none."""
+    iris = dict.fromkeys(span.document for hit in hits for span in hit.sources)
     query = queries.bind("evaluation/identifiers", documents=[ox.NamedNode(iri) for iri in iris])
-    return {plain(document): plain(identifier) for document, identifier in store.select(query)}
+    identifiers = {plain(document): plain(identifier) for document, identifier in store.select(query)}
+    return [[identifiers.get(span.document, span.document) for span in hit.sources] for hit in hits]
