@@ -49,7 +49,7 @@ class Score:
     note: str = ""
 
     def verdict(self, measured: float) -> str:
-        """Give "ok" within the tolerance, "near" within three times it, else "off".
+        """Return "ok" within the tolerance, "near" within three times it, else "off".
 
         >>> Score("x", (), 0.5, 0.01).verdict(0.52)
         'near'
@@ -81,14 +81,14 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """Give "ok", "near", "off", "failed" or "not run"."""
+        """Return "ok", "near", "off", "failed" or "not run"."""
         if self.measured is None:
             return "failed" if self.failed else "not run"
         return self.score.verdict(self.measured)
 
 
 def names() -> list[str]:
-    """Give the name of every benchmark, sorted."""
+    """Return the name of every benchmark, sorted."""
     return sorted(path.stem for path in _HERE.glob("*.toml"))
 
 
@@ -111,7 +111,7 @@ def read(name: str) -> Benchmark:
 
 
 def data_folder() -> Path:
-    """Give the folder that holds the evaluation data; it may be absent."""
+    """Return the folder that holds the evaluation data; it may be absent."""
     return Path(os.environ.get("KGRAG_DATA") or _HERE.parent.parent / "shared" / "data")
 
 
@@ -151,7 +151,7 @@ def _figure(found: Any, score: Score) -> float:
 
 
 def markdown(outcomes: Iterable[Outcome]) -> str:
-    """Give the table of the README: one line a figure.
+    """Return the table of the README: one line a figure.
 
     >>> print(markdown([]).splitlines()[0])
     | benchmark | figure | measured | expected | published | |

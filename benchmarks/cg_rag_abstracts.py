@@ -94,7 +94,7 @@ def _run(world: World, asked: Sequence[Asked], seed: int) -> dict[str, list[list
 
 
 def _scored(world: World, asked: Asked, module: Any) -> dict[str, Any]:
-    """Give the score of every document by every method."""
+    """Return the score of every document by every method."""
     from kgrag.methods.cg_rag import encoder
 
     relevance, cosines = world.signals(asked)
@@ -113,7 +113,7 @@ def _scored(world: World, asked: Asked, module: Any) -> dict[str, Any]:
 
 
 def _values(world: World, asked: Asked, scores: Any) -> list[float]:
-    """Give Hit@1, Hit@3 and nDCG@10 over all documents that answer a question."""
+    """Return Hit@1, Hit@3 and nDCG@10 over all documents that answer a question."""
     right = {world.numbers[name] for name in asked.question.relevant if name in world.numbers}
     order = [number for number in np.argsort(-scores, kind="stable")[:10].tolist() if scores[number] > -1e8]
     gains = [1 / math.log2(place + 2) for place, number in enumerate(order) if number in right]

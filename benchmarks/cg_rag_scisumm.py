@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def prepared(kb: Path | None) -> tuple[World, list[Asked], list[Asked]] | None:
-    """Give the collection in ``kb`` (else in one for now), and its hand- and machine-labelled questions."""
+    """Return the collection in ``kb`` (else in one for now), and its hand- and machine-labelled questions."""
     folder = data_folder() / "scisumm"
     if not folder.is_dir():
         print(f"skipped: no {folder}; set KGRAG_DATA")
@@ -146,7 +146,7 @@ def split(hand: Sequence[Asked], machine: Sequence[Asked], seed: int, *, most: i
 
 
 def _run(world: World, parts: Split, recipe: Recipe) -> dict[str, dict[str, dict[str, Ranked]]]:
-    """Give the ranks of every method on both tests, by method and question."""
+    """Return the ranks of every method on both tests, by method and question."""
     from kgrag.methods.cg_rag import encoder
 
     pairs, seed = world.citations(), recipe.seed
@@ -297,7 +297,7 @@ def _gains(
 
 
 def _interval(papers: Mapping[str, list[float]]) -> tuple[float, float, float]:
-    """Give the mean over questions, and its 95 % interval when cited papers are drawn anew."""
+    """Return the mean over questions, and its 95 % interval when cited papers are drawn anew."""
     sums = np.array([sum(values) for values in papers.values()])
     counts = np.array([len(values) for values in papers.values()])
     chosen = np.random.default_rng(20240607).integers(len(sums), size=(5000, len(sums)))

@@ -114,7 +114,7 @@ class World:
         return Asked(question, number, hidden, exact, name)
 
     def signals(self, asked: Asked) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Give BM25 and cosine of every chunk; those of hidden documents count as none."""
+        """Return BM25 and cosine of every chunk; those of hidden documents count as none."""
         relevance = self.words.relevance(asked.question.text)
         cosines = self.dense @ self._vectors[asked.question.text]
         hidden = np.isin(self.mirror.documents, asked.hidden)
@@ -122,7 +122,7 @@ class World:
         return relevance, np.asarray(cosines, dtype=np.float32)
 
     def seen(self, asked: Asked, mirror: Mirror | None = None) -> Seen:
-        """Give what a question reaches, as ``CgRag.view`` does."""
+        """Return what a question reaches, as ``CgRag.view`` does."""
         relevance, cosines = self.signals(asked)
         gates = lesegr.gates(relevance) if self.sparse else np.ones_like(relevance)
         both = []
@@ -140,13 +140,13 @@ class World:
         return Seen(subgraph, gates[subgraph.nodes], self.dense[subgraph.nodes], vector)
 
     def example(self, asked: Asked, mirror: Mirror | None = None) -> Example:
-        """Give a question to learn from."""
+        """Return a question to learn from."""
         seen = self.seen(asked, mirror)
         numbers = self.mirror.documents[seen.nodes]
         return Example(seen, numbers == asked.right, numbers, np.isin(seen.nodes, asked.exact))
 
     def citations(self) -> npt.NDArray[np.int64]:
-        """Give (citing, cited) pairs of document numbers, each once, shape (p, 2)."""
+        """Return (citing, cited) pairs of document numbers, each once, shape (p, 2)."""
         here = np.repeat(np.arange(len(self.mirror)), np.diff(self.mirror.offsets))
         edges = self.mirror.relations == _CITED
         cited = self.mirror.documents[here[edges]]
@@ -159,7 +159,7 @@ class World:
         return np.bincount(shown[:, 1], minlength=int(self.mirror.documents.max()) + 1)
 
     def rewired(self, pairs: Iterable[tuple[int, int]], top: int = 4) -> Mirror:
-        """Give the mirror with other citations between documents, drawn as the method draws them."""
+        """Return the mirror with other citations between documents, drawn as the method draws them."""
         if self._weights is None:
             self._weights = self.words.weights()
         by_document: dict[int, list[int]] = defaultdict(list)
@@ -190,7 +190,7 @@ class World:
         )
 
     def at(self, **changes: Any) -> World:
-        """Give the same world with other settings."""
+        """Return the same world with other settings."""
         return replace(self, **changes)
 
     def ranked(self, asked: Asked, places: npt.NDArray[np.int64], scores: Scores, degrees: Any) -> Ranked:
@@ -222,7 +222,7 @@ def _leading(places: npt.NDArray[np.int64], scores: npt.NDArray[Any], count: int
 
 
 def rank_documents(documents: npt.NDArray[Any], scores: Scores, count: int) -> Scores:
-    """Give the score of every document, that of its best chunk."""
+    """Return the score of every document, that of its best chunk."""
     best = np.full(count, _UNSEEN)
     np.maximum.at(best, documents, scores)
     return best

@@ -136,7 +136,7 @@ def _grow_one(name: str, size: str, file: str) -> None:
 
 
 def _copies(rows: Any, tokens: Any, size: int) -> tuple[Any, Any]:
-    """Give so many rows: the real ones, then copies of them with noise of a tenth of their length."""
+    """Return so many rows: the real ones, then copies of them with noise of a tenth of their length."""
     if size <= len(rows):
         return rows[:size], tokens[:size]
     random = np.random.default_rng(7)

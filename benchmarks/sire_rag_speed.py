@@ -88,7 +88,7 @@ def _measured(size: int, dataset: Dataset, work: Path, questions: int) -> Iterat
 
 
 def _times(kb: KnowledgeBase, questions: list[str], options: str) -> dict[str, float]:
-    """Give the median seconds of processor time of a question for each tree; it was embedded before."""
+    """Return the median seconds of processor time of a question for each tree; it was embedded before."""
     methods = {
         tree: kb.method(f"sire_rag:tree={tree}{',' if options else ''}{options}") for tree in ("both", "similarity")
     }

@@ -139,7 +139,7 @@ def _folder(name: str) -> tuple[Path, Path | None]:
 
 
 def tables(name: str, outcome: Experiment) -> str:
-    """Give both tables of a set as Markdown."""
+    """Return both tables of a set as Markdown."""
     left = ", ".join(f"{count} left out ({reason})" for reason, count in outcome.left_out.items())
     title = f"\n### {name}: {outcome.questions} questions{'; ' + left if left else ''}\n"
     return "\n".join([title, *_table(outcome, ENTRIES), "", *_table(outcome, TOKENS)])

@@ -36,7 +36,7 @@ class Retriever(Protocol):
     """What is measured."""
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """Give at most k hits, best first."""
+        """Return at most k hits, best first."""
 
 
 class Bench(Protocol):
@@ -54,7 +54,7 @@ class Bench(Protocol):
         """Build the graphs and vectors of a method."""
 
     def method(self, spec: str) -> Retriever:
-        """Give a method by name, with options as ``name:option=value,…``."""
+        """Return a method by name, with options as ``name:option=value,…``."""
 
 
 Answerer = Callable[[str, Sequence[Hit], str], Answer]
@@ -68,7 +68,7 @@ class _Timed:
     embedder: Embedder
 
     def now(self) -> float:
-        """Give seconds spent outside the embedder, from some start."""
+        """Return seconds spent outside the embedder, from some start."""
         return time.perf_counter() - float(getattr(self.embedder, "seconds", 0.0))
 
 
