@@ -1,6 +1,7 @@
 """The form of benchmarks/*.toml, the table made from them, and the runner's verdicts; no benchmark is run here."""
 
 import dataclasses
+import gzip
 import tomllib
 from pathlib import Path
 
@@ -101,7 +102,8 @@ def test_a_benchmark_runs_the_command_line_in_a_knowledge_base_of_its_own(tmp_pa
 
 def test_a_benchmark_is_asked_of_its_data_in_the_general_format(tmp_path):
     (tmp_path / "scifact").mkdir()
-    (tmp_path / "scifact" / "corpus.jsonl").write_text('{"id": 4, "title": "Mulch", "sentences": ["Mulch cools."]}')
+    abstract = b'{"id": 4, "title": "Mulch", "sentences": ["Mulch cools."]}'
+    (tmp_path / "scifact" / "corpus.jsonl.gz").write_bytes(gzip.compress(abstract))
     (tmp_path / "scifact" / "claims.jsonl").write_text('{"id": 3, "claim": "Mulch cools.", "cited": [4]}')
     commands = ("ingest", "{data}/corpus.jsonl", "--no-embed"), ("stats", "--format", "json")
     benchmark = dataclasses.replace(_fake(("documents",), *commands, expected=1.0), data="scifact")
