@@ -3,7 +3,7 @@
 A file::
 
     title = "what is measured"
-    data = "folder inside KGRAG_DATA"
+    data = "folder inside KGRAG_DATA"                       # {data} is this folder in the format that kgrag eval reads
     commands = [["eval", "{data}", "--format", "json"]]     # arguments of kgrag; the last one's JSON is read
 
     [[scores]]
@@ -49,7 +49,7 @@ class Score:
     note: str = ""
 
     def verdict(self, measured: float) -> str:
-        """Give "ok" within the tolerance, "near" within three times it, else "off".
+        """Return "ok" within the tolerance, "near" within three times it, else "off".
 
         >>> Score("x", (), 0.5, 0.01).verdict(0.52)
         'near'
@@ -81,14 +81,14 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """Give "ok", "near", "off", "failed" or "not run"."""
+        """Return "ok", "near", "off", "failed" or "not run"."""
         if self.measured is None:
             return "failed" if self.failed else "not run"
         return self.score.verdict(self.measured)
 
 
 def names() -> list[str]:
-    """Give the name of every benchmark, sorted."""
+    """Return the name of every benchmark, sorted."""
     return sorted(path.stem for path in _HERE.glob("*.toml"))
 
 
@@ -111,7 +111,7 @@ def read(name: str) -> Benchmark:
 
 
 def data_folder() -> Path:
-    """Give the folder that holds the evaluation data; it may be absent."""
+    """Return the folder that holds the evaluation data; it may be absent."""
     return Path(os.environ.get("KGRAG_DATA") or _HERE.parent.parent / "shared" / "data")
 
 
@@ -119,13 +119,16 @@ def measure(benchmark: Benchmark, data: Path) -> list[Outcome]:
     """Run a benchmark in a knowledge base of its own and read its figures.
 
     Raises:
-        RuntimeError: a command failed, or its JSON lacks a figure; the message holds what it said.
+        RuntimeError: a command failed, or its JSON lacks a figure; the message has its last words.
     """
+    from benchmarks.dataset_layouts import general_folder  # here, so that python -m benchmarks.dataset_layouts runs
+
+    source = general_folder(data / benchmark.data)
     with tempfile.TemporaryDirectory(prefix="kgrag-benchmark-") as folder:
         environment = {**os.environ, "KGRAG_KB": str(Path(folder) / "benchmark.kb")}
         printed = ""
         for command in benchmark.commands:
-            printed = _run([part.replace("{data}", str(data / benchmark.data)) for part in command], environment)
+            printed = _run([part.replace("{data}", str(source)) for part in command], environment)
     found = json.loads(printed)
     return [Outcome(benchmark, score, _figure(found, score)) for score in benchmark.scores]
 
@@ -148,7 +151,7 @@ def _figure(found: Any, score: Score) -> float:
 
 
 def markdown(outcomes: Iterable[Outcome]) -> str:
-    """Give the table of the README: one line a figure.
+    """Return the table of the README: one line a figure.
 
     >>> print(markdown([]).splitlines()[0])
     | benchmark | figure | measured | expected | published | |

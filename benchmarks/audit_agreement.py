@@ -110,7 +110,7 @@ def _table(rows: Iterable[_Row], shown: int) -> str:
 
 
 def _anchored(name: str) -> tuple[str, ...]:
-    """Give the checks that an anchor names, whole or as the part of it before a hyphen."""
+    """Return the checks that an anchor names, whole or as the part of it before a hyphen."""
     wanted = {name, name.partition("-")[0]}
     found = [
         c.identifier for c in load_checks() if any(a in wanted or a.partition("-")[0] in wanted for a in c.anchors)
@@ -172,7 +172,7 @@ def _robot(profile: Path) -> Iterator[_Row]:
 
 
 def _expanded(name: str) -> str:
-    """Give the IRI that ROBOT shortens."""
+    """Return the IRI that ROBOT shortens."""
     if re.match(r"https?:", name):
         return name
     prefix, _, local = name.partition(":")

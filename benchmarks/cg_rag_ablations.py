@@ -76,7 +76,7 @@ def _choices(world: World, recipe: TrainingRecipe) -> Iterator[tuple[str, World,
 
 
 def _row(world: World, parts: Split, recipe: TrainingRecipe) -> list[float]:
-    """Give Hit@1, Hit@3 and MRR of the validation questions, untrained and trained."""
+    """Return Hit@1, Hit@3 and MRR of the validation questions, untrained and trained."""
     from kgrag.methods.cg_rag import encoder
 
     learned = [example for asked in parts.learned if (example := world.example(asked)).right.any()]

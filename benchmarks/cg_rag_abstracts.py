@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data_folder
+from benchmarks import data_folder, dataset_layouts
 from benchmarks.cg_rag_world import Asked, World, rank_documents
 from kgrag import KnowledgeBase, Settings
-from kgrag.evaluation.datasets import read_dataset
 from kgrag.evaluation.intervals import bootstrap
 from kgrag.methods.cg_rag import lesegr
 from kgrag.methods.cg_rag.training_examples import TrainingRecipe
@@ -57,12 +56,12 @@ def main() -> None:
 
 
 def _measured(folder: Path, path: Path, seeds: int, tokens: int) -> dict[str, Any]:
-    dataset = read_dataset(folder)
+    dataset = dataset_layouts.read(folder)
     with KnowledgeBase(path, settings=Settings()) as kb:
         ingestion.ingest(dataset.documents(), store=kb.store, chunk_tokens=tokens)
         kb.build("cg_rag")
         world = World.of(kb)
-        asked = world.asked(dataset, dataset.scored)
+        asked = world.asked(dataset.scored)
     runs = [_run(world, asked, seed) for seed in range(seeds)]
     print(f"\n### {folder.name}: {len(world.mirror):,} chunks; {len(asked)} questions, half of them tested a seed\n")
     print(f"| method | {' | '.join(_METRICS)} |\n|:--|{'--:|' * len(_METRICS)}")
@@ -95,7 +94,7 @@ def _run(world: World, asked: Sequence[Asked], seed: int) -> dict[str, list[list
 
 
 def _scored(world: World, asked: Asked, module: Any) -> dict[str, Any]:
-    """Give the score of every document by every method."""
+    """Return the score of every document by every method."""
     from kgrag.methods.cg_rag import encoder
 
     relevance, cosines = world.signals(asked)
@@ -114,7 +113,7 @@ def _scored(world: World, asked: Asked, module: Any) -> dict[str, Any]:
 
 
 def _values(world: World, asked: Asked, scores: Any) -> list[float]:
-    """Give Hit@1, Hit@3 and nDCG@10 over all documents that answer a question."""
+    """Return Hit@1, Hit@3 and nDCG@10 over all documents that answer a question."""
     right = {world.numbers[name] for name in asked.question.relevant if name in world.numbers}
     order = [number for number in np.argsort(-scores, kind="stable")[:10].tolist() if scores[number] > -1e8]
     gains = [1 / math.log2(place + 2) for place, number in enumerate(order) if number in right]

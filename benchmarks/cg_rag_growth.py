@@ -48,7 +48,7 @@ class _Made:
         self._centres = draw.normal(size=(200, _DIMENSION)).astype(np.float32)
 
     def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:
-        """Give unit rows."""
+        """Return unit rows."""
         rows = np.empty((len(texts), _DIMENSION), np.float32)
         for number, text in enumerate(texts):
             topic = int(text.split("topic", 1)[1].split()[0]) if "topic" in text else 0
@@ -111,7 +111,7 @@ def _measured(size: int, chunks: int, path: Path) -> dict[str, Any]:
 
 
 def _timed(ask: Any, questions: Sequence[str]) -> list[float]:
-    """Give milliseconds a question, the first ones left out."""
+    """Return milliseconds a question, the first ones left out."""
     times = []
     for text in questions:
         started = time.perf_counter()

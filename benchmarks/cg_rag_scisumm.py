@@ -29,11 +29,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data_folder
+from benchmarks import data_folder, dataset_layouts
 from benchmarks.cg_rag_world import Asked, Ranked, World, rank_documents
 from kgrag import KnowledgeBase, Settings
 from kgrag.answering.labelled_questions import wording
-from kgrag.evaluation.datasets import Dataset, read_dataset, read_questions
+from kgrag.evaluation.datasets import Question, read_dataset, read_questions
 from kgrag.evaluation.experiments import prepare
 from kgrag.methods.cg_rag import lesegr
 from kgrag.methods.cg_rag.citation_arrays import CitationArrays
@@ -87,16 +87,15 @@ def main() -> None:
 
 
 def prepared(kb: Path | None) -> tuple[World, list[Asked], list[Asked]] | None:
-    """Give the collection in ``kb`` (else in one for now), and its hand- and machine-labelled questions."""
+    """Return the collection in ``kb`` (else in one for now), and its hand- and machine-labelled questions."""
     folder = data_folder() / "scisumm"
     if not folder.is_dir():
         print(f"skipped: no {folder}; set KGRAG_DATA")
         return None
     with tempfile.TemporaryDirectory() as scratch:
-        dataset, world = filled(folder, kb or Path(scratch) / "scisumm.kb")
-        hand = world.asked(dataset, dataset.questions)
-        machine = world.asked(dataset, read_questions(folder / "queries_noisy.jsonl.gz"))
-    return world, hand, machine
+        hand, machine, world = filled(folder, kb or Path(scratch) / "scisumm.kb")
+    gold = dataset_layouts.scisumm_gold_spans(folder)
+    return world, world.asked(hand, gold), world.asked(machine, gold)
 
 
 def measure(
@@ -119,19 +118,19 @@ def measure(
     return {name: _report(name, runs, everyone) for name, runs in results.items()}
 
 
-def filled(folder: Path, path: Path) -> tuple[Dataset, World]:
-    """Give a dataset, and the world of a knowledge base that holds it (filled where it is not)."""
-    dataset = read_dataset(folder)
-    noisy = folder / "queries_noisy.jsonl.gz"
-    asked = [*dataset.questions, *(read_questions(noisy) if noisy.exists() else ())]
-    texts = [question.text for question in asked]
+def filled(folder: Path, path: Path) -> tuple[Sequence[Question], Sequence[Question], World]:
+    """Return hand- and machine-labelled questions, and the world of a knowledge base filled with their papers."""
+    general = dataset_layouts.general_folder(folder)
+    dataset = replace(read_dataset(general), chunk_tokens=180)
+    machine = read_questions(general / "questions_noisy.jsonl")
+    texts = [question.text for question in (*dataset.questions, *machine)]
     with KnowledgeBase(path, settings=Settings()) as kb:
         started = time.perf_counter()
         prepare(kb, dataset, ["cg_rag"])
         world = World.of(kb)
         vectors = dict(zip(texts, kb.embedder.embed(texts, "query"), strict=True))
         print(f"filled in {time.perf_counter() - started:.0f} s")
-    return dataset, world.at(embed=lambda wanted: np.stack([vectors[text] for text in wanted]))
+    return dataset.questions, machine, world.at(embed=lambda wanted: np.stack([vectors[text] for text in wanted]))
 
 
 def split(hand: Sequence[Asked], machine: Sequence[Asked], seed: int, *, most: int = 500, taught: int = 0) -> Split:
@@ -152,7 +151,7 @@ def split(hand: Sequence[Asked], machine: Sequence[Asked], seed: int, *, most: i
 
 
 def _run(world: World, parts: Split, recipe: TrainingRecipe) -> dict[str, dict[str, dict[str, Ranked]]]:
-    """Give the ranks of every method on both tests, by method and question."""
+    """Return the ranks of every method on both tests, by method and question."""
     from kgrag.methods.cg_rag import encoder
 
     pairs, seed = world.citations(), recipe.seed
@@ -305,7 +304,7 @@ def _gains(
 
 
 def _interval(papers: Mapping[str, list[float]]) -> tuple[float, float, float]:
-    """Give the mean over questions, and its 95 % interval when cited papers are drawn anew."""
+    """Return the mean over questions, and its 95 % interval when cited papers are drawn anew."""
     sums = np.array([sum(values) for values in papers.values()])
     counts = np.array([len(values) for values in papers.values()])
     chosen = np.random.default_rng(20240607).integers(len(sums), size=(5000, len(sums)))

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kgrag import KnowledgeBase, queries
-from kgrag.evaluation.datasets import Dataset, Question
+from kgrag.evaluation.datasets import Question
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.methods.cg_rag import citation_arrays, lesegr
@@ -94,27 +95,26 @@ class World:
             embed=lambda texts: kb.embedder.embed(texts, "query"),
         )
 
-    def asked(self, dataset: Dataset, questions: Iterable[Question]) -> list[Asked]:
-        """Give the questions whose document is here, with their gold chunks."""
+    def asked(
+        self, questions: Iterable[Question], gold_spans: Mapping[str, Sequence[tuple[int, int]]] = MappingProxyType({})
+    ) -> list[Asked]:
+        """Return the questions whose document is here; ``gold_spans`` are the spans that answer them in it, by id."""
         kept = [q for q in questions if any(name in self.numbers for name in q.relevant)]
-        wanted = {name for q in kept if q.gold_sentences for name in q.relevant}
-        spans = {name: held for name, held in dataset.sentences() if name in wanted} if wanted else {}
         for question, vector in zip(kept, self.embed([q.text for q in kept]), strict=True):
             self._vectors[question.text] = vector
-        return [self._asked(q, spans) for q in kept]
+        return [self._asked(q, gold_spans.get(q.id, ())) for q in kept]
 
-    def _asked(self, question: Question, spans: Mapping[str, Mapping[int, tuple[int, int]]]) -> Asked:
+    def _asked(self, question: Question, gold_spans: Sequence[tuple[int, int]]) -> Asked:
         name = min(name for name in question.relevant if name in self.numbers)
         number = self.numbers[name]
         hidden = np.array(sorted(self.numbers[other] for other in question.excluded if other in self.numbers), np.int64)
         own = np.flatnonzero(self.mirror.documents == number)
-        held = [spans[name][sid] for sid in question.gold_sentences if sid in spans.get(name, {})]
-        inside = [((self.starts[own] < end) & (self.ends[own] > start)) for start, end in held]
+        inside = [((self.starts[own] < end) & (self.ends[own] > start)) for start, end in gold_spans]
         exact = own[np.logical_or.reduce(inside)] if inside else np.zeros(0, np.int64)
         return Asked(question, number, hidden, exact, name)
 
     def signals(self, asked: Asked) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Give BM25 and cosine of every chunk; those of hidden documents count as none."""
+        """Return BM25 and cosine of every chunk; those of hidden documents count as none."""
         relevance = self.words.relevance(asked.question.text)
         cosines = self.dense @ self._vectors[asked.question.text]
         hidden = np.isin(self.mirror.documents, asked.hidden)
@@ -122,7 +122,7 @@ class World:
         return relevance, np.asarray(cosines, dtype=np.float32)
 
     def seen(self, asked: Asked, mirror: CitationArrays | None = None) -> QuestionView:
-        """Give what a question reaches, as ``CgRag.view`` does."""
+        """Return what a question reaches, as ``CgRag.view`` does."""
         relevance, cosines = self.signals(asked)
         gates = lesegr.gates(relevance) if self.sparse else np.ones_like(relevance)
         both = []
@@ -140,13 +140,13 @@ class World:
         return QuestionView(subgraph, gates[subgraph.nodes], self.dense[subgraph.nodes], vector)
 
     def example(self, asked: Asked, mirror: CitationArrays | None = None) -> TrainingExample:
-        """Give a question to learn from."""
+        """Return a question to learn from."""
         seen = self.seen(asked, mirror)
         numbers = self.mirror.documents[seen.nodes]
         return TrainingExample(seen, numbers == asked.right, numbers, np.isin(seen.nodes, asked.exact))
 
     def citations(self) -> npt.NDArray[np.int64]:
-        """Give (citing, cited) pairs of document numbers, each once, shape (p, 2)."""
+        """Return (citing, cited) pairs of document numbers, each once, shape (p, 2)."""
         here = np.repeat(np.arange(len(self.mirror)), np.diff(self.mirror.offsets))
         edges = self.mirror.relations == _CITED
         cited = self.mirror.documents[here[edges]]
@@ -159,7 +159,7 @@ class World:
         return np.bincount(shown[:, 1], minlength=int(self.mirror.documents.max()) + 1)
 
     def rewired(self, pairs: Iterable[tuple[int, int]], top: int = 4) -> CitationArrays:
-        """Give the mirror with other citations between documents, drawn as the method draws them."""
+        """Return the mirror with other citations between documents, drawn as the method draws them."""
         if self._weights is None:
             self._weights = self.words.weights()
         by_document: dict[int, list[int]] = defaultdict(list)
@@ -190,7 +190,7 @@ class World:
         )
 
     def at(self, **changes: Any) -> World:
-        """Give the same world with other settings."""
+        """Return the same world with other settings."""
         return replace(self, **changes)
 
     def ranked(self, asked: Asked, places: npt.NDArray[np.int64], scores: Scores, degrees: Any) -> Ranked:
@@ -222,7 +222,7 @@ def _leading(places: npt.NDArray[np.int64], scores: npt.NDArray[Any], count: int
 
 
 def rank_documents(documents: npt.NDArray[Any], scores: Scores, count: int) -> Scores:
-    """Give the score of every document, that of its best chunk."""
+    """Return the score of every document, that of its best chunk."""
     best = np.full(count, _UNSEEN)
     np.maximum.at(best, documents, scores)
     return best

@@ -81,7 +81,7 @@ class _Server:
     pid: int
 
     def processes(self) -> list[int]:
-        """Give the ids of all its processes, the first one first."""
+        """Return the ids of all its processes, the first one first."""
         found = [self.pid]
         for pid in found:
             for task in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -92,7 +92,7 @@ class _Server:
         return found
 
     def cpu(self) -> float:
-        """Give the CPU seconds that its processes used so far, those that ended included."""
+        """Return the CPU seconds that its processes used so far, those that ended included."""
         total = 0
         for pid in self.processes():
             try:
@@ -103,7 +103,7 @@ class _Server:
         return total / _TICK
 
     def memory(self) -> list[float]:
-        """Give the PSS of each of its processes in MB, the first one first."""
+        """Return the PSS of each of its processes in MB, the first one first."""
         return [_pss(pid) for pid in self.processes()]
 
 
@@ -242,7 +242,7 @@ def _answers(server: _Server) -> bool:
 
 
 def _ask(server: _Server, query: str, *, seconds: float) -> tuple[float, bytes, int]:
-    """Give the seconds to the first byte of the answer, its last block, and how many bytes it has.
+    """Return the seconds to the first byte of the answer, its last block, and how many bytes it has.
 
     Raises:
         OSError: it does not answer, or not in time.
@@ -328,7 +328,7 @@ def _large(server: _Server) -> dict[str, float]:
 
 
 def _alone(store: Path) -> float:
-    """Give the most memory in MB of a process that only runs the query of the large result."""
+    """Return the most memory in MB of a process that only runs the query of the large result."""
     peak, process = 0.0, subprocess.Popen([sys.executable, "-c", _ALONE, str(store), _LARGE])
     while process.poll() is None:
         peak = max(peak, _pss(process.pid))

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _command(*arguments: str) -> float:
-    """Give the best of three wall times of a command, in seconds."""
+    """Return the best of three wall times of a command, in seconds."""
     times = []
     for _ in range(3):
         start = time.perf_counter()
@@ -53,7 +53,7 @@ def _command(*arguments: str) -> float:
 
 
 def _cold(path: Path) -> float:
-    """Give the best of three wall times of an answer, each to a question that was never embedded before."""
+    """Return the best of three wall times of an answer, each to a question that was never embedded before."""
     times = []
     for number in range(3):
         start = time.perf_counter()

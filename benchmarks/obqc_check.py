@@ -91,7 +91,7 @@ def report(name: str, triples: Sequence[ox.Triple], cases: Sequence[Case], data:
 
 
 def verdicts(index: OntologyIndex, data: DataView | None, options: Options) -> Callable[[str], bool]:
-    """Give what says whether a query is flagged."""
+    """Return what says whether a query is flagged."""
     return lambda text: not check(text, index, open_scratch=OxigraphScratch, data=data, options=options).valid
 
 
@@ -128,7 +128,7 @@ def lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def acme_cases(folder: Path) -> list[Case]:
-    """Give the gold queries of ACME."""
+    """Return the gold queries of ACME."""
     rows = lines(folder / "inquiries.jsonl")
     return [
         Case(row.get("sparql_repaired") or row["sparql_standalone"], True, row["gold_status"] != "error")
@@ -137,7 +137,7 @@ def acme_cases(folder: Path) -> list[Case]:
 
 
 def ck25_cases(folder: Path) -> list[Case]:
-    """Give the queries that systems wrote for CK25."""
+    """Return the queries that systems wrote for CK25."""
     rows = lines(folder / "system_answers.jsonl.gz")
     return [Case(row["sparql"], row["published_scores"]["set_F"] > 0.99, row["outcome"] != "error") for row in rows]
 
@@ -226,7 +226,7 @@ def printed(name: str, triples: Sequence[ox.Triple], cases: Sequence[Case]) -> N
 
 
 def _patterns(text: str) -> Iterable[Any]:
-    """Give the patterns of a query as triples, variables as ``qq:`` resources, selected ones marked."""
+    """Return the patterns of a query as triples, variables as ``qq:`` resources, selected ones marked."""
     import rdflib
     from rdflib.plugins.sparql.algebra import translateQuery, traverse
     from rdflib.plugins.sparql.parser import parseQuery

@@ -99,7 +99,7 @@ def _with_vectors(records: list[list[Edge]], draw: np.random.Generator) -> Hyper
 
 
 def clustered(count: int, draw: np.random.Generator) -> Vectors:
-    """Give unit vectors around 200 centres, float32 of shape (count, 384)."""
+    """Return unit vectors around 200 centres, float32 of shape (count, 384)."""
     centres = np.random.default_rng(1).normal(size=(_CLUSTERS, _DIMENSION)).astype(np.float32)
     rows = centres[draw.integers(0, _CLUSTERS, count)]
     for first in range(0, count, 100_000):
@@ -216,7 +216,7 @@ class Authors:
                 self.holding[pair].append(place)
 
     def retrieve(self, vector: Vectors, k: int = 10, limit: int = 5) -> list[int]:
-        """Give hyperedges by their place."""
+        """Return hyperedges by their place."""
         by_key = (self.graph.key_vectors @ vector)[self.key_of].tolist()
         by_value = (self.graph.value_vectors @ vector)[self.value_of].tolist()
         places = range(len(self.nodes))
@@ -264,7 +264,7 @@ def measured(folder: Path) -> Measured:
 
 
 def _seconds(method: OgRag, asked: Asked) -> tuple[list[float], list[float]]:
-    """Give what each question takes by the clock and by the processor, after five that are not counted."""
+    """Return what each question takes by the clock and by the processor, after five that are not counted."""
     clock, processor = [], []
     for question in [*list(asked.vectors)[:5], *asked.vectors]:
         start, used = time.perf_counter(), time.process_time()
@@ -275,7 +275,7 @@ def _seconds(method: OgRag, asked: Asked) -> tuple[list[float], list[float]]:
 
 
 def _memory() -> tuple[int, int]:
-    """Give the resident memory of this process and what of it is mapped from files, in MB; zeros but on Linux."""
+    """Return the resident memory of this process and what of it is mapped from files, in MB; zeros but on Linux."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.is_file() else []
     sizes = {line.split(":")[0]: int(line.split()[1]) // 1024 for line in lines if line.endswith("kB")}

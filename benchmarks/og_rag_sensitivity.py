@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def without(block: Any, dropped: set[str]) -> Any:
-    """Give a block without some attributes; keys that begin with @ stay."""
+    """Return a block without some attributes; keys that begin with @ stay."""
     if isinstance(block, list):
         return [without(item, dropped) for item in block]
     if isinstance(block, dict):

@@ -64,7 +64,7 @@ def _triples(folder: Path) -> Iterable[tuple[str, str, str]]:
 
 
 def proposed(case: Case, removed: str, *, fraction: float, dimensions: int) -> list[str]:
-    """Give the relations of the proposals when an attribute is not there, without repeats, at most ten."""
+    """Return the relations of the proposals when an attribute is not there, without repeats, at most ten."""
     kept = np.array([label != removed for _, label in case.attributes])
     space = reduced(case.ontology[kept], case.graph, dimensions=dimensions)
     priority = priorities(space.graph, fitted(space.ontology), fitted(space.graph))
@@ -93,7 +93,7 @@ CHOSEN_ON = 3
 
 
 def _row(cases: Sequence[Sequence[Mapping[str, float]]]) -> dict[str, float]:
-    """Give the means over the attributes of some ontologies, and what the Gaussian gains on frequency."""
+    """Return the means over the attributes of some ontologies, and what the Gaussian gains on frequency."""
     rows = [row for case in cases for row in case]
     gains = [[row["gaussian"] - row["frequency"] for row in case] for case in cases]
     gain = bootstrap([value for case in gains for value in case])
@@ -110,7 +110,7 @@ def _row(cases: Sequence[Sequence[Mapping[str, float]]]) -> dict[str, float]:
 
 
 def _by_ontology(gains: Sequence[Sequence[float]], *, draws: int = 2000) -> tuple[float, float]:
-    """Give the 95 % interval of the mean gain when ontologies are drawn anew, each with all of its attributes."""
+    """Return the 95 % interval of the mean gain when ontologies are drawn anew, each with all of its attributes."""
     draw = np.random.default_rng(20240607)
     sums, sizes = np.array([sum(each) for each in gains]), np.array([len(each) for each in gains])
     chosen = draw.integers(len(gains), size=(draws, len(gains)))

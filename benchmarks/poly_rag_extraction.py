@@ -55,7 +55,7 @@ _SPELLED = re.compile(
 
 
 def plain(triple: Triple) -> str:
-    """Give a triple as it is compared: without spaces and underscores, lower case.
+    """Return a triple as it is compared: without spaces and underscores, lower case.
 
     >>> plain(("Ann Lee", "birth place", "Bath"))
     'annleebirthplacebath'
@@ -64,7 +64,7 @@ def plain(triple: Triple) -> str:
 
 
 def valued(part: str) -> str:
-    """Give an end of a triple as a value: a date in ISO form, a number, a name without what is only spelling.
+    """Return an end of a triple as a value: a date in ISO form, a number, a name without what is only spelling.
 
     >>> valued("July 4, 1928"), valued("1,095.0 (metres)"), valued("The_Quine_Tapes")
     ('1928-07-04', '1095', 'quinetapes')
@@ -84,7 +84,7 @@ def _f1(found: set[str], gold: set[str]) -> float:
 def measured(
     found: Sequence[Triple], gold: Sequence[Triple], sentence: str, ontology: Mapping[str, Any]
 ) -> list[float]:
-    """Give the metrics of one sentence, in the order of ``METRICS``."""
+    """Return the metrics of one sentence, in the order of ``METRICS``."""
     relations = {_underscored(relation) for _, relation, _ in gold}
     kept = {plain(triple) for triple in found if _underscored(triple[1]) in relations}
     right = len(kept & {plain(triple) for triple in gold})
@@ -137,7 +137,7 @@ def _ontology(folder: Path, sample: int, split: str) -> dict[str, float]:
 
 
 def _golds(row: Mapping[str, Any]) -> list[Triple]:
-    """Give the gold triples of a sentence; training sentences of Wikidata have one, in fields of their own."""
+    """Return the gold triples of a sentence; training sentences of Wikidata have one, in fields of their own."""
     if "sub_label" in row:
         return [(row["sub_label"], row["rel_label"], row["obj_label"])]
     return [(triple["sub"], triple["rel"], triple["obj"]) for triple in row.get("triples") or ()]

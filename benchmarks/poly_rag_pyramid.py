@@ -63,7 +63,7 @@ def _build(kb: KnowledgeBase, folder: Path, name: str) -> None:
 
 @contextmanager
 def _model(given: argparse.Namespace, questions: Sequence[Asked]) -> Iterator[LanguageModel | None]:
-    """Give the model that is asked; None for that of the settings."""
+    """Return the model that is asked; None for that of the settings."""
     from kgrag.llm.openai_chat import OpenAIModel
 
     with ExitStack() as stack:

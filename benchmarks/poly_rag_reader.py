@@ -46,7 +46,7 @@ class Reader:
     wrong: float = 0.0
 
     def reply(self, prompt: str) -> str:
-        """Give the reply to a prompt.
+        """Return the reply to a prompt.
 
         Raises:
             LookupError: the prompt is of another kind, or its question is not known.
@@ -94,7 +94,7 @@ class Reader:
         return json.dumps({"sufficient": bool(named), "answers": named})
 
     def _answered(self, prompt: str, question: Asked, errs: bool) -> str:
-        """Give each gold answer that stands in the evidence, or a name that is none."""
+        """Return each gold answer that stands in the evidence, or a name that is none."""
         pieces = [(int(number), text) for number, text in _EVIDENCE.findall(prompt)]
         gold = frozenset().union(*question.gold)
         found: dict[str, dict[str, Any]] = {}

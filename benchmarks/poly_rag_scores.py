@@ -92,7 +92,7 @@ def _layered(one: Mapping[str, Any]) -> Asked:
 
 
 def answer_key(text: str) -> str:
-    """Give an answer in normal form: dates and numbers by value, anything else by its words.
+    """Return an answer in normal form: dates and numbers by value, anything else by its words.
 
     >>> answer_key("3,800") == answer_key("3800.0"), answer_key("July 4, 1928"), answer_key("Ann  Lee")
     (True, '1928-07-04', 'ann lee')
@@ -101,7 +101,7 @@ def answer_key(text: str) -> str:
 
 
 def names_in(text: str, question: str) -> set[str]:
-    """Give the names in a text that a question does not hold, in normal form.
+    """Return the names in a text that a question does not hold, in normal form.
 
     >>> sorted(names_in("Auron was created by Marv Wolfman.", "Who created Auron?"))
     ['marv wolfman']
@@ -112,7 +112,7 @@ def names_in(text: str, question: str) -> set[str]:
 
 
 def answers_in(sentence: str, question: str) -> set[str]:
-    """Give the answer set of a sentence, in normal form.
+    """Return the answer set of a sentence, in normal form.
 
     >>> sorted(answers_in("Ann Lee, born in Bath, made Auron with Bo Oak.", "What is the birth place of Ann Lee?"))
     ['bath']
@@ -131,7 +131,7 @@ def answers_in(sentence: str, question: str) -> set[str]:
 
 
 def attribute_of(question: str) -> str:
-    """Give the words of a question that name an attribute: without its names and the words of asking.
+    """Return the words of a question that name an attribute: without its names and the words of asking.
 
     >>> attribute_of("What is the party of Ann?"), attribute_of("What is Bo's job?"), attribute_of("Where was Bo born?")
     ('party', 'job', 'born')
@@ -159,14 +159,14 @@ def told(answer: Answer) -> Told:
 
 
 def _value(hit: Hit) -> str:
-    """Give the value of a row or a triple; of a row that a model's query gave, what stands behind its one variable."""
+    """Return the value of a row or a triple; the value of the one variable for a row of a query that a model wrote."""
     if "value" in hit.attributes:
         return str(hit.attributes["value"])
     return hit.text.partition(": ")[2] if len(hit.attributes) == 1 else hit.text
 
 
 def f1_of(values: Iterable[str], gold: Sequence[frozenset[str]]) -> tuple[float, float, float]:
-    """Give precision, recall and F1 of an answer set; a gold answer counts once, by whichever of its names.
+    """Return precision, recall and F1 of an answer set; a gold answer counts once, by whichever of its names.
 
     >>> f1_of({"a", "b"}, [frozenset({"a"})])
     (0.5, 1.0, 0.6666666666666666)
@@ -180,7 +180,7 @@ def f1_of(values: Iterable[str], gold: Sequence[frozenset[str]]) -> tuple[float,
 
 
 def scored(asked: Sequence[Asked], answers: Sequence[Told]) -> dict[str, float]:
-    """Give the means over all questions, the share that was answered, and completions a question."""
+    """Return the means over all questions, the share that was answered, and completions a question."""
     rows = [f1_of(one.values, question.gold) for question, one in zip(asked, answers, strict=True)]
     contains = [
         any(name in one.words or name in one.values for names in question.gold for name in names)

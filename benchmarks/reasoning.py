@@ -73,7 +73,7 @@ def _files() -> Iterator[Path]:
 
 
 def _by_rules(triples: Sequence[ox.Triple], profile: str) -> tuple[float, int, int]:
-    """Give seconds of CPU, how many triples follow, and how often the rules were run."""
+    """Return seconds of CPU, how many triples follow, and how often the rules were run."""
     begun = time.process_time()
     found = materialise(OxigraphScratch(), triples, profile=profile)
     return time.process_time() - begun, len(found.triples), found.rounds

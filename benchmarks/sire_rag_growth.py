@@ -30,10 +30,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data_folder
+from benchmarks import data_folder, dataset_layouts
 from benchmarks.sire_rag_raptor import raptor_clusters
 from kgrag import prompting
-from kgrag.evaluation import metrics, read_dataset
+from kgrag.evaluation import metrics
 from kgrag.evaluation.intervals import bootstrap
 from kgrag.llm.embedders import CachedEmbedder, SentenceTransformerEmbedder
 from kgrag.llm.extractive import ExtractiveModel
@@ -77,7 +77,7 @@ def main() -> None:
 def _speed(
     procedures: Sequence[str], sizes: Sequence[int], embedder: CachedEmbedder, folder: Path, limit: float
 ) -> str:
-    passages = list(read_dataset(data_folder() / "multihop" / "2wiki_6119").documents())
+    passages = list(dataset_layouts.read(data_folder() / "multihop" / "2wiki_6119").documents())
     texts = [f"{one.title}\n{one.text}" for one in passages[: max(sizes)]]
     file = folder / "leaves.npz"
     np.savez(file, rows=embedder.embed(texts, "passage"), tokens=[len(text.split()) for text in texts])
@@ -136,7 +136,7 @@ def _grow_one(name: str, size: str, file: str) -> None:
 
 
 def _copies(rows: Any, tokens: Any, size: int) -> tuple[Any, Any]:
-    """Give so many rows: the real ones, then copies of them with noise of a tenth of their length."""
+    """Return so many rows: the real ones, then copies of them with noise of a tenth of their length."""
     if size <= len(rows):
         return rows[:size], tokens[:size]
     random = np.random.default_rng(7)
@@ -148,7 +148,7 @@ def _copies(rows: Any, tokens: Any, size: int) -> tuple[Any, Any]:
 
 
 def _recall(name: str, procedures: Sequence[str], embedder: CachedEmbedder) -> str:
-    dataset = read_dataset(data_folder() / "multihop" / name)
+    dataset = dataset_layouts.read(data_folder() / "multihop" / name)
     leaves = [TreeLeaf(one.identifier, f"{one.title}\n{one.text}") for one in dataset.documents()]
     lines = [f"\n{name}, {len(dataset.scored)} questions, the similarity tree by cosine\n"]
     lines += ["| procedure | summaries | recall@5 | recall@20 | all@20 |", "|---|--:|--:|--:|--:|"]

@@ -26,7 +26,7 @@ _Rows = npt.NDArray[np.floating]
 def raptor_clusters(
     vectors: npt.ArrayLike, tokens: Sequence[int], settings: Clustering | None = None
 ) -> list[list[int]]:
-    """Give clusters as sorted lists of row numbers, like ``kgrag.methods.sire_rag.clustering.clusters``."""
+    """Return clusters as sorted lists of row numbers, like ``kgrag.methods.sire_rag.clustering.clusters``."""
     rows = np.asarray(vectors, dtype=np.float32)
     how = settings or Clustering()
     lengths = np.asarray(tokens)

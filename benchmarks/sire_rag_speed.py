@@ -25,9 +25,9 @@ from typing import Any
 
 import regex
 
-from benchmarks import data_folder
+from benchmarks import data_folder, dataset_layouts
 from kgrag import KnowledgeBase, Settings
-from kgrag.evaluation import Dataset, read_dataset
+from kgrag.evaluation import Dataset
 from kgrag.model import Document
 from kgrag.testing import HashEmbedder
 from kgrag.text import ingestion
@@ -52,7 +52,7 @@ def main() -> None:
     if not folder.is_dir():
         print(f"skipped: no {folder}; set KGRAG_DATA")
         return
-    dataset = read_dataset(folder)
+    dataset = dataset_layouts.read(folder)
     rows: list[dict[str, Any]] = []
     print(
         "| entries, both trees | similarity tree | way | ms, both | ms, similarity | TPER |\n|--:|--:|---|--:|--:|--:|"
@@ -88,7 +88,7 @@ def _measured(size: int, dataset: Dataset, work: Path, questions: int) -> Iterat
 
 
 def _times(kb: KnowledgeBase, questions: list[str], options: str) -> dict[str, float]:
-    """Give the median seconds of processor time of a question for each tree; it was embedded before."""
+    """Return the median seconds of processor time of a question for each tree; it was embedded before."""
     methods = {
         tree: kb.method(f"sire_rag:tree={tree}{',' if options else ''}{options}") for tree in ("both", "similarity")
     }

@@ -22,10 +22,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import data_folder
+from benchmarks import data_folder, dataset_layouts
+from benchmarks.context_budgets import Budgets, RecordingRetriever, with_budgets
 from kgrag import KnowledgeBase, Settings
-from kgrag.evaluation import Experiment, Question, evaluate, read_dataset
-from kgrag.evaluation.budgets import Budgets, Recorded, with_budgets
+from kgrag.evaluation import Experiment, Question, evaluate
 from kgrag.evaluation.experiment_report import Row
 from kgrag.llm.embedders import CachedEmbedder, SentenceTransformerEmbedder
 from kgrag.text import ingestion
@@ -107,7 +107,7 @@ def measured(name: str, work: Path, *, questions: int = 0, ablations: bool = Tru
     if not folder.is_dir():
         print(f"{name}: skipped: no {folder}; set KGRAG_DATA")
         return None
-    dataset = read_dataset(folder)
+    dataset = dataset_layouts.read(folder)
     asked = dataset.scored[: questions or None]
     work.mkdir(parents=True, exist_ok=True)
     embedder = CachedEmbedder(SentenceTransformerEmbedder(), work / "embeddings.sqlite")
@@ -126,7 +126,7 @@ def measured(name: str, work: Path, *, questions: int = 0, ablations: bool = Tru
 
 
 def _asked(kb: KnowledgeBase, label: str, spec: str, questions: Sequence[Question]) -> Sequence[Row]:
-    methods = {label: Recorded(kb.method(spec))}
+    methods = {label: RecordingRetriever(kb.method(spec))}
     outcome = evaluate(kb, methods, questions, k=20)
     return with_budgets(outcome, methods, BUDGETS, store=kb.store).rows
 
@@ -139,7 +139,7 @@ def _folder(name: str) -> tuple[Path, Path | None]:
 
 
 def tables(name: str, outcome: Experiment) -> str:
-    """Give both tables of a set as Markdown."""
+    """Return both tables of a set as Markdown."""
     left = ", ".join(f"{count} left out ({reason})" for reason, count in outcome.left_out.items())
     title = f"\n### {name}: {outcome.questions} questions{'; ' + left if left else ''}\n"
     return "\n".join([title, *_table(outcome, ENTRIES), "", *_table(outcome, TOKENS)])

@@ -84,7 +84,7 @@ def _fill(folder: Path, size: int, source: Callable[[int], Vectors]) -> None:
 
 
 def _against_exact(index: HnswIndex, questions: Vectors) -> tuple[float, float]:
-    """Give recall of the index and seconds of one exact search."""
+    """Return recall of the index and seconds of one exact search."""
     keys = index.keys()
     rows = index.vectors(keys)
     shared, times = 0, []

@@ -1,5 +1,7 @@
 """The form of benchmarks/*.toml, the table made from them, and the runner's verdicts; no benchmark is run here."""
 
+import dataclasses
+import gzip
 import tomllib
 from pathlib import Path
 
@@ -96,6 +98,17 @@ def test_a_benchmark_runs_the_command_line_in_a_knowledge_base_of_its_own(tmp_pa
     benchmark = _fake(("documents",), ("ingest", "{data}", "--no-embed"), ("stats", "--format", "json"), expected=1.0)
     (outcome,) = benchmarks.measure(benchmark, tmp_path)
     assert (outcome.measured, outcome.verdict) == (1.0, "ok")
+
+
+def test_a_benchmark_is_asked_of_its_data_in_the_general_format(tmp_path):
+    (tmp_path / "scifact").mkdir()
+    abstract = b'{"id": 4, "title": "Mulch", "sentences": ["Mulch cools."]}'
+    (tmp_path / "scifact" / "corpus.jsonl.gz").write_bytes(gzip.compress(abstract))
+    (tmp_path / "scifact" / "claims.jsonl").write_text('{"id": 3, "claim": "Mulch cools.", "cited": [4]}')
+    commands = ("ingest", "{data}/corpus.jsonl", "--no-embed"), ("stats", "--format", "json")
+    benchmark = dataclasses.replace(_fake(("documents",), *commands, expected=1.0), data="scifact")
+    (outcome,) = benchmarks.measure(benchmark, tmp_path)
+    assert outcome.verdict == "ok"
 
 
 def test_a_command_that_fails_or_lacks_the_figure_says_so(tmp_path):

@@ -33,7 +33,7 @@ class Row:
     answer: Answer | None = None
 
     def json(self) -> dict[str, Any]:
-        """Give the row as it goes into the per-question file."""
+        """Return the row as it goes into the per-question file."""
         return {
             "id": self.question.id,
             "question": self.question.text,
@@ -65,7 +65,7 @@ class Experiment:
     judging: Judging | None = None
 
     def of(self, dataset: str, left_out: Mapping[str, int]) -> Experiment:
-        """Give the same experiment with the name of its dataset and what was left out of it."""
+        """Return the same experiment with the name of its dataset and what was left out of it."""
         return replace(self, dataset=dataset, left_out=left_out)
 
     @property
@@ -75,26 +75,26 @@ class Experiment:
 
     @property
     def metrics(self) -> list[str]:
-        """Give the metrics that any row has, in the order in which they are first met."""
+        """Return the metrics that any row has, in the order in which they are first met."""
         return list(dict.fromkeys(name for row in self.rows for name in row.scores))
 
     def values(self, method: str, metric: str) -> dict[str, float]:
-        """Give question -> value, for the questions that the metric applies to."""
+        """Return question -> value, for the questions that the metric applies to."""
         return {
             row.question.id: row.scores[metric] for row in self.rows if row.method == method and metric in row.scores
         }
 
     def estimate(self, method: str, metric: str) -> Estimate | None:
-        """Give the mean of a metric with its 95 % interval; None where it applies to no question."""
+        """Return the mean of a metric with its 95 % interval; None where it applies to no question."""
         values = self.values(method, metric)
         return bootstrap(list(values.values())) if values else None
 
     def difference(self, method: str, baseline: str, metric: str) -> Estimate | None:
-        """Give the mean of method minus baseline over the questions that both have; None without one."""
+        """Return the mean of method minus baseline over the questions that both have; None without one."""
         return paired_difference(self.values(method, metric), self.values(baseline, metric))
 
     def latency(self, method: str) -> dict[str, float]:
-        """Give p50 and p95 of the milliseconds that a question took without being embedded."""
+        """Return p50 and p95 of the milliseconds that a question took without being embedded."""
         times = [row.milliseconds for row in self.rows if row.method == method]
         return {"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)}
 
@@ -103,7 +103,7 @@ class Experiment:
         return sum((row.usage for row in self.rows if row.method == method), Usage())
 
     def mean(self, method: str, metric: str) -> float:
-        """Give the mean of a metric.
+        """Return the mean of a metric.
 
         Raises:
             UnknownName: no method or metric of that name was measured.
@@ -116,7 +116,7 @@ class Experiment:
         return estimate.mean
 
     def json(self, *, baseline: str = "") -> dict[str, Any]:
-        """Give everything but the rows as one JSON object; ``baseline`` defaults to the first method."""
+        """Return everything but the rows as one JSON object; ``baseline`` defaults to the first method."""
         base = self._baseline(baseline)
         return {
             "dataset": self.dataset,
@@ -161,7 +161,7 @@ class Experiment:
             raise StorageFailed(f"{path} can't be written: {error.strerror}. Choose another file.") from error
 
     def table(self, *, baseline: str = "") -> Table:
-        """Give the table for a terminal: a line a metric, a column a method, and what each gains over the baseline."""
+        """Return the table for a terminal: a line per metric, a column per method, and its gain over the baseline."""
         from rich.table import Table
 
         base = self._baseline(baseline)

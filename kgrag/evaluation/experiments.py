@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol
 
 import pyoxigraph as ox
@@ -23,7 +24,7 @@ from kgrag.model import Answer, Hit, Usage, plain
 from kgrag.ports import Embedder, TripleStore
 from kgrag.text import ingestion
 
-__all__ = ["Answerer", "Bench", "Retriever", "evaluate", "prepare", "run"]
+__all__ = ["Answerer", "Bench", "Retriever", "cited_documents", "evaluate", "prepare", "run"]
 
 _SPARE = 3
 """Hits asked for per rank that is scored, since several may stand in one document."""
@@ -36,7 +37,7 @@ class Retriever(Protocol):
     """What is measured."""
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """Give at most k hits, best first."""
+        """Return at most k hits, best first."""
 
 
 class Bench(Protocol):
@@ -54,7 +55,7 @@ class Bench(Protocol):
         """Build the graphs and vectors of a method."""
 
     def method(self, spec: str) -> Retriever:
-        """Give a method by name, with options as ``name:option=value,…``."""
+        """Return a method by name, with options as ``name:option=value,…``."""
 
 
 Answerer = Callable[[str, Sequence[Hit], str], Answer]
@@ -68,7 +69,7 @@ class _Timed:
     embedder: Embedder
 
     def now(self) -> float:
-        """Give seconds spent outside the embedder, from some start."""
+        """Return seconds spent outside the embedder, from some start."""
         return time.perf_counter() - float(getattr(self.embedder, "seconds", 0.0))
 
 
@@ -167,7 +168,8 @@ def _asked(
         hits = _retrieved(bench.store, method, question, depth)
         milliseconds = 1000 * (clock.now() - start)
         answer = answerer(question.text, hits[:k], name) if answerer else None
-        retrieved = Retrieved(hits=hits, documents=_documents(bench.store, hits), answer=answer)
+        documents = list(dict.fromkeys(chain.from_iterable(cited_documents(bench.store, hits))))
+        retrieved = Retrieved(hits=hits, documents=documents, answer=answer)
         usage = answer.usage if answer else Usage()
         rows.append(Row(name, question, score(question, retrieved, k), tuple(hits[:k]), milliseconds, usage, answer))
     return rows
@@ -184,17 +186,13 @@ def _retrieved(store: TripleStore, method: Retriever, question: Question, depth:
         hits = method.retrieve_without(question.text, depth, question.excluded)
     else:
         hits = method.retrieve(question.text, depth)
-    known = _identifiers(store, hits)
-    return [hit for hit in hits if not question.excluded.issuperset(known.get(s.document, "") for s in hit.sources)]
+    cited = cited_documents(store, hits)
+    return [hit for hit, documents in zip(hits, cited, strict=True) if not question.excluded.issuperset(documents)]
 
 
-def _documents(store: TripleStore, hits: Sequence[Hit]) -> list[str]:
-    """Give the identifiers of the documents of hits, each once, in the order of their best hit; the IRI without one."""
-    known = _identifiers(store, hits)
-    return list(dict.fromkeys(known.get(span.document, span.document) for hit in hits for span in hit.sources))
-
-
-def _identifiers(store: TripleStore, hits: Sequence[Hit]) -> dict[str, str]:
-    iris = list(dict.fromkeys(span.document for hit in hits for span in hit.sources))
+def cited_documents(store: TripleStore, hits: Sequence[Hit]) -> list[list[str]]:
+    """Return the identifiers of the documents that each hit cites; the IRI of a document that has none."""
+    iris = dict.fromkeys(span.document for hit in hits for span in hit.sources)
     query = queries.bind("evaluation/identifiers", documents=[ox.NamedNode(iri) for iri in iris])
-    return {plain(document): plain(identifier) for document, identifier in store.select(query)}
+    identifiers = {plain(document): plain(identifier) for document, identifier in store.select(query)}
+    return [[identifiers.get(span.document, span.document) for span in hit.sources] for hit in hits]

@@ -29,7 +29,7 @@ class Estimate:
 
     @property
     def clear(self) -> bool:
-        """Say whether the interval leaves out 0: a difference is then no matter of which questions were asked."""
+        """Return whether the interval leaves out 0: a difference is then no matter of which questions were asked."""
         return self.low > 0 or self.high < 0
 
 
@@ -75,7 +75,7 @@ def paired_difference(ours: Mapping[str, float], theirs: Mapping[str, float]) ->
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Give the value below which ``share`` (0 to 1) of the values lie, interpolated; 0.0 for none.
+    """Return the value below which ``share`` (0 to 1) of the values lie, interpolated; 0.0 for none.
 
     >>> percentile([1.0, 2.0, 3.0], 0.5)
     2.0

@@ -39,12 +39,12 @@ class SetScores(NamedTuple):
 
 
 def hit(ranking: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> float:
-    """Give 1.0 when one of the first k is relevant, else 0.0."""
+    """Return 1.0 when one of the first k is relevant, else 0.0."""
     return float(any(item in relevant for item in ranking[:k]))
 
 
 def recall(ranking: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> float:
-    """Give the share of the relevant that stands among the first k.
+    """Return the share of the relevant that stands among the first k.
 
     >>> recall(["a", "b", "c"], {"b", "x"}, 2)
     0.5
@@ -56,17 +56,17 @@ def recall(ranking: Sequence[Hashable], relevant: Collection[Hashable], k: int) 
 
 
 def all_found(ranking: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> float:
-    """Give 1.0 when every relevant one stands among the first k, else 0.0."""
+    """Return 1.0 when every relevant one stands among the first k, else 0.0."""
     return float(set(relevant) <= set(ranking[:k]))
 
 
 def reciprocal_rank(ranking: Sequence[Hashable], relevant: Collection[Hashable]) -> float:
-    """Give 1 / rank of the first relevant one, rank counting from 1; 0.0 without one. Its mean is MRR."""
+    """Return 1 / rank of the first relevant one, rank counting from 1; 0.0 without one. Its mean is MRR."""
     return next((1.0 / rank for rank, item in enumerate(ranking, start=1) if item in relevant), 0.0)
 
 
 def ndcg(ranking: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> float:
-    """Give the discounted gain of the first k over that of the best ranking, relevance being yes or no.
+    """Return the discounted gain of the first k over that of the best ranking, relevance being yes or no.
 
     Raises:
         ValueError: nothing is relevant.
@@ -86,7 +86,7 @@ def _count(relevant: Collection[Hashable]) -> int:
 
 
 def normalised(text: str) -> str:
-    """Give an answer as SQuAD compares it: lower case, no punctuation, no articles, single spaces.
+    """Return an answer as SQuAD compares it: lower case, no punctuation, no articles, single spaces.
 
     >>> normalised("The  Flying-Fox!")
     'flyingfox'
@@ -99,12 +99,12 @@ _PUNCTUATION = frozenset(string.punctuation)
 
 
 def exact_match(answer: str, expected: Iterable[str]) -> float:
-    """Give 1.0 when the answer equals one of the expected ones after normalisation, else 0.0."""
+    """Return 1.0 when the answer equals one of the expected ones after normalisation, else 0.0."""
     return float(normalised(answer) in {normalised(one) for one in expected})
 
 
 def token_f1(answer: str, expected: Iterable[str]) -> float:
-    """Give the best F1 of shared words (as a multiset, after normalisation) over the expected answers.
+    """Return the best F1 of shared words (as a multiset, after normalisation) over the expected answers.
 
     >>> round(token_f1("the city of Stanley", ["Stanley"]), 2)
     0.5
@@ -120,7 +120,7 @@ def _word_f1(found: list[str], wanted: list[str]) -> float:
 
 
 def contains_answer(context: str, expected: Iterable[str]) -> float:
-    """Give 1.0 when one of the expected answers stands in the context as whole words after normalisation."""
+    """Return 1.0 when one of the expected answers stands in the context as whole words after normalisation."""
     words = f" {normalised(context)} "
     return float(any(wanted and f" {wanted} " in words for wanted in map(normalised, expected)))
 
@@ -140,7 +140,7 @@ def set_scores(found: Collection[Hashable], expected: Collection[Hashable]) -> S
 
 
 def execution_accuracy(rows: Sequence[Sequence[object]], expected: Sequence[Sequence[object]]) -> float:
-    """Give 1.0 when two query results are the same multiset of rows; order and column names don't count, else 0.0.
+    """Return 1.0 when two query results are the same multiset of rows; order and column names don't count, else 0.0.
 
     Columns may stand in another order, but the same one in every row. Numbers are equal when they agree to nine digits.
 

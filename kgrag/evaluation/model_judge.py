@@ -50,7 +50,7 @@ Scores = dict[int, dict[str, float]]
 
 
 def able(model: LanguageModel, questions: Sequence[Question]) -> None:
-    """Let the model judge a first time, so that one that cannot is refused before anything is measured.
+    """Ask the model for one reply, so that one that cannot judge is refused before anything is measured.
 
     What is asked here is asked again when judging, and a model behind a cache is then not asked twice.
 
@@ -66,7 +66,7 @@ def able(model: LanguageModel, questions: Sequence[Question]) -> None:
 
 
 def with_judgements(experiment: Experiment, *, model: LanguageModel, embedder: Embedder) -> Experiment:
-    """Give the same experiment with the judged scores, for every row whose question has a right answer.
+    """Return the same experiment with the judged scores, for every row whose question has a right answer.
 
     Args:
         experiment: what was measured; rows hold the hits that count, and the answer where answers were measured.
@@ -103,7 +103,7 @@ class _Asking:
     unreadable: int = 0
 
     def ask(self, prompts: Mapping[Key, Prompt]) -> dict[Key, Any]:
-        """Give the reply to each prompt, the same prompt asked once; unreadable ones are left out and counted."""
+        """Return the reply to each prompt, the same prompt asked once; unreadable ones are left out and counted."""
         distinct = list({prompt.text: prompt for prompt in prompts.values()}.values())
         completions = self.model.complete(distinct) if distinct else []
         self.usage = sum((completion.usage for completion in completions), self.usage)
@@ -154,7 +154,7 @@ def _entity_recall(asking: _Asking, rows: Mapping[int, Row], k: int) -> Scores:
 
 
 def _entities(asking: _Asking, texts: Mapping[int, str]) -> dict[int, set[str]]:
-    """Give the entities of each text that has any words, as they are compared."""
+    """Return the entities of each text that has any words, as they are compared."""
     replies = asking.ask({place: _prompt("entities", text=text) for place, text in texts.items() if text.strip()})
     found = {place: {normalised(entity) for entity in data["entities"]} - {""} for place, data in replies.items()}
     return {place: set[str]() for place, text in texts.items() if not text.strip()} | found
@@ -173,7 +173,7 @@ def _correctness(asking: _Asking, rows: Mapping[int, Row], embedder: Embedder) -
 
 
 def _statement_scores(asking: _Asking, rows: Mapping[int, Row]) -> dict[int, float]:
-    """Give the F1 of the statements of each answer against those of the right one."""
+    """Return the F1 of the statements of each answer against those of the right one."""
     certain = {place: row for place, row in rows.items() if not _unknown(row)}
     given = _statements(asking, certain, right=False)
     expected = _statements(asking, certain, right=True)
@@ -194,7 +194,7 @@ def _statement_scores(asking: _Asking, rows: Mapping[int, Row]) -> dict[int, flo
 
 
 def statement_f1(true: int, false: int, missed: int) -> float:
-    """Give the F1 of statements: those that the right answer supports, those that it does not, and those left unsaid.
+    """Return the F1 of statements: those that the right answer supports, those that it does not, and those left unsaid.
 
     >>> statement_f1(1, 1, 1)
     0.5
@@ -222,7 +222,7 @@ def _relevance(asking: _Asking, rows: Mapping[int, Row], embedder: Embedder) -> 
 
 
 def _cosines(embedder: Embedder, pairs: Mapping[int, tuple[str, list[str]]], kind: Any) -> dict[int, float]:
-    """Give the mean cosine of a text with others, all embedded at once."""
+    """Return the mean cosine of a text with others, all embedded at once."""
     texts = sorted({text for one, others in pairs.values() for text in (one, *others)})
     if not texts:
         return {}

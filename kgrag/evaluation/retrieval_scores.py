@@ -42,7 +42,7 @@ class Retrieved:
 
 
 def score(question: Question, retrieved: Retrieved, k: int) -> dict[str, float]:
-    """Give every metric that the question's gold allows; cutoffs are 1, 2, 3, 5, 10 and k."""
+    """Return every metric that the question's gold allows; cutoffs are 1, 2, 3, 5, 10 and k."""
     return {
         **_of_documents(question, retrieved.documents, k),
         **_of_facts(question, retrieved.hits, k),
@@ -84,12 +84,12 @@ def _of_context(question: Question, hits: Sequence[Hit], k: int) -> dict[str, fl
 
 
 def phrases(question: Question) -> list[str]:
-    """Give the right answers that can be looked for word by word."""
+    """Return the right answers that can be looked for word by word."""
     return [answer for answer in question.answers if _is_phrase(metrics.normalised(answer))]
 
 
 def _is_phrase(answer: str) -> bool:
-    """Say whether an answer (normalised) can be looked for word by word: not yes or no, and no sentence."""
+    """Return whether an answer (normalised) can be looked for word by word: not yes or no, and no sentence."""
     return answer not in _NOT_TEXT and len(answer.split()) <= _PHRASE_WORDS
 
 
@@ -105,7 +105,7 @@ def _of_answer(question: Question, answer: Answer | None) -> dict[str, float]:
 
 
 def pairs_held(hit: Hit, pairs: Fact) -> Fact:
-    """Give those of the pairs that a hit holds.
+    """Return those of the pairs that a hit holds.
 
     >>> fact = Hit("urn:f", "passage", "Crop name: Soybean; Crop zone: Central", 1.0)
     >>> pairs_held(fact, frozenset({("zone", "Central"), ("one", "Central"), ("Crop zone", "Centra")}))
@@ -132,7 +132,7 @@ def _line(attributes: Mapping[str, Any]) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Give a text with single spaces."""
+    """Return a text with single spaces."""
     return " ".join(text.split())
 
 

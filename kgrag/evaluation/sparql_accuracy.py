@@ -63,7 +63,7 @@ class Benchmark:
 
     @property
     def scored(self) -> tuple[Inquiry, ...]:
-        """Give the questions that can be scored."""
+        """Return the questions that can be scored."""
         return tuple(inquiry for inquiry in self.inquiries if not inquiry.left_out)
 
     @property
@@ -121,10 +121,10 @@ class Asker(Protocol):
     seconds: float
 
     def repaired(self, question: str) -> tuple[Any, Outcome | None]:
-        """Give what became of a question; None when there was no query."""
+        """Return what became of a question; None when there was no query."""
 
     def judged(self, question: str, sparql: str) -> Outcome:
-        """Give what becomes of a ready-made query."""
+        """Return what becomes of a ready-made query."""
 
 
 def read_benchmark(folder: Path) -> Benchmark:
@@ -269,7 +269,7 @@ def _right(execution: Execution | None, expected: Rows) -> bool:
 
 
 def _extra(execution: Execution | None, expected: Rows) -> bool:
-    """Say whether some of the columns are the expected rows, and others are further ones."""
+    """Return whether some of the columns are the expected rows, and others are further ones."""
     if execution is None or execution.problem or not expected or len(execution.rows) != len(expected):
         return False
     ours, width = execution.values(), len(expected[0])
@@ -296,7 +296,7 @@ class Report:
     skipped: int = 0
 
     def groups(self) -> dict[str, list[Run]]:
-        """Give the runs as a whole and by quadrant; a set without quadrants has one group."""
+        """Return the runs as a whole and by quadrant; a set without quadrants has one group."""
         groups = {"all": list(self.runs)}
         for run in self.runs:
             if run.quadrant:
@@ -304,14 +304,14 @@ class Report:
         return {"all": groups.pop("all"), **dict(sorted(groups.items()))}
 
     def accuracy(self) -> dict[str, dict[str, float]]:
-        """Give Table 1 by group: first time, with repairs, unknown, their sum, error rate; and what is beyond it.
+        """Return Table 1 by group: first time, with repairs, unknown, their sum, error rate; and what is beyond it.
 
         ``ungated`` is the accuracy of the first query without a check; ``extra`` and ``empty`` are parts of the errors.
         """
         return {name: _accuracy(runs) for name, runs in self.groups().items() if runs}
 
     def achievable(self) -> dict[str, float]:
-        """Give Table 2 by group: of the runs that were not right at once, the share that repairs made right."""
+        """Return Table 2 by group: of the runs that were not right at once, the share that repairs made right."""
         return {
             name: _share(sum(run.right and not run.right_at_once for run in missed), len(missed))
             for name, runs in self.groups().items()
@@ -319,7 +319,7 @@ class Report:
         }
 
     def rules(self) -> dict[str, float]:
-        """Give Table 3: the share of each rule in all findings that block a query, the most used first."""
+        """Return Table 3: the share of each rule in all findings that block a query, the most used first."""
         counts = Counter(rule for run in self.runs for rule in run.rules)
         return {rule: _share(count, counts.total()) for rule, count in counts.most_common()}
 
@@ -342,7 +342,7 @@ class Report:
         }
 
     def json(self) -> dict[str, Any]:
-        """Give everything but the runs as one JSON object."""
+        """Return everything but the runs as one JSON object."""
         usage = sum((run.usage for run in self.runs), Usage())
         return {
             "dataset": self.dataset,
@@ -369,7 +369,7 @@ class Report:
         )
 
     def text(self) -> str:
-        """Give the tables for a person."""
+        """Return the tables for a person."""
         head = f"{self.dataset}: {len(self.runs)} runs"
         left = ", ".join(f"{count} questions left out ({why})" for why, count in self.left_out.items())
         return "\n".join([head + (f"; {left}" if left else ""), "", *self._accuracy_lines(), "", *self._check_lines()])

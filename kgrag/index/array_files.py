@@ -42,7 +42,7 @@ class Reflecting(Protocol):
         """Write it. Raises StorageFailed."""
 
     def at(self, revision: int) -> Self:
-        """Give the same, said to reflect another revision."""
+        """Return the same, said to reflect another revision."""
 
 
 Held = TypeVar("Held", bound=Reflecting)
@@ -75,7 +75,7 @@ class Sidecars(Generic[Held]):
     def fresh(
         self, store: TripleStore, folder: Path | None, making: Making[Held], *, name: str, save: bool = True
     ) -> Held:
-        """Give a sidecar as the store stands now: the open one, that of the file, or a new one.
+        """Return a sidecar as the store stands now: the open one, that of the file, or a new one.
 
         Args:
             store: what it reflects.
@@ -134,7 +134,7 @@ class Iris:
         return cls(beginning, members[f"{name}_rest"])
 
     def members(self, name: str) -> dict[str, Any]:
-        """Give two arrays for a file."""
+        """Return two arrays for a file."""
         return {f"{name}_beginning": packed([self.beginning]), f"{name}_rest": self.rest}
 
     def __len__(self) -> int:
@@ -142,16 +142,16 @@ class Iris:
         return len(self.rest)
 
     def __getitem__(self, place: int) -> str:
-        """Give the IRI at a place."""
+        """Return the IRI at a place."""
         return f"{self.beginning}{self.rest[place].decode()}"
 
     def at(self, places: Sequence[int] | npt.NDArray[Any]) -> list[str]:
-        """Give the IRIs at places."""
+        """Return the IRIs at places."""
         beginning = self.beginning
         return [beginning + rest.decode() for rest in self.rest[np.asarray(places, dtype=np.int64)].tolist()]
 
     def places(self, iris: Sequence[str]) -> Places:
-        """Give where each IRI stands, -1 where it does not, shape (len(iris),); they must be in ascending order.
+        """Return where each IRI stands, -1 where it does not, shape (len(iris),); they must be in ascending order.
 
         >>> Iris.of(["urn:a", "urn:b"]).places(["urn:b", "urn:c", "tag:b"]).tolist()
         [1, -1, -1]
@@ -166,12 +166,12 @@ class Iris:
 
 
 def packed(lines: Sequence[str]) -> npt.NDArray[np.uint8]:
-    """Give lines (none holds a line end) as bytes, shape (n,), each closed by a line end."""
+    """Return lines (none holds a line end) as bytes, shape (n,), each closed by a line end."""
     return np.frombuffer("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
 
 def unpacked(data: npt.NDArray[np.uint8]) -> list[str]:
-    """Give the lines that ``packed`` took."""
+    """Return the lines that ``packed`` took."""
     return data.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
 
 

@@ -40,7 +40,7 @@ Places = npt.NDArray[np.int32]
 
 
 def tokens_of(text: str) -> list[str]:
-    """Give the index terms of a text, in order, repeated as they occur.
+    """Return the index terms of a text, in order, repeated as they occur.
 
     >>> tokens_of("The varieties are sown 5 cm deep.")
     ['varieti', 'sown', '5', 'cm', 'deep']
@@ -107,7 +107,7 @@ class LexicalIndex:
         return len(self.iris)
 
     def search(self, question: str, k: int) -> list[tuple[str, float]]:
-        """Give at most k (IRI, score) pairs that share a term with the question, best first, ties by IRI.
+        """Return at most k (IRI, score) pairs that share a term with the question, best first, ties by IRI.
 
         >>> LexicalIndex.build(["urn:b", "urn:a"], ["sow deep", "sow deep"]).search("How deep?", 5)[0][0]
         'urn:a'
@@ -123,7 +123,7 @@ class LexicalIndex:
         return list(zip(self.iris.at(found[order]), scores[order].tolist(), strict=True))
 
     def relevance(self, question: str) -> npt.NDArray[np.float32]:
-        """Give the score of every text, in the order of ``iris``: at least 0, shape (n,).
+        """Return the score of every text, in the order of ``iris``: at least 0, shape (n,).
 
         >>> LexicalIndex.build(["urn:a", "urn:b"], ["sow deep", "weed"]).relevance("How deep?").astype(bool).tolist()
         [True, False]
@@ -134,7 +134,7 @@ class LexicalIndex:
         return np.asarray(self._scores.get_scores_from_ids(known), dtype=np.float32)
 
     def weights(self) -> Any:
-        """Give what every term is worth in every text: a scipy sparse matrix (texts, terms) with unit rows."""
+        """Return what every term is worth in every text: a scipy sparse matrix (texts, terms) with unit rows."""
         from scipy import sparse
 
         held = self._scores.scores
@@ -144,7 +144,7 @@ class LexicalIndex:
         return sparse.diags(1 / np.maximum(lengths, np.float32(1e-9))) @ rows
 
     def _scored(self, terms: Sequence[int], k: int) -> tuple[Places, npt.NDArray[np.float32]]:
-        """Give the places of texts, ascending, and their scores: at least the k best and all that score as much."""
+        """Return the places of texts, ascending, and their scores: at least the k best and all that score as much."""
         if len(self) <= _DENSE:
             every = self._scores.get_scores_from_ids(terms)
             found = np.flatnonzero(every > 0).astype(np.int32)
@@ -156,7 +156,7 @@ class LexicalIndex:
         return found, scores
 
     def _promising(self, terms: Sequence[int], k: int) -> Places:
-        """Give the places of texts that can be among the k best, ascending.
+        """Return the places of texts that can be among the k best, ascending.
 
         Terms are added up from the rarest to the most frequent, until the terms left cannot lift a text without the
         others to the k-th best (MaxScore: Turtle and Flood, "Query evaluation: strategies and optimizations", 1995).
@@ -191,19 +191,19 @@ class LexicalIndex:
         return found
 
     def _worths(self, term: int, found: Places) -> npt.NDArray[np.float32]:
-        """Give what a term is worth in each of some texts, 0 in those without it, shape (len(found),)."""
+        """Return what a term is worth in each of some texts, 0 in those without it, shape (len(found),)."""
         places, worth = self._postings(term)
         at = np.minimum(np.searchsorted(places, found), len(places) - 1)
         return np.where(places[at] == found, worth[at], np.float32(0))
 
     def _postings(self, term: int) -> tuple[Places, npt.NDArray[np.float32]]:
-        """Give the places of the texts with a term, ascending, and what it is worth in each, above 0."""
+        """Return the places of the texts with a term, ascending, and what it is worth in each, above 0."""
         held = self._scores.scores
         part = slice(held["indptr"][term], held["indptr"][term + 1])
         return held["indices"][part], held["data"][part]
 
     def at(self, revision: int) -> LexicalIndex:
-        """Give the same index, said to reflect another revision."""
+        """Return the same index, said to reflect another revision."""
         return replace(self, revision=revision)
 
     def save(self, path: Path) -> None:
@@ -247,7 +247,7 @@ def fresh(
     save: bool = True,
     progress: vector_spaces.Progress = None,
 ) -> LexicalIndex:
-    """Give the BM25 index of a space as the store stands now; it is rebuilt when its texts changed since.
+    """Return the BM25 index of a space as the store stands now; it is rebuilt when its texts changed since.
 
     Args:
         store: holds the texts.
@@ -281,7 +281,7 @@ def _made(store: TripleStore, space: str, progress: vector_spaces.Progress) -> L
 
 
 def _bar(sums: npt.NDArray[np.float32], k: int) -> float:
-    """Give a little less than the k-th largest of at least k sums."""
+    """Return a little less than the k-th largest of at least k sums."""
     return float(np.partition(sums, -k)[-k]) * (1 - _ROUNDING)
 
 

@@ -81,7 +81,7 @@ class HnswIndex:
         return self._table.live
 
     def keys(self) -> list[str]:
-        """Give every key, in the order they came in."""
+        """Return every key, in the order they came in."""
         with self._lock.reading():
             return self._table.keys()
 
@@ -104,12 +104,12 @@ class HnswIndex:
                 self._table.drop(iri)
 
     def vectors(self, iris: Sequence[str]) -> Vectors:
-        """Give the stored vectors of known keys, float32 of shape (len(iris), d). Raises KeyError."""
+        """Return the stored vectors of known keys, float32 of shape (len(iris), d). Raises KeyError."""
         with self._lock.reading():
             return self._table.rows_of(iris)
 
     def search(self, vector: Vectors, k: int, within: Collection[str] | None = None) -> list[tuple[str, float]]:
-        """Give at most k (IRI, cosine) pairs, best first, ties by IRI.
+        """Return at most k (IRI, cosine) pairs, best first, ties by IRI.
 
         Args:
             vector: shape (d,) or (1, d); need not be of length 1.
@@ -178,7 +178,7 @@ class HnswIndex:
         return self._table.best(vector, k, self._candidates(self._graph, vector, k=k, slots=slots))
 
     def _candidates(self, graph: NeighbourGraph, vector: Vectors, *, k: int, slots: Slots | None) -> Slots | None:
-        """Give the nearest allowed slots of the graph and all allowed ones outside it; ``slots`` when it finds few."""
+        """Return the nearest allowed slots of the graph and all allowed ones outside it; ``slots`` for too few."""
         allowed = self._table.alive
         if slots is not None:
             allowed = np.zeros(len(self._table), dtype=bool)
@@ -264,7 +264,7 @@ class HnswIndex:
     def _written_graph(
         self, folder: Path, stem: str, table: SlotTable, *, compact: bool
     ) -> tuple[NeighbourGraph | None, StoredFile | None]:
-        """Let the graph catch up when that is due, and write it if it covers more than its file."""
+        """Bring the graph up to date when that is due, and write it if it covers more than its file."""
         if compact:
             graph = self._caught_up(table, None)
         elif self._graph is None and not _behind(table, self._manifest.covered):
@@ -297,7 +297,7 @@ def _behind(table: SlotTable, covered: int) -> bool:
 
 
 def _mergeable(segments: tuple[Segment, ...], total: int) -> tuple[tuple[Segment, ...], int]:
-    """Give the segments that stay, and the slot from which a new one is written, so that few and long ones remain."""
+    """Return the segments that stay, and the slot from which a new one is written, so that few and long ones remain."""
     kept, start = list(segments), sum(segment.rows for segment in segments)
     while start < total and kept and kept[-1].rows <= min(2 * (total - start), _SEGMENT):
         start -= kept.pop().rows
@@ -336,7 +336,7 @@ class NeighbourGraph:
             self._index.add_items(piece, slots, num_threads=1)
 
     def nearest(self, vector: Vectors, count: int) -> Slots:
-        """Give up to about ``count`` slots near a unit vector of shape (d,), fewer or none when the graph has none."""
+        """Return up to about ``count`` slots near a unit vector of shape (d,); fewer when the graph has fewer."""
         wanted = min(max(count, _LEAST), self.covered)
         try:
             labels, _ = self._index.knn_query(vector[None, :], k=wanted, num_threads=1)

@@ -73,7 +73,7 @@ class Manifest:
     covered: int = 0
 
     def names(self) -> set[str]:
-        """Give the names of the files that belong to the space, the manifest's too."""
+        """Return the names of the files that belong to the space, the manifest's too."""
         files = [file.name for segment in self.segments for file in (segment.vectors, segment.keys)]
         return {_MANIFEST, *files, *([self.graph.name] if self.graph else [])}
 
@@ -159,7 +159,7 @@ def adopt(path: Path) -> StoredFile:
 
 
 def check(folder: Path, file: StoredFile) -> Path:
-    """Give the path of a file whose size and SHA-256 are as recorded.
+    """Return the path of a file whose size and SHA-256 are as recorded.
 
     Raises:
         VectorsCorrupt: it is missing, cut short or changed.

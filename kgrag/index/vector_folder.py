@@ -51,7 +51,7 @@ class FolderSpaces:
             return self._open[name]
 
     def names(self) -> list[str]:
-        """Give the names of the spaces that exist, sorted."""
+        """Return the names of the spaces that exist, sorted."""
         with self._lock:
             found = set(self._open)
         if self._folder is not None and self._folder.is_dir():

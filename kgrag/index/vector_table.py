@@ -22,7 +22,7 @@ _SLACK = 1e-5  # more than float32 rounding moves a cosine, so that true ties su
 
 
 def unit_rows(vectors: Vectors, dimension: int) -> Vectors:
-    """Give float32 rows of length 1; rows already within 0.1 % of it stay as they are, zero rows stay zero.
+    """Return float32 rows of length 1; rows already within 0.1 % of it stay as they are, zero rows stay zero.
 
     Raises:
         ValueError: not of shape (n, dimension), or not finite.
@@ -72,19 +72,19 @@ class SlotTable:
         return self._alive[: len(self)]
 
     def dead(self) -> list[int]:
-        """Give the slots that were replaced or deleted, ascending."""
+        """Return the slots that were replaced or deleted, ascending."""
         return [int(slot) for slot in np.flatnonzero(~self.alive)]
 
     def keys(self) -> list[str]:
-        """Give the IRIs of the live slots, in slot order."""
+        """Return the IRIs of the live slots, in slot order."""
         return list(self._slots)
 
     def keys_from(self, start: int, *, live_only: bool = False) -> list[str]:
-        """Give the IRIs of the slots from ``start`` on, those of dead ones too unless ``live_only``."""
+        """Return the IRIs of the slots from ``start`` on, those of dead ones too unless ``live_only``."""
         return [key for slot, key in enumerate(self._keys[start:], start) if not live_only or self._alive[slot]]
 
     def slots_of(self, iris: Collection[str]) -> Slots:
-        """Give the live slots of those IRIs that are known, ascending and each once."""
+        """Return the live slots of those IRIs that are known, ascending and each once."""
         found = {self._slots[iri] for iri in iris if iri in self._slots}
         return np.fromiter(sorted(found), dtype=np.int64, count=len(found))
 
@@ -145,7 +145,7 @@ class SlotTable:
         return [(key, -negative + 0.0) for negative, key in ranked[:k]]
 
     def _leading(self, vector: Vectors, k: int, slots: Slots | None) -> Slots:
-        """Give the slots of the k best float32 cosines and of all that rounding might put among them."""
+        """Return the slots of the k best float32 cosines and of all that rounding might put among them."""
         if slots is None or len(slots) > len(self) // 4:
             scores = np.concatenate([block @ vector for _, block in self._placed()] or [np.empty(0, np.float32)])
             chosen = np.flatnonzero(self.alive) if slots is None else slots

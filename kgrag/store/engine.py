@@ -76,7 +76,7 @@ def _storage(error: OSError) -> KgragError:
 
 
 class _Held:
-    """Gives whatever the store gives, until it is emptied."""
+    """Passes everything on to the store, until it is emptied."""
 
     def __init__(self, store: ox.Store) -> None:
         self.store: ox.Store | None = store
@@ -100,7 +100,7 @@ class _Held:
 
 
 def held(store: ox.Store) -> ox.Store:
-    """Give what stands in for a store."""
+    """Return a stand-in that passes every call on to the store, until it is emptied."""
     return cast("ox.Store", _Held(store))
 
 

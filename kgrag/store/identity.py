@@ -59,7 +59,7 @@ def _opened_for_reading(folder: Path) -> ox.Store:
 
 
 def recognised(store: ox.Store, base: str | None) -> Names:
-    """Give the names of the knowledge base in a store: the recorded base IRI, or the given one for a new store.
+    """Return the names of the knowledge base in a store: the recorded base IRI, or the given one for a new store.
 
     Raises:
         SchemaMismatch: the recorded schema is newer than this program, or the base IRI is another.
@@ -89,7 +89,7 @@ def _same_schema(version: int) -> None:
 
 
 def revision(store: ox.Store, names: Names) -> int:
-    """Give the largest revision in the catalogue, 0 when there is none."""
+    """Return the largest revision in the catalogue, 0 when there is none."""
     rows = cast("ox.QuerySolutions", store.query(queries.bind("catalogue/revision", catalogue=names.catalogue)))
     return max((int(row["revision"].value) for row in rows if row["revision"] is not None), default=0)
 
@@ -104,6 +104,6 @@ def found(store: ox.Store, names: Names) -> None:
 
 
 def birthday(store: ox.Store, names: Names) -> list[ox.Quad]:
-    """Give what a store that was just created says about its creation; a dump brings its own."""
+    """Return what a store that was just created says about its creation; a dump brings its own."""
     quads = store.quads_for_pattern(None, None, None, names.catalogue)
     return [quad for quad in quads if quad.subject != names.knowledge_base]

@@ -36,7 +36,7 @@ _KEPT = frozenset({XSD.string, ox.NamedNode("http://www.w3.org/1999/02/22-rdf-sy
 
 
 def as_stored(literals: Iterable[ox.Literal]) -> dict[ox.Literal, ox.Literal]:
-    """Give those literals that the engine rewrites, each with what it becomes."""
+    """Return those literals that the engine rewrites, each with what it becomes."""
     distinct = [literal for literal in dict.fromkeys(literals) if literal.datatype not in _KEPT]
     if not distinct:
         return {}
@@ -48,7 +48,7 @@ def as_stored(literals: Iterable[ox.Literal]) -> dict[ox.Literal, ox.Literal]:
 
 
 def refuse_rewritten(graphs: Mapping[ox.NamedNode, Sequence[ox.Triple]]) -> None:
-    """Let graphs of our own pass if their literals are canonical.
+    """Accept graphs of our own if their literals are canonical.
 
     Raises:
         InvalidRDF: one is not; the message tells how to write it.
@@ -66,13 +66,13 @@ def refuse_rewritten(graphs: Mapping[ox.NamedNode, Sequence[ox.Triple]]) -> None
 
 
 def canonical(draft: GraphDraft, rewritten: Mapping[ox.Literal, ox.Literal]) -> GraphDraft:
-    """Give the draft with its literals as the engine stores them, each triple once."""
+    """Return the draft with its literals as the engine stores them, each triple once."""
     triples = dict.fromkeys(_stored(triple, rewritten) for triple in draft.triples)
     return replace(draft, triples=list(triples))
 
 
 def companions(drafts: Iterable[GraphDraft], names: Names) -> list[GraphDraft]:
-    """Give drafts as they will be stored, each followed by its lexical graph where a literal is rewritten."""
+    """Return drafts as they will be stored, each followed by its lexical graph where a literal is rewritten."""
     found = []
     for draft in drafts:
         rewritten = as_stored(_literals(draft.triples))
@@ -133,7 +133,7 @@ def as_loaded(store: TripleStore, graph: ox.NamedNode) -> Iterator[ox.Triple]:
 
 
 def _known(store: TripleStore, graph: ox.NamedNode) -> dict[tuple[Term, Term, Term], list[ox.Literal]]:
-    """Give what was loaded, by subject, predicate and the object that the store keeps."""
+    """Return what was loaded, by subject, predicate and the object that the store keeps."""
     records: dict[Term, dict[ox.NamedNode, Any]] = {}
     for triple in store.triples(store.names.lexical_graph(graph.value)):
         records.setdefault(triple.subject, {})[triple.predicate] = triple.object

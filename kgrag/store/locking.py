@@ -53,7 +53,7 @@ class WriterLock:
         )
 
     def _url(self) -> str:
-        """Give where the holder serves, as it tells in ``<folder>.server``; "" when it does not."""
+        """Return where the holder serves, as it tells in ``<folder>.server``; "" when it does not."""
         try:
             told = json.loads(self._served.read_text(encoding="utf-8"))
             return str(told["url"]) if str(told["pid"]) == self._holder() else ""
@@ -67,7 +67,7 @@ class WriterLock:
             return "(unknown)"
 
     def release(self) -> None:
-        """Let the next writer in; a second call does nothing."""
+        """Release the lock for the next writer; a second call does nothing."""
         if self._lock.is_locked:
             self._pid.unlink(missing_ok=True)
             self._lock.release()

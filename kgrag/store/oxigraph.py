@@ -177,12 +177,12 @@ class OxigraphStore:
                 yield quad.triple
 
     def described(self, graph: ox.NamedNode) -> bool:
-        """Say whether the catalogue knows this graph."""
+        """Return whether the catalogue knows this graph."""
         with engine():
             return publication_plan.kind_of(graph, self._engine(), self._names.catalogue) is not None
 
     def graphs(self) -> list[str]:
-        """Give the IRI of every named graph that holds a triple, sorted."""
+        """Return the IRI of every named graph that holds a triple, sorted."""
         with engine():
             return sorted(graph.value for graph in self._engine().named_graphs())
 
@@ -388,7 +388,7 @@ class OxigraphStore:
                     self._lock.release()
 
     def __enter__(self) -> Self:
-        """Give the store itself."""
+        """Return the store itself."""
         return self
 
     def __exit__(

@@ -35,7 +35,7 @@ class PlainStore:
         self.revision = 0
 
     def contains(self, graph: Graph) -> bool:
-        """Say whether a graph is there, with or without triples; the default graph always is."""
+        """Return whether a graph is there, with or without triples; the default graph always is."""
         return isinstance(graph, ox.DefaultGraph) or self._store.contains_named_graph(graph)
 
     def update(self, update: str, *, base: str = "") -> None:
@@ -50,7 +50,7 @@ class PlainStore:
             self.revision += 1
 
     def put(self, graph: Graph, triples: Iterable[ox.Triple], *, add: bool = False) -> None:
-        """Let triples take the place of a graph, or join it."""
+        """Replace the triples of a graph, or add to them."""
         quads = [ox.Quad(triple.subject, triple.predicate, triple.object, graph) for triple in triples]
         with self._turn, engine():
             if not add:

@@ -24,7 +24,7 @@ class Deed:
 
 
 def provenance_draft(deeds: Iterable[Deed], *, method: str, names: Names) -> GraphDraft:
-    """Give what joins the provenance graph for the activities of one method."""
+    """Return what joins the provenance graph for the activities of one method."""
     triples = [triple for deed in deeds for triple in _triples(deed, method)]
     return GraphDraft(names.provenance, KG.ProvenanceGraph, triples, mode="append")
 

@@ -59,12 +59,12 @@ class Change:
 
 
 def now() -> ox.Literal:
-    """Give the present second as xsd:dateTime."""
+    """Return the present second as xsd:dateTime."""
     return ox.Literal(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", datatype=XSD.dateTime)
 
 
 def merge(drafts: Iterable[GraphDraft]) -> list[GraphDraft]:
-    """Give each graph once: drafts of one IRI are joined, triples, sources and descriptions alike.
+    """Return each graph once: drafts of one IRI are joined, triples, sources and descriptions alike.
 
     Raises:
         InvalidRDF: two drafts of one graph differ in kind or mode.
@@ -93,7 +93,7 @@ def _joined(first: GraphDraft, second: GraphDraft) -> GraphDraft:
 
 
 def compare(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Change:
-    """Say what publishing a draft would change.
+    """Work out what publishing a draft would change.
 
     Raises:
         InvalidRDF: triples are to be added to a graph that the catalogue lists as of another kind.
@@ -114,7 +114,7 @@ def compare(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Chan
 
 
 def kind_of(graph: ox.NamedNode, store: ox.Store, catalogue: ox.NamedNode) -> ox.NamedNode | None:
-    """Give the kind that the catalogue lists a graph as; None when it does not list it."""
+    """Return the kind that the catalogue lists a graph as; None when it does not list it."""
     quad = next(store.quads_for_pattern(graph, RDF.type, None, catalogue), None)
     return None if quad is None else cast("ox.NamedNode", quad.object)
 
@@ -151,12 +151,12 @@ def quads(change: Change) -> Iterator[ox.Quad]:
 
 
 def quad_of(triple: ox.Triple, graph: ox.NamedNode) -> ox.Quad:
-    """Give the quad of a triple in a graph."""
+    """Return the quad of a triple in a graph."""
     return ox.Quad(triple.subject, triple.predicate, triple.object, graph)
 
 
 def statements(draft: GraphDraft, catalogue: ox.NamedNode) -> list[ox.Quad]:
-    """Give what a draft says about its graph: method, sources, activity and further descriptions."""
+    """Return what a draft says about its graph: method, sources, activity and further descriptions."""
     said: list[tuple[ox.NamedNode, Term]] = [(PROV.wasDerivedFrom, source) for source in draft.sources]
     if draft.method:
         said.append((KG.method, ox.Literal(draft.method)))
@@ -166,7 +166,7 @@ def statements(draft: GraphDraft, catalogue: ox.NamedNode) -> list[ox.Quad]:
 
 
 def entry(change: Change, publication: ox.NamedNode, created: ox.Literal, names: Names) -> list[ox.Quad]:
-    """Give the catalogue's entry of a graph that is written by this publication."""
+    """Return the catalogue's entry of a graph that is written by this publication."""
     draft, catalogue = change.draft, names.catalogue
     found = statements(draft, catalogue)
     found.append(ox.Quad(draft.iri, RDF.type, draft.kind, catalogue))
@@ -221,7 +221,7 @@ def publication(
 
 
 def founding(names: Names, created: ox.Literal, missing: Callable[[ox.NamedNode, ox.NamedNode], bool]) -> list[ox.Quad]:
-    """Give what the catalogue says from the beginning, as far as it is missing: who this is, and revision 0."""
+    """Return what the catalogue says from the beginning, as far as it is missing: who this is, and revision 0."""
     root, catalogue, zero = names.knowledge_base, names.catalogue, names.publication(0)
     said: list[tuple[ox.NamedNode, ox.NamedNode, Term]] = [
         (root, RDF.type, KG.KnowledgeBase),
@@ -238,7 +238,7 @@ def founding(names: Names, created: ox.Literal, missing: Callable[[ox.NamedNode,
 
 
 def quarantine(draft: GraphDraft, violations: Sequence[Violation], names: Names) -> GraphDraft:
-    """Give the draft that stands in for one that failed its shape; its content is kept as text."""
+    """Return the draft that stands in for one that failed its shape; its content is kept as text."""
     content = "".join(sorted(f"{triple} .\n" for triple in set(draft.triples)))
     graph = names.quarantine_graph(draft.iri.value, content)
     said: list[tuple[ox.NamedNode, Term]] = [

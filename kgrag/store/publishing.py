@@ -59,11 +59,11 @@ class Publishing:
         return publication_plan.compare(draft, self._store, self._names.catalogue)
 
     def writes(self) -> bool:
-        """Say whether any graph is new or changes."""
+        """Return whether any graph is new or changes."""
         return any(change.writes for change in self._changes)
 
     def drafts(self) -> list[GraphDraft]:
-        """Give the drafts of graphs that are new or change."""
+        """Return the drafts of graphs that are new or change."""
         return [change.draft for change in self._changes if change.writes]
 
     def rehearsal(self) -> Iterator[ox.Quad]:
@@ -75,7 +75,7 @@ class Publishing:
                 yield from self._written(change if not change.known else Change(change.draft, known=False, come=come))
 
     def _written(self, change: Change) -> list[ox.Quad]:
-        """Give the quads of a graph that is new or changes, and of its entry; made once for validating and writing."""
+        """Return the quads of a graph that is new or changes, and of its entry; made once to validate and write."""
         built = self._built.get(change.draft.iri)
         if built is None or built[0] is not change:
             node = self._names.publication(self.revision + 1)
@@ -144,7 +144,7 @@ class Publishing:
         self._built.clear()
 
     def _stale(self) -> list[ox.NamedNode]:
-        """Give the lexical graphs of replaced graphs in which nothing is rewritten any more."""
+        """Return the lexical graphs of replaced graphs in which nothing is rewritten any more."""
         drafted = {change.draft.iri for change in self._changes}
         replaced = (change.draft for change in self._changes if change.known and change.draft.mode == "replace")
         lexical = (self._names.lexical_graph(draft.iri.value) for draft in replaced)
@@ -176,7 +176,7 @@ class Publishing:
         return [quad for quad in said if quad not in self._store]
 
     def outcome(self) -> Publication:
-        """Say what became of the drafts."""
+        """Report what became of the drafts."""
         standing = [change for change in self._changes if change.draft.kind != KG.QuarantineGraph]
         return Publication(
             revision=self.revision,
@@ -214,7 +214,7 @@ def exchange(
 
 
 def functions(rows: Sequence[ox.Quad]) -> dict[ox.NamedNode, _Function]:
-    """Give the functions ``row:graph``, ``row:subject``, ``row:predicate`` and ``row:object`` of a row number."""
+    """Return the functions ``row:graph``, ``row:subject``, ``row:predicate`` and ``row:object`` of a row number."""
     return {
         ox.NamedNode(f"{_ROW}graph"): lambda row: cast("ox.NamedNode", rows[int(row.value)].graph_name),
         ox.NamedNode(f"{_ROW}subject"): lambda row: rows[int(row.value)].subject,

@@ -57,7 +57,7 @@ _CLASSES = frozenset({OWL.Class, ox.NamedNode("http://www.w3.org/2000/01/rdf-sch
 def read_rdf(
     path: Path, *, rdf_format: str | None = None, graph: ox.NamedNode | None = None, names: Names
 ) -> list[GraphDraft]:
-    """Give one draft for each graph of an RDF file, to replace what stands there.
+    """Return one draft for each graph of an RDF file, to replace what stands there.
 
     Args:
         path: the file.
@@ -117,7 +117,7 @@ def _named_format(wanted: str) -> str:
 
 
 def _owl_format(path: Path, data: bytes) -> str:
-    """Tell what an .owl file holds: RDF/XML as a rule, Turtle at times, and syntaxes that are not RDF."""
+    """Return the format of an .owl file: RDF/XML as a rule, Turtle at times, and syntaxes that are not RDF."""
     head = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     if re.match(
         rb"(?i)Prefix\s*\(|Ontology\s*\(|Prefix:\s|Ontology:\s|<\?xml[^>]*\?>\s*(<!DOCTYPE.*?\]>\s*)?<Ontology\b", head
@@ -183,7 +183,7 @@ class _Content:
     quads: list[ox.Quad]
 
     def ontology(self) -> ox.NamedNode | None:
-        """Give the IRI of the ontology that stands outside named graphs; the first where there are several."""
+        """Return the IRI of the ontology that stands outside named graphs; the first where there are several."""
         for quad in self.quads:
             stated = (quad.predicate, quad.object, quad.graph_name) == (RDF.type, OWL.Ontology, ox.DefaultGraph())
             if stated and isinstance(quad.subject, ox.NamedNode):
@@ -191,7 +191,7 @@ class _Content:
         return None
 
     def graphs(self, target: ox.NamedNode, own: str) -> dict[ox.NamedNode, list[ox.Triple]]:
-        """Give graph -> triples, each once, with blank nodes named by graph and order of appearance."""
+        """Return graph -> triples, each once, with blank nodes named by graph and order of appearance."""
         scope = digest(target.value)
         known: dict[str, ox.BlankNode] = {}
         found: dict[ox.NamedNode, dict[ox.Triple, None]] = {}
@@ -241,7 +241,7 @@ def _draft(graph: ox.NamedNode, triples: list[ox.Triple], path: Path, names: Nam
 
 
 def is_ontology(triples: Iterable[ox.Triple]) -> bool:
-    """Say whether triples declare an ontology, or a class."""
+    """Return whether triples declare an ontology, or a class."""
     return any(
         triple.predicate == RDF.type and (triple.object == OWL.Ontology or triple.object in _CLASSES)
         for triple in triples

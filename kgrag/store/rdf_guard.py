@@ -30,7 +30,7 @@ _MARKS = {
 
 
 def check_turtle(text: str, path: Path) -> None:
-    """Let Turtle, TriG, N3, N-Triples or N-Quads pass if nothing in it is nested too deep.
+    """Accept Turtle, TriG, N3, N-Triples or N-Quads if nothing in it is nested too deep.
 
     Raises:
         InvalidRDF: something is; the message gives the line.
@@ -39,7 +39,7 @@ def check_turtle(text: str, path: Path) -> None:
 
 
 def check_json(text: str, path: Path) -> None:
-    """Let JSON-LD pass if nothing in it is nested too deep.
+    """Accept JSON-LD if nothing in it is nested too deep.
 
     Raises:
         InvalidRDF: something is; the message gives the line.
@@ -69,7 +69,7 @@ def _too_deep(path: Path, line: int, what: str) -> InvalidRDF:
 
 
 def check_xml(data: bytes, path: Path) -> None:
-    """Let RDF/XML pass if it is well-formed, not nested too deep, and its entities stay small.
+    """Accept RDF/XML if it is well-formed, not nested too deep, and its entities stay small.
 
     Raises:
         InvalidRDF: it is not; the message gives the line.
@@ -120,7 +120,7 @@ class _Elements:
             self.refuse("the entities make the file many times as long as it is")
 
     def length(self, name: str, within: tuple[str, ...]) -> int:
-        """Give the length of an entity when all entities in it are expanded."""
+        """Return the length of an entity when all entities in it are expanded."""
         value = self.entities.get(name, "")
         if name in within:
             self.refuse(f"entity '{name}' contains itself")

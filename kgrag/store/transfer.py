@@ -16,7 +16,7 @@ _CHUNK = 1 << 20
 
 
 def manifest_path(target: Path) -> Path:
-    """Give the path of the manifest of an export: the file's name with ``.manifest.json`` behind it."""
+    """Return the path of the manifest of an export: the file's name with ``.manifest.json`` behind it."""
     return target.with_name(target.name + ".manifest.json")
 
 

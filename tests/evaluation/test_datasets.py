@@ -22,45 +22,13 @@ def test_a_multihop_folder_has_passages_and_the_numbers_of_those_that_carry_the_
     _lines(tmp_path / "corpus.jsonl.gz", {"idx": 7, "title": "Loam", "text": "Loam drains."})
     _lines(
         tmp_path / "questions.jsonl",
-        {"id": "q", "question": "What drains?", "answer": "Loam", "answer_aliases": ["loam soil"], "supporting": [7]},
+        {"id": "q", "question": "What drains?", "answer": "Loam", "answers": ["loam soil"], "supporting": [7]},
     )
     dataset = read_dataset(tmp_path)
     (document,), (question,) = dataset.documents(), dataset.questions
     assert (document.title, document.text, document.identifier) == ("Loam", "Loam drains.", "7")
     assert question.answers == ("Loam", "loam soil")
     assert question.relevant == {"7"}
-
-
-def test_claims_are_judged_by_the_abstracts_they_cite(tmp_path):
-    _lines(tmp_path / "corpus.jsonl.gz", {"id": 41, "title": "Mulch", "sentences": ["Mulch cools.", "Less weeding."]})
-    _lines(tmp_path / "claims.jsonl", {"id": 3, "claim": "Mulch cools soil.", "cited": [41], "evidence": []})
-    dataset = read_dataset(tmp_path)
-    assert [document.text for document in dataset.documents()] == ["Mulch cools. Less weeding."]
-    assert (dataset.scored[0].text, dataset.scored[0].relevant) == ("Mulch cools soil.", {"41"})
-
-
-def test_a_question_that_is_a_papers_title_is_answered_by_its_abstract(tmp_path):
-    _lines(
-        tmp_path / "corpus.jsonl",
-        {"pmid": "15", "chunks": [{"label": "AIM", "text": "To weigh."}, {"label": "END", "text": "Heavy."}]},
-    )
-    _lines(tmp_path / "questions.jsonl", {"pmid": "15", "question": "Is it heavy?", "answer": "yes"})
-    dataset = read_dataset(tmp_path)
-    assert [document.text for document in dataset.documents()] == ["To weigh.\n\nHeavy."]
-    assert (dataset.scored[0].id, dataset.scored[0].relevant) == ("15", {"15"})
-
-
-def test_facts_carry_their_source_in_the_title(tmp_path):
-    _lines(tmp_path / "facts.jsonl", {"idx": 0, "fact": "Rain fell.", "title": "Weather", "source": "The Herald"})
-    _lines(
-        tmp_path / "questions.jsonl",
-        {"id": "a", "question": "Did it rain?", "answer": "yes", "evidence": [0]},
-        {"id": "b", "question": "Did it snow?", "answer": "Insufficient information.", "evidence": []},
-    )
-    dataset = read_dataset(tmp_path)
-    assert [document.title for document in dataset.documents()] == ["Weather (The Herald)"]
-    assert [question.id for question in dataset.scored] == ["a"]
-    assert dataset.left_out == {"no gold": 1}
 
 
 def test_mapped_data_has_gold_facts_and_the_pairs_that_answer(tmp_path):
@@ -83,28 +51,11 @@ def test_mapped_data_has_gold_facts_and_the_pairs_that_answer(tmp_path):
     assert dataset.scored[0].answer_nodes == {("Crop yield", "3")}
 
 
-def test_gold_facts_of_another_flattening_give_way_to_gold_files(tmp_path):
-    record = {"question": "Who?", "gold_facts": [{"a": "b"}], "gold_files": ["story_1.jsonld"]}
-    (question,) = read_dataset(_lines(tmp_path / "questions.jsonl", record)).questions
-    assert (question.gold_facts, question.relevant) == ((), {"story_1.jsonld"})
-
-
-def test_answer_nodes_of_another_flattening_count_by_value_where_the_data_has_it(tmp_path):
-    story = {"@graph": [{"title": "Rain", "has_events": {"Event": [{"place": "Hill"}]}}]}
-    _lines(tmp_path / "mapped" / "story_1.jsonld", story)
-    nodes = [["asset place", "Hill"], ["asset theme", "weather"]]
-    _lines(
-        tmp_path / "questions.jsonl", {"question": "Where?", "gold_files": ["story_1.jsonld"], "answer_nodes": nodes}
-    )
-    (question,) = read_dataset(tmp_path).questions
-    assert question.answer_nodes == {("", "Hill")}
-
-
-def test_questions_with_partial_gold_are_left_out_and_counted(tmp_path):
+def test_questions_that_cannot_be_scored_are_left_out_and_counted_by_reason(tmp_path):
     path = _lines(
         tmp_path / "q.jsonl",
-        {"question": "One?", "supporting": [1], "gold": "exact"},
-        {"question": "Two?", "supporting": [1], "gold": "partial"},
+        {"question": "One?", "supporting": [1], "left_out": ""},
+        {"question": "Two?", "supporting": [1], "left_out": "gold is partial"},
         {"question": "Three?"},
     )
     dataset = read_dataset(path)
@@ -120,9 +71,7 @@ def test_plain_questions_are_named_by_their_line_and_need_no_corpus(tmp_path):
 
 def test_a_folder_without_questions_is_refused_with_what_it_holds(tmp_path):
     (tmp_path / "notes.txt").touch()
-    with pytest.raises(
-        UnknownName, match=r"needs questions.jsonl or claims.jsonl or queries.jsonl, and holds notes.txt"
-    ):
+    with pytest.raises(UnknownName, match=r"needs questions.jsonl, and has notes.txt\. Write a set"):
         read_dataset(tmp_path)
     with pytest.raises(UnknownName, match="no such folder"):
         read_dataset(tmp_path / "absent")
@@ -149,58 +98,30 @@ def test_a_passage_without_text_is_refused_with_its_place(tmp_path):
         list(read_dataset(tmp_path).documents())
 
 
-COUNTS = {
-    "multihop/2wiki_6119": (6119, 478, {"gold is partial": 19}),
-    "multihop/hotpot_dev": (985, 100, {}),
-    "multihoprag_facts": (438, 218, {"no gold": 32}),
-    "scifact": (5183, 807, {}),
-    "pubmedqa": (1000, 500, {}),
-    "popqa": (1475, 500, {}),
-    "ograg/soybean": (0, 203, {}),
-    "ograg/news": (0, 114, {"no gold": 1}),
-}
-
-
-@pytest.mark.parametrize("folder", COUNTS)
-def test_the_sets_that_kgrag_is_measured_on_are_recognised(data, folder):
-    dataset = read_dataset(data / folder)
-    found = (sum(1 for _ in dataset.documents()), len(dataset.scored), dataset.left_out)
-    assert found == COUNTS[folder]
-
-
-def test_a_citing_sentence_is_asked_without_its_own_paper_and_its_gold_sentences_stand_in_the_text(tmp_path):
-    _lines(
-        tmp_path / "papers.jsonl.gz",
-        {
-            "id": "A",
-            "title": "Beans",
-            "sections": [["1 Aim", 0], ["2 Trial", 2]],
-            "sentences": [[1, "We sow."], [2, "We weed."], [3, "It grew."]],
-        },
-        {"id": "B", "title": "", "sections": [], "sentences": [[0, "As A did, we sow."]]},
-    )
-    (tmp_path / "citations.tsv.gz").write_bytes(gzip.compress(b"citing\tcited\tsentences\nB\tA\t2\nB\tZ\t1\n"))
-    _lines(
-        tmp_path / "queries.jsonl",
-        {"id": "q", "cited": "A", "citing": "B", "text": "As A did, we sow.", "gold_sids": [3]},
-    )
+def test_a_document_may_say_what_it_cites_and_where_its_sections_are(tmp_path):
+    sections = [{"heading": "1 Aim", "start": 0, "end": 7}, {"heading": "2 Trial", "start": 9, "end": 17}]
+    _lines(tmp_path / "corpus.jsonl", {"id": "A", "text": "We sow.\n\nIt grew.", "cites": ["B"], "sections": sections})
+    _lines(tmp_path / "questions.jsonl", {"question": "?", "supporting": ["A"], "excluded": ["B"]})
     dataset = read_dataset(tmp_path)
-    beans, citing = dataset.documents()
-    assert (beans.text, citing.cites) == ("We sow. We weed.\n\nIt grew.", ("A", "Z"))
-    assert [(section.heading, beans.text[section.start : section.end]) for section in beans.sections] == [
-        ("1 Aim", "We sow. We weed."),
+    (document,) = dataset.documents()
+    assert document.cites == ("B",)
+    assert [(part.heading, document.text[part.start : part.end]) for part in document.sections] == [
+        ("1 Aim", "We sow."),
         ("2 Trial", "It grew."),
     ]
-    (question,) = dataset.scored
-    assert (question.relevant, question.excluded, question.gold_sentences) == ({"A"}, {"B"}, {3})
-    spans = dict(dataset.sentences())
-    assert beans.text[slice(*spans["A"][3])] == "It grew."
-    assert dataset.chunk_tokens == 180
+    assert dataset.questions[0].excluded == {"B"}
 
 
-def test_a_table_of_citations_without_columns_is_refused(tmp_path):
-    _lines(tmp_path / "papers.jsonl", {"id": "A", "sentences": [[1, "We sow."]]})
-    (tmp_path / "citations.tsv").write_text("citing cited\n", encoding="utf-8")
-    _lines(tmp_path / "queries.jsonl", {"id": "q", "cited": "A", "text": "Sow?"})
-    with pytest.raises(InputError, match="Expected the columns citing and cited"):
+@pytest.mark.parametrize("sections", [["Aim"], [{"heading": "Aim"}], 3])
+def test_sections_of_another_form_are_refused_with_their_place(tmp_path, sections):
+    _lines(tmp_path / "corpus.jsonl", {"text": "We sow.", "sections": sections})
+    _lines(tmp_path / "questions.jsonl", {"question": "?"})
+    with pytest.raises(InputError, match=r"corpus.jsonl, line 1: 'sections' must be a list of objects"):
         list(read_dataset(tmp_path).documents())
+
+
+@pytest.mark.parametrize("gold", [{"gold_facts": ["soil"]}, {"answer_nodes": [["one"]]}, {"answer_nodes": 4}])
+def test_gold_of_another_form_is_refused_with_its_place(tmp_path, gold):
+    path = _lines(tmp_path / "q.jsonl", {"question": "Soil?", **gold})
+    with pytest.raises(InputError, match=r"q.jsonl, line 1: 'gold_facts' must be a list of objects"):
+        read_dataset(path)

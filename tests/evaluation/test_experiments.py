@@ -84,7 +84,7 @@ def test_a_dataset_fills_a_knowledge_base_and_is_measured_in_one_call(kb, tmp_pa
     (tmp_path / "questions.jsonl").write_text(
         json.dumps({"id": "a", "question": "What do oats feed?", "answer": "horses", "supporting": [2]})
         + "\n"
-        + json.dumps({"id": "b", "question": "What?", "supporting": [0], "gold": "partial"})
+        + json.dumps({"id": "b", "question": "What?", "supporting": [0], "left_out": "gold is partial"})
     )
     outcome = run(kb, read_dataset(tmp_path), ["passages:signal=bm25", "passages"], k=2)
     found = outcome.json()

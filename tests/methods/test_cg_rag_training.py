@@ -55,7 +55,8 @@ def corpus(folder: Path) -> Path:
 
 def questions(folder: Path, name: str, crops: list[str]) -> Path:
     asked = [
-        {"id": crop, "question": f"Who made the {crop} method?", "cited": [f"m{CROPS.index(crop)}"]} for crop in crops
+        {"id": crop, "question": f"Who made the {crop} method?", "supporting": [f"m{CROPS.index(crop)}"]}
+        for crop in crops
     ]
     return _lines(folder / name, asked)
 
@@ -180,7 +181,7 @@ def test_what_is_no_encoder_is_not_read() -> None:
 def test_a_question_that_is_measured_on_is_not_learned_from(built: KnowledgeBase, tmp_path: Path) -> None:
     learned = questions(tmp_path, "q.jsonl", CROPS[:16])
     held_out = _lines(
-        tmp_path / "h.jsonl", [{"id": "x", "question": f"who made the {CROPS[3]}  METHOD", "cited": ["m3"]}]
+        tmp_path / "h.jsonl", [{"id": "x", "question": f"who made the {CROPS[3]}  METHOD", "supporting": ["m3"]}]
     )
     with pytest.raises(InvalidSettings, match="1 of the questions are also among those to be measured on"):
         built.train("cg_rag", learned, held_out=[held_out])

@@ -2,9 +2,9 @@
 
 import pytest
 
+from benchmarks.context_budgets import Budgets, RecordingRetriever, fitting, score_within, with_budgets
 from kgrag import KnowledgeBase
 from kgrag.evaluation import evaluate
-from kgrag.evaluation.budgets import Budgets, Recorded, fitting, score_within, with_budgets
 from kgrag.evaluation.datasets import Question
 from kgrag.model import Document, Hit
 from kgrag.text import ingestion
@@ -43,7 +43,7 @@ def test_what_the_gold_does_not_allow_is_left_out() -> None:
 def test_an_experiment_gains_the_metrics(kb: KnowledgeBase) -> None:
     ingestion.ingest([Document("Carol stayed in York.", "Carol", identifier="3")], store=kb.store)
     kb.build("passages")
-    methods = {"passages": Recorded(kb.method("passages"))}
+    methods = {"passages": RecordingRetriever(kb.method("passages"))}
     outcome = with_budgets(
         evaluate(kb, methods, [QUESTION], k=2), methods, Budgets(entries=(1,), tokens=(50,)), store=kb.store
     )
