@@ -9,7 +9,8 @@ import typer.main
 from kgrag import cli, plugins
 from kgrag.declarations import table_of_methods
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
 
 
@@ -35,6 +36,16 @@ def test_every_command_line_names_a_command_and_options_that_exist() -> None:
     assert wrong == []
 
 
+def test_it_has_at_most_200_lines() -> None:
+    assert len(README.splitlines()) <= 200
+
+
+def test_every_link_leads_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README)
+    assert len(links) >= 20
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
 def test_the_two_set_up_commands_are_single_lines_that_do_everything() -> None:
     assert "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/kgrag demo\n" in README
     assert "python3 -m venv .venv && .venv/bin/pip install '.[dev]' && .venv/bin/pytest\n" in README
@@ -42,9 +53,9 @@ def test_the_two_set_up_commands_are_single_lines_that_do_everything() -> None:
 
 def test_the_table_of_methods_is_what_they_declare(golden) -> None:
     own = [plugins.methods()[name] for name, plugin in plugins.registered("kgrag.methods").items() if plugin.own]
-    marks = r"(<!-- methods: [^>]*-->\n).*?(<!-- end of methods -->)"
+    marks = r"(<!-- methods:begin -->\n).*?(<!-- methods:end -->)"
     text = re.sub(marks, lambda found: f"{found[1]}{table_of_methods(own)}{found[2]}", README, flags=re.DOTALL)
-    golden(Path(__file__).parents[1] / "README.md", text)
+    golden(ROOT / "README.md", text)
 
 
 def test_the_python_example_runs(tmp_path, monkeypatch) -> None:
@@ -55,8 +66,7 @@ def test_the_python_example_runs(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(KnowledgeBase, "_configured_embedder", lambda self: HashEmbedder())
     source = re.search(r"```python\n(.*?)```", README, flags=re.DOTALL)[1]
     (tmp_path / "manuals").mkdir()
-    root = Path(__file__).parents[1]
-    (tmp_path / "crops.ttl").write_text((root / "ontologies" / "crops.ttl").read_text())
+    (tmp_path / "crops.ttl").write_text((ROOT / "ontologies" / "crops.ttl").read_text())
     text = "# Crop manual\n\nCrop name: Soybean\n\nGrowing zone: Central Zone\n\nVariety name: JS 20-69\n\nThe Central Zone is the zone that sows JS 20-69 first.\n"
     (tmp_path / "manuals" / "soybean.md").write_text(text)
     exec(compile(source, "README.md", "exec"), {})

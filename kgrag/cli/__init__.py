@@ -6,7 +6,10 @@ Exit codes: 0 done; 1 the thing asked about does not hold; 2 wrong usage or bad 
 
 from __future__ import annotations
 
+import logging
+import re
 import sys
+from collections.abc import Sequence
 
 import typer
 
@@ -25,16 +28,18 @@ from kgrag.cli import (
     train_command,
     tree_command,
 )
-from kgrag.cli.options import remember
+from kgrag.cli.options import Commands, remember
+from kgrag.cli.printing import set_loudness
 from kgrag.errors import BudgetSpent, KgragError, ServiceError, ShapeViolation
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="kgrag",
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Retrieval-augmented generation on one triple store: documents, ontologies and facts as named graphs.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -59,11 +64,25 @@ for part in (
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    set_loudness(logging.NOTSET)
     try:
         app()
     except KgragError as error:
-        typer.echo(f"{type(error).__name__}: {error}", err=True)
+        typer.echo(f"{type(error).__name__}: {_as_typed(str(error), sys.argv[1:])}", err=True)
         sys.exit(_exit_code(error))
+
+
+def _as_typed(message: str, words: Sequence[str]) -> str:
+    """Return a message with options named as they were typed, not as Python names them.
+
+    >>> _as_typed("passages has no option 'mapped'; chunk_tokens is 2", ["--mapped", "x", "--chunk-tokens=2"])
+    'passages has no option --mapped; --chunk-tokens is 2'
+    """
+    for flag in (word.partition("=")[0] for word in words if word.startswith("--")):
+        name = re.escape(flag.removeprefix("--").replace("-", "_"))
+        bare = rf"|\b{name}\b" if "_" in name else ""  # one word alone may be part of a sentence
+        message = re.sub(f"['`]{name}['`]{bare}", flag, message) if name else message
+    return message
 
 
 def _exit_code(error: KgragError) -> int:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 import typer.core
 
-from kgrag.cli.options import JsonFormat, KbOption, open_kb
+from kgrag.cli.options import JsonFormat, KbOption, loudness_options, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.model import BuildReport
 
@@ -47,7 +47,9 @@ class _Methods(typer.core.TyperGroup):
         needs = f"\n\nNeeds {declared.needs}." if declared.needs else ""
         about = f"Retrieves {declared.retrieves or declared.label}.{needs}".replace("`", "")
         app.command(cmd_name, help=about, short_help=declared.label)(_command(cmd_name, declared.options))
-        return typer.main.get_command(app)
+        command = typer.main.get_command(app)
+        command.params += loudness_options()
+        return command
 
 
 def register(app: typer.Typer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,7 @@ import typer
 
 from kgrag.model import Answer
 
-__all__ = ["answer_text", "note", "print_json", "progress_bar"]
+__all__ = ["answer_text", "note", "print_json", "progress_bar", "set_loudness"]
 
 _PLAIN_EVERY = 5.0
 
@@ -23,9 +24,29 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
+def set_loudness(level: int) -> None:
+    """Set what reaches standard error.
+
+    Args:
+        level: ``logging.INFO``: also what is opened, and requests to services; ``logging.ERROR``: no progress, notes or
+            warnings; ``logging.NOTSET``: progress, notes and warnings.
+    """
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    for name in ("kgrag", "httpx"):  # httpx has a line for each request, without key or content
+        logger = logging.getLogger(name)
+        logger.setLevel(level)
+        logger.handlers[:] = [handler] if level == logging.INFO else []
+
+
 def note(text: str) -> None:
-    """Tell the user something that is not the result."""
-    typer.echo(text, err=True)
+    """Print to standard error what is not the result."""
+    if not _quiet():
+        typer.echo(text, err=True)
+
+
+def _quiet() -> bool:
+    return logging.getLogger("kgrag").getEffectiveLevel() > logging.WARNING
 
 
 def answer_text(answer: Answer, titles: Mapping[str, str], *, explain: bool = False) -> str:
@@ -47,6 +68,9 @@ def answer_text(answer: Answer, titles: Mapping[str, str], *, explain: bool = Fa
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     """Give a callback (stage, done, total): a bar with rate and time left on a terminal, else a line now and then."""
+    if _quiet():
+        yield lambda _stage, _done, _total: None
+        return
     if not sys.stderr.isatty():
         yield _plain_lines()
         return

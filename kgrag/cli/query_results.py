@@ -13,6 +13,7 @@ import pyoxigraph as ox
 import typer
 
 from kgrag.cli.options import Format
+from kgrag.cli.printing import note
 from kgrag.errors import InputError
 from kgrag.model import plain
 
@@ -72,7 +73,7 @@ def _table(results: ox.QuerySolutions | ox.QueryBoolean) -> None:
         count += 1
     wide = None if sys.stdout.isatty() else 200
     Console(width=wide).print(table)
-    typer.echo(f"{count} rows", err=True)
+    note(f"{count} rows")
 
 
 _SPARQL = re.compile(

@@ -38,6 +38,8 @@ PAGES = [
     "/editor",
     "/report",
     "/report?profile=publish",
+    "/guide",
+    "/guide/methods/og_rag",
     "/nothing/here",
 ]
 

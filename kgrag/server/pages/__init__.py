@@ -8,6 +8,7 @@ module         what it does
 ``resource``   ``/resource?iri=``: what is known about an IRI; addresses of our own IRIs
 ``report``     ``/report``: the audit of an ontology, and its files
 ``editor``     ``/editor``: SPARQL, with completion from ``/editor/terms``
+``guide``      ``/guide``: the pages of ``kgrag/guide``
 ``naming``     how IRIs are written, and where they link to
 ``marks``      cuts text where marks begin and end
 ``reading``    stored queries, run by readers
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 from starlette.routing import Mount, Route
 
-from kgrag.server.pages import ask_page, catalogue_page, editor_page, report_page, resource_page
+from kgrag.server.pages import ask_page, catalogue_page, editor_page, guide_page, report_page, resource_page
 from kgrag.server.pages.page_rendering import StaticPages
 from kgrag.server.pages.resource_page import elsewhere
 
@@ -32,5 +33,7 @@ ROUTES = (
     Route("/report", report_page.report, methods=["GET"]),
     Route("/editor", editor_page.editor, methods=["GET"]),
     Route("/editor/terms", editor_page.terms, methods=["GET"]),
+    Route("/guide", guide_page.guide, methods=["GET"]),
+    Route("/guide/{name:path}", guide_page.guide, methods=["GET"]),
     Mount("/static", StaticPages()),
 )

@@ -28,7 +28,7 @@ PAGE_HEADERS = {
     "Vary": "Accept",
     "Content-Security-Policy": _POLICY,
 }
-_NAVIGATION = (("/", "Ask"), ("/catalogue", "Graphs"), ("/editor", "SPARQL"), ("/report", "Audit"))
+_NAVIGATION = (("/", "Ask"), ("/catalogue", "Graphs"), ("/editor", "SPARQL"), ("/report", "Audit"), ("/guide", "Guide"))
 
 
 class StaticPages(StaticFiles):

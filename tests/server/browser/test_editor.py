@@ -564,7 +564,15 @@ def test_axe_finds_no_barrier_in_the_editor(browser: Any, demo: Inside, scheme: 
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/?question=When+is+chickpea+sown%3F", "/catalogue", f"/resource?iri={quote(CROPS)}Crop", "/report"]
+    "path",
+    [
+        "/",
+        "/?question=When+is+chickpea+sown%3F",
+        "/catalogue",
+        f"/resource?iri={quote(CROPS)}Crop",
+        "/report",
+        "/guide/methods/og_rag",
+    ],
 )
 def test_axe_finds_no_barrier_on_a_page(browser: Any, demo: Inside, path: str) -> None:
     browser.get(demo.url + path)
