@@ -25,15 +25,17 @@ __all__ = [
     "entity_key",
     "split",
     "stem",
+    "word_set",
     "words",
 ]
 
 
-def _word_set(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text as a set: a list of many words is easier to read as one text."""
     return frozenset(text.split())
 
 
-STOP_WORDS = _word_set(
+STOP_WORDS = word_set(
     """a about above after again against all also am an and any are as at be because been before being below between
     both but by can could did do does doing during each else for from further give had has have having he her here
     hers him his how i if in into is it its itself just many may me might more most much must my no nor not of off
@@ -42,15 +44,15 @@ STOP_WORDS = _word_set(
     who whom whose why will with would you your"""
 )
 # Never the end of a sentence: a name, number or clause follows.
-_LEADING = _word_set(
+_LEADING = word_set(
     """adm approx bros ca capt cf cmdr col dr drs eq esp fig figs gen gov hon lt maj messrs mr mrs ms mt mx nos op pp
     pres prof ref refs rep rev sec secs sen sgt st vol vols vs viz e.g i.e"""
 )
 # The end of a sentence only when a usual first word follows.
-_TRAILING = _word_set("al ave blvd bld co corp dept dist ed eds est etc inc jr ltd ph.d plc rd sr univ")
+_TRAILING = word_set("al ave blvd bld co corp dept dist ed eds est etc inc jr ltd ph.d plc rd sr univ")
 # Part of a number or date when a digit follows.
-_BEFORE_DIGIT = _word_set("apr art aug b c ch d dec feb fl jan jul jun mar no nov oct p par r sept sep tab")
-_STARTERS = _word_set(
+_BEFORE_DIGIT = word_set("apr art aug b c ch d dec feb fl jan jul jun mar no nov oct p par r sept sep tab")
+_STARTERS = word_set(
     """a after all although an and another as at both but by during each finally for from he her here his however i if
     in it its later many most my no not on one our she since so some such that the their then there these they this
     those thus to two under we what when where which while who with you"""

@@ -101,6 +101,11 @@ def test_a_question_that_the_evidence_does_not_speak_of_is_unknown(question):
         assert ask(question, pieces) == {"unknown": True, "sentences": []}
 
 
+def test_a_pair_without_a_key_is_no_obstacle():
+    fact = ": Lentil; Crop sowing month: June; Crop pest: aphid"
+    assert "Crop sowing month: June" in quotes(ask("Which month is sowing?", evidence([fact], kind="hyperedge")))
+
+
 def test_dates_are_the_same_however_they_are_written():
     facts = ["Crop name: Lentil; Crop sowing start_date: 2016-01-01; Crop sowing variety_name: LT 9"]
     data = ask("Which variety of lentil is sown from January 1, 2016?", evidence(facts, kind="hyperedge"))
@@ -148,7 +153,7 @@ def test_a_task_that_copying_cannot_do_is_refused_by_name():
 def test_completions_come_in_the_order_of_the_prompts():
     prompts = [Prompt("answering/answer", "", {"question": "?", "evidence": []})] * 3
     assert [index for index, _ in ExtractiveModel().as_completed(prompts)] == [0, 1, 2]
-    assert ExtractiveModel().identity == "extractive-2"
+    assert ExtractiveModel().identity == "extractive-3"
 
 
 @given(st.text(max_size=60), st.lists(st.text(max_size=120), max_size=4), st.sampled_from(["chunk", "hyperedge"]))

@@ -1,10 +1,19 @@
 """The language model that is always there: no key, no network, no weights; it copies and never writes of its own.
 
-It reads a prompt's variables, not its text, and gives the same JSON as a language model would: for
-``answering/answer`` the sentences and facts of the evidence that cover the question, for ``og_rag/map`` what stands in
-the text beside words of the ontology, for ``poly_rag/*`` what the words between names say of an attribute, for
-``sire_rag/*`` sentences with their subject, names, and the sentences in the
-middle of a cluster. Any other task it refuses, so that the caller can say *unknown*.
+It reads a prompt's variables, not its text, and returns the same JSON as a language model would. Any task but these it
+refuses, so that the caller can answer *unknown*:
+
+=================================================  ==================================================================
+prompt                                             reply
+=================================================  ==================================================================
+``answering/answer``                               sentences and facts of the evidence that cover the question
+``og_rag/map``                                     names and figures next to words of the ontology, labelled lines
+``poly_rag/instances``                             values next to words that express an attribute
+``poly_rag/paraphrase entities relations …``       names of a sentence and the words between them, as triples
+``poly_rag/sufficient``                            triples whose relation has the words of the question
+``sire_rag/rewrite facts``                         sentences with their subject, and the names in them
+``sire_rag/summary``, ``cg_rag/neighbourhood``     the sentences in the middle of a cluster
+=================================================  ==================================================================
 """
 
 from __future__ import annotations
@@ -14,36 +23,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kgrag.errors import UnsupportedTask
-from kgrag.llm.extractive.evidence_answers import reply as answer_from
-from kgrag.llm.extractive.instances import instances
-from kgrag.llm.extractive.ontology_mapping import reply as map_onto
-from kgrag.llm.extractive.sentence_facts import facts, rewrite
-from kgrag.llm.extractive.summaries import neighbourhood_summary as around
-from kgrag.llm.extractive.summaries import sufficiency as suffices
-from kgrag.llm.extractive.summaries import summary as summarise
-from kgrag.llm.extractive.triples import disambiguate, entities, paraphrase, relations
+from kgrag.llm.extractive import evidence_answers, instances, ontology_mapping, sentence_facts, summaries, triples
 from kgrag.model import Completion, Prompt, Usage
 
 __all__ = ["ExtractiveModel"]
 
 _TASKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
-    "answering/answer": answer_from,
-    "cg_rag/neighbourhood": around,
-    "og_rag/map": map_onto,
-    "poly_rag/disambiguate": disambiguate,
-    "poly_rag/entities": entities,
-    "poly_rag/instances": instances,
-    "poly_rag/paraphrase": paraphrase,
-    "poly_rag/relations": relations,
-    "poly_rag/sufficient": suffices,
-    "sire_rag/facts": facts,
-    "sire_rag/rewrite": rewrite,
-    "sire_rag/summary": summarise,
+    "answering/answer": evidence_answers.reply,
+    "cg_rag/neighbourhood": summaries.neighbourhood_summary,
+    "og_rag/map": ontology_mapping.reply,
+    "poly_rag/disambiguate": triples.disambiguate,
+    "poly_rag/entities": triples.entities,
+    "poly_rag/instances": instances.instances,
+    "poly_rag/paraphrase": triples.paraphrase,
+    "poly_rag/relations": triples.relations,
+    "poly_rag/sufficient": summaries.sufficiency,
+    "sire_rag/facts": sentence_facts.facts,
+    "sire_rag/rewrite": sentence_facts.rewrite,
+    "sire_rag/summary": summaries.summary,
 }
 
 
 class ExtractiveModel:
-    """A ``LanguageModel`` that fulfils a few named prompts by deterministic means.
+    """A ``LanguageModel`` that fulfils a few named prompts by deterministic rules.
 
     >>> prompt = Prompt("answering/answer", "", {"question": "Who sows?", "evidence": []})
     >>> ExtractiveModel().complete([prompt])[0].data
@@ -53,10 +55,10 @@ class ExtractiveModel:
     @property
     def identity(self) -> str:
         """Name and version of the rules."""
-        return "extractive-2"
+        return "extractive-3"
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
-        """Give one completion a prompt, in order.
+        """Return one completion per prompt, in order.
 
         Raises:
             UnsupportedTask: a prompt asks for something that copying cannot do.
@@ -66,20 +68,13 @@ class ExtractiveModel:
     def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         """Yield (index, completion) in order. Raises what ``complete`` raises."""
         for index, prompt in enumerate(prompts):
-            data = _reply(prompt)
-            if isinstance(data, str):
-                yield index, Completion(text=data, model=self.identity, usage=Usage(completions=1))
-                continue
-            text = json.dumps(data, ensure_ascii=False)
-            yield index, Completion(text=text, data=data, model=self.identity, usage=Usage(completions=1))
-
-
-def _reply(prompt: Prompt) -> Any:
-    task = _TASKS.get(prompt.name) or _TASKS.get(prompt.like)
-    if task is None:
-        known = ", ".join(sorted(_TASKS))
-        raise UnsupportedTask(
-            f"the extractive model cannot fulfil prompt '{prompt.name}': it only copies from text ({known}). "
-            "Set KGRAG_MODEL to a language model."
-        )
-    return task(prompt.variables)
+            task = _TASKS.get(prompt.name) or _TASKS.get(prompt.like)
+            if task is None:
+                raise UnsupportedTask(
+                    f"the extractive model cannot fulfil prompt '{prompt.name}': it only copies from text "
+                    f"({', '.join(sorted(_TASKS))}). Set KGRAG_MODEL to a language model."
+                )
+            data = task(prompt.variables)
+            is_text = isinstance(data, str)
+            text = data if is_text else json.dumps(data, ensure_ascii=False)
+            yield index, Completion(text, None if is_text else data, model=self.identity, usage=Usage(completions=1))

@@ -17,7 +17,7 @@ import regex
 
 from kgrag.llm.extractive.attributes import Attribute, read_attribute
 from kgrag.llm.extractive.question_words import term
-from kgrag.llm.extractive.sentence_facts import Mention, mentions, without_dates
+from kgrag.llm.extractive.sentence_facts import MentionSpan, mentions, without_dates
 from kgrag.text.sentences import entity_key, split
 
 __all__ = ["instances"]
@@ -90,7 +90,7 @@ class Sentence:
     """A sentence with its mentions, what it is about, and the words outside of names: start, end, word and stem."""
 
     text: str
-    mentions: tuple[Mention, ...]
+    mentions: tuple[MentionSpan, ...]
     topic: str
     words: tuple[tuple[int, int, str, str], ...]
 
@@ -123,14 +123,14 @@ def _read(text: str) -> Iterator[Sentence]:
         yield Sentence(said, known, topic, tuple(_words(said, known)))
 
 
-def _words(said: str, known: Sequence[Mention]) -> Iterator[tuple[int, int, str, str]]:
+def _words(said: str, known: Sequence[MentionSpan]) -> Iterator[tuple[int, int, str, str]]:
     taken = {place for one in known for place in range(one.start, one.end)}
     for match in _WORD.finditer(said):
         if match.start() not in taken:
             yield match.start(), match.end(), match[0], term(match[0])
 
 
-def _topic(said: str, known: Sequence[Mention], before: str) -> str:
+def _topic(said: str, known: Sequence[MentionSpan], before: str) -> str:
     """Give what a sentence is about: what it begins with, the one before it for a pronoun, else its first name."""
     if _PRONOUN.match(said) or _GENERIC.match(said):
         return before
@@ -176,12 +176,12 @@ def _roles(text: str) -> Iterator[str]:
         yield from (part for part in parts if _DOES.search(part))
 
 
-def _describes(one: Mention, text: str) -> bool:
+def _describes(one: MentionSpan, text: str) -> bool:
     """Say whether a name is an adjective before a noun: "the American singer"."""
     return bool(_DEMONYM.fullmatch(one.text)) and bool(regex.match(r"\s+\p{L}", text[one.end : one.end + 3]))
 
 
-def _fits(one: Mention, attribute: Attribute) -> bool:
+def _fits(one: MentionSpan, attribute: Attribute) -> bool:
     if attribute.kind == "name":
         return one.kind in ("name", "quote")
     return one.kind == attribute.kind or (attribute.kind == "number" and one.kind == "date" and len(one.text) == 4)
@@ -213,8 +213,8 @@ def _rest(stems: Sequence[str], place: int, cue: Sequence[str], attribute: Attri
 
 
 def _values(
-    text: str, attribute: Attribute, cue: tuple[int, int], fitting: Sequence[Mention], *, active: bool
-) -> tuple[list[Mention], str]:
+    text: str, attribute: Attribute, cue: tuple[int, int], fitting: Sequence[MentionSpan], *, active: bool
+) -> tuple[list[MentionSpan], str]:
     """Give the values that a cue leads to, and their place: "after" it, its "agent", or after what owns it ("of")."""
     after = [one for one in fitting if one.start >= cue[1]]
     before = [one for one in fitting if one.end <= cue[0]]
@@ -236,7 +236,9 @@ def _values(
     return (_listed(text, after), "after") if linked else ([before[-1]] if said_to_be else [], "agent")
 
 
-def _attached(text: str, attribute: Attribute, cue: tuple[int, int], after: Sequence[Mention]) -> Sequence[Mention]:
+def _attached(
+    text: str, attribute: Attribute, cue: tuple[int, int], after: Sequence[MentionSpan]
+) -> Sequence[MentionSpan]:
     """Give the mentions from the one on that a verb leads to by a preposition of its own: "found in 1936 by X at Y"."""
     stop = _NEXT.search(text, cue[1])
     wanted = _BY if attribute.agent else _AT if attribute.place else None
@@ -248,7 +250,7 @@ def _attached(text: str, attribute: Attribute, cue: tuple[int, int], after: Sequ
     return []
 
 
-def _of_owner(text: str, after: Sequence[Mention]) -> tuple[list[Mention], str]:
+def _of_owner(text: str, after: Sequence[MentionSpan]) -> tuple[list[MentionSpan], str]:
     """Read "director of Auron is Ann Lee", else "member of the Blue Party"."""
     for one, other in pairwise(after):
         if _NAMED.fullmatch(text[one.end : other.start]):
@@ -256,7 +258,7 @@ def _of_owner(text: str, after: Sequence[Mention]) -> tuple[list[Mention], str]:
     return _listed(text, after), "after"
 
 
-def _joined(text: str, before: Sequence[Mention]) -> list[Mention]:
+def _joined(text: str, before: Sequence[MentionSpan]) -> list[MentionSpan]:
     values = [before[-1]]
     for one in reversed(before[:-1]):
         if not _LIST.fullmatch(text[one.end : values[0].start]):
@@ -269,7 +271,7 @@ def _linked(gap: str) -> bool:
     return len(gap) <= _REACH and bool(_AFTER.fullmatch(without_dates(gap)) or _NEARLY.fullmatch(gap))
 
 
-def _listed(text: str, after: Sequence[Mention]) -> list[Mention]:
+def _listed(text: str, after: Sequence[MentionSpan]) -> list[MentionSpan]:
     values = [after[0]]
     for one in after[1:]:
         if not _LIST.fullmatch(text[values[-1].end : one.start]):
@@ -279,8 +281,8 @@ def _listed(text: str, after: Sequence[Mention]) -> list[Mention]:
 
 
 def _figures(
-    text: str, cue: tuple[int, int], before: Sequence[Mention], after: Sequence[Mention]
-) -> tuple[list[Mention], str]:
+    text: str, cue: tuple[int, int], before: Sequence[MentionSpan], after: Sequence[MentionSpan]
+) -> tuple[list[MentionSpan], str]:
     """Take the figure that stands nearest, rather behind the cue than before it."""
     ahead = cue[0] - before[-1].end if before else _REACH
     behind = after[0].start - cue[1] if after else _REACH + 1
@@ -290,7 +292,7 @@ def _figures(
     return ([before[-1]] if ahead <= _REACH // 2 else []), "after"
 
 
-def _subject(sentence: Sentence, cue: tuple[int, int], values: Sequence[Mention], side: str) -> str:
+def _subject(sentence: Sentence, cue: tuple[int, int], values: Sequence[MentionSpan], side: str) -> str:
     """Give what has the attribute: what owns the cue, what a relative clause is of, or what the sentence is about."""
     text, taken = sentence.text, {one.start for one in values}
     names = [one for one in sentence.mentions if one.kind in ("name", "quote") and one.start not in taken]

@@ -1,10 +1,10 @@
-"""Sentences that can be understood by themselves, and the names in them: fulfils ``sire_rag/rewrite`` and ``/facts``.
+"""Sentences that can be understood by themselves, and the names, dates and numbers in them.
 
-A sentence that begins with a pronoun gets the title of its document in place of the pronoun; one that names nothing of
-the title gets the title in front. Names are spans of capitalised words, and the title itself. Scripts without case
-have no such spans: there the title is the only name.
+Fulfils ``sire_rag/rewrite`` and ``sire_rag/facts``. A sentence that begins with a pronoun gets the title of its
+document in place of the pronoun; one that names nothing of the title gets the title in front. Names are spans of
+capitalised words, and the title itself. Scripts without case have no such spans: there the title is the only name.
 
-Where a sentence names something, gives a date or gives a number: the ends that a triple can have.
+``mentions`` finds the ends that a triple can have, for the prompts of ``poly_rag``.
 """
 
 from __future__ import annotations
@@ -16,20 +16,14 @@ from typing import Any, Literal
 
 import regex
 
-from kgrag.text.sentences import STOP_WORDS, split
+from kgrag.text.sentences import STOP_WORDS, split, word_set
 
-__all__ = [
-    "Kind",
-    "Mention",
-    "facts",
-    "mentions",
-    "names_at",
-    "rewrite",
-    "without_dates",
-]
+__all__ = ["MentionSpan", "facts", "mentions", "rewrite", "without_dates"]
+
+Kind = Literal["name", "date", "number", "quote"]
 
 _PRONOUN = regex.compile(r"(?:he|she|it|they|his|her|its|their)\b", flags=regex.IGNORECASE)
-_OWNS = frozenset({"his", "her", "its", "their"})
+_POSSESSIVE_PRONOUNS = frozenset({"his", "her", "its", "their"})
 _IN_BRACKETS = regex.compile(r"\s*\([^()]*\)\s*$")
 _WORD = r"(?:\p{Lu}\.(?=\s\p{Lu})|\p{Lu}[\p{L}\p{M}\p{N}'’.-]*[\p{L}\p{M}\p{N}]|\p{Lu})"
 _LINK = r"(?:of|the|de|la|le|van|von|der|den|du|da|di|del|al|bin|ibn|y|and|for|in|on|at|to|a)"
@@ -37,127 +31,12 @@ _NAME = regex.compile(rf"{_WORD}(?:(?:\s+{_LINK}){{0,2}}\s+(?:{_WORD}|\p{{N}}+\b
 _POSSESSIVE = regex.compile(r"['’]s?$")
 
 
-def _listed(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_NO_NAMES = _listed(
-    "january february march april may june july august september october november december monday tuesday wednesday "
-    "thursday friday saturday sunday american australian british canadian chinese danish dutch english french german "
-    "indian irish italian japanese russian scottish spanish swedish although despite however list since"
+_NO_NAMES = word_set(
+    """january february march april may june july august september october november december monday tuesday wednesday
+    thursday friday saturday sunday american australian british canadian chinese danish dutch english french german
+    indian irish italian japanese russian scottish spanish swedish although despite however list since"""
 )
-_LEAST = 3
-
-
-def rewrite(variables: Mapping[str, Any]) -> str:
-    """Give the paragraph, a sentence a line, with the title wherever a sentence needs it.
-
-    Args:
-        variables: ``title`` and ``text``; what stands before the paragraph is not looked at.
-
-    >>> rewrite({"title": "Ann Lee (singer)", "text": "She was born in Bath. Ann Lee sings."}).splitlines()
-    ['Ann Lee was born in Bath.', 'Ann Lee sings.']
-    """
-    title = " ".join(str(variables["title"]).split())
-    return "\n".join(_resolved(sentence, title) for sentence in _sentences(str(variables["text"])))
-
-
-def facts(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Give every sentence as a fact, with the names in it.
-
-    Args:
-        variables: ``title`` and ``text`` (a rewritten paragraph).
-
-    >>> facts({"title": "Bath", "text": "Bath was visited by Jane Austen of Steventon."})["facts"][0]["entities"]
-    ['Bath', 'Jane Austen of Steventon', 'Jane Austen', 'Steventon']
-    """
-    title = " ".join(str(variables["title"]).split())
-    found = [{"fact": said, "entities": list(_names(said, title))} for said in _sentences(str(variables["text"]))]
-    return {"facts": found}
-
-
-def names_at(sentence: str) -> list[tuple[int, int]]:
-    """Give where the names of a sentence stand, as (start, end); what "and" or "in" joins are two names.
-
-    >>> [("In 1963 Ann Lee met Bo."[start:end]) for start, end in names_at("In 1963 Ann Lee met Bo.")]
-    ['Ann Lee', 'Bo']
-    """
-    found = []
-    for match in _NAME.finditer(sentence):
-        start = match.start()
-        for part in regex.split(r"(\s+(?:and|or|in|on|at|to|for|a)\s+)", match[0]):
-            name = _begun(part) if start == 0 else part
-            whole = _POSSESSIVE.sub("", name)
-            if whole.strip() and not all(word in STOP_WORDS for word in _plain(whole).split()):
-                found.append((start + len(part) - len(name), start + len(part) - len(name) + len(whole)))
-            start += len(part)
-    return found
-
-
-def _sentences(text: str) -> Iterator[str]:
-    for start, end in split(text):
-        yield " ".join(text[start:end].split())
-
-
-def _resolved(sentence: str, title: str) -> str:
-    name = _IN_BRACKETS.sub("", title)
-    if not name or _holds(sentence, name):
-        return sentence
-    if pronoun := _PRONOUN.match(sentence):
-        owner = "'s" if pronoun[0].lower() in _OWNS else ""
-        return f"{name}{owner}{sentence[pronoun.end() :]}"
-    return f"{title}: {sentence}"
-
-
-def _holds(text: str, name: str) -> bool:
-    return f" {_plain(name)} " in f" {_plain(text)} "
-
-
-def _plain(text: str) -> str:
-    return " ".join(regex.findall(r"[\p{L}\p{M}\p{N}]+", unicodedata.normalize("NFKC", text).casefold()))
-
-
-def _names(sentence: str, title: str) -> Iterator[str]:
-    """Yield the title if the sentence speaks of it, then every other name once, in order."""
-    seen: set[str] = set()
-    about = _IN_BRACKETS.sub("", title)
-    if about and _holds(sentence, about):
-        seen |= {_plain(title), _plain(about)}
-        yield title
-    for name in _spans(sentence):
-        key = _plain(name)
-        if key not in seen and _telling(name):
-            seen.add(key)
-            yield name
-
-
-def _spans(sentence: str) -> Iterator[str]:
-    for match in _NAME.finditer(sentence):
-        begins = match.start() == 0 or sentence[: match.start()].endswith(": ")
-        name = _begun(match[0]) if begins else match[0]
-        whole = _POSSESSIVE.sub("", name)
-        yield whole
-        parts = [part for part in regex.split(rf"\s+{_LINK}(?:\s+{_LINK})?\s+", whole) if part]
-        if len(parts) > 1:
-            yield from (part for place, part in enumerate(parts) if place or " " in part)
-
-
-def _begun(name: str) -> str:
-    """Leave out the first words of a sentence where they are no part of a name: "In 1963 John" is John."""
-    first, _, rest = name.partition(" ")
-    while first and (first.isdigit() or first.casefold() in STOP_WORDS | _NO_NAMES):
-        first, _, rest = rest.partition(" ")
-    return f"{first} {rest}".rstrip()
-
-
-def _telling(name: str) -> bool:
-    words = _plain(name).split()
-    if len("".join(words)) < _LEAST:
-        return False
-    return not all(word in STOP_WORDS or word in _NO_NAMES or word.isdigit() for word in words)
-
-
-Kind = Literal["name", "date", "number", "quote"]
+_MIN_NAME_CHARACTERS = 3
 
 _MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
@@ -168,17 +47,19 @@ _DATE = regex.compile(
 _NUMBER = regex.compile(r"(?<![\p{L}\d.,])[-+−]?\d[\d.,]*(?<=\d)(?:/\d+)?(?:\.0)?(?![\d])")
 _QUOTE = regex.compile(r"[\"“]([^\"“”]{2,80})[\"”]")
 _DESIGNATION = regex.compile(r"(?:\(\s*\d+\s*\)|\d[\p{L}\d.-]*)\s+$")
-_FOR = regex.compile(
+_AWARD_FOR = regex.compile(
     r"(?<=\b(?:Award|Awards|Prize|Medal))\s+for\s+(?:the\s+)?\p{Lu}[\p{L}-]*(?:\s+(?:in\s+(?:an?\s+)?)?\p{Lu}[\p{L}-]*)*"
 )
 _CALLED = regex.compile(r"\b(?:of|asteroid|for|called|as|the|planet)\s+$")
 _OPENER = regex.compile(r"\p{Lu}\p{Ll}+(?:ed|ing)|Born|Part|Construction|One|Both|Leaders?|Members?|Some|Many|Also")
-_LINKS = regex.compile(r"\s*(?:(?:of|the|and|in)\s+)*")
-_TAIL = regex.compile(r"(?<=\d)(?:-[\p{L}\d]+)+|\s+(?:\p{Lu}?\d[\p{L}\d/-]*|\(\p{Lu}[\p{L}\d-]*\d\))(?=[\s,.;]|$)")
+_LEADING_LINKS = regex.compile(r"\s*(?:(?:of|the|and|in)\s+)*")
+_TRAILING_NUMBER = regex.compile(
+    r"(?<=\d)(?:-[\p{L}\d]+)+|\s+(?:\p{Lu}?\d[\p{L}\d/-]*|\(\p{Lu}[\p{L}\d-]*\d\))(?=[\s,.;]|$)"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class MentionSpan:
     """A stretch of a sentence that can be an end of a triple."""
 
     start: int
@@ -187,22 +68,118 @@ class Mention:
     kind: Kind
 
 
-def mentions(sentence: str) -> list[Mention]:
-    """Give names, dates and numbers in order, without overlap; a number before or after a name may belong to it.
+def rewrite(variables: Mapping[str, Any]) -> str:
+    """Return the paragraph, one sentence per line, with the title wherever a sentence needs it.
 
-    >>> [(one.text, one.kind) for one in mentions("1097 Vicia was found by Ann Lee on July 4, 1928.")]
+    Args:
+        variables: ``title`` and ``text``; the text before the paragraph is not read.
+
+    >>> rewrite({"title": "Ann Lee (singer)", "text": "She was born in Bath. Ann Lee sings."}).splitlines()
+    ['Ann Lee was born in Bath.', 'Ann Lee sings.']
+    """
+    title = " ".join(str(variables["title"]).split())
+    name = _IN_BRACKETS.sub("", title)
+    lines = []
+    for sentence in _sentences(str(variables["text"])):
+        if not name or _contains(sentence, name):
+            lines.append(sentence)
+        elif pronoun := _PRONOUN.match(sentence):
+            ending = "'s" if pronoun[0].lower() in _POSSESSIVE_PRONOUNS else ""
+            lines.append(f"{name}{ending}{sentence[pronoun.end() :]}")
+        else:
+            lines.append(f"{title}: {sentence}")
+    return "\n".join(lines)
+
+
+def facts(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every sentence as a fact, with the names in it.
+
+    Args:
+        variables: ``title`` and ``text`` (a rewritten paragraph).
+
+    >>> facts({"title": "Bath", "text": "Bath was visited by Jane Austen of Steventon."})["facts"][0]["entities"]
+    ['Bath', 'Jane Austen of Steventon', 'Jane Austen', 'Steventon']
+    """
+    title = " ".join(str(variables["title"]).split())
+    sentences = _sentences(str(variables["text"]))
+    return {"facts": [{"fact": sentence, "entities": list(_names(sentence, title))} for sentence in sentences]}
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for start, end in split(text):
+        yield " ".join(text[start:end].split())
+
+
+def _contains(text: str, name: str) -> bool:
+    return f" {_plain(name)} " in f" {_plain(text)} "
+
+
+def _plain(text: str) -> str:
+    return " ".join(regex.findall(r"[\p{L}\p{M}\p{N}]+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _names(sentence: str, title: str) -> Iterator[str]:
+    """Yield the title if the sentence names it, then every other name once, in order."""
+    seen: set[str] = set()
+    about = _IN_BRACKETS.sub("", title)
+    if about and _contains(sentence, about):
+        seen |= {_plain(title), _plain(about)}
+        yield title
+    for name in _capitalised(sentence):
+        key = _plain(name)
+        words = key.split()
+        is_general = all(word in STOP_WORDS or word in _NO_NAMES or word.isdigit() for word in words)
+        if key not in seen and not is_general and len("".join(words)) >= _MIN_NAME_CHARACTERS:
+            seen.add(key)
+            yield name
+
+
+def _capitalised(sentence: str) -> Iterator[str]:
+    """Yield spans of capitalised words, each followed by the names within it ("University of Oxford": "Oxford")."""
+    for match in _NAME.finditer(sentence):
+        begins = match.start() == 0 or sentence[: match.start()].endswith(": ")
+        whole = _POSSESSIVE.sub("", _without_opening(match[0]) if begins else match[0])
+        yield whole
+        parts = [part for part in regex.split(rf"\s+{_LINK}(?:\s+{_LINK})?\s+", whole) if part]
+        if len(parts) > 1:
+            yield from (part for place, part in enumerate(parts) if place or " " in part)
+
+
+def _without_opening(name: str) -> str:
+    """Return a name without first words of the sentence that are no part of it: "In 1963 John" is John."""
+    first, _, rest = name.partition(" ")
+    while first and (first.isdigit() or first.casefold() in STOP_WORDS | _NO_NAMES):
+        first, _, rest = rest.partition(" ")
+    return f"{first} {rest}".rstrip()
+
+
+def mentions(sentence: str) -> list[MentionSpan]:
+    """Return names, dates and numbers in order, without overlap; a number before or after a name may belong to it.
+
+    >>> [(span.text, span.kind) for span in mentions("1097 Vicia was found by Ann Lee on July 4, 1928.")]
     [('1097 Vicia', 'name'), ('Ann Lee', 'name'), ('July 4, 1928', 'date')]
     """
-    taken: list[Mention] = []
-    for kind, spans in _mentions_spans(sentence):
-        for start, end in spans:
-            if all(end <= one.start or start >= one.end for one in taken):
-                taken.append(Mention(start, end, sentence[start:end].strip(), kind))
-    return sorted(taken, key=lambda one: one.start)
+    dates = [match.span() for match in _DATE.finditer(sentence)]
+    # "Born in Bath", "Construction of …": a capitalised word may only begin the sentence.
+    spans = [span for span in _name_spans(sentence) if span[0] > 0 or not _OPENER.fullmatch(sentence[slice(*span)])]
+    # The first to take a stretch keeps it: a year may belong to a name ("Apollo 1969"), a whole date does not.
+    ranked: list[tuple[Kind, list[tuple[int, int]]]] = [
+        ("quote", [match.span(1) for match in _QUOTE.finditer(sentence)]),
+        ("date", [(start, end) for start, end in dates if end - start > len("1928")]),
+        ("name", [_with_number(sentence, span) for span in spans]),
+        ("date", dates),
+        ("number", [match.span() for match in _NUMBER.finditer(sentence)]),
+    ]
+    found: list[MentionSpan] = []
+    for kind, places in ranked:
+        for start, end in places:
+            if all(end <= mention.start or start >= mention.end for mention in found):
+                found.append(MentionSpan(start, end, sentence[start:end].strip(), kind))
+    return sorted(found, key=lambda mention: mention.start)
 
 
 def without_dates(text: str) -> str:
-    """Give a text without the dates in it.
+    """Return a text without the dates in it.
 
     >>> without_dates("born 27 August 1965 in")
     'born  in'
@@ -210,32 +187,33 @@ def without_dates(text: str) -> str:
     return str(_DATE.sub("", text))
 
 
-def _mentions_spans(sentence: str) -> list[tuple[Kind, list[tuple[int, int]]]]:
-    dates = [match.span() for match in _DATE.finditer(sentence)]
-    long_dates = [span for span in dates if span[1] - span[0] > 4]
-    names = [_whole(sentence, span) for span in names_at(sentence) if not _begins(sentence, span)]
-    return [
-        ("quote", [match.span(1) for match in _QUOTE.finditer(sentence)]),
-        ("date", long_dates),
-        ("name", names),
-        ("date", dates),
-        ("number", [match.span() for match in _NUMBER.finditer(sentence)]),
-    ]
+def _name_spans(sentence: str) -> list[tuple[int, int]]:
+    """Return start and end of the names of a sentence; what "and" or "in" joins are two names.
+
+    >>> [("In 1963 Ann Lee met Bo."[start:end]) for start, end in _name_spans("In 1963 Ann Lee met Bo.")]
+    ['Ann Lee', 'Bo']
+    """
+    spans = []
+    for match in _NAME.finditer(sentence):
+        start = match.start()
+        for part in regex.split(r"(\s+(?:and|or|in|on|at|to|for|a)\s+)", match[0]):
+            name = _without_opening(part) if start == 0 else part
+            whole = _POSSESSIVE.sub("", name)
+            begin = start + len(part) - len(name)
+            if whole.strip() and not all(word in STOP_WORDS for word in _plain(whole).split()):
+                spans.append((begin, begin + len(whole)))
+            start += len(part)
+    return spans
 
 
-def _begins(sentence: str, span: tuple[int, int]) -> bool:
-    """Say whether a capitalised word only begins a sentence: "Born in Bath, …", "Construction of …"."""
-    return span[0] == 0 and bool(_OPENER.fullmatch(sentence[span[0] : span[1]]))
-
-
-def _whole(sentence: str, span: tuple[int, int]) -> tuple[int, int]:
-    """Take the number that a name begins with at the start of a sentence, or ends with ("Apollo 12", "(V-2)")."""
+def _with_number(sentence: str, span: tuple[int, int]) -> tuple[int, int]:
+    """Return a name with the number that it begins with at the start of a sentence, or ends with ("Apollo 12")."""
     start, end = span
-    if link := _LINKS.match(sentence, start, end):
+    if link := _LEADING_LINKS.match(sentence, start, end):
         start = link.end()
     before = _DESIGNATION.search(sentence, 0, start)
     if before and (not sentence[: before.start()].strip() or _CALLED.search(sentence, 0, before.start())):
         start = before.start()
-    if after := _TAIL.match(sentence, end) or _FOR.match(sentence, end):
+    if after := _TRAILING_NUMBER.match(sentence, end) or _AWARD_FOR.match(sentence, end):
         end = after.end()
     return start, end

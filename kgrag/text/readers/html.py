@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from kgrag.model import Document
 from kgrag.text.readers.sources import Heading, Source, collapsed, sections
+from kgrag.text.sentences import word_set
 
 __all__ = ["read"]
 
@@ -22,16 +23,12 @@ _SPACE = re.compile(r"[ \t\n\f\r]+")
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
-def _tag_set(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
-_HIDDEN = _tag_set("iframe noscript script style svg template title")
-_PARAGRAPHS = _tag_set(
+_HIDDEN = word_set("iframe noscript script style svg template title")
+_PARAGRAPHS = word_set(
     """article aside blockquote dl fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section
     table ul"""
 )
-_LINES = _tag_set("address br caption dd details div dt figcaption li option summary tr")
+_LINES = word_set("address br caption dd details div dt figcaption li option summary tr")
 
 
 def read(source: Source) -> Iterator[Document]:
