@@ -1,11 +1,11 @@
 """A folder and the knowledge base in step, in one pass: new, changed and deleted documents (ARCHITECTURE, "Change").
 
 A document is named by its content, so a changed file is a new document and one that no file holds any more. A document
-that stands elsewhere too only loses a place. What cannot be read now is left as it is. Only documents that ``ingest``
+that has another file too only loses a place. What cannot be read now is left as it is. Only documents that ``ingest``
 wrote are compared: what was mapped from a file of the folder stays.
 
 Earlier versions recorded paths as they were typed. An absolute one still names its file, through links and ``..``. A
-relative one does not, because nobody knows which folder it started from. It gives way when the same document is
+relative one does not, because nobody knows which folder it started from. It is dropped when the same document is
 recorded at a place of this folder whose path ends like it; otherwise it stays, and no document is forgotten for it.
 
 Queries read: ``documents/misplaced``, ``documents/places``.
@@ -72,7 +72,7 @@ def follow(
         spaces: vectors of forgotten documents are dropped from them.
         chunk_tokens: as of ``ingest``.
         chunker: as of ``ingest``.
-        progress: told after each batch.
+        progress: called after each batch.
     """
     seen: set[tuple[str, str]] = set()
 
@@ -103,7 +103,7 @@ def follow(
 
 
 def _here(locations: Sequence[str], folder: str, real: Callable[[str], str]) -> dict[str, str]:
-    """Returns those absolute locations that are in a folder (its path ends in a separator), each with its place.
+    """Return those absolute locations that are in a folder (its path ends in a separator), each with its place.
 
     Nothing behind a ``#`` is resolved: it may be the name of a record, where ``..`` is data and leads nowhere.
     """
