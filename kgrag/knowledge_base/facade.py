@@ -134,9 +134,9 @@ class KnowledgeBase(Wiring):
         skipped: list[str] = []
         broken: dict[Path, str] = {}
         source = read_paths([Path(folder)], skipped=skipped, broken=broken)
-        reading = folder_sync.Reading(Path(folder), source, broken.keys())
+        contents = folder_sync.FolderContents(Path(folder), source, broken.keys())
         done = folder_sync.follow(
-            reading,
+            contents,
             store=self.store,
             spaces=self.spaces,
             chunk_tokens=chunk_tokens,
