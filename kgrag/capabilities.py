@@ -80,7 +80,7 @@ class Trains(Protocol):
 
 @runtime_checkable
 class Counts(Protocol):
-    """Keeps figures of its graphs."""
+    """Counts what its graphs contain."""
 
     def statistics(self) -> Mapping[str, Any]:
         """Return figures by name."""

@@ -38,7 +38,7 @@ class GraphKind:
         lists_only: its statements are no evidence of their own: what only such graphs describe is gone with its source.
         subject_goes: a subject that refers to something gone goes too, with all that is stated about it.
         holds_facts: it states facts in the terms of an ontology; queries that a model writes are run over it, and
-            instances of any class may stand in it.
+            it may contain instances of any class.
         counted: it is written in one piece, so its catalogue entry has to state the number of its triples.
         homes_of: classes whose instances belong in graphs of this kind and in no other (audit check KG-11).
     """
@@ -89,7 +89,7 @@ def option(default: Any = None, *, help: str, flag: str = "") -> Any:  # noqa: A
     """Return a field of a dataclass of build options.
 
     Args:
-        default: what holds when the option is not given.
+        default: the value when the option is not set.
         help: one line for ``kgrag build METHOD --help``.
         flag: the option's name on the command line; default: the field's name with hyphens.
     """

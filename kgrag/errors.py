@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree; every message says what was found, where, what was expected and what to do.
+"""What can go wrong, as one tree; every message names what was found, where, what was expected and what to do.
 
 ::
 
@@ -97,7 +97,7 @@ class QueryParameterError(InputError):
 
 
 class InvalidSPARQL(InputError):
-    """SPARQL that the store refuses; ``line`` and ``column`` (from 1) say where, 0 where that isn't known."""
+    """SPARQL that the store refuses; ``line`` and ``column`` count from 1, and are 0 where that isn't known."""
 
     def __init__(self, message: str = "", *, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -142,7 +142,7 @@ class PluginBroken(StateError):
 
 
 class NotDecided(Exception):
-    """A check or a reasoner came to no verdict; the text says why. Never read as passed."""
+    """A check or a reasoner came to no verdict, for the reason in the text. It never counts as passed."""
 
 
 class ShapeViolation(KgragError):
@@ -162,7 +162,7 @@ class ServiceUnavailable(ServiceError):
 
 
 class ServiceRefused(ServiceError):
-    """The service understood and said no: wrong key, no quota, unknown model."""
+    """The service understood and refused: wrong key, no quota, unknown model."""
 
 
 class CompletionMissing(ServiceError):

@@ -5,7 +5,7 @@ value               what it is
 ==================  ==========================================================================
 ``Document``        a text that was read, before it is chunked
 ``Chunk``           a span ``text[start:end]`` of a document
-``Span``            where something stands: chunk, document, start, end (characters)
+``Span``            a place in a text: chunk, document, start, end (characters)
 ``GraphDraft``      a named graph about to be published
 ``Publication``     what became of the drafts of one ``publish``
 ``Violation``       one way in which a graph departs from its shape
@@ -71,7 +71,7 @@ class Document:
 
     ``text`` is what is stored and what every offset refers to (line ends are line feeds). ``location`` says where it
     came from: for a file the real path of its folder and its name there, with ``#id`` behind for a record of it.
-    ``cites`` are identifiers or titles as the source gives them.
+    ``cites`` are identifiers or titles as the source has them.
     """
 
     text: str
@@ -98,7 +98,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where something stands: characters ``start`` to ``end`` of the document's text, inside ``chunk``."""
+    """A place in a text: characters ``start`` to ``end`` of the document's text, inside ``chunk``."""
 
     chunk: str
     document: str
@@ -174,7 +174,7 @@ class Table:
         return len(self.rows)
 
     def values(self) -> list[tuple[str, ...]]:
-        """Give every term as plain text: an IRI without brackets, a literal's lexical form, "" where unbound."""
+        """Return every term as plain text: an IRI without brackets, a literal's lexical form, "" where unbound."""
         return [tuple(plain(term) for term in row) for row in self.rows]
 
     def _repr_html_(self) -> str:
@@ -186,7 +186,7 @@ class Table:
 
 
 def plain(term: Term | None) -> str:
-    """Give a term as plain text: an IRI without brackets, a literal's lexical form, "" for an unbound variable."""
+    """Return a term as plain text: an IRI without brackets, a literal's lexical form, "" for an unbound variable."""
     if term is None:
         return ""
     return str(term) if isinstance(term, ox.Triple) else term.value

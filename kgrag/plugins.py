@@ -84,14 +84,12 @@ def registered(group: str) -> Mapping[str, Plugin]:
         distribution = point.dist.name if point.dist else "?"
         version = point.dist.version if point.dist else "?"
         found.setdefault(point.name, []).append(Plugin(group, point.name, point.value, distribution, version))
-    return MappingProxyType({name: _single(found[name]) for name in sorted(found)})
-
-
-def _single(plugins: list[Plugin]) -> Plugin:
-    if len(plugins) == 1:
-        return plugins[0]
-    owners = " and ".join(f"{each.distribution} {each.version}" for each in plugins)
-    return replace(plugins[0], problem=f"two distributions register this name: {owners}. Uninstall one of them.")
+    first = {}
+    for name, plugins in sorted(found.items()):
+        owners = " and ".join(f"{each.distribution} {each.version}" for each in plugins)
+        problem = f"two distributions register this name: {owners}. Uninstall one of them."
+        first[name] = plugins[0] if len(plugins) == 1 else replace(plugins[0], problem=problem)
+    return MappingProxyType(first)
 
 
 @cache

@@ -47,7 +47,7 @@ class LanguageModel(Protocol):
         """Model and parameters, as they go into cache keys and provenance."""
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
-        """Give one completion a prompt, in order. Raises ServiceError; a reply off its schema is no error."""
+        """Return one completion per prompt, in order. Raises ServiceError; a reply off its schema is no error."""
 
     def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         """Yield (index, completion) as replies arrive, so that a cache can keep each before the next."""
@@ -65,7 +65,7 @@ class Embedder(Protocol):
         """Model name and precision, recorded with every vector space."""
 
     def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:
-        """Give a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts."""
+        """Return a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts."""
 
 
 class Chunker(Protocol):
@@ -116,26 +116,26 @@ class TripleStore(Protocol):
     def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
         """Run a SPARQL Update atomically and return the new revision. Raises InvalidSPARQL.
 
-        ``graphs`` are those whose triples it may change, where a caller knows them; otherwise its text tells.
+        ``graphs`` are those whose triples it may change, where a caller knows them; None: its text is read.
         """
 
     def publish(self, drafts: Sequence[GraphDraft]) -> Publication:
-        """Validate drafts in a scratch store, then let all that conform in at once; the rest goes to quarantine."""
+        """Validate drafts in a scratch store, then write all that conform at once; the rest goes to quarantine."""
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
-        """Drop graphs and their catalogue entries in one atomic step; gives how many were there."""
+        """Drop graphs and their catalogue entries in one atomic step; returns how many there were."""
 
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
         """Yield the triples of one named graph."""
 
     def described(self, graph: ox.NamedNode) -> bool:
-        """Say whether the catalogue knows this graph."""
+        """Return whether the catalogue knows this graph."""
 
     def dump(self, target: Path) -> int:
-        """Write every quad as N-Quads (gzipped when the name ends in .gz) and give their count."""
+        """Write every quad as N-Quads (gzipped when the name ends in .gz) and return their count."""
 
     def load(self, source: Path) -> int:
-        """Add every quad of an N-Quads file in one atomic step and give their count."""
+        """Add every quad of an N-Quads file in one atomic step and return their count."""
 
     def snapshot(self, folder: Path) -> None:
         """Write a consistent copy of the store into a new folder."""
@@ -144,7 +144,7 @@ class TripleStore(Protocol):
         """Make all that was acknowledged survive a power cut."""
 
     def close(self) -> None:
-        """Flush and let go of the lock."""
+        """Flush and release the lock."""
 
 
 class OpenedStore(TripleStore, Protocol):
@@ -193,7 +193,7 @@ class Workbench(Scratch, Protocol):
 
 
 Validator = Callable[[TripleStore, Sequence[GraphDraft]], list[Violation]]
-"""Checks drafts that stand, with their catalogue entries, in a scratch store."""
+"""Checks drafts that were written, with their catalogue entries, to a scratch store."""
 
 
 class VectorIndex(Protocol):
@@ -207,7 +207,7 @@ class VectorIndex(Protocol):
         """Count the keys."""
 
     def keys(self) -> list[str]:
-        """Give every key."""
+        """Return every key."""
 
     def upsert(self, iris: Sequence[str], vectors: Vectors) -> None:
         """Add or replace vectors, shape (len(iris), d)."""
@@ -216,13 +216,13 @@ class VectorIndex(Protocol):
         """Drop keys; unknown ones are ignored."""
 
     def search(self, vector: Vectors, k: int, within: Collection[str] | None = None) -> list[tuple[str, float]]:
-        """Give at most k (IRI, cosine) pairs, best first, ties by IRI; among ``within`` only, when given."""
+        """Return at most k (IRI, cosine) pairs, best first, ties by IRI; among ``within`` only, unless it is None."""
 
     def vectors(self, iris: Sequence[str]) -> Vectors:
-        """Give the stored vectors of known keys, shape (len(iris), d). Raises KeyError."""
+        """Return the stored vectors of known keys, shape (len(iris), d). Raises KeyError."""
 
     def save(self, revision: int) -> None:
-        """Write everything beside the old files, then swap. Raises StorageFailed; the old files then still stand."""
+        """Write everything to new files, then swap. Raises StorageFailed; the old files are then unchanged."""
 
 
 class VectorSpaces(Protocol):
@@ -232,7 +232,7 @@ class VectorSpaces(Protocol):
         """Open a space, creating it empty when absent or damaged. Raises EmbeddingMismatch."""
 
     def names(self) -> list[str]:
-        """Give the names of the spaces that exist."""
+        """Return the names of the spaces that exist."""
 
     def drop(self, name: str) -> None:
         """Forget a space, whichever embedder made it; the next opening finds it empty."""

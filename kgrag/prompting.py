@@ -3,7 +3,7 @@
 A plug-in's prompts are named with its prefix, ``hippo:triples``. A file begins with a jinja2 comment that names the
 paper's section and declares ``input name: type`` lines and an ``output`` line; ``like og_rag/map`` says that inputs and
 output are those of that prompt, so that the extractive model can do it. A JSON Schema of the reply is in
-``<name>.schema.json``, or is given when rendering.
+``<name>.schema.json``, or is an argument of ``render``.
 Values are printed as they are and never interpreted: a document that contains ``{{ }}`` stays text.
 """
 
@@ -29,12 +29,12 @@ _SUFFIX = ".j2"
 
 
 def names() -> list[str]:
-    """Give the name of every prompt, sorted."""
+    """Return the name of every prompt, sorted."""
     return listing("prompts", (_SUFFIX,))
 
 
 def header(name: str) -> str:
-    """Give the comment at the head of a prompt file.
+    """Return the comment at the head of a prompt file.
 
     Raises:
         UnknownName: there is no such prompt.
@@ -49,7 +49,7 @@ def render(name: str, /, *, schema: Mapping[str, Any] | None = None, **variables
 
     Args:
         name: the prompt's file, ``og_rag/map``.
-        schema: JSON Schema of the reply; default: the file beside the prompt, else none (free text).
+        schema: JSON Schema of the reply; default: the ``.schema.json`` file of the prompt, else none (free text).
         variables: one value for each declared input.
 
     Raises:
@@ -85,8 +85,8 @@ def _declared(name: str) -> dict[str, str]:
 
 @cache
 def _schema(path: Path) -> Mapping[str, Any] | None:
-    beside = path.with_name(f"{path.stem}.schema.json")
-    return json.loads(beside.read_text(encoding="utf-8")) if beside.is_file() else None
+    file = path.with_name(f"{path.stem}.schema.json")
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
 @cache

@@ -1,6 +1,6 @@
 """Stored SPARQL: find, bind and describe ``queries/**/*.rq`` and ``*.ru``.
 
-A file is one question. Its comment header declares what it takes and gives::
+A file is one question. Its comment header declares what it takes and returns::
 
     # Hyperedges that contain any of the given hypernodes
     #
@@ -60,13 +60,13 @@ class Query:
 
 
 def names() -> list[str]:
-    """Give the name of every stored query, sorted."""
+    """Return the name of every stored query, sorted."""
     return listing("queries", _SUFFIXES)
 
 
 @cache
 def describe(name: str) -> Query:
-    """Give a stored query with its header.
+    """Return a stored query with its header.
 
     Raises:
         UnknownName: there is no such query.
@@ -110,7 +110,7 @@ def _read(path: Path, name: str) -> Query:
 
 
 def _parts(text: str) -> list[str]:
-    """Give the texts of the files that a template includes, each once, those of included files as well."""
+    """Return the texts of the files that a template includes, each once, those of included files as well."""
     found: dict[str, str] = {}
     waiting = [text]
     while waiting:

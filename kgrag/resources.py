@@ -23,7 +23,7 @@ _PACKAGE = Path(__file__).parent
 
 @cache
 def folder(name: str) -> Path:
-    """Give a data folder: the wheel's copy inside the package, else the checkout's at the top.
+    """Return a data folder: the wheel's copy inside the package, else the checkout's at the top.
 
     Raises:
         UnknownName: neither is there.
@@ -79,7 +79,7 @@ def files(kind: str, suffix: str, *, own: bool = True) -> list[Path]:
 
 
 def declarations(header: str, word: str) -> dict[str, str]:
-    """Read lines ``word name: type   meaning`` of a file header; gives name -> type.
+    """Read lines ``word name: type   meaning`` of a file header; returns name -> type.
 
     >>> declarations("param nodes: IRI list    what to look up", "param")
     {'nodes': 'IRI list'}

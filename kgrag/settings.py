@@ -68,7 +68,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the hook's signature
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Let arguments win over the environment, and the environment over the file."""
+        """Return the sources by rank: arguments, then the environment, then the file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
 
@@ -76,22 +76,26 @@ def read_settings(**overrides: Any) -> Settings:
     """Read the settings; ``overrides`` that are None are left out.
 
     Raises:
-        InvalidSettings: a value is outside its range, unknown, or a secret stands in the file.
+        InvalidSettings: a value is outside its range, unknown, or the file contains a secret.
     """
-    given = {name: value for name, value in overrides.items() if value is not None}
+    values = {name: value for name, value in overrides.items() if value is not None}
     try:
         _refuse_secrets_in_file()
-        if "api_key" not in given and not os.environ.get("KGRAG_API_KEY") and (key := os.environ.get("OPENAI_API_KEY")):
-            given["api_key"] = SecretStr(key)
-        return Settings(**given)
+        if (
+            "api_key" not in values
+            and not os.environ.get("KGRAG_API_KEY")
+            and (key := os.environ.get("OPENAI_API_KEY"))
+        ):
+            values["api_key"] = SecretStr(key)
+        return Settings(**values)
     except (ValidationError, tomllib.TOMLDecodeError) as error:
         raise InvalidSettings(_explain(error)) from None
 
 
 def _refuse_secrets_in_file() -> None:
-    held = tomllib.loads(_FILE.read_text(encoding="utf-8")) if _FILE.is_file() else {}
+    written = tomllib.loads(_FILE.read_text(encoding="utf-8")) if _FILE.is_file() else {}
     for name in ("api_key", "api_keys"):
-        if name in held:
+        if name in written:
             raise InvalidSettings(
                 f"{_FILE} holds '{name}'. Take it out, and set KGRAG_{name.upper()} in the environment instead."
             )

@@ -1,8 +1,8 @@
 """Terms and names: the only place that mints an IRI.
 
 ``KG`` holds the terms of ``ontologies/kgrag.ttl``; ``Names`` makes the IRIs of one knowledge base from its base IRI.
-Everything that is derived from content is named by a prefix of the SHA-256 of that content, so that the same thing
-ingested twice has the same name.
+Everything that is derived from content is named by a prefix of the SHA-256 of that content, so that the same
+content ingested twice has the same name.
 
 >>> KG.Chunk.value
 'https://w3id.org/kgrag/ns#Chunk'
@@ -66,21 +66,21 @@ class _Namespace:
             raise AttributeError(message) from None
 
     def all(self) -> dict[str, ox.NamedNode]:
-        """Give every term by its local name."""
+        """Return every term by its local name."""
         return dict(self._terms)
 
 
 AUDIT = _Namespace(
     "https://w3id.org/kgrag/audit#",
-    # a check, and what it says of itself
+    # a check, and its own description
     "Check Off anchor caution conforming fix mend query rationale severity severityIn shape step violating "
-    # what the context graph says of the terms of an ontology
+    # the context graph's statements about the terms of an ontology
     "AuditedOntology DeprecatedTerm ForeignTerm LiveAnnotationProperty LiveClass LiveConcept LiveDatatypeProperty "
     "LiveIndividual LiveObjectProperty LiveProperty LiveTerm OwnTerm ReservedTerm Term "
     "AnnotationPropertyTerm ClassTerm ConceptTerm DatatypePropertyTerm DatatypeTerm IndividualTerm ObjectPropertyTerm "
     "PropertyTerm SchemeTerm TermKind "
     "defines definition domain kind label localName namespace normalLabel range reserves synonym "
-    # the graphs of the scratch store: what is audited, and what is said of it
+    # the graphs of the scratch store: what is audited, and statements about it
     "target context",
 )
 CHECK = _Namespace(
@@ -89,7 +89,7 @@ CHECK = _Namespace(
     "Call Comparison Problem Request Selection Use Variable "
     "bound constant datatype family form function kind name object operator predicate role "
     "scope separate service subject together type variable "
-    # what an ontology graph and a data graph say of the query's terms
+    # an ontology graph's and a data graph's statements about the query's terms
     "Class Datatype DatatypeProperty ObjectProperty Property absent disjoint incompatible instances unused within",
 )
 KG = _Namespace(
@@ -172,7 +172,7 @@ def digest(*parts: str) -> str:
 
 
 def local_name(iri: str) -> str:
-    """Give what follows the last ``#``, ``/`` or ``:`` of an IRI or prefixed name.
+    """Return what follows the last ``#``, ``/`` or ``:`` of an IRI or prefixed name.
 
     >>> local_name("http://crop-cultivation.org/Crop"), local_name("snap:asset"), local_name("Crop")
     ('Crop', 'asset', 'Crop')
@@ -191,7 +191,7 @@ def words_of(name: str) -> str:
 
 
 def number(value: int) -> ox.Literal:
-    """Give a canonical xsd:integer, the only integer datatype the store keeps as it is."""
+    """Return a canonical xsd:integer, the only integer datatype that the store does not rewrite."""
     return ox.Literal(str(value), datatype=XSD.integer)
 
 
@@ -273,7 +273,7 @@ class Names:
         return self._iri("graph/assertion", digest(*content))
 
     def instance(self, *content: str) -> ox.NamedNode:
-        """A thing that an extraction speaks of; stands in for a blank node."""
+        """An individual that an extraction describes, in place of a blank node."""
         return self._iri("instance", digest(*content))
 
     def hypernode(self, key: str, value: str) -> ox.NamedNode:
@@ -318,7 +318,7 @@ class Names:
         return self._iri("graph/layer", layer)
 
     def statement(self, *content: str) -> ox.NamedNode:
-        """A triple of the knowledge-graph layer as a thing, by where it stands and what it states."""
+        """A triple of the knowledge-graph layer with an IRI of its own, by its source and what it states."""
         return self._iri("statement", digest(*content))
 
     def proposal(self, *content: str) -> ox.NamedNode:
@@ -340,11 +340,11 @@ class Names:
         return self._iri("competency", digest(question, sparql))
 
     def row(self, *content: str) -> ox.NamedNode:
-        """A row that a query gave, by the query and the row's terms."""
+        """A row of a query's result, by the query and the row's terms."""
         return self._iri("row", digest(*content))
 
     def lexical_graph(self, graph: str) -> ox.NamedNode:
-        """The graph that keeps the literals of another graph as they were written, where the store rewrites them."""
+        """The graph of the literals of another graph as they were written, where the store rewrites them."""
         return self._iri("graph/lexical", digest(graph))
 
     def lexical(self, *content: str) -> ox.NamedNode:
@@ -368,7 +368,7 @@ class Names:
         return self._iri("graph/tree", tree)
 
     def tree_node(self, *content: str) -> ox.NamedNode:
-        """A node of a summary tree, by its level, its words and what it stands above."""
+        """A node of a summary tree, by its level, its words and its children."""
         return self._iri("tree-node", digest(*content))
 
     def citation_graph(self, document: ox.NamedNode) -> ox.NamedNode:
@@ -380,7 +380,7 @@ class Names:
         return self._iri("edge", digest(kind, origin, target))
 
     def quarantine_graph(self, graph: str, content: str) -> ox.NamedNode:
-        """The graph that keeps what failed its shape."""
+        """The graph of what failed its shape."""
         return self._iri("graph/quarantine", digest(graph, content))
 
     def activity(self, *content: str) -> ox.NamedNode:

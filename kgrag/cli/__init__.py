@@ -1,6 +1,6 @@
 """The command line: parse, open the knowledge base, print.
 
-Exit codes: 0 done; 1 the thing asked about does not hold; 2 wrong usage or bad input; 3 a service could not be reached;
+Exit codes: 0 done; 1 what was asked about does not hold; 2 wrong usage or bad input; 3 a service could not be reached;
 4 a part was done, and the output says what is pending.
 """
 

@@ -41,7 +41,7 @@ def ask(
     rerank: RerankOption = "",
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
-    """Answer with citations that stand in stored chunks, or say that the evidence does not carry an answer."""
+    """Answer with citations of stored chunks, or report that the evidence does not carry an answer."""
     with open_kb(kb, access="write" if keep else "either") as opened:
         answer = opened.ask(question, method=method, k=k, keep=keep, rerank=rerank)
         if format_ is JsonFormat.JSON:
@@ -51,7 +51,7 @@ def ask(
 
 
 def titles(opened: KnowledgeBase, citations: Any) -> dict[str, str]:
-    """Give the title of every cited document."""
+    """Return the title of every cited document."""
     from kgrag.text import documents
 
     return documents.titles(opened.store, sorted({citation.document for citation in citations}))
@@ -68,9 +68,9 @@ def retrieve(
     rerank: RerankOption = "",
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
-    """Give the evidence only, best first."""
+    """Retrieve the evidence only, best first."""
     if (question is None) == (questions is None):
-        raise InputError("give either a QUESTION or --questions FILE.jsonl.")
+        raise InputError("pass either a QUESTION or --questions FILE.jsonl.")
     with open_kb(kb, access="either") as opened:
         if questions is not None:
             _retrieve_many(opened, questions, method, k, rerank)
@@ -132,14 +132,14 @@ def update(
 ) -> None:
     """Run a SPARQL Update atomically, by the server where one holds the knowledge base."""
     sparql = read_sparql(file)
-    through(server, lambda: _update(kb, sparql), lambda remote: update_through(remote, sparql))
 
+    def update_here() -> None:
+        with open_kb(kb) as opened:
+            before = len(opened.store)
+            revision = opened.update(sparql)
+            typer.echo(f"revision {revision}: {before:,} quads before, {len(opened.store):,} after")
 
-def _update(kb: Path | None, sparql: str) -> None:
-    with open_kb(kb) as opened:
-        before = len(opened.store)
-        revision = opened.update(sparql)
-        typer.echo(f"revision {revision}: {before:,} quads before, {len(opened.store):,} after")
+    through(server, update_here, lambda remote: update_through(remote, sparql))
 
 
 def queries(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgrag.cli.options import KbOption, open_kb
+from kgrag.cli.options import KbOption, open_kb, target_files
 from kgrag.cli.printing import note, print_json
 from kgrag.errors import InputError
 
@@ -70,7 +69,7 @@ def audit(
         Path | None,
         typer.Option("--diff", help="Against an audit in JSON: findings new and gone. Against RDF: axioms."),
     ] = None,
-    reasoner: Annotated[bool, typer.Option("--reasoner", help="Let a reasoner decide what only it can.")] = False,
+    reasoner: Annotated[bool, typer.Option("--reasoner", help="Ask a reasoner what the checks cannot decide.")] = False,
     seconds: Annotated[
         float, typer.Option("--seconds", help="Time that the reasoner, or a competency question, may take.", min=0.1)
     ] = 60.0,
@@ -81,18 +80,20 @@ def audit(
         bool, typer.Option("--fix", help="Show what the safe mends would change, and write nothing.")
     ] = False,
     apply: Annotated[
-        bool, typer.Option("--apply", help="With --fix: write it, to the graph or to a file beside (NAME.mended.ttl).")
+        bool, typer.Option("--apply", help="With --fix: write it, to the graph or to a new file (NAME.mended.ttl).")
     ] = False,
     in_place: Annotated[bool, typer.Option("--in-place", help="With --apply: write over the file itself.")] = False,
-    metrics: Annotated[bool, typer.Option("--metrics", help="Give the metrics of OntoMetrics and OQuaRE too.")] = False,
+    metrics: Annotated[bool, typer.Option("--metrics", help="Add the metrics of OntoMetrics and OQuaRE.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the audit in --kb as a graph with provenance.")] = False,
     list_checks: Annotated[bool, typer.Option("--list-checks", help="List the checks of the profile.")] = False,
     explain: Annotated[
-        str | None, typer.Option("--explain", help="Say what a check looks for, why, and how to mend it.")
+        str | None, typer.Option("--explain", help="Print what a check looks for, why, and how to mend it.")
     ] = None,
 ) -> None:
-    """Say how good an ontology is; exit code 1 from --fail-on, 3 when something asked for got no verdict."""
+    """Report how good an ontology is; exit code 1 from --fail-on, 3 when something asked for got no verdict."""
     from kgrag.audit import AuditOptions
+    from kgrag.audit.comparison import compare_audits
+    from kgrag.audit.suppressions import baseline_text
 
     if list_checks or explain:
         _describe(profile, explain)
@@ -100,7 +101,7 @@ def audit(
     wants_metrics = metrics or format_ in ("html", "dqv")
     options = AuditOptions(profile, namespace, limit, suppress, baseline, reasoner, seconds, wants_metrics)
     options = replace(options, competency=competency)
-    task = _Task(tuple(targets or ()), kb, options)
+    task = _AuditTask(tuple(targets or ()), kb, options)
     if fix:
         _mend(task, apply=apply, in_place=in_place)
         return
@@ -111,15 +112,12 @@ def audit(
         return
     found = task.audit(keep=keep)
     if write_baseline is not None:
-        _write_baseline(found, write_baseline)
+        _write(write_baseline, baseline_text(found))
+        note(f"{write_baseline}: {len(found.fingerprints)} findings")
     if diff is not None:
-        _compare_audits(found, diff, format_)
+        _show(compare_audits(found, diff), format_)
     else:
         _print(found, format_, output)
-    _leave(found, fail_on)
-
-
-def _leave(found: Audit, fail_on: FailOn) -> None:
     if found.at_or_above(fail_on.value):
         raise typer.Exit(1)
     if found.undecided_though_asked:
@@ -127,7 +125,7 @@ def _leave(found: Audit, fail_on: FailOn) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
+class _AuditTask:
     """What is to be audited, and how."""
 
     targets: tuple[str, ...]
@@ -136,15 +134,8 @@ class _Task:
 
     @property
     def files(self) -> list[Path]:
-        """The targets that are files.
-
-        Raises:
-            InputError: some are files, and some are graphs.
-        """
-        files = [Path(each) for each in self.targets if not _is_iri(each)]
-        if files and len(files) < len(self.targets):
-            raise InputError("the targets name files and graphs. Audit files, or graphs of a knowledge base.")
-        return files
+        """The targets when they are files, none when they are graphs. Raises InputError where they are mixed."""
+        return target_files(self.targets, "Audit")
 
     def audit(self, *, keep: bool) -> Audit:
         """Audit files in memory, else graphs of the knowledge base."""
@@ -164,7 +155,7 @@ class _Task:
         return found
 
     def only_target(self) -> str:
-        """Give the single target that mending and comparing take.
+        """Return the single target that mending and comparing take.
 
         Raises:
             InputError: there is none, or more.
@@ -172,10 +163,6 @@ class _Task:
         if len(self.targets) != 1:
             raise InputError(f"{len(self.targets)} targets were named, and one was expected: a file, or a graph's IRI.")
         return self.targets[0]
-
-
-def _is_iri(name: str) -> bool:
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name) is not None and not Path(name).exists()
 
 
 def _print(found: Audit, form: str, output: Path | None) -> None:
@@ -196,13 +183,6 @@ def _write(path: Path, text: str) -> None:
         raise InputError(f"{path}: {error.strerror or error}. Name a file that can be written.") from None
 
 
-def _write_baseline(found: Audit, path: Path) -> None:
-    from kgrag.audit.suppressions import baseline_text
-
-    _write(path, baseline_text(found))
-    note(f"{path}: {len(found.fingerprints)} findings")
-
-
 def _describe(profile: str, explain: str | None) -> None:
     from kgrag.audit import check_named, load_checks, load_profile
     from kgrag.audit.reports import as_explanation
@@ -215,7 +195,7 @@ def _describe(profile: str, explain: str | None) -> None:
         typer.echo(f"{check.identifier:<8} {chosen.severity(check):<10} {check.label}")
 
 
-def _mend(task: _Task, *, apply: bool, in_place: bool) -> None:
+def _mend(task: _AuditTask, *, apply: bool, in_place: bool) -> None:
     from kgrag.knowledge_base import audit_runs
 
     name, options = task.only_target(), replace(task.options, limit=None)
@@ -239,13 +219,7 @@ def _mend(task: _Task, *, apply: bool, in_place: bool) -> None:
         note(f"written to {written}")
 
 
-def _compare_audits(found: Audit, old: Path, form: str) -> None:
-    from kgrag.audit.comparison import compare_audits
-
-    _show(compare_audits(found, old), form)
-
-
-def _compare_versions(task: _Task, old: Path, form: str) -> None:
+def _compare_versions(task: _AuditTask, old: Path, form: str) -> None:
     from kgrag.audit.comparison import compare_versions
     from kgrag.knowledge_base import audit_runs
 

@@ -101,7 +101,7 @@ def _build(
     options: Mapping[str, Any],
     *,
     kb: KbOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, and write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what it would cost, and write nothing.")] = False,
     price: Annotated[
         tuple[float, float] | None,
         typer.Option("--price", help="With --dry-run: price of a million input and output tokens.", show_default=False),

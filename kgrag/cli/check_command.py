@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgrag.cli.options import JsonFormat, KbOption, named_kb, open_kb
+from kgrag.cli.options import JsonFormat, KbOption, is_iri, named_kb, open_kb
 from kgrag.cli.printing import note, print_json
 from kgrag.cli.query_results import read_sparql
 from kgrag.errors import InputError
@@ -69,7 +68,7 @@ def check(
     question: Annotated[str, typer.Option("--question", help="With --repair: what the query is to answer.")] = "",
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
-    """Say where a SPARQL query departs from an ontology, and from data with --data or --kb; exit code 1 on an error."""
+    """Report where a query departs from an ontology, and from data with --data or --kb; exit code 1 on an error."""
     from kgrag.querying.ontology_check import Options
 
     text = read_sparql(query)
@@ -94,7 +93,7 @@ class _Sources:
 
 
 def _by_the_model(text: str, question: str, ontologies: list[str], kb: Path | None) -> str | None:
-    """Let the configured model repair a query; None without a model, or when it found no valid one."""
+    """Return a query as the configured model repaired it; None without a model, or when it found no valid one."""
     from kgrag.knowledge_base import KnowledgeBase
     from kgrag.settings import EXTRACTIVE, read_settings
 
@@ -113,7 +112,7 @@ def _by_the_model(text: str, question: str, ontologies: list[str], kb: Path | No
 
 
 def _checked(text: str, sources: _Sources, options: Any, *, repair: bool) -> tuple[Check, Check]:
-    """Give the check of a query, and that of its mended form (the same one where nothing was mended)."""
+    """Return the check of a query, and that of its mended form (the same one where nothing was mended)."""
     from kgrag.querying import ontology_check
     from kgrag.store.scratch import OxigraphScratch
 
@@ -141,8 +140,8 @@ def _sources(ontologies: list[str], data: list[Path], kb: Path | None) -> Iterat
     from kgrag.querying import ontology_check
     from kgrag.vocab import Names
 
-    files = [Path(name) for name in ontologies if not _is_iri(name)]
-    graphs = [name for name in ontologies if _is_iri(name)]
+    files = [Path(name) for name in ontologies if not is_iri(name)]
+    graphs = [name for name in ontologies if is_iri(name)]
     if kb is None:
         if graphs or not files:
             what = f"{graphs[0]} is a graph of a knowledge base" if graphs else "there is no ontology to check against"
@@ -151,10 +150,6 @@ def _sources(ontologies: list[str], data: list[Path], kb: Path | None) -> Iterat
         return
     with open_kb(kb, access="read") as opened:
         yield _Sources(_index(opened.store, files, graphs), _data_store(data) or opened.store)
-
-
-def _is_iri(name: str) -> bool:
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name) is not None and not Path(name).exists()
 
 
 def _index(store: TripleStore, files: list[Path], graphs: list[str]) -> OntologyIndex:

@@ -9,11 +9,11 @@ import typer
 
 from kgrag.cli.options import KbOption, open_kb
 from kgrag.cli.printing import note, progress_bar
-from kgrag.cli.remote_commands import ServerOption, load_through, through
+from kgrag.cli.remote_commands import Remote, ServerOption, load_through, through
 
 __all__ = ["register"]
 
-_SHOWN = 20
+_MAX_LINES_SHOWN = 20
 
 ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registered chunker.")]
 
@@ -50,31 +50,23 @@ def load(
     server: ServerOption = None,
 ) -> None:
     """Load ontologies and any RDF into graphs of their own; loading again replaces them."""
-    through(
-        server,
-        lambda: _load(kb, files, graph=graph, rdf_format=rdf_format, profile=profile),
-        lambda remote: load_through(remote, _passed(files, rdf_format, profile), graph=graph, rdf_format=rdf_format),
-    )
 
+    def load_here() -> None:
+        with open_kb(kb) as opened:
+            publication = opened.load(*files, graph=graph, rdf_format=rdf_format, profile=profile)
+            for iri in publication.published:
+                typer.echo(f"loaded {iri}")
+            for iri in publication.unchanged:
+                typer.echo(f"unchanged {iri}")
 
-def _passed(files: list[Path], rdf_format: str | None, profile: str | None) -> list[Path]:
-    """Give the files, once their ontologies have no violation by an audit profile."""
-    from kgrag.knowledge_base import audit_runs
+    def load_there(remote: Remote) -> None:
+        from kgrag.knowledge_base import audit_runs
 
-    if profile is not None:
-        audit_runs.gate_files(files, profile, rdf_format=rdf_format)
-    return files
+        if profile is not None:  # the server does not know this option: the ontologies are audited before they are sent
+            audit_runs.gate_files(files, profile, rdf_format=rdf_format)
+        load_through(remote, files, graph=graph, rdf_format=rdf_format)
 
-
-def _load(
-    kb: Path | None, files: list[Path], *, graph: str | None, rdf_format: str | None, profile: str | None
-) -> None:
-    with open_kb(kb) as opened:
-        publication = opened.load(*files, graph=graph, rdf_format=rdf_format, profile=profile)
-        for iri in publication.published:
-            typer.echo(f"loaded {iri}")
-        for iri in publication.unchanged:
-            typer.echo(f"unchanged {iri}")
+    through(server, load_here, load_there)
 
 
 def ingest(
@@ -158,7 +150,7 @@ def import_(
 
 def _some(lines: Any, label: str) -> None:
     lines = list(lines)
-    for line in lines[:_SHOWN]:
+    for line in lines[:_MAX_LINES_SHOWN]:
         note(f"{label}: {line}")
-    if len(lines) > _SHOWN:
-        note(f"{label}: {len(lines) - _SHOWN} more")
+    if len(lines) > _MAX_LINES_SHOWN:
+        note(f"{label}: {len(lines) - _MAX_LINES_SHOWN} more")

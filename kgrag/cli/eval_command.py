@@ -52,7 +52,7 @@ def evaluate(
     kb: KbOption = None,
     questions: Annotated[
         Path | None,
-        typer.Option("--questions", help="Questions (JSON Lines) asked of the knowledge base as it stands."),
+        typer.Option("--questions", help="Questions (JSON Lines) asked of the knowledge base as it is."),
     ] = None,
     method: Annotated[
         list[str] | None,
@@ -67,7 +67,7 @@ def evaluate(
     k: Annotated[int, typer.Option("-k", "--k", help="How many hits count.", min=1)] = 5,
     answers: Annotated[bool, typer.Option("--answers", help="Answer the questions and score the answers too.")] = False,
     judge: Annotated[
-        bool, typer.Option("--judge", help="Let the language model score contexts and answers too, as RAGAS does.")
+        bool, typer.Option("--judge", help="Score contexts and answers by the language model too, as RAGAS does.")
     ] = False,
     rows: Annotated[Path | None, typer.Option("--rows", help="Write one JSON line a question and method.")] = None,
     target: Annotated[
@@ -81,7 +81,7 @@ def evaluate(
 
     source = dataset or questions
     if source is None or (dataset is not None and questions is not None):
-        raise InputError("give either a DATASET folder or --questions FILE.jsonl.")
+        raise InputError("pass either a DATASET folder or --questions FILE.jsonl.")
     wanted = [*(method or []), *split_specs(compare)]
     specs = list(dict.fromkeys([*wanted, *([baseline] if baseline else [])])) or ["passages"]
     read = read_dataset(source)

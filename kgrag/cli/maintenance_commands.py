@@ -66,7 +66,7 @@ def export(
     file: Annotated[Path, typer.Argument(help="N-Quads file to write; .nq.gz is compressed.")],
     kb: KbOption = None,
 ) -> None:
-    """Write the whole knowledge base as N-Quads, with a manifest beside it."""
+    """Write the whole knowledge base as N-Quads, and a manifest in the same folder."""
     with open_kb(kb, access="read") as opened:
         typer.echo(f"{opened.export(file):,} quads to {file}")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
@@ -24,10 +26,12 @@ __all__ = [
     "KbOption",
     "MethodOption",
     "TopOption",
+    "is_iri",
     "loudness_options",
     "named_kb",
     "open_kb",
     "remember",
+    "target_files",
 ]
 
 _LOG = logging.getLogger(__name__)
@@ -44,25 +48,31 @@ MethodOption = Annotated[
 TopOption = Annotated[int, typer.Option("-k", "--k", help="How many hits at most.", min=1)]
 
 
-def _be_verbose(wanted: bool) -> None:
-    if wanted:
-        set_loudness(logging.INFO)
+def _setting(level: int) -> Callable[[bool], None]:
+    """Return the callback of an option that sets what reaches standard error."""
 
+    def set_if_wanted(wanted: bool) -> None:
+        if wanted:
+            set_loudness(level)
 
-def _be_quiet(wanted: bool) -> None:
-    if wanted:
-        set_loudness(logging.ERROR)
+    return set_if_wanted
 
 
 _Verbose = Annotated[
     bool,
     typer.Option(
-        "--verbose", "-v", callback=_be_verbose, expose_value=False, help="Log what is opened and asked on stderr."
+        "--verbose",
+        "-v",
+        callback=_setting(logging.INFO),
+        expose_value=False,
+        help="Log what is opened and asked on stderr.",
     ),
 ]
 _Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", callback=_be_quiet, expose_value=False, help="No progress, notes or warnings."),
+    typer.Option(
+        "--quiet", "-q", callback=_setting(logging.ERROR), expose_value=False, help="No progress, notes or warnings."
+    ),
 ]
 
 
@@ -105,7 +115,7 @@ class Format(StrEnum):
     NTRIPLES = "ntriples"
 
 
-_IN_FRONT: ContextVar[Path | None] = ContextVar("kb", default=None)
+_KB_BEFORE_COMMAND: ContextVar[Path | None] = ContextVar("kb", default=None)
 
 
 def _print_version(wanted: bool) -> None:
@@ -124,22 +134,22 @@ def remember(
     verbose: _Verbose = False,  # noqa: ARG001 - its callback sets the level
     quiet: _Quiet = False,  # noqa: ARG001
 ) -> None:
-    """Take ``--kb``, ``-v`` and ``-q`` also in front of the command."""
-    _IN_FRONT.set(kb)
+    """Read ``--kb``, ``-v`` and ``-q`` where they come before the command."""
+    _KB_BEFORE_COMMAND.set(kb)
 
 
 def named_kb(kb: Path | None) -> Path | None:
-    """Give the folder that ``--kb`` named, behind the command or in front of it; None when it named none."""
-    return kb or _IN_FRONT.get()
+    """Return the folder of ``--kb``, after the command or before it; None without that option."""
+    return kb or _KB_BEFORE_COMMAND.get()
 
 
 def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> KnowledgeBase:
     """Open the knowledge base that the options, else the settings, name.
 
     Args:
-        kb: what ``--kb`` said behind the command.
-        access: "write"; "read" beside whoever writes; "either" writes (a sidecar that is behind is brought up to date
-            and kept) unless another process does, and then reads what was there when it was opened.
+        kb: the value of ``--kb`` after the command.
+        access: "write"; "read" while another process may write; "either" writes (vectors and indices that
+            are out of date are saved anew) unless another process does, and then reads what was there at the start.
         settings: values that win over environment and file.
     """
     from kgrag.errors import InputError, StoreLocked
@@ -159,3 +169,22 @@ def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> Kn
             raise
         note(f"reading only: {error}")
         return KnowledgeBase(configured.kb, settings=configured, read_only=True)
+
+
+def is_iri(name: str) -> bool:
+    """Return whether an argument is the IRI of a graph and not the name of a file."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", name) is not None and not Path(name).exists()
+
+
+def target_files(targets: Sequence[str], action: str) -> list[Path]:
+    """Return the targets when they are files, and nothing when they are graphs.
+
+    Raises:
+        InputError: some are files, and some are graphs; the message names the ``action``.
+    """
+    from kgrag.errors import InputError
+
+    files = [Path(target) for target in targets if not is_iri(target)]
+    if files and len(files) < len(targets):
+        raise InputError(f"the targets name files and graphs. {action} files, or graphs of a knowledge base.")
+    return files

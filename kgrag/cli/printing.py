@@ -16,7 +16,7 @@ from kgrag.model import Answer
 
 __all__ = ["answer_text", "note", "print_json", "progress_bar", "set_loudness"]
 
-_PLAIN_EVERY = 5.0
+_SECONDS_BETWEEN_LINES = 5.0
 
 
 def print_json(value: Any) -> None:
@@ -50,7 +50,7 @@ def _quiet() -> bool:
 
 
 def answer_text(answer: Answer, titles: Mapping[str, str], *, explain: bool = False) -> str:
-    """Give an answer for a person: text, then each citation with its document and characters."""
+    """Return an answer as lines for a person: text, then each citation with its document and characters."""
     lines = [answer.text, ""]
     for number, citation in enumerate(answer.citations, start=1):
         title = titles.get(citation.document) or citation.document
@@ -67,7 +67,7 @@ def answer_text(answer: Answer, titles: Mapping[str, str], *, explain: bool = Fa
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Give a callback (stage, done, total): a bar with rate and time left on a terminal, else a line now and then."""
+    """Yield a callback (stage, done, total) that draws a bar with rate and time left on a terminal, or prints lines."""
     if _quiet():
         yield lambda _stage, _done, _total: None
         return
@@ -104,7 +104,7 @@ def _plain_lines() -> Callable[[str, int, int], None]:
 
     def show(stage: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if done == total or now - last.get(stage, float("-inf")) >= _PLAIN_EVERY:
+        if done == total or now - last.get(stage, float("-inf")) >= _SECONDS_BETWEEN_LINES:
             last[stage] = now
             note(f"{stage}: {done:,}" + (f" of {total:,}" if total else ""))
 

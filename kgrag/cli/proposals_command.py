@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from kgrag.cli.options import JsonFormat, KbOption, open_kb
 from kgrag.cli.printing import print_json
-
-if TYPE_CHECKING:
-    from kgrag.capabilities import Proposed
 
 __all__ = ["register"]
 
@@ -53,24 +49,21 @@ def proposals(
                 proposing.decide(name, decision)
         if picture is not None:
             picture.write_bytes(proposing.proposals_picture())
-        found, said = proposing.proposals(), proposing.wordings()
+        listed, wordings = proposing.proposals(), proposing.wordings()
     if format_ is JsonFormat.JSON:
-        print_json([_plain(one) for one in found])
+        names = ("iri", "label", "subject", "predicate", "object", "weight", "decision", "layer")
+        fields = [{name: getattr(proposal, name) for name in names} for proposal in listed]
+        print_json(
+            [{**each, "evidence": list(proposal.evidence)} for each, proposal in zip(fields, listed, strict=True)]
+        )
         return
-    if not found:
+    if not listed:
         typer.echo("Nothing is proposed. `kgrag build poly_rag --complete` looks for what the ontology lacks.")
-    for one in found:
-        typer.echo(f"{one.decision:8} {one.weight:.2f}  {one.label}  ({_stands_on(one.evidence)})  {one.iri}")
-        if said.get(one.iri):
-            typer.echo(f"              as in: {said[one.iri]}")
-
-
-def _stands_on(evidence: Sequence[str]) -> str:
-    if not evidence:
-        return "no evidence left: its documents were forgotten"
-    return "1 statement" if len(evidence) == 1 else f"{len(evidence)} statements"
-
-
-def _plain(one: Proposed) -> dict[str, Any]:
-    names = ("iri", "label", "subject", "predicate", "object", "weight", "decision", "layer")
-    return {**{name: getattr(one, name) for name in names}, "evidence": list(one.evidence)}
+    for proposal in listed:
+        count = len(proposal.evidence)
+        evidence = f"{count} statement{'' if count == 1 else 's'}"
+        if not count:
+            evidence = "no evidence left: its documents were forgotten"
+        typer.echo(f"{proposal.decision:8} {proposal.weight:.2f}  {proposal.label}  ({evidence})  {proposal.iri}")
+        if wording := wordings.get(proposal.iri):
+            typer.echo(f"              as in: {wording}")

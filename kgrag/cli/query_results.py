@@ -1,6 +1,6 @@
 """Query results to stdout, in the format asked for.
 
-Texts that a user gives as a file, on standard input, or as they are.
+Texts that a user passes as a file, on standard input, or as they are.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def write_results(results: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
     """
     if isinstance(results, ox.QueryTriples):
         if format_ not in _GRAPHS:
-            raise InputError(f"--format {format_}: a CONSTRUCT gives triples. Use one of {', '.join(_GRAPHS)}.")
+            raise InputError(f"--format {format_}: a CONSTRUCT returns triples. Use one of {', '.join(_GRAPHS)}.")
         results.serialize(sys.stdout.buffer, format=_GRAPHS[format_])
         return
     if format_ is Format.TABLE:
@@ -55,7 +55,7 @@ def write_results(results: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
         results.serialize(sys.stdout.buffer, format=_RESULTS[format_])
         sys.stdout.buffer.write(b"\n")
     else:
-        raise InputError(f"--format {format_}: a SELECT or ASK gives no triples. Use table, {', '.join(_RESULTS)}.")
+        raise InputError(f"--format {format_}: a SELECT or ASK returns no triples. Use table, {', '.join(_RESULTS)}.")
 
 
 def _table(results: ox.QuerySolutions | ox.QueryBoolean) -> None:
@@ -82,7 +82,7 @@ _SPARQL = re.compile(
 
 
 def read_sparql(argument: str) -> str:
-    """Give SPARQL from standard input (``-``), from a file, or the argument itself where it reads like SPARQL.
+    """Return SPARQL from standard input (``-``), from a file, or the argument itself where it reads like SPARQL.
 
     Raises:
         InputError: there is no such file, or it is not UTF-8.
@@ -95,7 +95,7 @@ def read_sparql(argument: str) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Give the text of a file.
+    """Return the text of a file.
 
     Raises:
         InputError: it cannot be read, or is not UTF-8.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from kgrag.cli.options import JsonFormat, KbOption, open_kb
+from kgrag.cli.options import JsonFormat, KbOption, open_kb, target_files
 from kgrag.cli.printing import note, print_json
 from kgrag.errors import InputError
 
@@ -51,7 +50,7 @@ def reason(
         typer.Option("--profile", help="rdfs, owl-rl: write what follows; owl-dl: ask HermiT (needs Java)."),
     ] = ReasoningProfile.RDFS,
     explain: Annotated[
-        bool, typer.Option("--explain", help="With owl-dl: say by which axioms, a smallest set for each class.")
+        bool, typer.Option("--explain", help="With owl-dl: print the axioms behind it, a smallest set for each class.")
     ] = False,
     timeout: Annotated[
         float | None,
@@ -88,22 +87,10 @@ def reason(
             _undecided(profile, reason, format_)
 
 
-def _files(targets: Sequence[str]) -> list[Path]:
-    """Give the targets that are files.
-
-    Raises:
-        InputError: some are files, and some are graphs.
-    """
-    files = [Path(each) for each in targets if Path(each).exists() or not re.match(r"[A-Za-z][\w+.-]+:", each)]
-    if files and len(files) < len(targets):
-        raise InputError("the targets name files and graphs. Reason over files, or over graphs of a knowledge base.")
-    return files
-
-
 def _triples(targets: Sequence[str], kb: Path | None) -> list[ox.Triple]:
     from kgrag.knowledge_base import audit_runs, reasoning_runs
 
-    if files := _files(targets):
+    if files := target_files(targets, "Reason over"):
         return [triple for path in files for triple in audit_runs.triples_of(path)]
     with open_kb(kb, access="read") as opened:
         return reasoning_runs.triples_of(opened.store, reasoning_runs.sources(opened.store, targets))
@@ -117,7 +104,7 @@ def _infer(targets: Sequence[str], kb: Path | None, by: tuple[str, float], form:
     from kgrag.knowledge_base import reasoning_runs
 
     profile, seconds = by
-    if files := _files(targets):
+    if files := target_files(targets, "Reason over"):
         found = reasoning_runs.infer_files(files, profile=profile, seconds=seconds)
         _print_inferences(found, form)
         _contradicted(found, form)
@@ -126,8 +113,8 @@ def _infer(targets: Sequence[str], kb: Path | None, by: tuple[str, float], form:
         done = reasoning_runs.infer(opened.store, targets, profile=profile, seconds=seconds)
         left = [graph for graph in reasoning_runs.stale(opened.store) if graph != done.graph]
     if form is JsonFormat.JSON:
-        told = _as_json(done.found) if done.found else {"unchanged": True}
-        print_json({"graph": done.graph, "sources": list(done.sources), "stale": left, **told})
+        result = _as_json(done.found) if done.found else {"unchanged": True}
+        print_json({"graph": done.graph, "sources": list(done.sources), "stale": left, **result})
     elif done.found is None:
         typer.echo(f"{done.graph}: unchanged, no source was changed since")
     else:
@@ -142,7 +129,7 @@ def _infer(targets: Sequence[str], kb: Path | None, by: tuple[str, float], form:
 def _drop(targets: Sequence[str], kb: Path | None, profile: str) -> None:
     from kgrag.knowledge_base import reasoning_runs
 
-    if _files(targets):
+    if target_files(targets, "Reason over"):
         raise InputError("--drop takes graphs of a knowledge base, and what follows from files is kept nowhere.")
     with open_kb(kb) as opened:
         count = reasoning_runs.drop(opened.store, targets, profile=profile if targets else None)
@@ -193,13 +180,13 @@ def _decide(triples: Sequence[ox.Triple], *, explain: bool, seconds: float, form
     if form is JsonFormat.JSON:
         print_json({"profile": "owl-dl", **asdict(found), "explanations": reasons})
     else:
-        typer.echo("\n".join(_told(found, reasons)))
+        typer.echo("\n".join(_classification_lines(found, reasons)))
     if not found.consistent or found.unsatisfiable:
         raise typer.Exit(1)
 
 
 def _undecided(profile: ReasoningProfile, reason: Exception, form: JsonFormat) -> NoReturn:
-    """Say why there is no verdict, and end with exit code 3."""
+    """Print why there is no verdict, and end with exit code 3."""
     if form is JsonFormat.JSON:
         print_json({"profile": profile.value, "not_decided": str(reason)})
     else:
@@ -218,7 +205,7 @@ def _explained(triples: Sequence[ox.Triple], wanted: str, seconds: float) -> lis
         return [f"not decided: {reason}"]
 
 
-def _told(found: Classification, reasons: dict[str, list[str]]) -> list[str]:
+def _classification_lines(found: Classification, reasons: dict[str, list[str]]) -> list[str]:
     lines = ["consistent" if found.consistent else "inconsistent: it has no model, and everything follows from it"]
     lines += [f"    {line}" for line in reasons.get("http://www.w3.org/2002/07/owl#Thing", ())]
     for name in found.unsatisfiable:

@@ -63,16 +63,16 @@ class Remote:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r".*?(:\d*)?", parts.netloc):
-            raise InvalidSettings(f"--server {url!r} is no address of HTTP. Give e.g. http://127.0.0.1:8000.")
+            raise InvalidSettings(f"--server {url!r} is no address of HTTP. Use e.g. http://127.0.0.1:8000.")
         self.url = url.rstrip("/").removesuffix("/sparql")
         self._key = os.environ.get("KGRAG_SERVER_KEY", "").strip()
         loopback = parts.hostname == "localhost" or parts.hostname.startswith("127.") or parts.hostname == "::1"
-        handlers = [_Straight(), *([urllib.request.ProxyHandler({})] if loopback else [])]
+        handlers = [_WithoutRedirects(), *([urllib.request.ProxyHandler({})] if loopback else [])]
         self._opener = urllib.request.build_opener(*handlers)
 
     @contextmanager
     def call(self, method: str, path: str, *, body: bytes | None = None, **headers: str) -> Iterator[HTTPResponse]:
-        """Send a request; headers are given with ``_`` for ``-``.
+        """Send a request; the names of headers have ``_`` for ``-``.
 
         Raises:
             InputError: the server refuses what was sent.
@@ -94,12 +94,12 @@ class Remote:
             raise ServiceUnavailable(f"{self.url} broke off or cannot be reached: {reason}. Is it running?") from None
 
     def state(self) -> dict[str, Any]:
-        """Give ``revision`` and ``base`` of its knowledge base."""
+        """Return ``revision`` and ``base`` of its knowledge base."""
         with self.call("GET", "/health") as answer:
             return cast("dict[str, Any]", json.load(answer))
 
 
-class _Straight(urllib.request.HTTPRedirectHandler):
+class _WithoutRedirects(urllib.request.HTTPRedirectHandler):
     """Follows no redirection: the key would go along."""
 
     def redirect_request(self, *_: Any) -> None:
@@ -175,7 +175,7 @@ def load_through(remote: Remote, files: Sequence[Path], *, graph: str | None, rd
         target = None if graph is None else ox.NamedNode(graph)
     except ValueError as error:
         raise InputError(
-            f"--graph {graph!r} is no absolute IRI: {error}. Give e.g. https://example.org/graph."
+            f"--graph {graph!r} is no absolute IRI: {error}. Use e.g. https://example.org/graph."
         ) from None
     drafts = [draft for file in files for draft in read_rdf(file, rdf_format=rdf_format, graph=target, names=names)]
     for draft in drafts:

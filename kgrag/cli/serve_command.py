@@ -20,7 +20,7 @@ __all__ = ["register"]
 
 
 class LogForm(StrEnum):
-    """How requests are told on standard error."""
+    """How requests are logged on standard error."""
 
     TEXT = "text"
     JSON = "json"
@@ -83,12 +83,7 @@ def serve(
             note("answers cost money: asking needs a key, or a browser on this machine if --host is loopback")
         access = server.Access(read_only, private, keys, gate, open_ask)
         server.serve(opened, address, access=access, logging=logging, limits=limits)
-    _end()
-
-
-def _end() -> None:
-    """End the process, also while a thread still works on a question whose client is gone; all is closed by now."""
-    if threading.active_count() > 1:
+    if threading.active_count() > 1:  # a question whose client is gone is still worked on; all files are closed by now
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

@@ -1,8 +1,8 @@
 """Vector spaces that follow the store: what appeared is embedded, what vanished is dropped, the rest stays as it is.
 
-Most things are named by their content, so a known key never needs embedding again; others, such as the terms of an
-ontology, are embedded anew when a graph of their kind changed. A space records the store revision that it reflects;
-while no graph of its kind changed since, nothing but one ASK is run.
+Most IRIs are made of the content that they name, so a known key never needs embedding again; others, such as the terms
+of an ontology, are embedded anew when a graph of their kind changed. A space records the store revision that it
+reflects; while no graph of its kind changed since, nothing but one ASK is run.
 
 Queries read: ``spaces/*``.
 """
@@ -26,7 +26,7 @@ from kgrag.vocab import KG
 __all__ = ["PLATFORM", "Progress", "changed", "fresh", "keys", "missing", "spaces", "texts"]
 
 Progress = Callable[[str, int, int], None] | None
-"""Told (stage label, done, total) at the end of each batch."""
+"""Called with (stage label, done, total) at the end of each batch."""
 
 _BATCH = 1024  # texts read and embedded at once
 _SAVE_EVERY = 20  # batches, so that a killed run loses at most this many
@@ -67,7 +67,7 @@ def spaces() -> Mapping[str, VectorSpace]:
 def fresh(
     name: str, *, store: TripleStore, spaces: VectorSpaces, embedder: Embedder, progress: Progress = None
 ) -> VectorIndex:
-    """Give a space that holds exactly the texts that the store holds now.
+    """Return a space with exactly the texts that the store has now.
 
     Saved every 20,000 texts under the old revision, so that a killed run goes on where it was; under the new
     revision at the end. Spaces that are read-only are brought up to date in memory.
@@ -77,7 +77,7 @@ def fresh(
         store: where the texts are.
         spaces: where the vectors are.
         embedder: makes the missing vectors, as passages.
-        progress: told after each batch.
+        progress: called after each batch.
 
     Raises:
         EmbeddingMismatch: the space was made by another embedder.
@@ -99,13 +99,13 @@ def fresh(
 
 
 def changed(name: str, *, store: TripleStore, since: int) -> bool:
-    """Say whether the texts of a space can have changed after a revision; False is certain. Raises UnknownName."""
+    """Return whether the texts of a space can have changed after a revision; False is certain. Raises UnknownName."""
     kind = _space(name).kind
     return store.ask(queries.bind("spaces/changed", catalogue=store.names.catalogue, kind=kind, since=since))
 
 
 def keys(name: str, *, store: TripleStore) -> list[str]:
-    """Give the IRIs of what a space is to hold, sorted. Raises UnknownName."""
+    """Return the sorted IRIs of all that belongs in a space. Raises UnknownName."""
     space = _space(name)
     tree = {"tree": store.names.tree_graph(space.tree)} if space.tree else {}
     table = store.select(queries.bind(space.query, catalogue=store.names.catalogue, **tree))
@@ -122,9 +122,9 @@ def missing(name: str, *, store: TripleStore, spaces: VectorSpaces) -> int:
 
 
 def texts(name: str, *, store: TripleStore, iris: Sequence[str] | None = None) -> list[tuple[str, str]]:
-    """Return (IRI, text) pairs sorted by IRI: of all that a space is to hold, or of ``iris``. Raises UnknownName.
+    """Return (IRI, text) pairs sorted by IRI: of all that belongs in a space, or of ``iris``. Raises UnknownName.
 
-    What has no words is left out. A thing that graphs word differently has each wording once, on lines of its own;
+    What has no words is left out. An IRI that graphs word differently has each wording once, on lines of its own;
     of a competency question the wording that sorts first.
     """
     wanted = keys(name, store=store) if iris is None else sorted(set(iris))
@@ -134,9 +134,9 @@ def texts(name: str, *, store: TripleStore, iris: Sequence[str] | None = None) -
 def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embedder, progress: Progress) -> None:
     """Drop the keys that vanished and embed those that are new."""
     wanted = keys(name, store=store)
-    held = set(index.keys())
-    index.delete(held.difference(wanted))
-    missing = [iri for iri in wanted if iri not in held] if _space(name).content_named else wanted
+    known = set(index.keys())
+    index.delete(known.difference(wanted))
+    missing = [iri for iri in wanted if iri not in known] if _space(name).content_named else wanted
     done = 0
     for number, batch in enumerate(_batches(missing), 1):
         pairs = _texts(name, store, batch)
@@ -155,7 +155,7 @@ def _texts(name: str, store: TripleStore, iris: Sequence[str]) -> list[tuple[str
     wordings: dict[str, list[str]] = {}
     for iri, text in store.select(query).values():
         wordings.setdefault(iri, []).append(text)
-    return [(iri, "\n".join(dict.fromkeys(said))) for iri, said in wordings.items()]
+    return [(iri, "\n".join(dict.fromkeys(versions))) for iri, versions in wordings.items()]
 
 
 def _batches(items: Sequence[str]) -> Iterator[Sequence[str]]:

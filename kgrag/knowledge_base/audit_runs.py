@@ -1,4 +1,4 @@
-"""Audits, wired: what is audited, the scratch store that it is audited in, and where mends and kept audits go."""
+"""Audits of files and of graphs, in a scratch store; mends are written to their source, audits to graphs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgrag.ports import TripleStore
 from kgrag.resources import closest
 from kgrag.store import rdf_files
 from kgrag.store.lexical_forms import as_loaded
-from kgrag.vocab import KG, Names
+from kgrag.vocab import KG, PROV, XSD, Names
 
 if TYPE_CHECKING:
     from kgrag.audit import Audit, AuditOptions
@@ -53,15 +53,15 @@ def audit(store: TripleStore, target: str | Path | None, options: Mapping[str, A
     return audit_graphs(store, [target], chosen)
 
 
-def _options(given: Mapping[str, Any]) -> AuditOptions:
+def _options(values: Mapping[str, Any]) -> AuditOptions:
     from kgrag.audit import AuditOptions
 
     known = {each.name for each in fields(AuditOptions)}
-    if unknown := given.keys() - known:
+    if unknown := values.keys() - known:
         raise InvalidSettings(f"an audit has no option '{min(unknown)}'. {closest(min(unknown), known)}")
     files = ("suppressions", "baseline", "competency")
-    paths = {name: Path(given[name]) for name in files if given.get(name) is not None}
-    return AuditOptions(**{**given, **paths})
+    paths = {name: Path(values[name]) for name in files if values.get(name) is not None}
+    return AuditOptions(**{**values, **paths})
 
 
 def audit_files(paths: Sequence[Path], options: AuditOptions) -> Audit:
@@ -74,7 +74,9 @@ def audit_files(paths: Sequence[Path], options: AuditOptions) -> Audit:
     from kgrag.store.scratch import OxigraphScratch
 
     read = (triple for path in paths for triple in triples_of(path))
-    triples = read if options.competency is None else list(read)  # what nobody needs afterwards is not held
+    triples = (
+        read if options.competency is None else list(read)
+    )  # a generator keeps no triples in memory, and can be read only once
     name = " ".join(str(path) for path in paths)
     found = audit_triples(triples, name=name, options=options, bench=OxigraphScratch())
     found = _with_competency(found, triples, options)
@@ -101,7 +103,7 @@ def _with_competency(found: Audit, triples: Iterable[ox.Triple], options: AuditO
 
 
 def triples_of(path: Path) -> list[ox.Triple]:
-    """Give the triples of every graph of an RDF file.
+    """Return the triples of every graph of an RDF file.
 
     Raises:
         InvalidRDF: it does not parse.
@@ -133,7 +135,7 @@ def audit_graphs(store: TripleStore, graphs: Sequence[str], options: AuditOption
 
 
 def ontologies(store: TripleStore) -> list[ox.NamedNode]:
-    """Give the ontology graphs of a store."""
+    """Return the ontology graphs of a store."""
     from kgrag.querying.ontology_check import ontology_graphs
 
     return ontology_graphs(store)
@@ -153,7 +155,7 @@ def _graph(store: TripleStore, name: str) -> ox.NamedNode:
 
 
 def mend_file(path: Path, options: AuditOptions, *, target: Path | None = None) -> Mend:
-    """Say what the safe mends would change in a file; with ``target``, write the mended triples there.
+    """Return what the safe mends would change in a file; with ``target``, write the mended triples there.
 
     Raises:
         InputError: the file holds several graphs, or the target's suffix is that of no RDF format.
@@ -170,28 +172,21 @@ def mend_file(path: Path, options: AuditOptions, *, target: Path | None = None) 
 
 
 def _write(mend: Mend, source: Path, target: Path) -> None:
+    from kgrag.audit.reports.line_numbers import prefixes_of
+
     form = rdf_files.SUFFIXES.get(target.suffix.lower(), "")
     known = {"turtle": ox.RdfFormat.TURTLE, "rdfxml": ox.RdfFormat.RDF_XML, "ntriples": ox.RdfFormat.N_TRIPLES}
     if form not in known:
         raise InputError(f"{target}: mended triples are written as .ttl, .rdf, .owl or .nt. Choose such a name.")
-    written = "turtle" if form == "rdfxml" and target.suffix == ".owl" and _is_turtle(source) else form
-    data = ox.serialize(mend.after, format=known[written], prefixes=_prefixes(source))
-    target.write_bytes(data or b"")
-
-
-def _is_turtle(path: Path) -> bool:
-    return b"@prefix" in path.read_bytes()[:10_000]
-
-
-def _prefixes(path: Path) -> dict[str, str]:
-    """Give the prefixes that a Turtle or RDF/XML file declares, so that what is written reads like it."""
-    from kgrag.audit.reports.line_numbers import prefixes_of
-
-    return prefixes_of(path.read_bytes()[:200_000].decode("utf-8", "replace"))
+    # an .owl file may be Turtle as well as RDF/XML, and is written as what it was
+    if form == "rdfxml" and target.suffix == ".owl" and b"@prefix" in source.read_bytes()[:10_000]:
+        form = "turtle"
+    prefixes = prefixes_of(source.read_bytes()[:200_000].decode("utf-8", "replace"))  # what is written reads like it
+    target.write_bytes(ox.serialize(mend.after, format=known[form], prefixes=prefixes) or b"")
 
 
 def mend_graph(store: TripleStore, name: str, options: AuditOptions) -> Mend:
-    """Say what the safe mends would change in a graph of a store; nothing is written."""
+    """Return what the safe mends would change in a graph of a store; nothing is written."""
     graph = _graph(store, name)
     return _mended(as_loaded(store, graph), name, options, store)
 
@@ -206,13 +201,15 @@ def _mended(triples: Any, name: str, options: AuditOptions, store: TripleStore |
 
 
 def apply_to_graph(store: TripleStore, name: str, mend: Mend) -> None:
-    """Write a mend to its graph, with the activity that says which checks' updates were run."""
+    """Write a mend to its graph, and the activity that records which checks' updates were run."""
     from kgrag.store.provenance import Deed, provenance_draft
 
     graph, at = ox.NamedNode(name), now()
     run = ", ".join(f"{check} by {update}" for check, update in mend.run)
     activity = store.names.activity("mend", name, run, at)
-    deed = Deed(activity, f"mended {name}: {run}", [graph], _times(at, at))
+    time = ox.Literal(at, datatype=XSD.dateTime)
+    times = [(PROV.startedAtTime, time), (PROV.endedAtTime, time)]
+    deed = Deed(activity, f"mended {name}: {run}", [graph], times)
     draft = GraphDraft(graph, KG.OntologyGraph, list(mend.after), mode="replace", activity=activity)
     store.publish([draft, provenance_draft([deed], method="audit", names=store.names)])
     store.flush()
@@ -222,7 +219,7 @@ def apply_to_graph(store: TripleStore, name: str, mend: Mend) -> None:
 
 
 def keep(store: TripleStore, found: Audit, *, began: str) -> str:
-    """Publish an audit as a graph with its activity, and give the graph's IRI.
+    """Publish an audit as a graph with its activity; returns the graph's IRI.
 
     Args:
         store: where it is kept.
@@ -261,12 +258,5 @@ def gate(store: TripleStore | None, drafts: Sequence[GraphDraft], profile: str) 
 
 
 def now() -> str:
-    """Give the time, as xsd:dateTime to the second."""
+    """Return the time, as xsd:dateTime to the second."""
     return datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _times(began: str, ended: str) -> list[tuple[ox.NamedNode, ox.Literal]]:
-    from kgrag.vocab import PROV, XSD
-
-    pairs = ((PROV.startedAtTime, began), (PROV.endedAtTime, ended))
-    return [(name, ox.Literal(time, datatype=XSD.dateTime)) for name, time in pairs]

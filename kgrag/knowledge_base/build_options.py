@@ -1,4 +1,4 @@
-"""Options of ``build``, as people give them, into the dataclass that a method declares."""
+"""Options of ``build``, as people write them, into the dataclass that a method declares."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kgrag.errors import InvalidSettings, closest
 __all__ = ["read_options"]
 
 
-def read_options(method: str, given: Mapping[str, Any]) -> Any:
+def read_options(method: str, values: Mapping[str, Any]) -> Any:
     """Return a method's build options.
 
     A text is taken for a path, and a list or a single value for a tuple, where the option asks for that.
 
     Args:
         method: its name, with or without hyper-parameters.
-        given: option -> value.
+        values: option -> value.
 
     Raises:
         UnknownName: there is no such method.
@@ -29,16 +29,16 @@ def read_options(method: str, given: Mapping[str, Any]) -> Any:
     """
     declared = plugins.method(method.partition(":")[0])
     known = {field.name: field for field in fields(declared.options)}
-    if unknown := given.keys() - known.keys():
+    if unknown := values.keys() - known.keys():
         hint = closest(min(unknown), known) if known else "It has none."
         raise InvalidSettings(f"method '{declared.name}' has no build option {min(unknown)!r}. {hint}")
     several = {name for name, field in known.items() if isinstance(field.default, tuple)}
-    values = {
+    typed = {
         name: (value,) if name in several and not isinstance(value, list | tuple) else value
-        for name, value in given.items()
+        for name, value in values.items()
     }
     try:
-        return TypeAdapter(declared.options).validate_python(values)
+        return TypeAdapter(declared.options).validate_python(typed)
     except ValidationError as error:
-        wrong = "; ".join(f"{each['loc'][0]}={given[str(each['loc'][0])]!r}: {each['msg']}" for each in error.errors())
+        wrong = "; ".join(f"{each['loc'][0]}={values[str(each['loc'][0])]!r}: {each['msg']}" for each in error.errors())
         raise InvalidSettings(f"method '{declared.name}' cannot be built with {wrong}.") from None

@@ -1,6 +1,6 @@
 """Checks of a knowledge base: store, catalogue, shapes and vectors against each other.
 
-Queries read: ``health/*``, ``catalogue/uncatalogued``, ``catalogue/quarantined``, and those of ``stages/sync``.
+Queries read: ``health/*``, ``catalogue/uncatalogued``, ``catalogue/quarantined``, and those of vector spaces.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from kgrag.vocab import local_name
 
 __all__ = ["Finding", "examine"]
 
-_SHOWN = 10
+_MAX_ROWS_PER_CHECK = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that was found: which check, what, and what to do; ``mended`` when it has been done.
+    """One result of a check: what was found and what to do; ``mended`` when that has been done.
 
     ``fault`` is False for what is in order and worth knowing, such as vectors that are made on the next use.
     """
@@ -33,7 +33,7 @@ class Finding:
 
 
 def examine(store: TripleStore, *, spaces: VectorSpaces, embedder: Embedder, repair: bool = False) -> list[Finding]:
-    """Give everything that was found; no fault among it for a healthy knowledge base.
+    """Return all findings; a healthy knowledge base has no fault among them.
 
     Args:
         store: the store.
@@ -41,7 +41,9 @@ def examine(store: TripleStore, *, spaces: VectorSpaces, embedder: Embedder, rep
         embedder: embeds again what a repair needs.
         repair: bring vector spaces up to date; one that is wrong is dropped first and made anew.
     """
-    return [*_catalogue(store), *_shapes(store), *_vectors(store, spaces, embedder, repair)]
+    violations = shacl.validate(store, shacl.graph_shapes())[:_MAX_ROWS_PER_CHECK]
+    shapes = [Finding("shapes", f"{each.focus} in <{each.graph}>: {each.message}") for each in violations]
+    return [*_catalogue(store), *shapes, *_vectors(store, spaces, embedder, repair)]
 
 
 def _catalogue(store: TripleStore) -> Iterator[Finding]:
@@ -53,18 +55,13 @@ def _catalogue(store: TripleStore) -> Iterator[Finding]:
         ("health/loose_hypernodes", "is listed as a hypernode but no hyperedge holds it. Run `kgrag build og_rag`."),
     ):
         values = {"catalogue": catalogue} if "catalogue" in queries.describe(name).parameters else {}
-        for row in store.select(queries.bind(name, **values)).values()[:_SHOWN]:
+        for row in store.select(queries.bind(name, **values)).values()[:_MAX_ROWS_PER_CHECK]:
             yield Finding(local_name(name), f"<{row[0]}> {words}")
     for (label,) in store.select(queries.bind("health/unsupported", catalogue=catalogue)).values():
         words = "is accepted, and every statement that spoke for it was forgotten."
         yield Finding("unsupported", f"'{label}' {words} `kgrag proposals --reopen` takes it back.", fault=False)
     for (graph,) in store.select(queries.bind("health/stale", catalogue=catalogue)).values():
         yield Finding("stale", f"<{graph}> lost a source; the next build of its method mends it.", fault=False)
-
-
-def _shapes(store: TripleStore) -> Iterator[Finding]:
-    for violation in shacl.validate(store, shacl.graph_shapes())[:_SHOWN]:
-        yield Finding("shapes", f"{violation.focus} in <{violation.graph}>: {violation.message}")
 
 
 def _vectors(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, repair: bool) -> Iterator[Finding]:
@@ -94,6 +91,6 @@ def _space(store: TripleStore, spaces: VectorSpaces, name: str) -> Finding | Non
         message = f"space '{name}' lacks {missing} of {len(wanted)} vectors; the next use makes them."
         return Finding("vectors", message, fault=not behind)
     if extra := len(kept - wanted):
-        message = f"space '{name}' keeps {extra} vectors of things that are gone; the next use drops them."
+        message = f"space '{name}' keeps {extra} vectors of texts that are gone; the next use drops them."
         return Finding("vectors", message, fault=not behind)
     return None

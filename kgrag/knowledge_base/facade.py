@@ -1,4 +1,4 @@
-"""The facade that users hold: settings become objects, and one object does the work of every command.
+"""``KnowledgeBase``: settings become objects, and one object does the work of every command.
 
 >>> from kgrag.testing import HashEmbedder
 >>> with KnowledgeBase(embedder=HashEmbedder()) as kb:
@@ -52,10 +52,10 @@ class KnowledgeBase(Wiring):
 
     Args:
         path: the folder, created when absent; None keeps everything in memory.
-        settings: defaults to what the environment and ``kgrag.toml`` say.
+        settings: default: those of the environment and of ``kgrag.toml``.
         model: a language model instead of the one that the settings name.
         embedder: an embedder instead of the one that the settings name.
-        read_only: read beside another process that writes; nothing is saved.
+        read_only: read while another process may write; nothing is saved.
 
     Raises:
         StoreLocked: another process writes to the folder.
@@ -102,8 +102,6 @@ class KnowledgeBase(Wiring):
         Raises:
             UnreadableDocument: nothing readable was found under a path.
         """
-        from dataclasses import replace
-
         from kgrag.text.readers import read_paths
 
         skipped: list[str] = []
@@ -130,17 +128,15 @@ class KnowledgeBase(Wiring):
         Raises:
             UnreadableDocument: the folder holds nothing that can be read; nothing is deleted then.
         """
-        from dataclasses import replace
-
         from kgrag.knowledge_base import folder_sync
         from kgrag.text.readers import read_paths
 
         skipped: list[str] = []
         broken: dict[Path, str] = {}
         source = read_paths([Path(folder)], skipped=skipped, broken=broken)
-        reading = folder_sync.Reading(Path(folder), source, broken.keys())
+        contents = folder_sync.FolderContents(Path(folder), source, broken.keys())
         done = folder_sync.follow(
-            reading,
+            contents,
             store=self.store,
             spaces=self.spaces,
             chunk_tokens=chunk_tokens,
@@ -152,7 +148,7 @@ class KnowledgeBase(Wiring):
         return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=tuple(broken.values())))
 
     def forget(self, name: str) -> list[Forgotten]:
-        """Delete the documents with this IRI, location or title, and what was derived from them alone; says what went.
+        """Delete the documents of this IRI, location or title, and what was derived from them alone; returns what went.
 
         Raises:
             UnknownName: there is no such document.
@@ -178,7 +174,7 @@ class KnowledgeBase(Wiring):
         Args:
             method: its name, with hyper-parameters where wanted: ``"sire_rag:levels=3"``.
             progress: called after each batch with (what is being done, how many are done, of how many).
-            dry_run: write nothing; the report says what a build would ask of the language model.
+            dry_run: write nothing; the report counts what a build would ask of the language model.
             budget: the most that may be asked of the language model.
             options: those that the method declares; ``kgrag build METHOD --help`` lists them.
 
@@ -190,12 +186,12 @@ class KnowledgeBase(Wiring):
             InvalidSettings: the method has no such option, or a value is of the wrong type.
             BudgetSpent: the budget is used up; what came before is kept, and the next build goes on from there.
         """
-        given = read_options(method, options)
+        chosen_options = read_options(method, options)
         chosen = self.method(method) if budget is None else self.method_within(method, budget)
         quarantined = queries.bind("catalogue/quarantined")
         before = set(self.store.select(quarantined).values())
         try:
-            report = chosen.build(given, progress=progress, dry_run=dry_run)
+            report = chosen.build(chosen_options, progress=progress, dry_run=dry_run)
         finally:
             if not dry_run:
                 self.store.flush()
@@ -231,7 +227,7 @@ class KnowledgeBase(Wiring):
 
         Args:
             question: what is asked.
-            method: who retrieves, with hyper-parameters where wanted.
+            method: a method by name, with hyper-parameters where wanted.
             k: how many hits at most.
             rerank: name of a registered reranker, which puts four times as many hits into its order; "" = none.
 
@@ -240,7 +236,7 @@ class KnowledgeBase(Wiring):
             InputError: the question is empty, or k is below 1.
             UnknownName: there is no such method or reranker.
         """
-        _sensible(question, k)
+        _refuse_empty(question, k)
         if not rerank:
             return self.method(method).retrieve(question, k)
         reranker = self.reranker(rerank)
@@ -249,7 +245,7 @@ class KnowledgeBase(Wiring):
     def retrieve_timed(
         self, question: str, *, method: str = "passages", k: int = 5, rerank: str = ""
     ) -> tuple[list[Hit], dict[str, float]]:
-        """Give the hits, and the milliseconds that embedding, searching and both took."""
+        """Return the hits, and the milliseconds that embedding, searching and both took."""
         self.method(method)
         embedded, start = self.embedder.seconds, time.perf_counter()
         hits = self.retrieve(question, method=method, k=k, rerank=rerank)
@@ -260,9 +256,9 @@ class KnowledgeBase(Wiring):
     def ask(
         self, question: str, *, method: str = "passages", k: int = 5, keep: bool = False, rerank: str = ""
     ) -> Answer:
-        """Answer with citations that were found in stored chunks, or say *unknown*; ``keep`` publishes the answer.
+        """Answer with citations that were found in stored chunks, or with *unknown*; ``keep`` publishes the answer.
 
-        A method that has an ``answer`` of its own, as those that answer from rows and not from texts, gives it. With
+        A method that has an ``answer`` of its own, as those that answer from rows and not from texts, writes it. With
         ``rerank`` the answer is written from the reranked hits, whatever the method.
 
         Raises:
@@ -278,7 +274,7 @@ class KnowledgeBase(Wiring):
         return answer
 
     def own_answer(self, question: str, *, method: str, k: int = 5) -> Answer | None:
-        """Give the answer of a method that answers by itself; None of one that retrieves.
+        """Return the answer of a method that answers by itself; None of one that retrieves.
 
         Raises:
             NotBuilt: the method has nothing to answer from yet.
@@ -287,7 +283,7 @@ class KnowledgeBase(Wiring):
         chosen = self.method(method)
         if not isinstance(chosen, Answers):
             return None
-        _sensible(question, k)
+        _refuse_empty(question, k)
         return chosen.answer(question, k)
 
     def answer_from(self, question: str, hits: Sequence[Hit], *, method: str) -> Answer:
@@ -299,7 +295,7 @@ class KnowledgeBase(Wiring):
         self.store.publish([kept_answers.answer_draft(answer, names=self.store.names)])
 
     def check(self, sparql: str) -> Check:
-        """Say where a SPARQL query departs from the loaded ontologies and data; nothing is run.
+        """Return where a SPARQL query departs from the loaded ontologies and data; nothing is run.
 
         Raises:
             NotBuilt: no ontology is loaded.
@@ -319,7 +315,7 @@ class KnowledgeBase(Wiring):
 
         Args:
             graphs: IRIs of named graphs.
-            profile: "rdfs" or "owl-rl"; the second also tells contradictions.
+            profile: "rdfs" or "owl-rl"; the second also finds contradictions.
             seconds: the time that the rules may take, in a process of their own; None = no limit, and no such process.
 
         Raises:
@@ -347,7 +343,7 @@ class KnowledgeBase(Wiring):
         return Table(names, [tuple(row) for row in results])
 
     def raw_query(self, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
-        """Run a SPARQL query of the user's and give pyoxigraph's results, which serialise themselves."""
+        """Run a SPARQL query of the user's and return pyoxigraph's results, which can be serialised."""
         if not names_search(sparql):
             return self._store.query(sparql, union=True)
         found = self.search.resolve(sparql)
@@ -355,12 +351,12 @@ class KnowledgeBase(Wiring):
         return self._store.query(found.text, union=True, calls=similarity)
 
     def update(self, sparql: str) -> int:
-        """Run a SPARQL Update atomically and give the new revision of the store."""
+        """Run a SPARQL Update atomically and return the new revision of the store."""
         refuse_in_update(sparql)
         return self.store.update(sparql)
 
     def graph(self, iri: str) -> list[ox.Triple]:
-        """Give the triples of one named graph.
+        """Return the triples of one named graph.
 
         Raises:
             UnknownName: the catalogue has no such graph.
@@ -373,7 +369,7 @@ class KnowledgeBase(Wiring):
         return list(self.store.triples(node))
 
     def to_rdflib(self, iri: str) -> rdflib.Graph:
-        """Give one named graph to users of rdflib, a copy in memory."""
+        """Return a copy of one named graph as a graph of rdflib."""
         import rdflib
 
         data = ox.serialize(self.graph(iri), format=ox.RdfFormat.N_TRIPLES)
@@ -382,7 +378,7 @@ class KnowledgeBase(Wiring):
     # --- care ---------------------------------------------------------------------------------------------------
 
     def stats(self, method: str | None = None) -> Mapping[str, Any]:
-        """Count what is there, or give a method's own figures."""
+        """Count what is there, or return a method's own figures."""
         if method is None:
             return statistics.overview(self.store)
         return capable(self.method(method), Counts, method).statistics()
@@ -394,13 +390,13 @@ class KnowledgeBase(Wiring):
         return doctor.examine(self.store, spaces=self.spaces, embedder=self.embedder, repair=repair)
 
     def export(self, target: str | Path) -> int:
-        """Write every quad as N-Quads (``.gz`` when named so) beside a manifest; gives the count of quads."""
+        """Write every quad as N-Quads (``.gz`` when named so) and a manifest; returns the count of quads."""
         from kgrag.store import transfer
 
         return transfer.export(self.store, Path(target))
 
     def import_(self, source: str | Path) -> int:
-        """Read an export into this knowledge base, which must be empty; gives the count of quads."""
+        """Read an export into this knowledge base, which must be empty; returns the count of quads."""
         from kgrag.store import transfer
 
         if self.store.revision > 0:
@@ -420,7 +416,7 @@ class KnowledgeBase(Wiring):
         return f"<table>{rows}</table>"
 
 
-def _sensible(question: str, k: int) -> None:
+def _refuse_empty(question: str, k: int) -> None:
     if not question.strip():
         raise InputError("the question is empty. Ask something.")
     if k < 1:

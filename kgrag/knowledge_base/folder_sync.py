@@ -1,11 +1,11 @@
 """A folder and the knowledge base in step, in one pass: new, changed and deleted documents (ARCHITECTURE, "Change").
 
 A document is named by its content, so a changed file is a new document and one that no file holds any more. A document
-that stands elsewhere too only loses a place. What cannot be read now is left as it is. Only documents that ``ingest``
+that has another file too only loses a place. What cannot be read now is left as it is. Only documents that ``ingest``
 wrote are compared: what was mapped from a file of the folder stays.
 
 Earlier versions recorded paths as they were typed. An absolute one still names its file, through links and ``..``. A
-relative one does not, because nobody knows which folder it started from. It gives way when the same document is
+relative one does not, because nobody knows which folder it started from. It is dropped when the same document is
 recorded at a place of this folder whose path ends like it; otherwise it stays, and no document is forgotten for it.
 
 Queries read: ``documents/misplaced``, ``documents/places``.
@@ -30,7 +30,7 @@ from kgrag.text import documents, ingestion
 from kgrag.text.ingestion import IngestReport, Progress
 from kgrag.text.readers import sources
 
-__all__ = ["Followed", "Reading", "follow"]
+__all__ = ["FolderContents", "Followed", "follow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Followed:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FolderContents:
     """A folder as it is read: its documents, and the files that could not be read, filled on the way."""
 
     folder: Path
@@ -56,7 +56,7 @@ class Reading:
 
 
 def follow(
-    reading: Reading,
+    contents: FolderContents,
     *,
     store: TripleStore,
     spaces: VectorSpaces,
@@ -67,30 +67,30 @@ def follow(
     """Ingest what a folder holds, and forget what came from it and is there no more.
 
     Args:
-        reading: the folder; places outside of it are left alone, and so are files that could not be read.
+        contents: the folder; places outside of it are left alone, and so are files that could not be read.
         store: where documents go.
         spaces: vectors of forgotten documents are dropped from them.
         chunk_tokens: as of ``ingest``.
         chunker: as of ``ingest``.
-        progress: told after each batch.
+        progress: called after each batch.
     """
     seen: set[tuple[str, str]] = set()
 
     def noted() -> Iterator[Document]:
-        for document in reading.documents:
+        for document in contents.documents:
             seen.add((documents.document_iri(document, store.names).value, document.location))
             yield document
 
     report = ingestion.ingest(noted(), store=store, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress)
     real = functools.cache(os.path.realpath)
-    folder = sources.cleaned(real(str(reading.folder))).rstrip(os.sep) + os.sep
-    unread = {sources.place(file) for file in reading.broken}
+    folder = sources.cleaned(real(str(contents.folder))).rstrip(os.sep) + os.sep
+    unread = {sources.place(file) for file in contents.broken}
     forgotten: list[Forgotten] = []
     undecided: list[str] = []
     misplaced = 0
     for document, locations in documents.places(store).items():
         here = _here(locations, folder, real)
-        lost = {place for place in here.values() if (document, place) not in seen and not _is_of(place, unread)}
+        lost = {place for place in here.values() if (document, place) not in seen and not _in_files(place, unread)}
         going = [location for location in locations if _goes(location, here, lost)]
         if going and len(going) == len(locations):
             forgotten.append(forgetting.forget(document, store=store, spaces=spaces))
@@ -103,7 +103,7 @@ def follow(
 
 
 def _here(locations: Sequence[str], folder: str, real: Callable[[str], str]) -> dict[str, str]:
-    """Returns those absolute locations that are in a folder (its path ends in a separator), each with its place.
+    """Return those absolute locations that are in a folder (its path ends in a separator), each with its place.
 
     Nothing behind a ``#`` is resolved: it may be the name of a record, where ``..`` is data and leads nowhere.
     """
@@ -116,7 +116,8 @@ def _here(locations: Sequence[str], folder: str, real: Callable[[str], str]) -> 
     return found
 
 
-def _is_of(location: str, files: Collection[str]) -> bool:
+def _in_files(location: str, files: Collection[str]) -> bool:
+    """Return whether a location is one of some files, or a record of one (``file#record``; names may contain ``#``)."""
     return any(location == file or location.startswith(f"{file}#") for file in files)
 
 

@@ -2,10 +2,10 @@
 
 What happens to a graph is declared with its kind (``kgrag.declarations.GraphKind``). Dropped are the document's graph
 and every graph whose sources are all gone, also kept answers that quote it and inferences that rest on it; what another
-graph still states stays. Other graphs lose every statement about what is no more. A node of a summary tree that stands
-on something gone loses its words and keeps its place, so that the next build writes it anew from what is left; its
-graph is marked stale. A proposal loses the evidence that is gone, and goes when nothing is left and no person decided
-it. Vectors follow at once, BM25 indices at their next use.
+graph still states stays. Other graphs lose every statement about what is no more. A node of a summary tree that was
+written from something gone loses its words and keeps its place, so that the next build writes it anew from what is
+left; its graph is marked stale. A proposal loses the evidence that is gone, and goes when nothing is left and
+no person decided it. Vectors follow at once, BM25 indices at their next use.
 
 Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/listing``.
 """
@@ -32,7 +32,7 @@ from kgrag.vocab import KG
 
 __all__ = ["Forgotten", "forget", "named"]
 
-_BATCH = 500
+_IRIS_PER_QUERY = 500
 
 
 def _kinds(has: Callable[[GraphKind], bool]) -> set[str]:
@@ -44,7 +44,7 @@ def _kinds(has: Callable[[GraphKind], bool]) -> set[str]:
 class Forgotten:
     """What went with a document: IRIs of graphs dropped and trimmed, and of tree nodes that wait for a build.
 
-    ``remains`` are (graph, thing) pairs that a query still finds; there are none.
+    ``remains`` are the (graph, IRI) pairs that a query still finds, and empty unless something is wrong.
     """
 
     document: str
@@ -57,9 +57,9 @@ class Forgotten:
 
 @dataclass(slots=True)
 class _Going:
-    """What goes: graphs as a whole, things wherever they are spoken of, the words of nodes.
+    """What goes: whole graphs (``dropped``), every statement about an IRI (``gone``), the words of nodes (``silent``).
 
-    ``trimmed`` gives the kind of each graph that stays and spoke of what goes.
+    ``trimmed`` has the kind of each graph that stays and loses statements.
     """
 
     dropped: list[str]
@@ -69,7 +69,7 @@ class _Going:
 
 
 def named(store: TripleStore, name: str) -> list[str]:
-    """Returns the documents that have this IRI, else this location (a file's path in any spelling), else this title.
+    """Return the documents that have this IRI, else this location (a file's path in any spelling), else this title.
 
     Raises:
         UnknownName: none has.
@@ -90,7 +90,7 @@ def named(store: TripleStore, name: str) -> list[str]:
 
 
 def forget(document: str, *, store: TripleStore, spaces: VectorSpaces) -> Forgotten:
-    """Delete a document, and say what went with it; a killed call is finished by calling again.
+    """Delete a document and return what went with it; a killed call is finished by calling again.
 
     Args:
         document: its IRI.
@@ -107,39 +107,39 @@ def forget(document: str, *, store: TripleStore, spaces: VectorSpaces) -> Forgot
         )
     title = documents.titles(store, [document]).get(document, "")
     going = _Going(_dropped(store, document, graph), set())
-    going.gone |= _things(store, document, graph, going.dropped)
-    _look_around(store, going)
+    going.gone |= _undescribed(store, document, graph, going.dropped)
+    _add_references(store, going)
     _trim(store, going)
     store.remove([ox.NamedNode(iri) for iri in going.dropped])
     _drop_vectors(spaces, going.gone | going.silent)
-    remains = tuple((where, thing) for where, thing in _rows(store, "forgetting/found", "things", going.gone))
+    remains = tuple((where, iri) for where, iri in _rows(store, "forgetting/found", "things", going.gone))
     waiting = tuple(sorted(going.silent))
     return Forgotten(document, title, tuple(going.dropped), tuple(sorted(going.trimmed)), waiting, remains)
 
 
 def _dropped(store: TripleStore, document: str, graph: ox.NamedNode) -> list[str]:
-    """Give the graphs that stand on the document alone, its own first."""
+    """Return the graphs that are derived from the document alone, its own first."""
     citations = store.names.citation_graph(ox.NamedNode(document))
     dropped = [graph.value, *([citations.value] if store.described(citations) else [])]
     gone = {document, *dropped, *_subjects(store, graph)}
     with_any = _kinds(lambda kind: kind.when_source_goes == "drop_if_any")
     staying = _kinds(lambda kind: kind.when_source_goes in ("trim", "stale"))
-    found = True
-    while found:
-        found = False
+    found_more = True
+    while found_more:
+        found_more = False
         sources: dict[tuple[str, str], set[str]] = defaultdict(set)
         for derived, kind, source in _rows(store, "forgetting/derived", "sources", gone, catalogue=True):
             sources[derived, kind].add(source)
-        for (derived, kind), held in sorted(sources.items()):
-            if derived not in gone and kind not in staying and (kind in with_any or held <= gone):
+        for (derived, kind), its_sources in sorted(sources.items()):
+            if derived not in gone and kind not in staying and (kind in with_any or its_sources <= gone):
                 dropped.append(derived)
                 gone.add(derived)
-                found = True
+                found_more = True
     return dropped
 
 
-def _things(store: TripleStore, document: str, graph: ox.NamedNode, dropped: Sequence[str]) -> set[str]:
-    """Give what nothing else states anything of: the document, its chunks, propositions, hypernodes and their terms."""
+def _undescribed(store: TripleStore, document: str, graph: ox.NamedNode, dropped: Sequence[str]) -> set[str]:
+    """Return the IRIs that no other graph describes: document, chunks, propositions, hypernodes and their terms."""
     elsewhere: dict[str, set[str]] = defaultdict(set)
     every = [ox.NamedNode(iri) for iri in dropped]
     for thing, kind in _rows(store, "forgetting/described", "graphs", dropped, catalogue=True, dropped=every):
@@ -150,18 +150,18 @@ def _things(store: TripleStore, document: str, graph: ox.NamedNode, dropped: Seq
     users: dict[str, set[str]] = defaultdict(set)
     for term, user in _rows(store, "forgetting/terms", "nodes", gone):
         users[term].add(user)
-    return gone | {term for term, held in users.items() if held <= gone}
+    return gone | {term for term, nodes in users.items() if nodes <= gone}
 
 
-def _look_around(store: TripleStore, going: _Going) -> None:
-    """Find the graphs that speak of what is gone, and the nodes of trees whose words stand on it."""
-    standing = {node for _, node in _rows(store, "forgetting/standing_on", "things", going.gone)}
+def _add_references(store: TripleStore, going: _Going) -> None:
+    """Add the graphs that refer to what is gone, and the nodes of trees that were written from it."""
+    written_from_it = {node for _, node in _rows(store, "forgetting/standing_on", "things", going.gone)}
     parts: dict[str, set[str]] = defaultdict(set)
-    for node, part in _rows(store, "sire_rag/parts", "nodes", standing):
+    for node, part in _rows(store, "sire_rag/parts", "nodes", written_from_it):
         parts[node].add(part)
-    going.gone |= {node for node, held in parts.items() if held <= going.gone}
-    going.silent = standing - going.gone
-    going.gone |= _bereft(store, going.gone)
+    going.gone |= {node for node, its_parts in parts.items() if its_parts <= going.gone}
+    going.silent = written_from_it - going.gone
+    going.gone |= _unsupported_proposals(store, going.gone)
     whole = _kinds(lambda kind: kind.subject_goes)
     for graph, kind, subject in _rows(store, "forgetting/speaking", "things", going.gone, catalogue=True):
         if graph not in going.gone and kind != KG.CatalogueGraph.value:
@@ -171,26 +171,26 @@ def _look_around(store: TripleStore, going: _Going) -> None:
                 going.gone.add(subject)
 
 
-def _bereft(store: TripleStore, gone: Collection[str]) -> set[str]:
-    """Give the proposals that lose what they speak of, and the open ones that lose all that they stand on."""
-    behind: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for *said, evidence in _rows(store, "forgetting/proposals", "things", gone):
-        behind[tuple(said)] |= {evidence} - {""}
+def _unsupported_proposals(store: TripleStore, gone: Collection[str]) -> set[str]:
+    """Return the proposals whose subject or object is gone, and the open ones whose evidence is all gone."""
+    evidence_of: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for *proposal, evidence in _rows(store, "forgetting/proposals", "things", gone):
+        evidence_of[tuple(proposal)] |= {evidence} - {""}
     return {
         proposal
-        for (proposal, subject, value, decision), held in behind.items()
-        if {subject, value} & set(gone) or (decision == "open" and held <= set(gone))
+        for (proposal, subject, value, decision), support in evidence_of.items()
+        if {subject, value} & set(gone) or (decision == "open" and support <= set(gone))
     }
 
 
 def _trim(store: TripleStore, going: _Going) -> None:
-    """Take what is gone, and the words of what stood on it, out of the graphs that stay."""
+    """Take what is gone, and the words of what was written from it, out of the graphs that stay."""
     trimmed = _nodes(sorted(going.trimmed))
     marked = _kinds(lambda kind: kind.when_source_goes == "stale")
     stale = [graph for graph, kind in going.trimmed.items() if kind in marked]
     both = [(iri, True) for iri in sorted(going.gone)] + [(iri, False) for iri in sorted(going.silent)]
-    for first in range(0, len(both), _BATCH):
-        batch = both[first : first + _BATCH]
+    for first in range(0, len(both), _IRIS_PER_QUERY):
+        batch = both[first : first + _IRIS_PER_QUERY]
         update = queries.bind(
             "forgetting/forget",
             catalogue=store.names.catalogue,
@@ -223,12 +223,12 @@ def _subjects(store: TripleStore, graph: ox.NamedNode) -> set[str]:
 def _rows(
     store: TripleStore, query: str, parameter: str, iris: Iterable[str], *, catalogue: bool = False, **values: Any
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of a stored query for many things, some at a time."""
+    """Yield the rows of a stored query for many IRIs, some at a time."""
     wanted = sorted(set(iris))
     if catalogue:
         values["catalogue"] = store.names.catalogue
-    for first in range(0, len(wanted), _BATCH):
-        batch = {parameter: _nodes(wanted[first : first + _BATCH])}
+    for first in range(0, len(wanted), _IRIS_PER_QUERY):
+        batch = {parameter: _nodes(wanted[first : first + _IRIS_PER_QUERY])}
         yield from store.select(queries.bind(query, **batch, **values)).values()
 
 

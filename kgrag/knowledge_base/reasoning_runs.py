@@ -1,4 +1,4 @@
-"""Reasoning, wired: what is reasoned over, the scratch store for it, and the graph that keeps what follows."""
+"""Reasoning over files and graphs, in a scratch store; what follows is published as an inference graph."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ __all__ = ["Materialised", "drop", "infer", "infer_files", "sources", "stale", "
 class Materialised:
     """What became of reasoning over graphs.
 
-    ``graph`` keeps what follows, "" when nothing does; ``found`` is None when the graph stood already and none of its
-    sources changed since.
+    ``graph`` keeps what follows, "" when nothing does; ``found`` is None when the graph was there already and none
+    of its sources changed since.
     """
 
     graph: str
@@ -48,11 +48,11 @@ def infer(store: TripleStore, targets: Sequence[str], *, profile: str, seconds: 
     graphs = sources(store, targets)
     names = tuple(graph.value for graph in graphs)
     graph = inference_graph(graphs, profile, store.names)
-    stands = store.described(graph) and graph not in stale_inferences(store)
-    if stands and profile == "rdfs":
+    is_current = store.described(graph) and graph not in stale_inferences(store)
+    if is_current and profile == "rdfs":
         return Materialised(graph.value, None, names)
     found = _followed(triples_of(store, graphs), profile, seconds)
-    if stands:  # what contradicts itself has to be told again
+    if is_current:  # contradictions are stored nowhere, so they have to be found again
         return Materialised(graph.value, found, names)
     if not found.triples:
         store.remove([graph] if store.described(graph) else [])
@@ -63,7 +63,7 @@ def infer(store: TripleStore, targets: Sequence[str], *, profile: str, seconds: 
 
 
 def infer_files(paths: Sequence[Path], *, profile: str, seconds: float | None = None) -> Inferences:
-    """Give what follows from the union of some RDF files; nothing is written.
+    """Return what follows from the union of some RDF files; nothing is written.
 
     Raises:
         InvalidRDF: a file does not parse.
@@ -83,7 +83,7 @@ def _followed(triples: Sequence[ox.Triple], profile: str, seconds: float | None)
 
 
 def sources(store: TripleStore, targets: Sequence[str]) -> list[ox.NamedNode]:
-    """Give the graphs that are named, or else all ontologies and all data of a store.
+    """Return the graphs that are named, or else all ontologies and all data of a store.
 
     Raises:
         InputError: there is no such graph, or neither ontology nor data.
@@ -99,17 +99,17 @@ def sources(store: TripleStore, targets: Sequence[str]) -> list[ox.NamedNode]:
 
 
 def triples_of(store: TripleStore, graphs: Sequence[ox.NamedNode]) -> list[ox.Triple]:
-    """Give the triples of some graphs together."""
+    """Return the triples of some graphs together."""
     return [triple for graph in graphs for triple in store.triples(graph)]
 
 
 def stale(store: TripleStore) -> list[str]:
-    """Give the inference graphs that are older than what they follow from."""
+    """Return the inference graphs that are older than what they follow from."""
     return [graph.value for graph in stale_inferences(store)]
 
 
 def drop(store: TripleStore, targets: Sequence[str], *, profile: str | None = None) -> int:
-    """Drop inference graphs: all, those of a profile, or those of some graphs; gives how many were there.
+    """Drop inference graphs: all, those of a profile, or those of some graphs; returns how many there were.
 
     Raises:
         InputError: there is no such graph.

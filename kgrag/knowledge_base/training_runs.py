@@ -23,18 +23,18 @@ def train(
 ) -> BuildReport:
     """Train a method. Arguments and errors as of ``KnowledgeBase.train``; ``spec`` is its name, for messages."""
     trained = capable(method, Trains, spec)
-    given = dict(options)
-    progress = given.pop("progress", None)
+    values = dict(options)
+    progress = values.pop("progress", None)
     recipe = type(trained.recipe())
     known = {field.name for field in fields(recipe)}
-    if unknown := given.keys() - known:
+    if unknown := values.keys() - known:
         raise InvalidSettings(
             f"method '{spec}' has no training option {min(unknown)!r}. {closest(min(unknown), known)}"
         )
     return trained.train(
         _labelled(Path(questions)),
         held_out=[each for path in held_out for each in _labelled(Path(path))],
-        recipe=recipe(**given),
+        recipe=recipe(**values),
         progress=progress,
     )
 

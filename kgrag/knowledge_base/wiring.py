@@ -19,7 +19,6 @@ from kgrag.settings import EXTRACTIVE, Settings, read_settings
 if TYPE_CHECKING:
     from kgrag.llm.budget import Budget
     from kgrag.llm.embedders import CachedEmbedder
-    from kgrag.ports import Scratch
     from kgrag.querying.query_process import QueryProcess
     from kgrag.querying.searches import Search
 
@@ -110,6 +109,13 @@ class Wiring:
             return inner
         return CachedModel(inner, self._folder(_CACHE, "completions.sqlite"), mode=self.settings.completions)
 
+    def _configured_model(self) -> LanguageModel:
+        """Return the registered model of that name, else the chat model of that name at ``base_url``."""
+        if self.settings.model in plugins.registered("kgrag.models"):
+            made: LanguageModel = plugins.load("kgrag.models", self.settings.model)(self.settings)
+            return made
+        return services.chat_service(self.settings)
+
     def reranker(self, name: str) -> Reranker:
         """Return a registered reranker, made when first asked for.
 
@@ -136,15 +142,8 @@ class Wiring:
 
         return QueryProcess(self.store, None if self.read_only else self._folder(_CACHE, "facts"))
 
-    def _configured_model(self) -> LanguageModel:
-        """Return the registered model of that name, else the chat model of that name at ``base_url``."""
-        if self.settings.model in plugins.registered("kgrag.models"):
-            made: LanguageModel = plugins.load("kgrag.models", self.settings.model)(self.settings)
-            return made
-        return services.chat_service(self.settings)
-
     def method(self, spec: str) -> Method:
-        """Give a method by name, with hyper-parameters where wanted: ``"og_rag:nodes=5,edges=2"``.
+        """Return a method by name, with hyper-parameters where wanted: ``"og_rag:nodes=5,edges=2"``.
 
         Raises:
             UnknownName: there is no such method.
@@ -170,6 +169,8 @@ class Wiring:
         return self._make(spec, limited)
 
     def _make(self, spec: str, model: Callable[[], LanguageModel]) -> Method:
+        from kgrag.store.scratch import OxigraphScratch
+
         name, _, tail = spec.partition(":")
         kind: Any = plugins.implementation(name)
         ports: dict[str, Callable[[], Any]] = {
@@ -181,7 +182,7 @@ class Wiring:
             "lexical": lambda: self._folder(_LEXICAL),
             "weights": lambda: self._folder(_MODELS),
             "read_only": lambda: self.read_only,
-            "open_scratch": lambda: _open_scratch,
+            "open_scratch": lambda: OxigraphScratch,
             "runner": lambda: self.runner,
         }
         declared = {field.name: field.default for field in fields(kind)}
@@ -191,7 +192,7 @@ class Wiring:
         return made
 
     def close(self) -> None:
-        """Flush and let go of the folder."""
+        """Save what is in memory and release the folder."""
         for name in ("embedder", "model", "runner"):
             made = self.__dict__.get(name)  # a part that nobody used was never made
             if isinstance(made, Closes):
@@ -199,7 +200,7 @@ class Wiring:
         self._store.close()
 
     def __enter__(self) -> Self:
-        """Give itself."""
+        """Return itself."""
         return self
 
     def __exit__(
@@ -209,20 +210,14 @@ class Wiring:
         self.close()
 
 
-def _open_scratch() -> Scratch:
-    from kgrag.store.scratch import OxigraphScratch
-
-    return OxigraphScratch()
-
-
 def _hyper_parameters(spec: str, tail: str, known: Mapping[str, Any]) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for item in filter(None, tail.split(",")):
         key, equals, text = item.partition("=")
         if key not in known or not equals:
             raise InvalidSettings(f"'{spec}': {item!r} is no hyper-parameter. {closest(key, known)}")
-        given[key] = _like(known[key], text, f"'{spec}': {key}")
-    return given
+        values[key] = _like(known[key], text, f"'{spec}': {key}")
+    return values
 
 
 def _like(example: Any, text: str, where: str) -> Any:

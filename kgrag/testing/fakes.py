@@ -24,10 +24,10 @@ from kgrag.ports import Vectors
 
 __all__ = ["HashEmbedder", "Reply", "ScriptedModel", "toy_documents"]
 
-Said = str | Completion
+ReplyText = str | Completion
 """The text of a reply, or a whole completion: one that was cut, ``Completion('{"crops": [', finish="length")``."""
-Reply = Said | Sequence[Said] | Callable[[Prompt], Said]
-"""One reply for every prompt of a name, replies to be given in turn, or a function of the prompt."""
+Reply = ReplyText | Sequence[ReplyText] | Callable[[Prompt], ReplyText]
+"""One reply for every prompt of a name, replies to be returned in turn, or a function of the prompt."""
 
 _STOP_WORDS = frozenset(
     re.findall(
@@ -39,16 +39,16 @@ _STOP_WORDS = frozenset(
 
 
 class ScriptedModel:
-    """A language model that says what it was told to say.
+    """A language model that returns replies from a script.
 
-    ``replies`` maps a prompt's name to a reply (said every time), to several (said in turn) or to a function of the
-    prompt; or it is one function for every prompt. A reply that is not what the prompt's schema asks for gives a
+    ``replies`` maps a prompt's name to a reply (returned every time), to several (returned in turn) or to a function of
+    the prompt; or it is one function for every prompt. A reply that is not what the prompt's schema asks for becomes a
     completion with a ``problem``; nothing is asked twice. ``prompts`` lists every prompt in the order asked.
     """
 
-    def __init__(self, replies: Mapping[str, Reply] | Callable[[Prompt], Said]) -> None:
+    def __init__(self, replies: Mapping[str, Reply] | Callable[[Prompt], ReplyText]) -> None:
         self._replies = replies
-        self._said: dict[str, int] = {}
+        self._turns: dict[str, int] = {}
         self.prompts: list[Prompt] = []
 
     @property
@@ -57,11 +57,11 @@ class ScriptedModel:
         return "scripted"
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
-        """Give one completion a prompt, in order.
+        """Return one completion per prompt, in order.
 
         Raises:
-            UnsupportedTask: no reply was given for a prompt of that name.
-            CompletionMissing: the replies given in turn are used up.
+            UnsupportedTask: no reply was scripted for a prompt of that name.
+            CompletionMissing: the replies of a sequence are used up.
         """
         return [completion for _, completion in self.as_completed(prompts)]
 
@@ -69,9 +69,9 @@ class ScriptedModel:
         """Yield (index, completion) in order. Raises what ``complete`` raises."""
         for index, prompt in enumerate(prompts):
             self.prompts.append(prompt)
-            yield index, self._completion(prompt, self._said_to(prompt))
+            yield index, self._completion(prompt, self._scripted(prompt))
 
-    def _said_to(self, prompt: Prompt) -> Said:
+    def _scripted(self, prompt: Prompt) -> ReplyText:
         if callable(self._replies):
             return self._replies(prompt)
         if prompt.name not in self._replies:
@@ -82,16 +82,16 @@ class ScriptedModel:
             return chosen
         return chosen(prompt) if callable(chosen) else self._next(prompt.name, chosen)
 
-    def _next(self, name: str, replies: Sequence[Said]) -> Said:
-        turn = self._said.get(name, 0)
-        self._said[name] = turn + 1
+    def _next(self, name: str, replies: Sequence[ReplyText]) -> ReplyText:
+        turn = self._turns.get(name, 0)
+        self._turns[name] = turn + 1
         if turn >= len(replies):
             raise CompletionMissing(
                 f"prompt '{name}' was asked {turn + 1} times, and {len(replies)} replies were scripted."
             )
         return replies[turn]
 
-    def _completion(self, prompt: Prompt, text: Said) -> Completion:
+    def _completion(self, prompt: Prompt, text: ReplyText) -> Completion:
         if isinstance(text, Completion):
             return text
         data, wrong = (None, "") if prompt.schema is None else structured_output.reply(text, prompt.schema)
@@ -102,7 +102,7 @@ class ScriptedModel:
 class HashEmbedder:
     """An embedder without weights: texts that share word stems are near, others are nearly orthogonal.
 
-    A text is the sum of one pseudo-random direction a stem, scaled to length 1. The same text has the same vector on
+    A text is the sum of one pseudo-random direction per stem, scaled to length 1. The same text has the same vector on
     every machine and in every process. Function words count only when there is nothing else.
     """
 
@@ -120,7 +120,7 @@ class HashEmbedder:
         return f"hash-{self._dimension}"
 
     def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:  # noqa: ARG002 - one space for both
-        """Give a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts."""
+        """Return a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts."""
         rows = [self._vector(text) for text in texts]
         return np.array(rows, dtype=np.float32).reshape(len(rows), self._dimension)
 
@@ -133,7 +133,7 @@ class HashEmbedder:
 
 
 def toy_documents() -> list[Document]:
-    """Give three short documents about growing crops, written for kgrag."""
+    """Return three short documents about growing crops, written for kgrag."""
     return [
         Document(text=text, title=title, location=f"toy/{title.lower().replace(' ', '-')}.txt")
         for title, text in _TOY.items()
@@ -162,13 +162,13 @@ def _stems(text: str) -> list[str]:
     import Stemmer
 
     words = re.findall(r"\w+", text.lower())
-    telling = [word for word in words if word not in _STOP_WORDS] or words
-    return list(Stemmer.Stemmer("english").stemWords(telling))
+    content_words = [word for word in words if word not in _STOP_WORDS] or words
+    return list(Stemmer.Stemmer("english").stemWords(content_words))
 
 
 @cache
 def _direction(stem: str, dimension: int) -> Vectors:
-    """Give the direction of a stem: signs from its hash, shape (dimension,)."""
+    """Return the direction of a stem: signs from its hash, shape (dimension,)."""
     data = hashlib.shake_256(stem.encode("utf-8", "surrogatepass")).digest(dimension // 8 + 1)
     bits = np.unpackbits(np.frombuffer(data, dtype=np.uint8))[:dimension]
     return bits.astype(np.float32) * 2 - 1

@@ -1,7 +1,7 @@
 """What every method has to do, ours and those of other packages: the conformance suite, as checks.
 
 Each check builds the method in a small world in memory (the demonstration's ontology, texts and facts, and one document
-more) with ``HashEmbedder`` and the extractive model, so that a run takes seconds and gives the same result everywhere.
+more) with ``HashEmbedder`` and the extractive model, so that a run takes seconds and has the same result everywhere.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def check_method(method: str | type, *, options: Mapping[str, Any] | None = None
 def method_checks(method: str | type, *, options: Mapping[str, Any] | None = None) -> list[MethodCheck]:
     """Return the checks of a method, for ``pytest.mark.parametrize``. Arguments and errors as of ``check_method``."""
     declared = plugins.method(method if isinstance(method, str) else _registered(method))
-    given = {name: str(_DEMO / path) for name, path in declared.example.items()} if options is None else dict(options)
-    case = _Case(declared, given)
+    chosen = {name: str(_DEMO / path) for name, path in declared.example.items()} if options is None else dict(options)
+    case = _Case(declared, chosen)
     return [MethodCheck(run.__name__.removeprefix("_"), partial(run, case)) for run in _CHECKS]
 
 
@@ -122,7 +122,7 @@ class _Case:
         return kb
 
     def build(self, kb: KnowledgeBase) -> None:
-        report = kb.build(self.name, progress=_ignore, **self.options)
+        report = kb.build(self.name, progress=lambda _stage, _done, _total: None, **self.options)
         _require(report.method == self.name, f"the report of a build is of the method '{report.method}'")
         _require(not report.pending, f"a build left something pending: {report.pending}")
 
@@ -133,10 +133,6 @@ class _Case:
 
     def hits(self, kb: KnowledgeBase, k: int = 5) -> list[Hit]:
         return kb.retrieve(_QUESTION, method=self.name, k=k)
-
-
-def _ignore(stage: str, done: int, total: int) -> None:
-    """Take a report of progress."""
 
 
 def _require(holds: bool, message: str) -> None:
@@ -239,7 +235,7 @@ def _every_source_span_is_a_stored_text(case: _Case) -> None:
 
 def _answers_cite_what_stands_in_the_store(case: _Case) -> None:
     answer = case.shared.ask(_QUESTION, method=case.name)
-    _require(answer.unknown or bool(answer.citations), "an answer has no citation and does not say that it is unknown")
+    _require(answer.unknown or bool(answer.citations), "an answer has no citation and is not marked as unknown")
     for citation in answer.citations:
         text = documents.document_text(case.shared.store, citation.document)
         _require(text[citation.start : citation.end] == citation.quote, f"{citation.quote!r} is not at its place")

@@ -38,7 +38,7 @@ class CgRag:
 
     Args:
         store: contains documents and the citation graph.
-        spaces: keep the vectors of chunks.
+        spaces: store the vectors of chunks.
         embedder: embeds chunks and questions.
         model: summarises neighbourhoods and writes answers; not used to retrieve.
         lexical: folder of the BM25 index and of the citation arrays; None keeps them in memory.
@@ -181,7 +181,7 @@ class CgRag:
         """Train the graph encoder on questions whose documents are known, and keep it when it is better than none.
 
         Args:
-            questions: to learn from; a share of their documents is held out to know when to stop.
+            questions: to learn from; a share of their documents is left out to know when to stop.
             held_out: questions that it will be measured on. One that is among ``questions`` is an error.
             recipe: how it is trained.
             progress: called as questions are read and after each epoch.

@@ -2,9 +2,9 @@
 
 OBQC, sections 3 to 5. A question is turned into SPARQL over a slice of the loaded ontologies, checked against them,
 mended, repaired by the model at most three times, and run only when it is valid: read-only, over the facts, with limits
-on rows and time. What can't be repaired gives *unknown* with the reasons. Without a model, stored competency questions
-answer when the nearest one is near enough. Graphs written: the graph of competency questions. Prompts read: ``obqc/*``.
-Queries read: ``schema/*``, ``competency/*``, ``facts/*``, and those of the stages.
+on rows and time. The answer to what can't be repaired is *unknown* with the reasons. Without a model, stored competency
+questions answer when the nearest one is near enough. Graphs written: the graph of competency questions. Prompts read:
+``obqc/*``. Queries read: ``schema/*``, ``competency/*``, ``facts/*``, and those of ``kgrag.querying``.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Obqc(Asker):
         return BuildReport(self.name, {"terms": len(terms), "competency_questions": len(questions)})
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """Give the first k rows of the query that answers a question; [] when it is unknown.
+        """Return the first k rows of the query that answers a question; [] when it is unknown.
 
         Raises:
             NotBuilt: no ontology is loaded.

@@ -36,12 +36,12 @@ class OgRag:
 
     Args:
         store: holds ontologies, documents and the hypergraph.
-        spaces: keep the vectors of keys and values.
+        spaces: store the vectors of keys and values.
         embedder: embeds keys, values and questions.
         model: maps text onto the ontology, and writes answers; not used to retrieve.
         lexical: folder of the BM25 indexes and of the hypergraph's arrays; None keeps them in memory.
         nodes: k, how many hypernodes are relevant by key, and how many by value (paper: 10 with 5 edges, 5 with 2).
-        edges: L, the largest number of hyperedges given.
+        edges: L, the largest number of hyperedges returned.
         scoring: "paper" takes the k nearest hypernodes by key and the k nearest by value, all worth the same; "fusion"
             takes as many by cosine and BM25 of key and value together, and better ones are worth more.
         cover: "greedy" as in the paper, or "exact".
@@ -127,7 +127,7 @@ class OgRag:
         return report
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """Give at most k hyperedges, and never more than ``edges``, best first; then the rules, if there are any.
+        """Return at most k hyperedges, and never more than ``edges``, best first; then the rules, if there are any.
 
         Raises:
             NotBuilt: there is no hypergraph.
@@ -142,7 +142,7 @@ class OgRag:
         return [*self._hits(chosen), *user_rules.hits(self.rules, self.store)]
 
     def statistics(self) -> dict[str, Any]:
-        """Give the sizes of the hypergraph, as in Table 6, counted by stored queries."""
+        """Return the sizes of the hypergraph, as in Table 6, counted by stored queries."""
         edges = self.store.select(queries.bind("og_rag/edge_sizes", catalogue=self.store.names.catalogue)).values()
         nodes = self.store.select(queries.bind("og_rag/degrees")).values()
         return {
@@ -153,7 +153,7 @@ class OgRag:
         }
 
     def _relevant(self, question: str) -> dict[str, Relevance]:
-        """Give the relevant hypernodes, N(Q)."""
+        """Return the relevant hypernodes, N(Q)."""
         keys, values = self._space(_KEYS, None), self._space(_VALUES, None)
         if not len(values):
             raise NotBuilt("method 'og_rag' has no graph yet. Run `kgrag build og_rag` first.")
@@ -177,17 +177,16 @@ class OgRag:
 
     def _hits(self, chosen: Sequence[tuple[str, float]]) -> list[Hit]:
         facts, sources = self._facts(chosen), self._sources(chosen)
-        return [
-            Hit(
-                iri=edge,
-                kind="hyperedge",
-                text=line(facts.get(edge, [])),
-                score=share,
-                sources=tuple(sources.get(edge, [])),
-                attributes=_attributes(facts.get(edge, [])),
-            )
-            for edge, share in chosen
-        ]
+        hits = []
+        for edge, share in chosen:
+            pairs = facts.get(edge, [])
+            values: dict[str, list[str]] = defaultdict(list)
+            for key, value in sorted(pairs):
+                values[key].append(value)
+            attributes = {key: several if len(several) > 1 else several[0] for key, several in values.items()}
+            spans = tuple(sources.get(edge, []))
+            hits.append(Hit(edge, "hyperedge", line(pairs), share, sources=spans, attributes=attributes))
+        return hits
 
     def _facts(self, chosen: Sequence[tuple[str, float]]) -> Mapping[str, list[Pair]]:
         found: dict[str, list[Pair]] = defaultdict(list)
@@ -200,20 +199,12 @@ class OgRag:
         edges = [ox.NamedNode(edge) for edge, _ in chosen]
         query = queries.bind("og_rag/sources", catalogue=self.store.names.catalogue, edges=edges)
         rows = self.store.select(query).values()
-        spans = documents.spans(self.store, [source for _, source in rows])
-        found: dict[str, list[Span]] = defaultdict(list)
+        known = documents.spans(self.store, [source for _, source in rows])
+        by_edge: dict[str, list[Span]] = defaultdict(list)
         for edge, source in rows:
-            if source in spans:
-                found[edge].append(spans[source])
-        return {edge: sorted(held, key=lambda span: (span.document, span.start)) for edge, held in found.items()}
-
-
-def _attributes(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Give a fact as key -> value; a key with several values holds them all, sorted."""
-    values: dict[str, list[str]] = defaultdict(list)
-    for key, value in sorted(pairs):
-        values[key].append(value)
-    return {key: held[0] if len(held) == 1 else held for key, held in values.items()}
+            if source in known:
+                by_edge[edge].append(known[source])
+        return {edge: sorted(spans, key=lambda span: (span.document, span.start)) for edge, spans in by_edge.items()}
 
 
 def _spread(row: Sequence[str]) -> dict[str, float]:

@@ -32,14 +32,14 @@ class Passages:
     """Ranks chunks by embedding, by BM25, or by both.
 
     Args:
-        store: holds the documents.
-        spaces: keep the vectors of chunks.
+        store: contains the documents.
+        spaces: store the vectors of chunks.
         embedder: embeds chunks and questions.
         model: writes answers; not used to retrieve.
         lexical: folder of the BM25 index; None keeps it in memory.
         signal: "fusion" joins the two rankings by scaled score, "rrf" by rank; "dense" and "bm25" use one.
         weight: share of the dense ranking where two are joined, 0 to 1.
-        depth: how many candidates each ranking gives to the fusion, at least 1.
+        depth: how many candidates of each ranking are joined, at least 1.
         read_only: leaves the BM25 index on disk as it is.
 
     Raises:
@@ -98,7 +98,7 @@ class Passages:
         return BuildReport(method=self.name, counts={"chunks": len(words), "vectors": len(index)})
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """Give the k best chunks, best first; ties by IRI.
+        """Return the k best chunks, best first; ties by IRI.
 
         Raises:
             NotBuilt: the store holds no chunk.

@@ -22,10 +22,12 @@ class PolyRagOptions:
     schema: tuple[Path, ...] = option((), help="Ontology file or folder of them; may be repeated.")
     instances: Path | None = option(help="JSON Lines of sub, rel, obj for the ontology layer.")
     triples: Path | None = option(help="JSON Lines of sub, rel, obj for the graph layer.")
-    complete: bool = option(False, help="Propose attributes that the ontology lacks, and names of one thing.")
+    complete: bool = option(
+        False, help="Propose attributes that the ontology lacks, and several names of one individual."
+    )
     accept: bool = option(False, help="Propose, and accept the attributes that are proposed.")
     infer: bool = option(False, help="Add what follows from ontologies and instances.")
-    condense: bool = option(False, help="Merge triples that say the same; each stays reachable.")
+    condense: bool = option(False, help="Merge triples of the same meaning; each stays reachable.")
 
 
 DECLARATION = MethodDeclaration(

@@ -30,7 +30,7 @@ from kgrag.vocab import KG
 __all__ = ["PolyRag"]
 
 _LAYERS: tuple[Layer, ...] = ("ontology", "graph", "text")
-_SHOWN = 20
+_MAX_ANSWERS_LISTED = 20
 
 
 class _OntologyAsker(Asker):
@@ -42,21 +42,21 @@ class PolyRag:
     """Answers from the topmost layer that can: ontology, knowledge graph, text.
 
     Args:
-        store: holds the layers.
-        spaces: keep the vectors of triples, chunks and schema terms.
+        store: contains the layers.
+        spaces: store the vectors of triples, chunks and schema terms.
         embedder: embeds them, and questions.
         model: writes SPARQL, judges whether triples suffice, writes answers, extracts.
         runner: runs a query that a model wrote, in a process that can be killed.
-        open_scratch: gives a small store in memory, for the check of queries.
+        open_scratch: returns a small store in memory, for the check of queries.
         lexical: folder of the BM25 index; None keeps it in memory.
         layers: which layers are asked, joined by "+" ("ontology+graph+text"; Table 3 leaves some out).
         triples: how many of the nearest triples are judged (paper: 10), at least 1.
-        chunks: how many chunks the text layer gives (paper: 5), at least 1.
+        chunks: how many chunks the text layer returns (paper: 5), at least 1.
         signal: of the text layer: "dense" as in the paper, or "fusion" with BM25.
         templates: whether questions of a fixed form are read without the model, before it is asked.
         cycles: how often the model may repair a query.
         near: cosine from which a stored question answers where there is no model, 0 to 1.
-        rows: the largest number of rows that a query gives.
+        rows: the largest number of rows that a query returns.
         seconds: how long a query may run.
         read_only: leaves the BM25 index on disk as it is.
 
@@ -104,7 +104,7 @@ class PolyRag:
     def build(
         self, options: PolyRagOptions = PolyRagOptions(), *, progress: Progress | None = None, dry_run: bool = False
     ) -> BuildReport:
-        """Fill the layers, from files where given and by the model otherwise, and embed them; again changes nothing.
+        """Fill the layers, from files or else by the model, and embed them; building again changes nothing.
 
         A layer that was loaded from a file is not asked of the model. Instances are asked for when an ontology is
         loaded.
@@ -113,7 +113,7 @@ class PolyRag:
             options: files of ready-made layers: ``schema``, ``instances``, ``triples``; and further steps. ``complete``
                 proposes attributes that the ontology lacks, and names of one thing (section 3.2), for a person to
                 decide; ``accept`` accepts the attributes at once; ``infer`` adds what follows from ontologies and
-                instances; ``condense`` merges triples that say the same, and lets retrieval read the merged ones
+                instances; ``condense`` merges triples of the same meaning, and retrieval then reads the merged ones
                 (section 3.3).
             progress: called after each batch.
             dry_run: count the completions that the text in the store would ask for, and write nothing. An ontology of
@@ -144,22 +144,22 @@ class PolyRag:
 
     def _estimated(self, instances: Path | None, triples: Path | None) -> dict[str, int]:
         self._refuse_unbuilt()
-        given = {layer for layer, path in (("ontology", instances), ("graph", triples)) if path is not None}
+        from_files = {layer for layer, path in (("ontology", instances), ("graph", triples)) if path is not None}
         return triple_extraction.estimate(
             triple_extraction.paragraphs(self.store),
             store=self.store,
             model=self.model,
             embedder=self.embedder,
-            loaded=given | self._loaded(),
+            loaded=from_files | self._loaded(),
         )
 
     def _loaded(self) -> set[str]:
-        """Give the layers that came from files."""
+        """Return the layers that came from files."""
         layers = triple_extraction.layer_graphs(self.store).items()
         return {layer for layer, graphs in layers if any(by.startswith("loaded=") for by in graphs.values())}
 
     def _extracted(self, counts: dict[str, int], progress: Progress | None) -> tuple[Usage, list[str]]:
-        """Ask the model for the layers that no file gave; returns what that cost, and what was not done and why."""
+        """Ask the model for the layers that no file has; returns what that cost, and what was not done and why."""
         wanted = triple_extraction.paragraphs(self.store)
         loaded = self._loaded()
         done: dict[str, triple_extraction.Extraction] = {}
@@ -216,11 +216,11 @@ class PolyRag:
         return picture(made.space, made.medoids, made.labels)
 
     def proposals(self) -> list[Proposal]:
-        """Give every proposal with what was decided."""
+        """Return every proposal with what was decided."""
         return proposals.listed(self.store)
 
     def wordings(self) -> dict[str, str]:
-        """Give the IRI of each proposal -> the words of a statement that it stands on."""
+        """Return the IRI of each proposal -> the words of a statement that is evidence for it."""
         return proposals.wordings(self.proposals(), self.store)
 
     def decide(self, name: str, decision: Decision) -> Proposal:
@@ -231,7 +231,7 @@ class PolyRag:
         return made
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
-        """Give the hits of the topmost layer that answers, at most k; rows, triples or passages.
+        """Return the hits of the topmost layer that answers, at most k; rows, triples or passages.
 
         Raises:
             NotBuilt: there is no layer at all.
@@ -241,7 +241,7 @@ class PolyRag:
         return list(self._descent(question, k)[-1].hits)
 
     def answer(self, question: str, k: int) -> Answer:
-        """Answer from the topmost layer that can; ``explain`` says which one, and why those above did not.
+        """Answer from the topmost layer that can; ``explain`` names it, and why those above did not.
 
         Raises:
             NotBuilt: there is no layer at all.
@@ -253,13 +253,13 @@ class PolyRag:
         usage = sum((found.usage for found in asked[:-1]), Usage())
         explain = tuple(_explained(asked))
         if last.answer is not None:
-            told = last.answer
+            answer = last.answer
         elif last.answers:
-            told = self._told(question, last)
+            answer = self._answer_in_words(question, last)
         else:
-            told = cited_answers.answer(question, last.hits, model=self.model, store=self.store, method=self.name)
-            told = replace(told, usage=told.usage + last.usage)
-        return replace(told, usage=told.usage + usage, explain=(*explain, *told.explain), sparql=last.sparql)
+            answer = cited_answers.answer(question, last.hits, model=self.model, store=self.store, method=self.name)
+            answer = replace(answer, usage=answer.usage + last.usage)
+        return replace(answer, usage=answer.usage + usage, explain=(*explain, *answer.explain), sparql=last.sparql)
 
     def statistics(self) -> dict[str, Any]:
         """Count the graphs of each layer, and what is embedded."""
@@ -272,7 +272,7 @@ class PolyRag:
     # the waterfall
 
     def _descent(self, question: str, k: int) -> list[Found]:
-        """Ask layer after layer until one answers; the last of what they gave is the one that counts."""
+        """Ask layer after layer until one answers; the last result is the one that counts."""
         if k < 1:
             raise InvalidSettings(f"poly_rag: k is {k}. Ask for at least 1 hit.")
         self._refuse_unbuilt()
@@ -288,9 +288,12 @@ class PolyRag:
         if "ontology" in chosen:
             yield lambda question: OntologyLayer(self._asker, self.templates).search(question, k)
         if "graph" in chosen:
-            yield lambda question: self._graph.search(question, k)
+            space = "condensed-triple" if self._condensed() else "triple"
+            graph = GraphLayer(self.store, self.spaces, self.embedder, self.model, self.triples, space)
+            yield lambda question: graph.search(question, k)
         if "text" in chosen:
-            yield lambda question: self._text.search(question, min(k, self.chunks))
+            text = TextLayer(self.store, self.spaces, self.embedder, self.lexical, self.signal, self.read_only)
+            yield lambda question: text.search(question, min(k, self.chunks))
 
     @property
     def _asker(self) -> Asker:
@@ -307,23 +310,14 @@ class PolyRag:
             seconds=self.seconds,
         )
 
-    @property
-    def _graph(self) -> GraphLayer:
-        space = "condensed-triple" if self._condensed() else "triple"
-        return GraphLayer(self.store, self.spaces, self.embedder, self.model, self.triples, space)
-
-    @property
-    def _text(self) -> TextLayer:
-        return TextLayer(self.store, self.spaces, self.embedder, self.lexical, self.signal, self.read_only)
-
     def _condensed(self) -> bool:
         return self.store.described(self.store.names.layer_graph("condensed"))
 
-    def _told(self, question: str, found: Found) -> Answer:
-        """Give the answers that a layer knows in words, each with the places where it stands."""
+    def _answer_in_words(self, question: str, found: Found) -> Answer:
+        """Return the answers that a layer knows in words, each with citations of its sources."""
         hits = list(found.hits)
         cited = _cited(found, hits, self.store)
-        shown = found.answers[:_SHOWN]
+        shown = found.answers[:_MAX_ANSWERS_LISTED]
         more = len(found.answers) - len(shown)
         tail = [f"… and {more:,} more."] if more > 0 else []
         return Answer(
@@ -364,8 +358,8 @@ def _explained(asked: Sequence[Found]) -> Iterator[str]:
 
 
 def _cited(found: Found, hits: Sequence[Hit], store: TripleStore) -> list[Citation]:
-    """Give the first place of each shown answer."""
-    order = {text: place for place, text in enumerate(found.answers[:_SHOWN])}
+    """Return the first source of each listed answer."""
+    order = {text: place for place, text in enumerate(found.answers[:_MAX_ANSWERS_LISTED])}
     first: dict[int, Citation] = {}
     for citation in row_evidence.citations([replace(hit, attributes={"value": _value(hit)}) for hit in hits], store):
         place = order.get(_value(hits[citation.sentence]))

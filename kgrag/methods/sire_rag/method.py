@@ -29,7 +29,7 @@ class SireRag:
 
     Args:
         store: contains documents, propositions and trees.
-        spaces: keep the vectors of the pool.
+        spaces: store the vectors of the pool.
         embedder: embeds nodes and questions.
         model: takes propositions from chunks and writes summaries.
         lexical: folder of the BM25 indices; None keeps them in memory.
@@ -85,7 +85,7 @@ class SireRag:
     def build(
         self, options: SireRagOptions = SireRagOptions(), *, progress: Progress | None = None, dry_run: bool = False
     ) -> BuildReport:
-        """Take propositions from every chunk, let both trees follow, embed their nodes; again changes nothing.
+        """Take propositions from every chunk, grow both trees, embed their nodes; again changes nothing.
 
         Args:
             options: ``extraction`` is a file of ready-made propositions (JSON Lines); without it the model is asked
@@ -104,20 +104,16 @@ class SireRag:
             raise NotBuilt("method 'sire_rag' has no passage to grow trees from. Run `kgrag ingest PATH` first.")
         if dry_run:
             return estimate(passages, self._growth(options, None), extracted=options.extraction is not None)
-        taken = self._taken(passages, options.extraction, progress)
+        if options.extraction is not None:
+            taken = propositions.load(options.extraction, passages, store=self.store)
+        else:
+            taken = propositions.extract(passages, store=self.store, model=self.model, progress=progress)
         grown = self._grown([TreeLeaf(passage.chunk, passage.titled) for passage in passages], options, progress)
         nodes = sum(len(index) for index in self._pool.indices(progress))
         counts = {"chunks": len(passages), "extracted": taken.extracted, "unchanged": taken.unchanged, "nodes": nodes}
         counts |= {"trees_grown": grown.trees, "summaries_new": grown.written, "summaries_kept": grown.kept}
         pending = tuple(taken.pending + grown.pending)
         return BuildReport(self.name, counts, taken.usage + grown.usage, tuple(taken.notes), pending)
-
-    def _taken(
-        self, passages: Sequence[propositions.ChunkInContext], path: Path | None, progress: Progress | None
-    ) -> propositions.ExtractionReport:
-        if path is not None:
-            return propositions.load(path, passages, store=self.store)
-        return propositions.extract(passages, store=self.store, model=self.model, progress=progress)
 
     def _growth(self, options: SireRagOptions, progress: Progress | None) -> TreeGrowth:
         clustering = Clustering(tokens=self.cluster_tokens)

@@ -1,19 +1,19 @@
 """Web pages: ask, read the catalogue, follow every IRI, write SPARQL. Rendered here, readable without JavaScript.
 
-=============  ==========================================================================
-module         what it does
-=============  ==========================================================================
-``asking``     ``/``: a question, its answer, the passages with what is cited marked
-``catalogue``  ``/catalogue``: the named graphs by kind
-``resource``   ``/resource?iri=``: what is known about an IRI; addresses of our own IRIs
-``report``     ``/report``: the audit of an ontology, and its files
-``editor``     ``/editor``: SPARQL, with completion from ``/editor/terms``
-``guide``      ``/guide``: the pages of ``kgrag/guide``
-``naming``     how IRIs are written, and where they link to
-``marks``      cuts text where marks begin and end
-``reading``    stored queries, run by readers
-``rendering``  templates, and the headers of every page
-=============  ==========================================================================
+==================  =====================================================================
+module              what it does
+==================  =====================================================================
+``ask_page``        ``/``: a question, its answer, the passages with what is cited marked
+``catalogue_page``  ``/catalogue``: the named graphs by kind
+``resource_page``   ``/resource?iri=``: what is known about an IRI; addresses of our own IRIs
+``report_page``     ``/report``: the audit of an ontology, and its files
+``editor_page``     ``/editor``: SPARQL, with completion from ``/editor/terms``
+``guide_page``      ``/guide``: the pages of ``kgrag/guide``
+``iri_links``       how IRIs are written, and where they link to
+``marked_text``     cuts text where marks begin and end
+``page_queries``    stored queries, run by readers
+``page_rendering``  templates, and the headers of every page
+==================  =====================================================================
 """
 
 from __future__ import annotations

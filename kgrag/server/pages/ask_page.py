@@ -25,15 +25,18 @@ from kgrag.server.worker_threads import WorkerThreads
 
 __all__ = ["ask"]
 
-_LONGEST, _MOST = 4000, 50
-_EXAMPLES = 6
-_PATIENCE, _SILENCE = 1.0, 15.0
-"""Seconds that a page may wait for its answer, and that a connection may be silent."""
-_REST = "<!-- the answer -->"
-"""Stands in the template where the answer begins."""
-_LED_HERE = "A link on another site asks this, and an answer costs money here. Press Ask if you want to know."
-_ROW = "row"
-"""A row of a query is made when it is asked for, and has no page."""
+_MAX_QUESTION_CHARACTERS, _MAX_HITS = 4000, 50
+_MAX_EARLIER_QUESTIONS = 6
+_SECONDS_BEFORE_STREAMING = 1.0
+"""A page whose answer takes longer is sent in two parts, so that the browser shows that work goes on."""
+_SECONDS_BETWEEN_SPACES = 15.0
+"""Proxies close a connection that is silent for longer, many after 30 or 60 seconds."""
+_ANSWER_MARKER = "<!-- the answer -->"
+"""The comment in the template where the answer begins."""
+_CROSS_SITE_PROBLEM = "A link on another site asks this, and an answer costs money here. Press Ask if you want to know."
+_EMPTY_LINES = re.compile(r"\n\s*\n")
+_ROW_KIND = "row"
+"""Kind of a hit that is a row of a query: it is not stored, so it has no page."""
 
 
 @dataclass(frozen=True)
@@ -78,14 +81,17 @@ class _Evidence:
 async def ask(request: Request) -> Response:
     """Show the form, and the answer where a question is asked; if that takes long, the beginning of the page first."""
     form = _read(request)
+    kinds = await kept(request, "pages/kinds", catalogue=state_of(request).dataset.names.catalogue)
+    earlier = await kept(request, "pages/questions", limit=_MAX_EARLIER_QUESTIONS)
     values: dict[str, Any] = {
         "form": form,
         "methods": _methods(form.method),
+        "graphs": sum(int(row[1]) for row in kinds.values()),
+        "asked": earlier.values(),
         "answer": None,
         "problem": "",
         "waiting": False,
     }
-    values |= await _welcome(request)
     workers = workers_of(request)
     if not form.question:
         workers.warm()
@@ -93,85 +99,70 @@ async def ask(request: Request) -> Response:
     check_visited(request)
     state = state_of(request)
     if state.rules.paid_access.answers_cost and is_cross_site(request):
-        return page(request, "ask.html", **{**values, "problem": _LED_HERE})
+        return page(request, "ask.html", **{**values, "problem": _CROSS_SITE_PROBLEM})
     state.rules.paid_access.check(request, state.rules.keys)
     working = asyncio.create_task(_answered(request, workers, form))
-    if (await asyncio.wait({working}, timeout=_PATIENCE))[0]:
-        status, found = working.result()
-        return page(request, "ask.html", status, **{**values, **found})
-    headers = {**PAGE_HEADERS, "Content-Encoding": "identity"}  # compressed, the beginning would be held back
-    return StreamingResponse(_in_two(request, values, working), 200, headers, "text/html")
+    if (await asyncio.wait({working}, timeout=_SECONDS_BEFORE_STREAMING))[0]:
+        status, answered = working.result()
+        return page(request, "ask.html", status, **{**values, **answered})
+
+    async def in_two_parts() -> AsyncIterator[str]:
+        yield rendered(request, "ask.html", **{**values, "waiting": True}).partition(_ANSWER_MARKER)[0]
+        while not (await asyncio.wait({working}, timeout=_SECONDS_BETWEEN_SPACES))[0]:
+            yield " "
+        yield rendered(request, "ask.html", **{**values, **working.result()[1]}).partition(_ANSWER_MARKER)[2]
+
+    headers = {**PAGE_HEADERS, "Content-Encoding": "identity"}  # a compressor would wait for more before it sends
+    return StreamingResponse(in_two_parts(), 200, headers, "text/html")
 
 
 async def _answered(request: Request, workers: WorkerThreads, form: _Form) -> tuple[int, dict[str, Any]]:
-    """Give status and values of the page: those of the answer, or what went wrong."""
+    """Return the status and the template values of the page: those of the answer, or what went wrong."""
     try:
         answer = await workers.run(
             lambda: workers.ask(form.question, method=form.method, k=form.k, on_hits=lambda _: None)
         )
-        return 200, await _told(request, answer)
+        return 200, await _answer_values(request, answer)
     except Exception as error:
         problem = problem_of(error)
         return problem.status, {"problem": str(problem)}
 
 
-async def _in_two(
-    request: Request, values: dict[str, Any], working: asyncio.Task[tuple[int, dict[str, Any]]]
-) -> AsyncIterator[str]:
-    """Yield the page up to the answer, and the rest when it is there; a space now and then keeps the connection."""
-    yield rendered(request, "ask.html", **{**values, "waiting": True}).partition(_REST)[0]
-    while not (await asyncio.wait({working}, timeout=_SILENCE))[0]:
-        yield " "
-    yield rendered(request, "ask.html", **{**values, **working.result()[1]}).partition(_REST)[2]
-
-
 def _read(request: Request) -> _Form:
-    given = request.query_params
-    question, k = given.get("question", "").strip(), given.get("k", "5").strip() or "5"
-    if len(question) > _LONGEST:
-        raise Problem(400, f"the question has {len(question):,} characters; at most {_LONGEST:,} are taken.")
-    if not k.isdecimal() or not 1 <= int(k) <= _MOST:
-        raise Problem(400, f"{k[:20]!r} hits were asked for; a number from 1 to {_MOST} is expected.")
-    return _Form(question, given.get("method", "").strip()[:500] or "passages", int(k))
+    parameters = request.query_params
+    question, k = parameters.get("question", "").strip(), parameters.get("k", "5").strip() or "5"
+    if len(question) > _MAX_QUESTION_CHARACTERS:
+        raise Problem(
+            400, f"the question has {len(question):,} characters; at most {_MAX_QUESTION_CHARACTERS:,} are taken."
+        )
+    if not k.isdecimal() or not 1 <= int(k) <= _MAX_HITS:
+        raise Problem(400, f"{k[:20]!r} hits were asked for; a number from 1 to {_MAX_HITS} is expected.")
+    return _Form(question, parameters.get("method", "").strip()[:500] or "passages", int(k))
 
 
 def _methods(chosen: str) -> dict[str, str]:
-    """Give what the method can be, with a description; one with hyper-parameters of the user's is kept."""
+    """Return the methods on offer with their descriptions, ``passages`` first; one that the user typed is added."""
     declared = plugins.methods()
-    known = {name: f"{name} – {declared[name].label}" for name in sorted(declared, key=_first)}
-    return known if chosen in known else {**known, chosen: chosen}
+    names = sorted(declared, key=lambda name: (name != "passages", name))
+    offered = {name: f"{name} – {declared[name].label}" for name in names}
+    return offered if chosen in offered else {**offered, chosen: chosen}
 
 
-def _first(name: str) -> tuple[bool, str]:
-    return name != "passages", name
-
-
-async def _welcome(request: Request) -> dict[str, Any]:
-    """Give what the knowledge base holds, and questions that were answered before."""
-    names = state_of(request).dataset.names
-    kinds = await kept(request, "pages/kinds", catalogue=names.catalogue)
-    answered = await kept(request, "pages/questions", limit=_EXAMPLES)
-    return {"graphs": sum(int(row[1]) for row in kinds.values()), "asked": answered.values()}
-
-
-async def _told(request: Request, answer: Answer) -> dict[str, Any]:
+async def _answer_values(request: Request, answer: Answer) -> dict[str, Any]:
     chunks = list(dict.fromkeys(citation.chunk for citation in answer.citations))
-    stored = await _stored(request, chunks)
-    spoken = [ox.NamedNode(iri) for iri in (*chunks, *(hit.iri for hit in answer.hits))]
-    naming = await naming_for(request, [node for node in spoken if not node.value.startswith("_:")])
+    stored: dict[str, dict[str, str]] = {}
+    if chunks:
+        table = await rows(request, "passages/evidence", chunks=[ox.NamedNode(chunk) for chunk in chunks])
+        stored = {row[0]: dict(zip(table.variables, row, strict=True)) for row in table.values()}
+    linked = [ox.NamedNode(iri) for iri in (*chunks, *(hit.iri for hit in answer.hits)) if not iri.startswith("_:")]
+    naming = await naming_for(request, linked)
+    best = max((hit.score for hit in answer.hits), default=0.0)
     return {
         "answer": answer,
         "sentences": _sentences(answer),
         "passages": [_passage(chunk, stored.get(chunk, {}), answer.citations, naming) for chunk in chunks],
-        "evidence": _evidence(answer.hits, naming),
+        "evidence": [_evidence(hit, naming, best) for hit in answer.hits],
     }
-
-
-async def _stored(request: Request, chunks: Sequence[str]) -> dict[str, dict[str, str]]:
-    if not chunks:
-        return {}
-    table = await rows(request, "passages/evidence", chunks=[ox.NamedNode(chunk) for chunk in chunks])
-    return {row[0]: dict(zip(table.variables, row, strict=True)) for row in table.values()}
 
 
 def _sentences(answer: Answer) -> list[_Sentence]:
@@ -187,30 +178,22 @@ def _passage(chunk: str, row: Mapping[str, str], citations: Sequence[Citation], 
     first = own[0][1]
     start = int(row.get("start", first.start))
     marks = [Mark(str(number), citation.start - start, citation.end - start) for number, citation in own]
-    page_ = f"page {row['page']}" if row.get("page") else ""
-    place = " · ".join(filter(None, (row.get("heading", ""), page_)))
+    page_number = f"page {row['page']}" if row.get("page") else ""
+    text = pieces(row.get("text", first.quote), marks)
+    place = " · ".join(filter(None, (row.get("heading", ""), page_number)))
     return _Passage(
         tuple(number for number, _ in own),
         row.get("title") or row.get("identifier") or naming.short(first.document),
         place,
-        tuple(_close(piece) for piece in pieces(row.get("text", first.quote), marks)),
+        tuple(replace(piece, text=_EMPTY_LINES.sub("\n", piece.text)) for piece in text),
         tuple((number, citation.derived) for number, citation in own if citation.derived),
         f"{naming.href(first.document)}&start={first.start}&end={first.end}#marked",
         naming.href(chunk),
     )
 
 
-def _close(piece: Piece) -> Piece:
-    """Leave out empty lines."""
-    return replace(piece, text=re.sub(r"\n\s*\n", "\n", piece.text))
-
-
-def _evidence(hits: Sequence[Hit], naming: Naming) -> list[_Evidence]:
-    best = max((hit.score for hit in hits), default=0.0)
-    return [_piece_of_evidence(hit, naming, best) for hit in hits]
-
-
-def _piece_of_evidence(hit: Hit, naming: Naming, best: float) -> _Evidence:
+def _evidence(hit: Hit, naming: Naming, best: float) -> _Evidence:
     title = hit.attributes.get("title") or hit.attributes.get("identifier") or naming.short(hit.iri)
-    href = "" if hit.kind == _ROW else naming.href(hit.iri)
-    return _Evidence(str(title), href, hit.kind, hit.text, round(100 * max(hit.score, 0) / best) if best > 0 else 0)
+    href = "" if hit.kind == _ROW_KIND else naming.href(hit.iri)
+    share = round(100 * max(hit.score, 0) / best) if best > 0 else 0
+    return _Evidence(str(title), href, hit.kind, hit.text, share)

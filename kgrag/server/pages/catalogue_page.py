@@ -19,7 +19,7 @@ from kgrag.vocab import local_name, words_of
 
 __all__ = ["catalogue", "place"]
 
-_PAGE = 50
+_GRAPHS_PER_PAGE = 50
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,16 @@ async def catalogue(request: Request) -> Response:
     if chosen is None:
         raise Problem(404, f"the catalogue has no graph of the kind <{wanted[:200]}>. /catalogue lists the kinds.")
     number = place(request, "page", 1)
-    graphs = await _graphs(request, ox.NamedNode(chosen.iri), (number - 1) * _PAGE)
-    pages = -(-chosen.graphs // _PAGE)
+    graphs = await _graphs(request, ox.NamedNode(chosen.iri), (number - 1) * _GRAPHS_PER_PAGE)
+    pages = -(-chosen.graphs // _GRAPHS_PER_PAGE)
     return page(request, "catalogue.html", kinds=kinds, kind=chosen, graphs=graphs, number=number, pages=pages)
 
 
 def place(request: Request, name: str, default: int) -> int:
-    """Give a parameter that counts.
+    """Return a parameter that is a whole number of at least ``default``, or ``default`` where it is absent.
 
     Raises:
-        Problem: 400: it is no count.
+        Problem: 400: it is another text or number.
     """
     text = request.query_params.get(name, str(default))
     if not text.isdecimal() or len(text) > 9 or int(text) < default:
@@ -72,24 +72,22 @@ def place(request: Request, name: str, default: int) -> int:
 
 
 async def _kinds(request: Request) -> list[_Kind]:
-    names = state_of(request).dataset.names
     naming = await naming_for(request)
-    table = await kept(request, "pages/kinds", catalogue=names.catalogue)
-    return [_kind(naming, *row) for row in table.values()]
-
-
-def _kind(naming: Naming, kind: str, graphs: str, triples: str) -> _Kind:
-    label, comment = vocabulary().get(kind, (words_of(local_name(kind)), ""))
-    href = f"{naming.root}/catalogue?kind={quote(kind, safe='')}"
-    return _Kind(kind, label, comment, int(graphs), int(triples or 0), href)
+    table = await kept(request, "pages/kinds", catalogue=state_of(request).dataset.names.catalogue)
+    kinds = []
+    for kind, graphs, triples in table.values():
+        label, comment = vocabulary().get(kind, (words_of(local_name(kind)), ""))
+        href = f"{naming.root}/catalogue?kind={quote(kind, safe='')}"
+        kinds.append(_Kind(kind, label, comment, int(graphs), int(triples or 0), href))
+    return kinds
 
 
 async def _graphs(request: Request, kind: ox.NamedNode, offset: int) -> list[_Graph]:
     catalogue_ = state_of(request).dataset.names.catalogue
-    table = await rows(request, "pages/graphs", catalogue=catalogue_, kind=kind, limit=_PAGE, offset=offset)
-    found = [ox.NamedNode(row[0]) for row in table.values()]
-    titles = {row[0]: row[1] for row in (await rows(request, "pages/titles", graphs=found)).values()}
-    naming = await naming_for(request, found)
+    table = await rows(request, "pages/graphs", catalogue=catalogue_, kind=kind, limit=_GRAPHS_PER_PAGE, offset=offset)
+    graphs = [ox.NamedNode(row[0]) for row in table.values()]
+    titles = {row[0]: row[1] for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
+    naming = await naming_for(request, graphs)
     return [_graph(naming, titles, *row) for row in table.values()]
 
 

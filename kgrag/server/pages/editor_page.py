@@ -6,7 +6,6 @@ import asyncio
 import re
 from collections.abc import Mapping
 from functools import cache
-from operator import itemgetter
 
 import pyoxigraph as ox
 from starlette.requests import Request
@@ -27,20 +26,21 @@ from kgrag.vocab import PREFIXES, local_name
 
 __all__ = ["editor", "terms"]
 
-_LONGEST = 100_000
-_TERMS, _SECONDS = 2000, 5.0
-_EXAMPLE = "pages/example"
+_MAX_QUERY_CHARACTERS = 100_000
+_MAX_TERMS_PER_KIND = 2000
+_SECONDS_PER_QUERY = 5.0
+_FIRST_QUERY = "pages/example"
 _SEARCHES = {
     "matches": "Search by words (kgv:matches)",
     "near": "Search by meaning (kgv:near)",
     "similarity": "Rank by meaning (kgv:similarity)",
 }
 _EXAMPLE_OF = "http://www.w3.org/2004/02/skos/core#example"
-_NUMBER = 20
-"""What an example takes for a parameter that is a number."""
+_EXAMPLE_NUMBER = 20
+"""The value of every parameter of an example that is a number."""
 
-_INNER = {"obqc", "obqc_data", "pages", "shacl"}
-"""Areas whose queries are no examples: they read graphs that stand in no store for long, or serve these pages."""
+_AREAS_WITHOUT_EXAMPLES = {"obqc", "obqc_data", "pages", "shacl"}
+"""Queries of these areas read graphs that exist only during a check, or serve these pages."""
 
 _HTML, _SPARQL = "text/html", "application/sparql-query"
 
@@ -59,61 +59,55 @@ async def editor(request: Request) -> Response:
 
 
 def _text(request: Request) -> str:
-    given, names = request.query_params, state_of(request).dataset.names
-    if query := given.get("query", ""):
-        if len(query) > _LONGEST:
-            raise Problem(400, f"the query has {len(query):,} characters; by address, at most {_LONGEST:,} are taken.")
+    parameters, names = request.query_params, state_of(request).dataset.names
+    if query := parameters.get("query", ""):
+        if len(query) > _MAX_QUERY_CHARACTERS:
+            raise Problem(
+                400,
+                f"the query has {len(query):,} characters; by address, at most {_MAX_QUERY_CHARACTERS:,} are taken.",
+            )
         return query
-    graph = iri(given["graph"]) if given.get("graph") else names.catalogue
-    if not (name := given.get("example", "")):
-        return _without_header(queries.bind(_EXAMPLE, graph=graph, limit=100))
+    graph = iri(parameters["graph"]) if parameters.get("graph") else names.catalogue
+    if not (name := parameters.get("example", "")):
+        lines = queries.bind(_FIRST_QUERY, graph=graph, limit=100).splitlines()
+        return "\n".join(line for line in lines if not line.startswith("#")).strip()
     if name in _searches():
         return _searches()[name][1]
     if name not in {each for area in _examples().values() for each in area}:
         raise UnknownName(f"there is no example '{name[:100]}'. /editor lists them.")
-    values = {"catalogue": names.catalogue, "integer": _NUMBER}
+    values = {"catalogue": names.catalogue, "integer": _EXAMPLE_NUMBER}
     kinds = queries.describe(name).parameters
     return queries.bind(name, **{key: values[key if key == "catalogue" else kind] for key, kind in kinds.items()})
 
 
-def _without_header(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if not line.startswith("#")).strip()
-
-
 @cache
 def _examples() -> Mapping[str, Mapping[str, str]]:
-    """Give area -> name -> title of the stored queries that read and take nothing but the catalogue and numbers."""
-    found: dict[str, dict[str, str]] = {}
+    """Return area -> name -> title of the stored queries that read and take nothing but the catalogue and numbers."""
+    by_area: dict[str, dict[str, str]] = {}
     for name in queries.names():
-        if name.partition("/")[0] in _INNER:
+        if name.partition("/")[0] in _AREAS_WITHOUT_EXAMPLES:
             continue
         query = queries.describe(name)
         simple = all(key == "catalogue" or kind == "integer" for key, kind in query.parameters.items())
         if simple and not query.writes:
-            found.setdefault(name.partition("/")[0], {})[name] = query.title
-    return {"search": {name: title for name, (title, _) in _searches().items()}, **found}
+            by_area.setdefault(name.partition("/")[0], {})[name] = query.title
+    return {"search": {name: title for name, (title, _) in _searches().items()}, **by_area}
 
 
 @cache
 def _searches() -> Mapping[str, tuple[str, str]]:
-    """Give name -> (title, query) of the examples in the vocabulary of searching, by meaning and by words."""
-    said: dict[str, dict[str, str]] = {}
+    """Return name -> (title, query) of the examples in the vocabulary of searching, by meaning and by words."""
+    found = {}
     for quad in ox.parse(path=folder("ontologies") / "vector.ttl"):
-        if isinstance(quad.subject, ox.NamedNode) and isinstance(quad.object, ox.Literal):
-            said.setdefault(quad.subject.value, {})[quad.predicate.value] = quad.object.value
-    return {
-        f"search/{name}": (_SEARCHES.get(name, f"kgv:{name}"), _broken(about[_EXAMPLE_OF]))
-        for name, about in sorted(
-            ((local_name(term), about) for term, about in said.items() if _EXAMPLE_OF in about), key=itemgetter(0)
-        )
-    }
-
-
-def _broken(text: str) -> str:
-    """Give a query of one line over several, with its prefixes declared."""
-    spread = re.sub(r"^(SELECT[^{]*?) ?\{ (.*) \}", r"\1\nWHERE {\n  \2\n}", text)
-    declared = [f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items() if f"{prefix}:" in text]
-    return "".join(declared) + re.sub(r" (?=ORDER BY|LIMIT)", "\n", spread.replace(" . ", " .\n  "))
+        if quad.predicate.value != _EXAMPLE_OF or not isinstance(quad.subject, ox.NamedNode):
+            continue
+        name, query = local_name(quad.subject.value), str(getattr(quad.object, "value", ""))
+        declared = [f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items() if f"{prefix}:" in query]
+        # the vocabulary has a query on one line; the editor shows it over several
+        query = re.sub(r"^(SELECT[^{]*?) ?\{ (.*) \}", r"\1\nWHERE {\n  \2\n}", query).replace(" . ", " .\n  ")
+        query = re.sub(r" (?=ORDER BY|LIMIT)", "\n", query)
+        found[f"search/{name}"] = (_SEARCHES.get(name, f"kgv:{name}"), "".join(declared) + query)
+    return dict(sorted(found.items()))
 
 
 async def terms(request: Request) -> Response:
@@ -126,7 +120,7 @@ async def terms(request: Request) -> Response:
     """
     dataset = state_of(request).dataset
     naming = await naming_for(request)
-    stated = await kept(request, "pages/terms", catalogue=dataset.names.catalogue, limit=2 * _TERMS)
+    stated = await kept(request, "pages/terms", catalogue=dataset.names.catalogue, limit=2 * _MAX_TERMS_PER_KIND)
     classes, properties = await asyncio.gather(
         _used(request, "pages/used_classes"), _used(request, "pages/used_properties")
     )
@@ -139,7 +133,7 @@ async def terms(request: Request) -> Response:
     for term in vocabulary():
         if "#" in term:
             known["class" if term.rpartition("#")[2][:1].isupper() else "property"].add(term)
-    listed = {kind: sorted(terms)[:_TERMS] for kind, terms in known.items()}
+    listed = {kind: sorted(terms)[:_MAX_TERMS_PER_KIND] for kind, terms in known.items()}
     document = {
         "prefixes": dict(sorted(naming.prefixes.items())),
         "declared": dict(sorted(dataset.prefixes.items())),
@@ -151,9 +145,9 @@ async def terms(request: Request) -> Response:
 
 
 async def _used(request: Request, query: str) -> set[str]:
-    """Give what a query finds in time; a large store is not read to its end for a completion."""
+    """Return the IRIs that a query finds in time, none of a store too large to read for a completion."""
     try:
-        table = await kept(request, query, seconds=_SECONDS, limit=_TERMS)
+        table = await kept(request, query, seconds=_SECONDS_PER_QUERY, limit=_MAX_TERMS_PER_KIND)
     except TookTooLong:
         return set()
     return {row[0].value for row in table if isinstance(row[0], ox.NamedNode)}

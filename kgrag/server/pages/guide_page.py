@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from markdown_it import MarkdownIt
@@ -79,8 +80,8 @@ def render(name: str, base: str) -> Rendered:
     text = _DOCUMENTED.sub(lambda found: _documentation(found[1]), _files()[name].read_text(encoding="utf-8"))
     markdown = MarkdownIt("commonmark").enable("table")
     markdown.add_render_rule("fence", _fence)
-    markdown.add_render_rule("html_block", _escaped)
-    markdown.add_render_rule("html_inline", _escaped)
+    for html in ("html_block", "html_inline"):
+        markdown.add_render_rule(html, _escaped)
     tokens = markdown.parse(text)
     sections = tuple(_anchored(tokens))
     for token in tokens:
@@ -98,7 +99,7 @@ def render(name: str, base: str) -> Rendered:
 
 
 def _anchored(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
-    """Give every heading an ``id`` made of its words, and yield (tag, id, words) of each."""
+    """Set the ``id`` of every heading to its words, and yield (tag, id, words) of each."""
     used: set[str] = set()
     for heading, inline in pairwise(tokens):
         if heading.type != "heading_open":
@@ -144,12 +145,10 @@ def _public(found: object) -> list[str]:
         return [name for name in found.__all__ if name != "names"]
     if not inspect.isclass(found):
         return []
-    own = [vars(base) for base in found.__mro__ if base.__module__.startswith("kgrag")]
-    return sorted({name for each in own for name, value in each.items() if name[0] != "_" and _has_doc(value)})
-
-
-def _has_doc(value: object) -> bool:
-    return (inspect.isfunction(value) or isinstance(value, property | classmethod)) and bool(value.__doc__)
+    own = [vars(base).items() for base in found.__mro__ if base.__module__.startswith("kgrag")]
+    kinds = (FunctionType, property, classmethod)
+    public = (item for items in own for item in items if item[0][0] != "_")
+    return sorted({name for name, value in public if isinstance(value, kinds) and value.__doc__})
 
 
 def _entry(name: str, found: object, level: str) -> str:

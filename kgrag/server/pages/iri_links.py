@@ -26,15 +26,15 @@ _MORE_PREFIXES = {
     "sh": "http://www.w3.org/ns/shacl#",
     "vann": "http://purl.org/vocab/vann/",
 }
-_NAMES = [
+_NAME_PROPERTIES = [
     "http://www.w3.org/2004/02/skos/core#prefLabel",
     *(term.value for term in (RDFS.label, DCTERMS.title, KG.question, KG.value, KG.text, KG.quote)),
 ]
-"""Properties that name a thing, best first; those of ``pages/labels``."""
-_OWN = ("kgrag", "vector", "audit")
-_LOCAL = re.compile(r"[\w.-]*")
-_MOST = 200
-_LONG = 40
+"""Properties that name a resource, best first; those of ``pages/labels``."""
+_VOCABULARIES = ("kgrag", "vector", "audit")
+_LOCAL_NAME = re.compile(r"[\w.-]*")
+_MAX_LABELS_READ = 200
+_MAX_LABEL_CHARACTERS = 80
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Shown:
 
     @property
     def name(self) -> str:
-        """What stands in a link: the label, else the IRI in short."""
+        """The text of a link: the label, else the IRI in short."""
         return self.label or self.text
 
 
@@ -83,12 +83,12 @@ class Naming:
             key=lambda item: len(item[1]),
             default=None,
         )
-        if best is not None and _LOCAL.fullmatch(iri[len(best[1]) :]):
+        if best is not None and _LOCAL_NAME.fullmatch(iri[len(best[1]) :]):
             return f"{best[0]}:{iri[len(best[1]) :]}"
         return iri.removeprefix(self.base) if iri != self.base else iri
 
     def href(self, iri: str) -> str:
-        """Give the address of the page of an IRI."""
+        """Return the address of the page of an IRI."""
         return f"{self.root}/resource?iri={quote(iri, safe='')}"
 
     def link(self, iri: str) -> Shown:
@@ -113,39 +113,36 @@ class Naming:
 
 
 async def naming_for(request: HttpRequest, terms: Iterable[object] = ()) -> Naming:
-    """Give a naming that knows the prefixes of the loaded ontologies, and labels of the first 200 of these terms."""
+    """Return a naming that knows the prefixes of the loaded ontologies, and labels of the first 200 of these terms."""
     names = state_of(request).dataset.names
     stated = await kept(request, "schema/ontologies", catalogue=names.catalogue)
     own = {row[1]: row[2] for row in stated.values() if row[1] and row[2]}
     wanted = [term for term in dict.fromkeys(terms) if isinstance(term, ox.NamedNode)]
     labels = {iri: label for iri, (label, _) in vocabulary().items()}
-    missing = [term for term in wanted if term.value not in labels][:_MOST]
+    missing = [term for term in wanted if term.value not in labels][:_MAX_LABELS_READ]
     if missing:
         labels |= _best(await rows(request, "pages/labels", things=missing))
     if graphs := [
         term for term in missing if term.value.startswith(f"{names.base}graph/") and term.value not in labels
     ]:
         labels |= {row[0]: _shortened(row[1]) for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
-    return Naming({**_MORE_PREFIXES, **own, **PREFIXES}, names.base, _root(request), labels)
+    root = str(request.scope.get("root_path", "")).rstrip("/")
+    return Naming({**_MORE_PREFIXES, **own, **PREFIXES}, names.base, root, labels)
 
 
-def _root(request: HttpRequest) -> str:
-    return str(request.scope.get("root_path", "")).rstrip("/")
-
-
-def _best(found: Iterable[tuple[object, ...]]) -> dict[str, str]:
-    """Give one label a thing: a name before a text, English or without a language first."""
+def _best(table: Iterable[tuple[object, ...]]) -> dict[str, str]:
+    """Return one label per resource: a name before a text, English or without a language first."""
     best: dict[str, tuple[tuple[int, bool], str]] = {}
-    for thing, property_, language, label in ((getattr(term, "value", "") for term in row) for row in found):
-        order = (_NAMES.index(property_), language not in ("", "en"))
-        if thing not in best or order < best[thing][0]:
-            best[thing] = (order, _shortened(label))
-    return {thing: label for thing, (_, label) in best.items()}
+    for iri, property_, language, label in ((getattr(term, "value", "") for term in row) for row in table):
+        order = (_NAME_PROPERTIES.index(property_), language not in ("", "en"))
+        if iri not in best or order < best[iri][0]:
+            best[iri] = (order, _shortened(label))
+    return {iri: label for iri, (_, label) in best.items()}
 
 
 def _shortened(label: str) -> str:
     line = " ".join(label.split())
-    return line if len(line) <= 2 * _LONG else f"{line[: 2 * _LONG].rsplit(' ', 1)[0]} …"
+    return line if len(line) <= _MAX_LABEL_CHARACTERS else f"{line[:_MAX_LABEL_CHARACTERS].rsplit(' ', 1)[0]} …"
 
 
 @cache
@@ -153,7 +150,7 @@ def vocabulary() -> Mapping[str, tuple[str, str]]:
     """Return label and comment of every term of kgrag's vocabularies and of those of plug-ins, by IRI."""
     labels: dict[str, str] = {}
     comments: dict[str, str] = {}
-    own = (quad for name in _OWN for quad in ox.parse(path=folder("ontologies") / f"{name}.ttl"))
+    own = (quad for name in _VOCABULARIES for quad in ox.parse(path=folder("ontologies") / f"{name}.ttl"))
     for quad in (*own, *plugin_quads("ontologies")):
         if isinstance(quad.subject, ox.NamedNode) and isinstance(quad.object, ox.Literal):
             for property_, kept in ((RDFS.label, labels), (RDFS.comment, comments)):

@@ -17,13 +17,13 @@ from kgrag.server.streaming import collect_result
 __all__ = ["bound", "kept", "rows"]
 
 _JSON = "application/sparql-results+json"
-_SECONDS = 10.0
-_KEPT = 16
-"""Results that are kept for as long as the store stays as it is."""
+_SECONDS_PER_QUERY = 10.0
+_MAX_TABLES_KEPT = 16
+"""Tables in memory; each is used until the store changes."""
 
 
-async def rows(request: HttpRequest, name: str, /, *, seconds: float = _SECONDS, **values: Any) -> Table:
-    """Give the rows of a stored SELECT; ``values`` are its parameters.
+async def rows(request: HttpRequest, name: str, /, *, seconds: float = _SECONDS_PER_QUERY, **values: Any) -> Table:
+    """Return the rows of a stored SELECT; ``values`` are its parameters.
 
     Raises:
         TookTooLong: it worked longer than ``seconds``.
@@ -38,18 +38,20 @@ async def rows(request: HttpRequest, name: str, /, *, seconds: float = _SECONDS,
 
 
 async def kept(request: HttpRequest, name: str, /, **values: Any) -> Table:
-    """Give the rows of a stored SELECT, without asking again while the store stays as it is."""
+    """Return the rows of a stored SELECT, from memory while the store has not changed."""
     results: OrderedDict[tuple[int, str, str], Table] = request.app.state.page_tables
     wanted = (state_of(request).dataset.revision, name, repr(sorted(values.items())))
     if wanted not in results:
         results[wanted] = await rows(request, name, **values)
     results.move_to_end(wanted)
-    while len(results) > _KEPT:
+    while len(results) > _MAX_TABLES_KEPT:
         results.popitem(last=False)
     return results[wanted]
 
 
-def bound(name: str, /, *, results: str = "", rdf: str = "", seconds: float = _SECONDS, **values: Any) -> ReaderRequest:
-    """Give a stored query as a task for a reader, which writes rows or RDF of these media types."""
+def bound(
+    name: str, /, *, results: str = "", rdf: str = "", seconds: float = _SECONDS_PER_QUERY, **values: Any
+) -> ReaderRequest:
+    """Return a stored query as a request to a reader, which writes rows or RDF of these media types."""
     header = {"base": "", "prefixes": {}, "results": results, "rdf": rdf, "union": False, "dataset": None}
     return ReaderRequest("query", header, queries.bind(name, **values).encode(), seconds)

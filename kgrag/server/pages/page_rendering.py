@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from kgrag.server.problems import Problem, problem_json, problem_of
 
-__all__ = ["PAGE_HEADERS", "StaticPages", "check_visited", "guarded", "page", "rendered"]
+__all__ = ["PAGE_HEADERS", "StaticPages", "check_visited", "error_page", "guarded", "page", "rendered"]
 
 _HERE = Path(__file__).parent
 _POLICY = (
@@ -51,12 +51,12 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """Render a template of ``templates/``."""
+    """Return a template as a response with the headers of a page."""
     return HTMLResponse(rendered(request, template, **values), status, PAGE_HEADERS)
 
 
 def rendered(request: Request, template: str, **values: Any) -> str:
-    """Give the text of a page."""
+    """Return the HTML of a template of ``templates/``."""
     root = str(request.scope.get("root_path", "")).rstrip("/")
     shared = {
         "root": root,
@@ -68,26 +68,31 @@ def rendered(request: Request, template: str, **values: Any) -> str:
 
 
 def guarded(endpoint: Endpoint) -> Endpoint:
-    """Let an endpoint show what goes wrong as a page."""
+    """Decorate an endpoint so that an error becomes a page with its status."""
 
     @wraps(endpoint)
     async def guard(request: Request) -> Response:
         try:
             return await endpoint(request)
         except Exception as error:
-            problem = problem_of(error)
-            response = page(request, "problem.html", problem.status, problem=problem_json(problem))
-            response.headers.update(problem.headers)
-            return response
+            return error_page(request, error)
 
     return guard
 
 
+def error_page(request: Request, error: Exception) -> Response:
+    """Return what went wrong as a page with its status."""
+    problem = problem_of(error)
+    response = page(request, "problem.html", problem.status, problem=problem_json(problem))
+    response.headers.update(problem.headers)
+    return response
+
+
 def check_visited(request: Request) -> None:
-    """Let a request pass whose work may cost something, unless a page of another site embeds it unseen.
+    """Refuse a request that a page of another site embeds unseen: its work may cost something.
 
     Raises:
-        Problem: 403: a browser says that it does.
+        Problem: 403: the browser's ``Sec-Fetch`` headers show that one does.
     """
     if request.headers.get("sec-fetch-site") == "cross-site" and request.headers.get("sec-fetch-mode") != "navigate":
         raise Problem(403, "another site asks for this page without showing it. Open it by a link.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -26,9 +25,9 @@ from kgrag.vocab import KG
 
 __all__ = ["report"]
 
-_LIMIT = 100
-_GRAPHS = 200
-_ENDINGS = {
+_MAX_FINDINGS_PER_CHECK = 100
+_MAX_GRAPHS_LISTED = 200
+_FILE_TYPES = {
     "html": ("html", "text/html"),
     "json": ("json", "application/json"),
     "markdown": ("md", "text/markdown"),
@@ -61,9 +60,8 @@ class _Group:
 
 @guarded
 async def report(request: Request) -> Response:
-    """Show the form, and the report where a profile is asked for; ``&form=`` gives it as a file."""
-    given = request.query_params
-    graph, profile, form = (given.get(name, "").strip() for name in ("graph", "profile", "form"))
+    """Show the form, and the report where a profile is asked for; ``&form=`` returns it as a file."""
+    graph, profile, form = (request.query_params.get(name, "").strip() for name in ("graph", "profile", "form"))
     graphs = await _graphs(request)
     shared: dict[str, Any] = {
         "graphs": graphs,
@@ -75,48 +73,41 @@ async def report(request: Request) -> Response:
         return page(request, "report.html", **shared, audit=None)
     check_visited(request)
     target = iri(graph).value if graph else ""
-    audit = await audited(request, target, AuditOptions(profile=profile, limit=_LIMIT, metrics=form == "dqv"))
+    audit = await audited(
+        request, target, AuditOptions(profile=profile, limit=_MAX_FINDINGS_PER_CHECK, metrics=form == "dqv")
+    )
     if form:
         return _file(audit, form)
-    naming = await naming_for(request, _terms(audit))
-    files = [
-        (name, f"{naming.root}/report?{urlencode({**_chosen(graph, profile), 'form': name})}") for name in _ENDINGS
-    ]
+    naming = await naming_for(request, [ox.NamedNode(each.focus) for each in audit.findings if _is_iri(each.focus)])
+    parameters = {"graph": graph, "profile": profile} if graph else {"profile": profile}
+    files = [(name, f"{naming.root}/report?{urlencode({**parameters, 'form': name})}") for name in _FILE_TYPES]
     groups = _groups(audit, naming)
     return page(request, "report.html", **shared, audit=audit, groups=groups, files=files)
 
 
-def _chosen(graph: str, profile: str) -> dict[str, str]:
-    return {"graph": graph, "profile": profile} if graph else {"profile": profile}
-
-
 async def _graphs(request: Request) -> dict[str, str]:
-    """Give the ontology graphs, with their titles."""
+    """Return the titles of the ontology graphs by IRI."""
     names = state_of(request).dataset.names
     table = await rows(
-        request, "pages/graphs", catalogue=names.catalogue, kind=KG.OntologyGraph, limit=_GRAPHS, offset=0
+        request, "pages/graphs", catalogue=names.catalogue, kind=KG.OntologyGraph, limit=_MAX_GRAPHS_LISTED, offset=0
     )
-    found = [ox.NamedNode(row[0]) for row in table.values()]
-    titles = {row[0]: row[1] for row in (await rows(request, "pages/titles", graphs=found)).values()}
+    graphs = [ox.NamedNode(row[0]) for row in table.values()]
+    titles = {row[0]: row[1] for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
     naming = await naming_for(request)
-    return {graph.value: titles.get(graph.value, naming.short(graph.value)) for graph in found}
+    return {graph.value: titles.get(graph.value, naming.short(graph.value)) for graph in graphs}
 
 
 def _file(audit: Audit, form: str) -> Response:
-    """Give the report as a file, which a browser keeps and does not open: it has scripts of its own."""
-    if form not in _ENDINGS:
-        raise Problem(400, f"the form {form[:50]!r} is not known. Use one of {', '.join(_ENDINGS)}.")
-    ending, media = _ENDINGS[form]
+    """Return the report as a download: opened in the browser, its own scripts would run on this site."""
+    if form not in _FILE_TYPES:
+        raise Problem(400, f"the form {form[:50]!r} is not known. Use one of {', '.join(_FILE_TYPES)}.")
+    ending, media = _FILE_TYPES[form]
     headers = {
         "Content-Disposition": f'attachment; filename="audit.{ending}"',
         "Content-Type": f"{media}; charset=utf-8",
         "X-Content-Type-Options": "nosniff",
     }
     return Response(written(audit, form), headers=headers)
-
-
-def _terms(audit: Audit) -> list[ox.NamedNode]:
-    return [ox.NamedNode(finding.focus) for finding in audit.findings if _is_iri(finding.focus)]
 
 
 def _is_iri(text: str) -> bool:
@@ -129,19 +120,16 @@ def _is_iri(text: str) -> bool:
 
 def _groups(audit: Audit, naming: Naming) -> list[_Group]:
     short = shortened(audit)
-    return [
-        _group(audit, severity, check, [_finding(each, naming, short) for each in found])
-        for (severity, check), found in groupby(audit.findings, key=lambda each: (each.severity, each.check))
-    ]
 
+    def shown(finding: AuditFinding) -> _Finding:
+        focus = naming.link(finding.focus) if _is_iri(finding.focus) else Shown(finding.focus)
+        path = naming.property(finding.path) if finding.path and _is_iri(finding.path) else None
+        return _Finding(focus, short(finding.message), path)
 
-def _group(audit: Audit, severity: str, check: str, findings: list[_Finding]) -> _Group:
-    known = audit.checks.get(check)
-    label, rationale, mend = (known.label, known.rationale, known.mend) if known else ("", "", "")
-    return _Group(check, label, severity, audit.totals[check], rationale, mend, tuple(findings))
-
-
-def _finding(finding: AuditFinding, naming: Naming, short: Callable[[str], str]) -> _Finding:
-    focus = naming.link(finding.focus) if _is_iri(finding.focus) else Shown(finding.focus)
-    path = naming.property(finding.path) if finding.path and _is_iri(finding.path) else None
-    return _Finding(focus, short(finding.message), path)
+    groups = []
+    for (severity, check), findings in groupby(audit.findings, key=lambda each: (each.severity, each.check)):
+        known = audit.checks.get(check)
+        label, rationale, mend = (known.label, known.rationale, known.mend) if known else ("", "", "")
+        listed = tuple(map(shown, findings))
+        groups.append(_Group(check, label, severity, audit.totals[check], rationale, mend, listed))
+    return groups

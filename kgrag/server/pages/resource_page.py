@@ -1,4 +1,4 @@
-"""The page of every IRI: what is said about it, what leads to it, its text with a place marked; or all that as RDF."""
+"""The page of every IRI: its statements, what leads to it, its text with a place marked; or all that as RDF."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kgrag.server.pages.catalogue_page import place
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for, vocabulary
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_queries import bound, rows
-from kgrag.server.pages.page_rendering import guarded, page
+from kgrag.server.pages.page_rendering import error_page, guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
 from kgrag.server.server_state import state_of
@@ -32,16 +32,16 @@ __all__ = ["elsewhere", "resource"]
 
 _HTML = "text/html"
 _FORMATS = {"turtle": "text/turtle", "jsonld": "application/ld+json", "ntriples": "application/n-triples"}
-_STATEMENTS, _LINKS, _DESCRIBED = 300, 50, 10_000
-_WINDOW = 20_000
-_TEXTS = (KG.text, KG.quote, KG.content)
+_MAX_STATEMENTS_SHOWN, _LINKS_PER_PAGE, _MAX_STATEMENTS_AS_RDF = 300, 50, 10_000
+_MAX_TEXT_CHARACTERS = 20_000
+_TEXT_PROPERTIES = (KG.text, KG.quote, KG.content)
 
 Rows = Sequence[tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
 class _Value:
-    """A value, and what a blank node says, one level deep."""
+    """A value; of a blank node also its own statements, one level deep."""
 
     shown: Shown
     nested: tuple[tuple[Shown, tuple[Shown, ...]], ...] = ()
@@ -49,7 +49,7 @@ class _Value:
 
 @dataclass(frozen=True)
 class _Text:
-    """A stretch of the thing's text: ``before`` and ``after`` characters are not shown."""
+    """A stretch of a resource's text: ``before`` and ``after`` characters are not shown."""
 
     pieces: tuple[Piece, ...] = ()
     before: int = 0
@@ -77,34 +77,29 @@ async def resource(request: Request) -> Response:
         raise Problem(400, f"the format {wanted[:50]!r} is not known. Use one of {', '.join(_FORMATS)}.")
     media = _FORMATS.get(wanted) or choose(request.headers.get("accept", ""), (_HTML, *FORMATS))
     if not media:
-        raise Problem(406, f"a thing is described as {_HTML} or as RDF: {', '.join(FORMATS)}.")
+        raise Problem(406, f"a resource is described as {_HTML} or as RDF: {', '.join(FORMATS)}.")
     if media == _HTML:
         return await _shown(request, node)
-    task = bound("pages/description", rdf=media, thing=node, limit=_DESCRIBED)
+    task = bound("pages/description", rdf=media, thing=node, limit=_MAX_STATEMENTS_AS_RDF)
     return await stream_result(request, state_of(request).pool, task, {"Vary": "Accept"})
 
 
 async def elsewhere(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer at an address that no route has: lead from the address of one of our IRIs to its description (303).
+    """Answer at an address that no route has: redirect from the address of one of our IRIs to its description (303).
 
     Raises:
-        HTTPException: 404, told as JSON where the client does not prefer a page.
+        HTTPException: 404, to become JSON, where the client does not prefer a page.
     """
     request = Request(scope, receive)
-    response = _led(request)
+    response = _redirection(request)
     if response is None:
         if choose(request.headers.get("accept", ""), ("application/json", _HTML)) != _HTML:
             raise HTTPException(404)
-        response = await _missing(request)
+        response = error_page(request, HTTPException(404))
     await response(scope, receive, send)
 
 
-@guarded
-async def _missing(_request: Request) -> Response:
-    raise HTTPException(404)
-
-
-def _led(request: Request) -> Response | None:
+def _redirection(request: Request) -> Response | None:
     base = state_of(request).dataset.names.base
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or request.method not in ("GET", "HEAD"):
@@ -116,76 +111,76 @@ def _led(request: Request) -> Response | None:
 
 
 async def _shown(request: Request, node: ox.NamedNode) -> Response:
-    stated, (incoming, leading), (used, using), inner = await asyncio.gather(
-        rows(request, "pages/statements", thing=node, limit=_STATEMENTS, offset=0),
+    stated, (incoming, incoming_rows), (used, used_rows), inner = await asyncio.gather(
+        rows(request, "pages/statements", thing=node, limit=_MAX_STATEMENTS_SHOWN, offset=0),
         _part(request, "incoming", thing=node),
         _part(request, "used", thing=node),
-        rows(request, "pages/nested", thing=node, limit=_STATEMENTS),
+        rows(request, "pages/nested", thing=node, limit=_MAX_STATEMENTS_SHOWN),
     )
-    said: Rows = stated.rows
+    statements: Rows = stated.rows
     nested: Rows = inner.rows
     label, comment = vocabulary().get(node.value, ("", ""))
-    if not (said or leading or using or label):
+    if not (statements or incoming_rows or used_rows or label):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
-    content, things = await _part(request, "content", graph=node) if _is_graph(request, said) else (None, [])
-    spoken = [node, *(term for table in (said, leading, using, nested, things) for row in table for term in row)]
-    naming = await naming_for(request, spoken)
+    catalogue = state_of(request).dataset.names.catalogue
+    is_graph = any(row[2] == catalogue and row[0] == KG.publication for row in statements)
+    content, content_rows = await _part(request, "content", graph=node) if is_graph else (None, [])
+    # (class, resource) by class; resources without a class come first, under None
+    by_class = sorted(
+        {(row[1], row[0]) for row in content_rows}, key=lambda pair: (pair[0] is not None, *map(str, pair))
+    )
+    tables = (statements, incoming_rows, used_rows, nested, content_rows)
+    naming = await naming_for(request, [node, *(term for table in tables for row in table for term in row)])
+    kinds = dict.fromkeys(row[1] for row in statements if row[0] == RDF.type and isinstance(row[1], ox.NamedNode))
     return page(
         request,
         "resource.html",
         thing=naming.link(node.value),
         comment=comment,
-        kinds=_kinds(said, naming),
-        text=_text(request, said),
-        properties=_properties(said, nested, naming),
-        cut=len(said) == _STATEMENTS,
-        graphs=[naming.link(graph) for graph in sorted({row[2].value for row in said})],
-        incoming=_grouped(incoming, ((row[0], row[1]) for row in leading), naming),
-        used=_grouped(used, using, naming),
-        content=content and _grouped(content, _by_class(things), naming),
+        kinds=[naming.link(kind.value) for kind in kinds],
+        text=_text(request, statements),
+        properties=_properties(statements, nested, naming),
+        cut=len(statements) == _MAX_STATEMENTS_SHOWN,
+        graphs=[naming.link(graph) for graph in sorted({row[2].value for row in statements})],
+        incoming=_grouped(incoming, ((row[0], row[1]) for row in incoming_rows), naming),
+        used=_grouped(used, used_rows, naming),
+        content=content and _grouped(content, by_class, naming),
         formats=[(name, f"{naming.href(node.value)}&format={name}") for name in _FORMATS],
     )
 
 
-async def _part(request: Request, name: str, **thing: Any) -> tuple[_Page, Rows]:
-    """Give the part of a longer list that the parameter of its name asks for."""
+async def _part(request: Request, name: str, **node: Any) -> tuple[_Page, Rows]:
+    """Return the page of a longer list that starts at the parameter of its name, and its rows."""
     offset = place(request, name, 0)
-    found: Rows = (await rows(request, f"pages/{name}", limit=_LINKS, offset=offset, **thing)).rows
-    more = await rows(request, f"pages/{name}", limit=1, offset=offset + _LINKS, **thing) if found else ()
-    return _Page(name, offset, offset + _LINKS if len(more) else 0), found
+    end = offset + _LINKS_PER_PAGE
+    listed: Rows = (await rows(request, f"pages/{name}", limit=_LINKS_PER_PAGE, offset=offset, **node)).rows
+    more = await rows(request, f"pages/{name}", limit=1, offset=end, **node) if listed else ()
+    return _Page(name, offset, end if len(more) else 0), listed
 
 
-def _is_graph(request: Request, said: Rows) -> bool:
-    catalogue = state_of(request).dataset.names.catalogue
-    return any(row[2] == catalogue and row[0] == KG.publication for row in said)
-
-
-def _kinds(said: Rows, naming: Naming) -> list[Shown]:
-    found = dict.fromkeys(row[1].value for row in said if row[0] == RDF.type and isinstance(row[1], ox.NamedNode))
-    return [naming.link(kind) for kind in found]
-
-
-def _text(request: Request, said: Rows) -> _Text | None:
-    """Give the thing's text around the characters that ``start`` and ``end`` ask for, which count in its document."""
-    text = next((row[1].value for name in _TEXTS for row in said if row[0] == name), None)
+def _text(request: Request, statements: Rows) -> _Text | None:
+    """Return the resource's text around ``start`` to ``end`` of the request, which count from its document's start."""
+    text = next((row[1].value for name in _TEXT_PROPERTIES for row in statements if row[0] == name), None)
     if text is None:
         return None
-    origin = next((int(row[1].value) for row in said if row[0] == KG.start), 0)
+    origin = next((int(row[1].value) for row in statements if row[0] == KG.start), 0)
     start, end = (place(request, name, 0) - origin for name in ("start", "end"))
     marked = [Mark("marked", start, end)] if 0 <= start < end <= len(text) else []
     first = min(place(request, "from", 0), max(len(text) - 1, 0))
     if marked and "from" not in request.query_params:
-        first = max(0, start - _WINDOW // 2)
-    last = min(len(text), first + _WINDOW)
+        first = max(0, start - _MAX_TEXT_CHARACTERS // 2)
+    last = min(len(text), first + _MAX_TEXT_CHARACTERS)
     moved = [Mark(mark.name, mark.start - first, mark.end - first) for mark in marked]
-    return _Text(tuple(pieces(text[first:last], moved)), first, len(text) - last, max(0, first - _WINDOW), last)
+    return _Text(
+        tuple(pieces(text[first:last], moved)), first, len(text) - last, max(0, first - _MAX_TEXT_CHARACTERS), last
+    )
 
 
-def _properties(said: Rows, nested: Rows, naming: Naming) -> list[tuple[Shown, list[_Value]]]:
+def _properties(statements: Rows, nested: Rows, naming: Naming) -> list[tuple[Shown, list[_Value]]]:
     inner: dict[str, list[tuple[Any, ...]]] = {}
     for blank, *pair in nested:
         inner.setdefault(getattr(blank, "value", ""), []).append(tuple(pair))
-    plain = [row for row in said if row[0] not in (RDF.type, *_TEXTS)]
+    plain = [row for row in statements if row[0] not in (RDF.type, *_TEXT_PROPERTIES)]
     return [
         (naming.property(name), [_value(value, inner, naming) for value in dict.fromkeys(row[1] for row in group)])
         for name, group in groupby(plain, key=lambda row: row[0].value)
@@ -203,14 +198,8 @@ def _value(value: Any, inner: dict[str, list[tuple[Any, ...]]], naming: Naming) 
     )
 
 
-def _by_class(table: Rows) -> list[tuple[Any, Any]]:
-    """Give (class, thing) pairs by class; a thing without a class stands first, under None."""
-    pairs = {(row[1], row[0]) for row in table}
-    return sorted(pairs, key=lambda pair: (pair[0] is not None, str(pair[0]), str(pair[1])))
-
-
 def _grouped(part: _Page, pairs: Iterable[tuple[Any, ...]], naming: Naming) -> _Page:
-    """Give the page with its pairs grouped by their first terms, each pair once."""
+    """Return the page with its pairs grouped by their first terms, each pair once."""
     groups = [
         (
             Shown("without a class") if head is None else naming.property(head.value),
