@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,31 @@ def test_every_public_name_can_be_had() -> None:
 def test_no_module_has_a_name_that_says_nothing() -> None:
     empty = {"utils", "util", "helpers", "manager", "process", "misc", "common"}
     assert [path for path in SOURCES if path.stem in empty] == []
+
+
+def test_no_file_name_is_used_twice() -> None:
+    """A stranger who knows a file's name finds the file; each method's folder has its one ``method.py``."""
+    names = Counter(path.name for path in SOURCES if path.name not in {"__init__.py", "method.py"})
+    assert [name for name, count in names.items() if count > 1] == []
+    assert {path.parent.parent.name for path in SOURCES if path.name == "method.py"} == {"methods"}
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Imports inside functions count as well; ``if TYPE_CHECKING`` is no way around it."""
+    modules = {_module(path): path for path in SOURCES}
+    imports: dict[str, set[str]] = {module: set() for module in modules}
+    for module, path in modules.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    whole = f"{node.module}.{alias.name}"
+                    imports[module].add(whole if whole in modules else node.module)
+        imports[module] &= modules.keys() - {module}
+    TopologicalSorter(imports).prepare()  # CycleError names the files
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 def test_help_loads_no_heavy_library() -> None:
