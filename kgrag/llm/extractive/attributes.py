@@ -1,7 +1,7 @@
-"""What an attribute of an ontology is looked for by: words that speak of it, and the kind of value it has.
+"""The cues of an attribute of an ontology in a text: words that express it, and the kind of its values.
 
-The wordings are a hand-made list of what such attributes are commonly called in text, in stems; it was written with
-training sentences in view and no others. An attribute that is not in it is looked for by the words of its own label.
+The wordings are a hand-made list of how texts express such attributes, in stems; it was written with training sentences
+of Text2KGBench in view. An attribute that is not in it is looked for by the words of its own label.
 """
 
 from __future__ import annotations
@@ -13,30 +13,27 @@ from typing import Literal
 import regex
 
 from kgrag.llm.extractive.question_words import term, terms
+from kgrag.text.sentences import word_set
 from kgrag.vocab import words_of
 
 __all__ = ["Attribute", "read_attribute"]
 
-_SAME_START = 4
-
-
-def _listed(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_DATES = _listed("date year inception epoch calendar gyear gyearmonth datetime aired")
-_NUMBERS = _listed(
-    "number integer double float decimal nonnegativeinteger count height length area population elevation runtime mass "
-    "temperature speed weight density apoapsis periapsis period magnitude duration width depth budget gross"
+_MIN_SHARED_LETTERS = 4  # with which stems of one root begin: "creator", "creat"
+_DATE_WORDS = word_set("date year inception epoch calendar gyear gyearmonth datetime aired")
+_NUMBER_WORDS = word_set(
+    """number integer double float decimal nonnegativeinteger count height length area population elevation runtime mass
+    temperature speed weight density apoapsis periapsis period magnitude duration width depth budget gross"""
 )
-_GENERIC = _listed(
-    "place date year has person number or of and by in work title thing type field site total time metr second kilometr"
+# Terms that express no attribute by themselves.
+_GENERIC_TERMS = word_set(
+    """place date year has person number or of and by in work title thing type field site total time metr second
+    kilometr"""
 )
-_ROLE = regex.compile(r"(?:or|er|ist|ect|ing)$")
-_ACTIVE = regex.compile(r"(?:ed|wrote|s|led|built)$")
-_PLACES = frozenset({"place", "location", "site", "residence", "venue", "ground", "located"})
-_ROLES = frozenset({"occupation", "profession"})
-_ENDS = (" by", " for", " on", " of", " in", " at")
+_AGENT_LABEL = regex.compile(r"(?:or|er|ist|ect|ing)$")
+_ACTIVE_VERB = regex.compile(r"(?:ed|wrote|s|led|built)$")
+_PLACE_WORDS = word_set("place location site residence venue ground located")
+_ROLE_LABELS = word_set("occupation profession")
+_PREPOSITION_ENDINGS = (" by", " for", " on", " of", " in", " at")
 _WORDINGS = {
     "birth place": "born",
     "birth date": "born",
@@ -178,12 +175,11 @@ _WORDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """How an attribute is looked for: cues (each the stems of words that stand near each other) and kind of value.
+    """The cues of an attribute (each the stems of words near each other) and the kind of its values.
 
-    ``noun`` says that it names a role or thing ("director"), so that a name before "is its director" is a value;
-    ``agent`` that its value does something ("director"); ``year`` that of a date the year is asked for;
-    ``role`` that its value is what somebody is said to be ("was a politician"); ``place`` that it is where something
-    is; ``word`` is its one telling word, "" when it has several.
+    ``noun``: its label is a noun ("director"), so that a name before "is its director" is a value; ``agent``: its value
+    does something ("director"); ``year``: of a date only the year is asked for; ``role``: its values are professions
+    ("was a politician"); ``place``: its values are places; ``word`` is its label if that is one word, else "".
     """
 
     cues: tuple[tuple[str, ...], ...]
@@ -196,46 +192,46 @@ class Attribute:
     word: str = ""
 
     def part(self, text: str) -> str:
-        """Give the part of a date that is asked for."""
-        found = regex.search(r"\d{4}", text) if self.year else None
-        return found[0] if found else text
+        """Return the part of a date that is asked for."""
+        year = regex.search(r"\d{4}", text) if self.year else None
+        return year[0] if year else text
 
     def alike(self, stem: str, wanted: str) -> bool:
-        """Say whether two stems begin alike: "creator" and "creat"."""
+        """Return whether two stems begin alike: "creator" and "creat"."""
         if stem == wanted:
             return True
-        shared = next((place for place, pair in enumerate(zip(stem, wanted, strict=False)) if pair[0] != pair[1]), None)
-        length = min(len(stem), len(wanted)) if shared is None else shared
-        return length >= max(_SAME_START, min(len(stem), len(wanted)) - 1)
+        shorter = min(len(stem), len(wanted))
+        shared = max(_MIN_SHARED_LETTERS, shorter - 1)
+        return shorter >= shared and stem[:shared] == wanted[:shared]
 
     def active(self, word: str, after: str) -> bool:
-        """Say whether a word is a verb whose subject is the value: "created", not followed by "by"."""
-        return self.agent and bool(_ACTIVE.search(word)) and not after.lstrip().startswith("by")
+        """Return whether a word is a verb whose subject is the value: "created", not followed by "by"."""
+        return self.agent and bool(_ACTIVE_VERB.search(word)) and not after.lstrip().startswith("by")
 
 
 @cache
 def read_attribute(label: str, range_: str) -> Attribute:
-    """Read label and range of an attribute.
+    """Return the cues and the kind of an attribute, from its label and range.
 
     >>> read_attribute("birthDate", "").kind, read_attribute("birthDate", "").cues
     ('date', (('birth',),))
     """
-    words = words_of(label).strip().casefold()
-    kind = _kind(words, words_of(range_))
-    own = [one for one in terms(words) if one not in _GENERIC] or terms(words)
-    spoken = [one.split() for one in _WORDINGS.get(words, "").split("|")]
-    cues = [tuple(term(word) for word in one) for one in spoken]
-    noun = not words.endswith(_ENDS)
-    agent = kind == "name" and (bool(_ROLE.search(words)) or words.endswith(" by"))
-    named = tuple(dict.fromkeys(cue for cue in [*cues, tuple(own)] if cue))
-    word = words if len(words.split()) == 1 else ""
+    name = words_of(label).strip().casefold()
+    words, range_words = set(name.split()), set(words_of(range_).casefold().split())
+    kind: Literal["name", "date", "number"] = "name"
+    if (range_words | words) & _DATE_WORDS:
+        kind = "date"
+    elif range_words & _NUMBER_WORDS or (words & _NUMBER_WORDS and not range_words):
+        kind = "number"
+    wordings = [tuple(term(word) for word in wording.split()) for wording in _WORDINGS.get(name, "").split("|")]
+    own = tuple(one for one in terms(name) if one not in _GENERIC_TERMS) or tuple(terms(name))
     return Attribute(
-        named, kind, noun, agent, "year" in words.split(), words in _ROLES, bool(_PLACES & set(words.split())), word
+        cues=tuple(dict.fromkeys(cue for cue in [*wordings, own] if cue)),
+        kind=kind,
+        noun=not name.endswith(_PREPOSITION_ENDINGS),
+        agent=kind == "name" and (bool(_AGENT_LABEL.search(name)) or name.endswith(" by")),
+        year="year" in words,
+        role=name in _ROLE_LABELS,
+        place=bool(_PLACE_WORDS & words),
+        word=name if len(words) == 1 else "",
     )
-
-
-def _kind(words: str, range_: str) -> Literal["name", "date", "number"]:
-    label, value = set(words.split()), set(range_.casefold().split())
-    if (value | label) & _DATES:
-        return "date"
-    return "number" if value & _NUMBERS or (label & _NUMBERS and not value) else "name"

@@ -18,7 +18,7 @@ import regex
 
 from kgrag.text.sentences import STOP_WORDS, split, word_set
 
-__all__ = ["MentionSpan", "facts", "mentions", "rewrite", "without_dates"]
+__all__ = ["MentionSpan", "facts", "mentions", "rewrite"]
 
 Kind = Literal["name", "date", "number", "quote"]
 
@@ -176,15 +176,6 @@ def mentions(sentence: str) -> list[MentionSpan]:
             if all(end <= mention.start or start >= mention.end for mention in found):
                 found.append(MentionSpan(start, end, sentence[start:end].strip(), kind))
     return sorted(found, key=lambda mention: mention.start)
-
-
-def without_dates(text: str) -> str:
-    """Return a text without the dates in it.
-
-    >>> without_dates("born 27 August 1965 in")
-    'born  in'
-    """
-    return str(_DATE.sub("", text))
 
 
 def _name_spans(sentence: str) -> list[tuple[int, int]]:

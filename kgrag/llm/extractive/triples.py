@@ -1,15 +1,15 @@
-"""Triples between the names of a sentence, by the words between them: fulfils the four steps of ``poly_rag``'s cascade.
+"""Triples between the names of a sentence, by the words between them: the four steps of ``poly_rag``'s cascade.
 
-Names that are joined by "and" share subject and relation; a preposition after a triple goes on with its verb; "which",
-"who" speak of the name before them. What stands between two names in more than a few words, without a telling word, or
-without anything like a verb or a preposition ("Marlow valley"), is no relation; a date or a number is the object of a
-triple and never its subject.
+Names that are joined by "and" share subject and relation; a preposition after a triple continues its verb; "which" and
+"who" refer to the name before them. No relation are more than a few words between two names, words without a content
+word, and words without a verb or a preposition ("Marlow valley"); a date or a number is the object of a triple and
+never its subject.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,9 +19,9 @@ from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.sentence_facts import mentions, rewrite
 from kgrag.text.sentences import STOP_WORDS, entity_key
 
-__all__ = ["Between", "disambiguate", "entities", "paraphrase", "relations", "triples_in"]
+__all__ = ["disambiguate", "entities", "paraphrase", "relations"]
 
-_LONGEST = 6
+_MAX_RELATION_WORDS = 6
 _JOINED = regex.compile(r"\s*(?:,|,?\s*(?:and|or|&|as well as))\s*")
 _OPENING = regex.compile(r"^(?:,\s*)?(?:(?:and|but|which|who|that|where|whose)\s+)+", flags=regex.IGNORECASE)
 _GOES_ON = regex.compile(r"(?:,\s*)?(?:and|but)\s+\p{Ll}", flags=regex.IGNORECASE)
@@ -38,28 +38,24 @@ _NOUN_OF = regex.compile(r"(?:\bthe|^)\s+((?:[\p{Ll}-]+\s+){1,4}?)(?:of|for|in)\
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class _NameTriple:
     """Two names of a sentence, and the words that join them."""
 
     subject: str
     relation: str
     object: str
 
-    def reply(self) -> dict[str, str]:
-        """Give it as the reply to a prompt has it."""
-        return {"subject": self.subject, "relation": self.relation, "object": self.object}
-
 
 def paraphrase(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Fulfil f_par: the sentences, each with the title in the place of a pronoun."""
+    """Fulfil f_par: the sentences, each with the title in place of a pronoun."""
     text = rewrite({"title": variables["title"], "text": variables["text"]})
     return {"statements": [line for line in text.splitlines() if line.strip()]}
 
 
 def entities(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Fulfil f_ent: names, numbers and dates, each once; a comma within one ends it."""
-    found = (place.text for sentence in variables["statements"] for place in mentions(sentence))
-    return {"entities": list(dict.fromkeys(found))}
+    """Fulfil f_ent: names, numbers and dates, each once."""
+    texts = (mention.text for sentence in variables["statements"] for mention in mentions(sentence))
+    return {"entities": list(dict.fromkeys(texts))}
 
 
 def relations(variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,7 +64,7 @@ def relations(variables: Mapping[str, Any]) -> dict[str, Any]:
     >>> relations({"statements": ["Auron was made by Ann Lee and Bo Oak."], "entities": []})["triples"][1]
     {'subject': 'Auron', 'relation': 'was made by', 'object': 'Bo Oak'}
     """
-    return {"triples": [one.reply() for sentence in variables["statements"] for one in triples_in(sentence)]}
+    return {"triples": [asdict(triple) for sentence in variables["statements"] for triple in _triples(sentence)]}
 
 
 def disambiguate(variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,43 +79,49 @@ def disambiguate(variables: Mapping[str, Any]) -> dict[str, Any]:
     return {"triples": list(kept.values())}
 
 
-def triples_in(sentence: str) -> list[Between]:
-    """Give the triples of a sentence, in order."""
+def _triples(sentence: str) -> list[_NameTriple]:
+    """Return the triples of a sentence, in order."""
     places = mentions(sentence)
     figures = {place.text for place in places if place.kind in ("date", "number")}
-    found: list[Between] = []
-    waiting: list[str] = []
+    triples: list[_NameTriple] = []
+    waiting: list[str] = []  # subjects that "and" joins to the next one
     for first, second in pairwise(places):
-        one, other, gap = first.text, second.text, sentence[first.end : second.start].strip()
-        if _JOINED.fullmatch(sentence[first.end : second.start]):
-            if found and found[-1].object == one:
-                found.append(Between(found[-1].subject, found[-1].relation, other))
+        gap = sentence[first.end : second.start]
+        if _JOINED.fullmatch(gap):
+            if triples and triples[-1].object == first.text:
+                triples.append(replace(triples[-1], object=second.text))
             else:
-                waiting.append(one)
+                waiting.append(first.text)
             continue
-        relation = _relation(gap, sentence[: first.start], found, one)
+        last = triples[-1] if triples and triples[-1].object == first.text else None
+        relation = _relation(gap.strip(), sentence[: first.start], last, first.text)
         if relation is not None and relation[0] not in figures:
             subject, words = relation
-            subjects = [*waiting, subject] if subject == one else [subject]
-            found += [Between(each, words, other) for each in subjects]
+            subjects = [*waiting, subject] if subject == first.text else [subject]
+            triples += [_NameTriple(name, words, second.text) for name in subjects]
         waiting = []
-    return found
+    return triples
 
 
-def _relation(gap: str, before: str, found: Sequence[Between], one: str) -> tuple[str, str] | None:
-    """Give subject and words of what a gap says; None when it says nothing."""
+def _relation(gap: str, before: str, last: _NameTriple | None, name: str) -> tuple[str, str] | None:
+    """Return subject and words of the relation in a gap; None when there is none.
+
+    Args:
+        gap: the words between two names.
+        before: the sentence before the first name.
+        last: the triple whose object is the first name, if there is one.
+        name: the first name.
+    """
     words = _OPENING.sub("", gap).strip(" ,;:")
-    about = found[-1].subject if _GOES_ON.match(gap) and found and found[-1].object == one else one
-    if _PREPOSITION.match(words) and found and found[-1].object == one:
-        verb = " ".join(word for word in found[-1].relation.split() if not _PREPOSITION.match(word))
-        return (found[-1].subject, f"{verb} {words}") if verb else None
+    if last and _PREPOSITION.match(words):
+        verb = " ".join(word for word in last.relation.split() if not _PREPOSITION.match(word))
+        return (last.subject, f"{verb} {words}") if verb else None
     if _COPULA.match(words):
         noun = _NOUN_OF.search(before)
-        return (one, noun[1].strip()) if noun else None
-    shorter = _DETERMINER.sub("", words)
-    for said in (shorter, words):
-        if not _WORDS.fullmatch(said):
-            continue
-        if 0 < len(said.split()) <= _LONGEST and any(word.casefold() not in STOP_WORDS for word in said.split()):
-            return (about, said) if _JOINS.search(said) else None
+        return (name, noun[1].strip()) if noun else None
+    subject = last.subject if last and _GOES_ON.match(gap) else name
+    for relation in (_DETERMINER.sub("", words), words):
+        is_short = 0 < len(relation.split()) <= _MAX_RELATION_WORDS and bool(_WORDS.fullmatch(relation))
+        if is_short and any(word.casefold() not in STOP_WORDS for word in relation.split()):
+            return (subject, relation) if _JOINS.search(relation) else None
     return None
