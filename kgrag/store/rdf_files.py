@@ -106,9 +106,9 @@ def _format(path: Path, wanted: str | None, data: bytes) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     form = _named_format(wanted) if wanted else SUFFIXES.get(suffixes[-1] if suffixes else "", "")
     if not form:
-        given = f"format '{wanted}'" if wanted else f"suffix '{suffixes[-1] if suffixes else ''}'"
+        asked = f"format '{wanted}'" if wanted else f"suffix '{suffixes[-1] if suffixes else ''}'"
         raise InvalidRDF(
-            f"{path}: {given} is no RDF format that kgrag reads. Known suffixes: {', '.join(sorted(SUFFIXES))}, "
+            f"{path}: {asked} is no RDF format that kgrag reads. Known suffixes: {', '.join(sorted(SUFFIXES))}, "
             f"each also with .gz; known formats: {', '.join(sorted(_FORMATS))}. Rename the file or name its format."
         )
     if form == "rdfxml" and not wanted and suffixes[-1] == ".owl":
@@ -169,7 +169,7 @@ def _parsed(text: str, form: str, base: str, path: Path) -> Iterator[ox.Quad]:
 def _parser_message(error: SyntaxError) -> str:
     message = str(error.msg)
     if "LoadDocumentCallback" in message:
-        return "a JSON-LD context stands at an address, and nothing is fetched. Put the context into the file."
+        return "a JSON-LD context is at an address, and nothing is fetched. Put the context into the file."
     message = re.sub(r"^Parser error at line \d+ (?:between columns \d+ and \d+|column \d+): ", "", message)
     return f"{message.rstrip('.')}."
 

@@ -112,7 +112,7 @@ class _XmlLimits:
         self, name: str, parameter: bool, value: str | None, _base: str | None, system: str | None, *_rest: object
     ) -> None:
         if parameter or value is None or system is not None:
-            self.refuse(f"entity '{name}' stands for something outside the file")
+            self.refuse(f"entity '{name}' refers to something outside the file")
         self.entities[name] = value or ""
 
     def doctype(self) -> None:
