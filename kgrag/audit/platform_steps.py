@@ -19,7 +19,7 @@ from kgrag.model import plain
 from kgrag.ports import TripleStore
 from kgrag.resources import folder
 from kgrag.store import graph_kinds
-from kgrag.store.plugin_files import plugin_quads
+from kgrag.store.rdf_files import plugin_quads
 from kgrag.vocab import RDF, local_name
 
 __all__ = ["activities", "blocks", "chunks", "hyperedges", "layers", "literals", "registry", "terms"]

@@ -91,7 +91,7 @@ def evaluate(
             return cited_answers.answer(question, hits, model=opened.model, store=opened.store, method=name)
 
         if judge:
-            model_judge.able(opened.model, read.scored)
+            model_judge.check_judge(opened.model, read.scored)
         outcome = run(opened, read, specs, k=k, answerer=answer if answers else None, progress=progress)
         if judge:
             outcome = model_judge.with_judgements(outcome, model=opened.model, embedder=opened.embedder)

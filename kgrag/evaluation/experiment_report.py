@@ -1,4 +1,4 @@
-"""The outcome of an experiment: one row a question and method; all other figures are computed from them."""
+"""The outcome of an experiment: one row per question and method; all other figures are computed from them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Which model judged, what that cost, and how many of its replies were not what was asked for."""
+    """Which model judged, what that cost, and how many of its replies could not be read."""
 
     model: str
     usage: Usage
@@ -99,7 +99,7 @@ class Experiment:
         return {"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)}
 
     def usage(self, method: str) -> Usage:
-        """Add up what completions cost."""
+        """Return what completions for a method cost in all."""
         return sum((row.usage for row in self.rows if row.method == method), Usage())
 
     def mean(self, method: str, metric: str) -> float:
@@ -125,22 +125,25 @@ class Experiment:
             "left_out": dict(self.left_out),
             "methods": {method: self._method_json(method) for method in self.methods},
             "baseline": base,
-            "differences": {method: self._differences_json(method, base) for method in self.methods if method != base},
-            **({"judge": _judging_json(self.judging)} if self.judging else {}),
+            "differences": {
+                method: {
+                    metric: _estimate_json(difference)
+                    for metric in self.metrics
+                    if (difference := self.difference(method, base, metric))
+                }
+                for method in self.methods
+                if method != base
+            },
+            **({"judge": asdict(self.judging)} if self.judging else {}),
         }
 
     def _method_json(self, method: str) -> dict[str, Any]:
         estimates = {metric: self.estimate(method, metric) for metric in self.metrics}
-        usage = self.usage(method)
         return {
             "metrics": {metric: _estimate_json(estimate) for metric, estimate in estimates.items() if estimate},
             "latency_ms": self.latency(method),
-            "usage": asdict(usage),
+            "usage": asdict(self.usage(method)),
         }
-
-    def _differences_json(self, method: str, baseline: str) -> dict[str, Any]:
-        found = {metric: self.difference(method, baseline, metric) for metric in self.metrics}
-        return {metric: _estimate_json(estimate) for metric, estimate in found.items() if estimate}
 
     def _baseline(self, name: str) -> str:
         chosen = name or next(iter(self.methods), "")
@@ -149,7 +152,7 @@ class Experiment:
         return chosen
 
     def save_rows(self, path: Path) -> None:
-        """Write one JSON line a question and method.
+        """Write one JSON line per question and method.
 
         Raises:
             StorageFailed: the file can't be written.
@@ -165,7 +168,17 @@ class Experiment:
         from rich.table import Table
 
         base = self._baseline(baseline)
-        table = Table(title=self._title(), caption=self._caption())
+        notes = ["mean and 95 % bootstrap interval; * the interval leaves out 0"]
+        if self.left_out:
+            notes.append(", ".join(f"{count} left out ({reason})" for reason, count in self.left_out.items()))
+        if self.judging:
+            usage = self.judging.usage
+            notes.append(
+                f"judged by {self.judging.model} in {usage.completions} completions, {usage.input_tokens} + "
+                f"{usage.output_tokens} tokens, {self.judging.unreadable} unreadable replies left out"
+            )
+        title = f"{self.dataset or 'questions'}: {self.questions} questions, k = {self.k}"
+        table = Table(title=title, caption="; ".join(notes))
         table.add_column("metric")
         for method in self.methods:
             table.add_column(method, justify="right")
@@ -177,67 +190,35 @@ class Experiment:
 
     def _lines(self, baseline: str) -> Iterator[list[str]]:
         for metric in self.metrics:
-            if _is_shown(metric, self.k):
-                yield [metric, *self._cells(metric, baseline)]
-        for name in ("p50", "p95"):
-            yield [
-                f"latency {name}, ms",
-                *self._padded(lambda method, name=name: f"{self.latency(method)[name]:.1f}", baseline),
-            ]
-        yield ["completions", *self._padded(lambda method: str(self.usage(method).completions), baseline)]
-        yield ["tokens in + out", *self._padded(self._tokens, baseline)]
-
-    def _cells(self, metric: str, baseline: str) -> Iterator[str]:
-        for method in self.methods:
-            yield _with_interval(self.estimate(method, metric))
-            if method != baseline:
-                yield _signed(self.difference(method, baseline, metric))
-
-    def _padded(self, cell: Any, baseline: str) -> Iterator[str]:
-        for method in self.methods:
-            yield cell(method)
-            if method != baseline:
-                yield ""
-
-    def _tokens(self, method: str) -> str:
-        usage = self.usage(method)
-        return f"{usage.input_tokens} + {usage.output_tokens}"
-
-    def _title(self) -> str:
-        return f"{self.dataset or 'questions'}: {self.questions} questions, k = {self.k}"
-
-    def _caption(self) -> str:
-        left = ", ".join(f"{count} left out ({reason})" for reason, count in self.left_out.items())
-        judge = f"; {_told(self.judging)}" if self.judging else ""
-        return f"mean and 95 % bootstrap interval; * the interval leaves out 0{'; ' + left if left else ''}{judge}"
-
-
-def _is_shown(metric: str, k: int) -> bool:
-    name, _, cut = metric.partition("@")
-    return not cut or int(cut) == k or name == "ndcg" or (int(cut) == 1 and "hit" in name)
-
-
-def _judging_json(judging: Judging) -> dict[str, Any]:
-    return {"model": judging.model, "usage": asdict(judging.usage), "unreadable": judging.unreadable}
-
-
-def _told(judging: Judging) -> str:
-    usage = judging.usage
-    return (
-        f"judged by {judging.model} in {usage.completions} completions, {usage.input_tokens} + {usage.output_tokens} "
-        f"tokens, {judging.unreadable} unreadable replies left out"
-    )
+            name, _, cut = metric.partition("@")
+            # every cutoff is measured; a terminal has room for the one asked for, and for those that are published
+            if not cut or int(cut) == self.k or name == "ndcg" or (int(cut) == 1 and "hit" in name):
+                cells = [metric]
+                for method in self.methods:
+                    cells.append(_estimate_cell(self.estimate(method, metric)))
+                    if method != baseline:
+                        cells.append(_estimate_cell(self.difference(method, baseline, metric), signed=True))
+                yield cells
+        latencies = {method: self.latency(method) for method in self.methods}
+        usages = {method: self.usage(method) for method in self.methods}
+        for label, values in (
+            ("latency p50, ms", [f"{latencies[method]['p50']:.1f}" for method in self.methods]),
+            ("latency p95, ms", [f"{latencies[method]['p95']:.1f}" for method in self.methods]),
+            ("completions", [str(usages[method].completions) for method in self.methods]),
+            ("tokens in + out", [f"{use.input_tokens} + {use.output_tokens}" for use in usages.values()]),
+        ):
+            cells = [label]
+            for method, value in zip(self.methods, values, strict=True):
+                cells += [value] if method == baseline else [value, ""]
+            yield cells
 
 
 def _estimate_json(estimate: Estimate) -> dict[str, float]:
     return {"mean": estimate.mean, "low": estimate.low, "high": estimate.high, "n": estimate.n}
 
 
-def _with_interval(estimate: Estimate | None) -> str:
-    return f"{estimate.mean:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]" if estimate else "–"
-
-
-def _signed(estimate: Estimate | None) -> str:
+def _estimate_cell(estimate: Estimate | None, *, signed: bool = False) -> str:
     if estimate is None:
         return "–"
-    return f"{estimate.mean:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]{'*' if estimate.clear else ''}"
+    sign, mark = ("+", "*" if estimate.clear else "") if signed else ("", "")
+    return f"{estimate.mean:{sign}.3f} [{estimate.low:{sign}.3f}, {estimate.high:{sign}.3f}]{mark}"

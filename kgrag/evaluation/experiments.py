@@ -1,14 +1,13 @@
-"""Measures methods on the same questions: one row a question and method, means with intervals, paired differences.
+"""Measures methods on the same questions: one row per question and method, means with intervals, paired differences.
 
-A method is anything with ``retrieve(question, k)``. Passages are judged by the identifier of the document they stand in
-(``queries/evaluation/identifiers``), facts by the key-value pairs they hold.
+A method is anything with ``retrieve(question, k)``. Passages are judged by the identifier of the document they are from
+(``queries/evaluation/identifiers``), facts by the key-value pairs they contain.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Protocol
 
@@ -26,9 +25,9 @@ from kgrag.text import ingestion
 
 __all__ = ["Answerer", "Bench", "Retriever", "cited_documents", "evaluate", "prepare", "run"]
 
-_SPARE = 3
-"""Hits asked for per rank that is scored, since several may stand in one document."""
-_LEAST_RANKS = 10
+_HITS_PER_RANK = 3
+"""Hits asked for per rank that is scored, since several may be from one document."""
+_MIN_RANKS = 10  # ndcg@10 is reported whatever k is
 
 Progress = Callable[[str, int, int], None]
 
@@ -59,18 +58,7 @@ class Bench(Protocol):
 
 
 Answerer = Callable[[str, Sequence[Hit], str], Answer]
-"""Answers (question, hits, method name); given when answers are measured too."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Timed:
-    """Where time goes: the clock less what the embedder took, where the embedder says."""
-
-    embedder: Embedder
-
-    def now(self) -> float:
-        """Return seconds spent outside the embedder, from some start."""
-        return time.perf_counter() - float(getattr(self.embedder, "seconds", 0.0))
+"""Answers (question, hits, method name)."""
 
 
 def run(
@@ -85,12 +73,12 @@ def run(
     """Fill a knowledge base from a dataset, build the methods, and measure them on its questions.
 
     Args:
-        bench: a knowledge base; a dataset without corpus and mapped data is asked of it as it stands.
-        dataset: what ``read_dataset`` gave.
+        bench: a knowledge base; a dataset without corpus and mapped data is asked of it as it is.
+        dataset: what ``read_dataset`` returned.
         methods: method specs, ``passages:signal=bm25``; the first is the baseline that the others are compared with.
         k: how many hits count as retrieved.
         answerer: answers from the hits, so that answers are scored too; None scores retrieval alone.
-        progress: told (stage, done, in all).
+        progress: called with (stage, done, in all).
 
     Raises:
         UnknownName: no method of that name.
@@ -98,15 +86,15 @@ def run(
         KgragError: whatever building and retrieving raise.
     """
     prepare(bench, dataset, methods, progress=progress)
-    found = {spec: bench.method(spec) for spec in methods}
-    _refuse_known(found, dataset)
-    experiment = evaluate(bench, found, dataset.scored, k=k, answerer=answerer)
+    retrievers = {spec: bench.method(spec) for spec in methods}
+    _refuse_training_questions(retrievers, dataset)
+    experiment = evaluate(bench, retrievers, dataset.scored, k=k, answerer=answerer)
     return experiment.of(dataset.name, dataset.left_out)
 
 
-def _refuse_known(found: Mapping[str, Retriever], dataset: Dataset) -> None:
+def _refuse_training_questions(retrievers: Mapping[str, Retriever], dataset: Dataset) -> None:
     """Raise InputError when a method was trained on a question that it is to be measured on."""
-    for spec, method in found.items():
+    for spec, method in retrievers.items():
         if not isinstance(method, Trains):
             continue
         if known := method.trained_on([question.text for question in dataset.scored]):
@@ -119,7 +107,7 @@ def _refuse_known(found: Mapping[str, Retriever], dataset: Dataset) -> None:
 def prepare(bench: Bench, dataset: Dataset, methods: Sequence[str], *, progress: Progress | None = None) -> None:
     """Put what a dataset is asked of into a knowledge base and build the methods; again changes nothing.
 
-    Questions alone are asked of the knowledge base as it stands, and nothing is built.
+    Questions alone are asked of the knowledge base as it is, and nothing is built.
     """
     if not (dataset.corpus or dataset.mapped):
         return
@@ -150,23 +138,26 @@ def evaluate(
     rows = [
         row
         for name, method in methods.items()
-        for row in _asked(bench, name, method, questions, k=k, answerer=answerer)
+        for row in _measured_rows(bench, name, method, questions, k=k, answerer=answerer)
     ]
     return Experiment(k=k, methods=tuple(methods), rows=tuple(rows))
 
 
-def _asked(
+def _measured_rows(
     bench: Bench, name: str, method: Retriever, questions: Sequence[Question], *, k: int, answerer: Answerer | None
 ) -> list[Row]:
-    depth = _SPARE * max(k, _LEAST_RANKS)
-    clock = _Timed(bench.embedder)
+    depth = _HITS_PER_RANK * max(k, _MIN_RANKS)
+
+    def seconds_outside_embedder() -> float:
+        return time.perf_counter() - float(getattr(bench.embedder, "seconds", 0.0))
+
     if questions:
         method.retrieve(questions[0].text, depth)
     rows = []
     for question in questions:
-        start = clock.now()
+        start = seconds_outside_embedder()
         hits = _retrieved(bench.store, method, question, depth)
-        milliseconds = 1000 * (clock.now() - start)
+        milliseconds = 1000 * (seconds_outside_embedder() - start)
         answer = answerer(question.text, hits[:k], name) if answerer else None
         documents = list(dict.fromkeys(chain.from_iterable(cited_documents(bench.store, hits))))
         retrieved = Retrieved(hits=hits, documents=documents, answer=answer)
@@ -178,7 +169,7 @@ def _asked(
 def _retrieved(store: TripleStore, method: Retriever, question: Question, depth: int) -> list[Hit]:
     """Retrieve without documents that can't be the answer.
 
-    A method that follows links is told of them, since a link from the question's own document would be the answer.
+    A method that follows links gets them too, since a link from the question's own document would be the answer.
     """
     if not question.excluded:
         return method.retrieve(question.text, depth)

@@ -1,11 +1,11 @@
-"""Means with bootstrap intervals, so that a table says what its differences are worth.
+"""Means with bootstrap intervals, so that a table shows what its differences are worth.
 
 Percentile bootstrap over questions (Efron 1979), seeded: the same values give the same interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 __all__ = ["Estimate", "bootstrap", "paired_difference", "percentile"]
 
-_DRAWS = 2000
+_SAMPLES = 2000
 _SEED = 20240607
-_CELLS = 4_000_000
+_MAX_VALUES_IN_MEMORY = 4_000_000  # of all samples at once, 32 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,17 @@ class Estimate:
 
     @property
     def clear(self) -> bool:
-        """Return whether the interval leaves out 0: a difference is then no matter of which questions were asked."""
+        """Whether the interval leaves out 0: a difference then does not depend on which questions were asked."""
         return self.low > 0 or self.high < 0
 
 
-def bootstrap(values: Sequence[float], *, draws: int = _DRAWS, level: float = 0.95, seed: int = _SEED) -> Estimate:
+def bootstrap(values: Sequence[float], *, draws: int = _SAMPLES, level: float = 0.95, seed: int = _SEED) -> Estimate:
     """Estimate a mean by drawing the questions anew, with replacement.
 
     Args:
-        values: one a question, shape (n,).
+        values: one per question, shape (n,).
         draws: how many samples of n are drawn, at least 1.
-        level: how much of the draws the interval holds, 0 to 1.
+        level: how much of the draws the interval contains, 0 to 1.
         seed: start of the generator.
 
     Raises:
@@ -51,17 +51,14 @@ def bootstrap(values: Sequence[float], *, draws: int = _DRAWS, level: float = 0.
     data = np.asarray(values, dtype=np.float64)
     if not len(data):
         raise ValueError("no values, so there is no mean. Leave the metric out.")
-    means = np.concatenate(list(_means(data, draws, np.random.default_rng(seed))))
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(float(data.mean()), float(low), float(high), len(data))
-
-
-def _means(data: npt.NDArray[np.float64], draws: int, random: np.random.Generator) -> Iterator[npt.NDArray[np.float64]]:
-    """Yield the means of samples of ``data``, shape (n,), in blocks that stay small in memory."""
-    block = max(1, _CELLS // len(data))
+    random = np.random.default_rng(seed)
+    block = max(1, _MAX_VALUES_IN_MEMORY // len(data))
+    means: list[npt.NDArray[np.float64]] = []
     for start in range(0, draws, block):
         chosen = random.integers(len(data), size=(min(block, draws - start), len(data)))
-        yield data[chosen].mean(axis=1)
+        means.append(data[chosen].mean(axis=1))
+    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(float(data.mean()), float(low), float(high), len(data))
 
 
 def paired_difference(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Estimate | None:

@@ -44,7 +44,7 @@ def hit(ranking: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> 
 
 
 def recall(ranking: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> float:
-    """Return the share of the relevant that stands among the first k.
+    """Return the share of the relevant that is among the first k.
 
     >>> recall(["a", "b", "c"], {"b", "x"}, 2)
     0.5
@@ -56,7 +56,7 @@ def recall(ranking: Sequence[Hashable], relevant: Collection[Hashable], k: int) 
 
 
 def all_found(ranking: Sequence[Hashable], relevant: Collection[Hashable], k: int) -> float:
-    """Return 1.0 when every relevant one stands among the first k, else 0.0."""
+    """Return 1.0 when every relevant one is among the first k, else 0.0."""
     return float(set(relevant) <= set(ranking[:k]))
 
 
@@ -100,7 +100,7 @@ _PUNCTUATION = frozenset(string.punctuation)
 
 def exact_match(answer: str, expected: Iterable[str]) -> float:
     """Return 1.0 when the answer equals one of the expected ones after normalisation, else 0.0."""
-    return float(normalised(answer) in {normalised(one) for one in expected})
+    return float(normalised(answer) in {normalised(right) for right in expected})
 
 
 def token_f1(answer: str, expected: Iterable[str]) -> float:
@@ -109,18 +109,19 @@ def token_f1(answer: str, expected: Iterable[str]) -> float:
     >>> round(token_f1("the city of Stanley", ["Stanley"]), 2)
     0.5
     """
-    return max((_word_f1(normalised(answer).split(), normalised(one).split()) for one in expected), default=0.0)
-
-
-def _word_f1(found: list[str], wanted: list[str]) -> float:
-    if not found or not wanted:
-        return float(found == wanted)
-    shared = sum((Counter(found) & Counter(wanted)).values())
-    return 2 * shared / (len(found) + len(wanted))
+    words, best = normalised(answer).split(), 0.0
+    for right in expected:
+        right_words = normalised(right).split()
+        if not words or not right_words:
+            f1 = float(words == right_words)
+        else:
+            f1 = 2 * (Counter(words) & Counter(right_words)).total() / (len(words) + len(right_words))
+        best = max(best, f1)
+    return best
 
 
 def contains_answer(context: str, expected: Iterable[str]) -> float:
-    """Return 1.0 when one of the expected answers stands in the context as whole words after normalisation."""
+    """Return 1.0 when the context contains one of the expected answers as whole words after normalisation."""
     words = f" {normalised(context)} "
     return float(any(wanted and f" {wanted} " in words for wanted in map(normalised, expected)))
 
@@ -142,7 +143,7 @@ def set_scores(found: Collection[Hashable], expected: Collection[Hashable]) -> S
 def execution_accuracy(rows: Sequence[Sequence[object]], expected: Sequence[Sequence[object]]) -> float:
     """Return 1.0 when two query results are the same multiset of rows; order and column names don't count, else 0.0.
 
-    Columns may stand in another order, but the same one in every row. Numbers are equal when they agree to nine digits.
+    Columns may come in another order, but the same one in every row. Numbers are equal when they agree to nine digits.
 
     >>> execution_accuracy([("a", 1), ("b", 2)], [("2.0", "b"), ("1", "a")])
     1.0
@@ -152,21 +153,19 @@ def execution_accuracy(rows: Sequence[Sequence[object]], expected: Sequence[Sequ
         return 0.0
     if not ours or len({len(row) for row in ours}) > 1:
         return float(Counter(ours) == Counter(theirs))
-    return float(any(_reordered(ours, order) == Counter(theirs) for order in _column_orders(ours, theirs)))
+    wanted = Counter(theirs)
+    orders = _column_orders(ours, theirs)
+    return float(any(Counter(tuple(row[column] for column in order) for row in ours) == wanted for order in orders))
 
 
 def _column_orders(ours: list[tuple[str, ...]], theirs: list[tuple[str, ...]]) -> Iterable[tuple[int, ...]]:
-    """Yield, for each of their columns, which of ours may stand in its place: the two hold the same values."""
-    held = [Counter(column) for column in zip(*ours, strict=True)]
+    """Yield, for each of their columns, which of ours may be the same one: the two contain the same values."""
+    values_by_column = [Counter(column) for column in zip(*ours, strict=True)]
     places = [
-        [number for number, values in enumerate(held) if values == Counter(column)]
+        [number for number, values in enumerate(values_by_column) if values == Counter(column)]
         for column in zip(*theirs, strict=True)
     ]
     return (order for order in product(*places) if len(set(order)) == len(order))
-
-
-def _reordered(rows: list[tuple[str, ...]], order: tuple[int, ...]) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(row[number] for number in order) for row in rows)
 
 
 def _cell(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Scores that a language model gives, by the definitions of RAGAS 0.1, which OG-RAG (section 5) reports.
+"""Scores by a language model, as RAGAS 0.1 defines them, which OG-RAG (section 5) reports.
 
 Es, James, Espinosa-Anke and Schockaert, "RAGAS: Automated evaluation of retrieval augmented generation", 2024, and the
 documentation of ragas 0.1 (October 2024). The right answer is the first one that a question has.
@@ -41,7 +41,7 @@ from kgrag.model import Prompt, Usage
 from kgrag.ports import Embedder, LanguageModel
 from kgrag.vocab import digest
 
-__all__ = ["able", "statement_f1", "with_judgements"]
+__all__ = ["check_judge", "statement_f1", "with_judgements"]
 
 _WEIGHT_OF_STATEMENTS = 0.75
 
@@ -49,7 +49,7 @@ Key = TypeVar("Key", bound=Hashable)
 Scores = dict[int, dict[str, float]]
 
 
-def able(model: LanguageModel, questions: Sequence[Question]) -> None:
+def check_judge(model: LanguageModel, questions: Sequence[Question]) -> None:
     """Ask the model for one reply, so that one that cannot judge is refused before anything is measured.
 
     What is asked here is asked again when judging, and a model behind a cache is then not asked twice.
@@ -69,34 +69,34 @@ def with_judgements(experiment: Experiment, *, model: LanguageModel, embedder: E
     """Return the same experiment with the judged scores, for every row whose question has a right answer.
 
     Args:
-        experiment: what was measured; rows hold the hits that count, and the answer where answers were measured.
+        experiment: what was measured; rows have the hits that count, and the answer where answers were measured.
         model: judges.
-        embedder: gives the cosines.
+        embedder: for the cosines.
 
     Raises:
         UnsupportedTask: the model only copies from text.
         ServiceError: the model or the embedder does not answer.
     """
-    asking = _Asking(model)
+    judge = _CountingJudge(model)
     rows = {place: row for place, row in enumerate(experiment.rows) if row.question.answers}
     answered = {place: row for place, row in rows.items() if row.answer is not None}
-    judging = (
-        _context_recall(asking, rows, experiment.k),
-        _entity_recall(asking, rows, experiment.k),
-        _correctness(asking, answered, embedder),
-        _relevance(asking, answered, embedder),
+    parts = (
+        _context_recall(judge, rows, experiment.k),
+        _entity_recall(judge, rows, experiment.k),
+        _correctness(judge, answered, embedder),
+        _relevance(judge, answered, embedder),
     )
     scored = [
-        replace(row, scores={**row.scores, **{name: value for part in judging for name, value in part[place].items()}})
+        replace(row, scores={**row.scores, **{name: value for part in parts for name, value in part[place].items()}})
         for place, row in enumerate(experiment.rows)
     ]
-    told = Judging(model.identity, asking.usage, asking.unreadable)
-    return replace(experiment, rows=tuple(scored), judging=told)
+    cost = Judging(model.identity, judge.usage, judge.unreadable)
+    return replace(experiment, rows=tuple(scored), judging=cost)
 
 
 @dataclass(slots=True)
-class _Asking:
-    """The model, what it cost so far, and how many of its replies were not what was asked for."""
+class _CountingJudge:
+    """The model, what it cost so far, and how many of its replies could not be read."""
 
     model: LanguageModel
     usage: Usage = field(default_factory=Usage)
@@ -117,15 +117,16 @@ class _Asking:
 
 
 def _prompt(name: str, **variables: Any) -> Prompt:
+    # a line that no text under judgement can foresee, so that orders in it stay text
     boundary = f"=== {digest(name, *(str(value) for value in variables.values()))[:12]} ==="
     return prompting.render(f"evaluation/{name}", boundary=boundary, **variables)
 
 
-def _right(row: Row) -> str:
+def _right_answer(row: Row) -> str:
     return row.question.answers[0]
 
 
-def _context_recall(asking: _Asking, rows: Mapping[int, Row], k: int) -> Scores:
+def _context_recall(judge: _CountingJudge, rows: Mapping[int, Row], k: int) -> Scores:
     name = f"judged context recall@{k}"
     found: Scores = defaultdict(dict)
     prompts = {}
@@ -133,19 +134,19 @@ def _context_recall(asking: _Asking, rows: Mapping[int, Row], k: int) -> Scores:
         if row.hits:
             context = [hit.text for hit in row.hits]
             question = row.question.text
-            prompts[place] = _prompt("attribution", question=question, context=context, answer=_right(row))
+            prompts[place] = _prompt("attribution", question=question, context=context, answer=_right_answer(row))
         else:
             found[place][name] = 0.0
-    for place, data in asking.ask(prompts).items():
+    for place, data in judge.ask(prompts).items():
         sentences = data["sentences"]
         found[place][name] = sum(sentence["attributed"] for sentence in sentences) / len(sentences)
     return found
 
 
-def _entity_recall(asking: _Asking, rows: Mapping[int, Row], k: int) -> Scores:
+def _entity_recall(judge: _CountingJudge, rows: Mapping[int, Row], k: int) -> Scores:
     found: Scores = defaultdict(dict)
-    wanted = _entities(asking, {place: _right(row) for place, row in rows.items()})
-    named = _entities(asking, {place: "\n".join(hit.text for hit in row.hits) for place, row in rows.items()})
+    wanted = _entities(judge, {place: _right_answer(row) for place, row in rows.items()})
+    named = _entities(judge, {place: "\n".join(hit.text for hit in row.hits) for place, row in rows.items()})
     for place, entities in wanted.items():
         if entities and place in named:
             share = len(entities & named[place]) / len(entities)
@@ -153,17 +154,19 @@ def _entity_recall(asking: _Asking, rows: Mapping[int, Row], k: int) -> Scores:
     return found
 
 
-def _entities(asking: _Asking, texts: Mapping[int, str]) -> dict[int, set[str]]:
+def _entities(judge: _CountingJudge, texts: Mapping[int, str]) -> dict[int, set[str]]:
     """Return the entities of each text that has any words, as they are compared."""
-    replies = asking.ask({place: _prompt("entities", text=text) for place, text in texts.items() if text.strip()})
+    replies = judge.ask({place: _prompt("entities", text=text) for place, text in texts.items() if text.strip()})
     found = {place: {normalised(entity) for entity in data["entities"]} - {""} for place, data in replies.items()}
     return {place: set[str]() for place, text in texts.items() if not text.strip()} | found
 
 
-def _correctness(asking: _Asking, rows: Mapping[int, Row], embedder: Embedder) -> Scores:
+def _correctness(judge: _CountingJudge, rows: Mapping[int, Row], embedder: Embedder) -> Scores:
     found: Scores = defaultdict(dict)
-    similar = _cosines(embedder, {place: (_said(row), [_right(row)]) for place, row in rows.items()}, "passage")
-    factual = _statement_scores(asking, rows)
+    similar = _cosines(
+        embedder, {place: (_answer_text(row), [_right_answer(row)]) for place, row in rows.items()}, "passage"
+    )
+    factual = _statement_scores(judge, rows)
     for place, cosine in similar.items():
         found[place]["answer similarity"] = cosine
         if place in factual:
@@ -172,19 +175,19 @@ def _correctness(asking: _Asking, rows: Mapping[int, Row], embedder: Embedder) -
     return found
 
 
-def _statement_scores(asking: _Asking, rows: Mapping[int, Row]) -> dict[int, float]:
+def _statement_scores(judge: _CountingJudge, rows: Mapping[int, Row]) -> dict[int, float]:
     """Return the F1 of the statements of each answer against those of the right one."""
-    certain = {place: row for place, row in rows.items() if not _unknown(row)}
-    given = _statements(asking, certain, right=False)
-    expected = _statements(asking, certain, right=True)
+    certain = {place: row for place, row in rows.items() if not _is_unknown(row)}
+    given = _statements(judge, certain, right=False)
+    expected = _statements(judge, certain, right=True)
     both = {place: (given[place], expected[place]) for place in given if expected.get(place)}
     prompts = {
         place: _prompt("correctness", question=rows[place].question.text, given=ours, expected=theirs)
         for place, (ours, theirs) in both.items()
         if ours
     }
-    found = {place: 0.0 for place, row in rows.items() if _unknown(row) or (place in both and not both[place][0])}
-    for place, data in asking.ask(prompts).items():
+    found = {place: 0.0 for place, row in rows.items() if _is_unknown(row) or (place in both and not both[place][0])}
+    for place, data in judge.ask(prompts).items():
         ours, theirs = (len(part) for part in both[place])
         supported, present = set(data["supported"]), set(data["present"])
         true = len(supported & set(range(1, ours + 1)))
@@ -194,7 +197,7 @@ def _statement_scores(asking: _Asking, rows: Mapping[int, Row]) -> dict[int, flo
 
 
 def statement_f1(true: int, false: int, missed: int) -> float:
-    """Return the F1 of statements: those that the right answer supports, those that it does not, and those left unsaid.
+    """Return the F1 of statements: those that the right answer supports, those that it does not, and those missing.
 
     >>> statement_f1(1, 1, 1)
     0.5
@@ -202,19 +205,21 @@ def statement_f1(true: int, false: int, missed: int) -> float:
     return true / (true + 0.5 * (false + missed)) if true else 0.0
 
 
-def _statements(asking: _Asking, rows: Mapping[int, Row], *, right: bool) -> dict[int, list[str]]:
+def _statements(judge: _CountingJudge, rows: Mapping[int, Row], *, right: bool) -> dict[int, list[str]]:
     prompts = {
-        place: _prompt("statements", question=row.question.text, answer=_right(row) if right else _said(row))
+        place: _prompt(
+            "statements", question=row.question.text, answer=_right_answer(row) if right else _answer_text(row)
+        )
         for place, row in rows.items()
     }
-    return {place: list(data["statements"]) for place, data in asking.ask(prompts).items()}
+    return {place: list(data["statements"]) for place, data in judge.ask(prompts).items()}
 
 
-def _relevance(asking: _Asking, rows: Mapping[int, Row], embedder: Embedder) -> Scores:
+def _relevance(judge: _CountingJudge, rows: Mapping[int, Row], embedder: Embedder) -> Scores:
     name = "judged answer relevance"
-    found: Scores = defaultdict(dict, {place: {name: 0.0} for place, row in rows.items() if _unknown(row)})
-    certain = {place: row for place, row in rows.items() if not _unknown(row)}
-    replies = asking.ask({place: _prompt("questions", answer=_said(row)) for place, row in certain.items()})
+    found: Scores = defaultdict(dict, {place: {name: 0.0} for place, row in rows.items() if _is_unknown(row)})
+    certain = {place: row for place, row in rows.items() if not _is_unknown(row)}
+    replies = judge.ask({place: _prompt("questions", answer=_answer_text(row)) for place, row in certain.items()})
     guessed = {place: (certain[place].question.text, list(data["questions"])) for place, data in replies.items()}
     for place, cosine in _cosines(embedder, guessed, "query").items():
         found[place][name] = 0.0 if replies[place]["noncommittal"] else cosine
@@ -222,20 +227,20 @@ def _relevance(asking: _Asking, rows: Mapping[int, Row], embedder: Embedder) -> 
 
 
 def _cosines(embedder: Embedder, pairs: Mapping[int, tuple[str, list[str]]], kind: Any) -> dict[int, float]:
-    """Return the mean cosine of a text with others, all embedded at once."""
-    texts = sorted({text for one, others in pairs.values() for text in (one, *others)})
+    """Return the mean cosine of each text with its others, all embedded at once."""
+    texts = sorted({text for first, others in pairs.values() for text in (first, *others)})
     if not texts:
         return {}
     vectors = dict(zip(texts, embedder.embed(texts, kind), strict=True))
     return {
-        place: sum(float(vectors[one] @ vectors[other]) for other in others) / len(others)
-        for place, (one, others) in pairs.items()
+        place: sum(float(vectors[first] @ vectors[other]) for other in others) / len(others)
+        for place, (first, others) in pairs.items()
     }
 
 
-def _said(row: Row) -> str:
+def _answer_text(row: Row) -> str:
     return row.answer.text if row.answer is not None else ""
 
 
-def _unknown(row: Row) -> bool:
+def _is_unknown(row: Row) -> bool:
     return row.answer is not None and (row.answer.unknown or not row.answer.text.strip())

@@ -3,14 +3,14 @@
 =============================  ==================================================================
 ``hit@k`` ``recall@k``          documents, by identifier, each counted at its best hit
 ``all@k`` ``mrr`` ``ndcg@10``
-``answer in context@k``        a right answer of at most ten words stands in the text or title of the first k hits
-``gold fact hit@k``            one of the first k hits holds every pair of a fact that would do
-``answer-node recall@k``       share of the pairs that carry the answer, held by the first k hits
+``answer in context@k``        a right answer of at most ten words is in the text or title of the first k hits
+``gold fact hit@k``            one of the first k hits has every pair of a fact that is enough
+``answer-node recall@k``       share of the pairs that carry the answer, in the first k hits
 ``exact match`` ``token F1``   the answer's text, when answers are measured
 ``answered``                   1 unless the answer is *unknown*
 =============================  ==================================================================
 
-A hit holds a pair when its attributes (a hyperedge) or its text (a fact as text) have it as ``key: value``. The key may
+A hit has a pair when its attributes (a hyperedge) or its text (a fact as text) contain ``key: value``. The key may
 have more words in front, since facts can be flattened with or without the names of what is around them; "" is any key.
 """
 
@@ -27,9 +27,9 @@ from kgrag.model import Answer, Hit
 __all__ = ["Retrieved", "pairs_held", "phrases", "score"]
 
 _CUTOFFS = (1, 2, 3, 5, 10)
-_DEPTH_NDCG = 10
-_PHRASE_WORDS = 10
-_NOT_TEXT = frozenset({"yes", "no", "maybe", "na"})
+_NDCG_DEPTH = 10
+_MAX_PHRASE_WORDS = 10
+_NO_PHRASES = frozenset({"yes", "no", "maybe", "na"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def _of_documents(question: Question, documents: Sequence[str], k: int) -> dict[
     values |= {f"recall@{cut}": metrics.recall(documents, relevant, cut) for cut in _cutoffs(k)}
     values[f"all@{k}"] = metrics.all_found(documents, relevant, k)
     values["mrr"] = metrics.reciprocal_rank(documents, relevant)
-    values[f"ndcg@{_DEPTH_NDCG}"] = metrics.ndcg(documents, relevant, _DEPTH_NDCG)
+    values[f"ndcg@{_NDCG_DEPTH}"] = metrics.ndcg(documents, relevant, _NDCG_DEPTH)
     return values
 
 
@@ -70,8 +70,8 @@ def _of_facts(question: Question, hits: Sequence[Hit], k: int) -> dict[str, floa
         values |= {f"gold fact hit@{cut}": float(any(gold[:cut])) for cut in _cutoffs(k)}
     if wanted := question.answer_nodes:
         for cut in _cutoffs(k):
-            held = frozenset[Pair]().union(*(pairs_held(hit, wanted) for hit in hits[:cut]))
-            values[f"answer-node recall@{cut}"] = len(held) / len(wanted)
+            covered = frozenset[Pair]().union(*(pairs_held(hit, wanted) for hit in hits[:cut]))
+            values[f"answer-node recall@{cut}"] = len(covered) / len(wanted)
     return values
 
 
@@ -84,13 +84,9 @@ def _of_context(question: Question, hits: Sequence[Hit], k: int) -> dict[str, fl
 
 
 def phrases(question: Question) -> list[str]:
-    """Return the right answers that can be looked for word by word."""
-    return [answer for answer in question.answers if _is_phrase(metrics.normalised(answer))]
-
-
-def _is_phrase(answer: str) -> bool:
-    """Return whether an answer (normalised) can be looked for word by word: not yes or no, and no sentence."""
-    return answer not in _NOT_TEXT and len(answer.split()) <= _PHRASE_WORDS
+    """Return the right answers that can be looked for word by word: not yes or no, and no sentence."""
+    bare = ((answer, metrics.normalised(answer)) for answer in question.answers)
+    return [answer for answer, text in bare if text not in _NO_PHRASES and len(text.split()) <= _MAX_PHRASE_WORDS]
 
 
 def _of_answer(question: Question, answer: Answer | None) -> dict[str, float]:
@@ -105,24 +101,24 @@ def _of_answer(question: Question, answer: Answer | None) -> dict[str, float]:
 
 
 def pairs_held(hit: Hit, pairs: Fact) -> Fact:
-    """Return those of the pairs that a hit holds.
+    """Return those of the pairs that a hit has.
 
     >>> fact = Hit("urn:f", "passage", "Crop name: Soybean; Crop zone: Central", 1.0)
     >>> pairs_held(fact, frozenset({("zone", "Central"), ("one", "Central"), ("Crop zone", "Centra")}))
     frozenset({('zone', 'Central')})
     """
     line = _line(hit.attributes) if hit.kind == "hyperedge" else f" {_spaced(hit.text)};"
-    return frozenset(pair for pair in pairs if _written(*pair) in line)
-
-
-def _written(key: str, value: str) -> str:
-    """Write a pair as it ends in a fact, whatever words stand before its key."""
-    before = f" {_spaced(key)}" if key.strip() else ""
-    return f"{before}: {_spaced(value)};"
+    present = set()
+    for key, value in pairs:
+        # as a pair ends in a fact, whatever words come before its key
+        last_words = f" {_spaced(key)}" if key.strip() else ""
+        if f"{last_words}: {_spaced(value)};" in line:
+            present.add((key, value))
+    return frozenset(present)
 
 
 def _line(attributes: Mapping[str, Any]) -> str:
-    """Write attributes as a fact is written as text; a key with several values holds a list of them."""
+    """Return attributes as a fact is written as text; a key with several values has a list of them."""
     pairs = (
         (key, value)
         for key, values in attributes.items()

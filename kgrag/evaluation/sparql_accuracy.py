@@ -1,9 +1,9 @@
 """Measures text-to-SPARQL behind the check: Tables 1 to 3 of the OBQC paper, and how often the check is wrong itself.
 
-A benchmark is a folder with an ontology, data, and questions with the rows that they should give. Queries come from the
-method (a model, live or recorded), or ready-made from a file of ``{"id": …, "sparql": …}``, so that what other systems
-wrote can be scored without a model. Rows compare as multisets, whatever the order and the names of columns. Questions
-whose expected result is empty, or an error, are left out: a wrong query would look right.
+A benchmark is a folder with an ontology, data, and questions with the rows that they should return. Queries come from
+the method (a model, live or recorded), or ready-made from a file of ``{"id": …, "sparql": …}``, so that what other
+systems wrote can be scored without a model. Rows compare as multisets, whatever the order and the names of columns.
+Questions whose expected result is empty, or an error, are left out: a wrong query would look right.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import combinations, islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,9 +22,19 @@ import pyoxigraph as ox
 from kgrag.errors import InputError, InvalidRDF, UnknownName
 from kgrag.evaluation.metrics import execution_accuracy
 from kgrag.model import Usage, plain
-from kgrag.querying.text_to_sparql import Execution, Outcome, Runner, Version
+from kgrag.querying.text_to_sparql import Execution, Outcome, Runner
 
-__all__ = ["Asker", "Benchmark", "Inquiry", "Ready", "Report", "Run", "measure", "read_benchmark", "read_queries"]
+__all__ = [
+    "Asker",
+    "Benchmark",
+    "Inquiry",
+    "ReadyQuery",
+    "Report",
+    "ScoredQuery",
+    "measure",
+    "read_benchmark",
+    "read_queries",
+]
 
 Rows = tuple[tuple[str, ...], ...]
 Progress = Callable[[str, int, int], None] | None
@@ -33,14 +43,16 @@ _LAYOUTS = {
     "inquiries.jsonl": ("ontology.ttl", ("acme.ttl",)),
     "questions.jsonl": ("prod-vocab.ttl", ("prod-inst.ttl.gz",)),
 }
-_MOST_CHOICES = 500
-_MOST_COLUMNS = 12
+# the choices of columns grow with their number by factorials; a query with more columns than this is no near miss
+_MAX_COLUMN_CHOICES = 500
+_MAX_COLUMNS = 12
 _NOT_RULES = ("execution", "empty", "prose", "deletion")
+_SHARES_PRINTED = ("first_time", "with_repairs", "unknown", "error", "ungated", "extra", "empty")
 
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question with the rows that it should give; ``left_out`` says why it can't be scored, "" when it can.
+    """A question with the rows that it should return; ``left_out`` is why it can't be scored, "" when it can.
 
     ``quadrant`` is question complexity (LQ, HQ) and schema complexity (LS, HS), "" where a set has none.
     """
@@ -73,7 +85,7 @@ class Benchmark:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyQuery:
     """A ready-made query for a question; ``system`` names who wrote it."""
 
     id: str
@@ -82,13 +94,13 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ScoredQuery:
     """What became of one question and query.
 
     ``flagged`` and ``first_right`` are about the first query, before any mend, whether or not it may be run; ``right``
-    and ``unknown`` about the outcome. ``extra`` says that the outcome has the right rows and further columns. ``empty``
-    says that the outcome is a valid query that finds nothing; that counts as an error, not as unknown. ``rules`` are
-    those that fired, once a finding and version.
+    and ``unknown`` about the outcome. ``extra``: the outcome has the right rows and further columns. ``empty``: the
+    outcome is a valid query that finds nothing; that counts as an error, not as unknown. ``rules`` are those that
+    fired, once per finding and version.
     """
 
     id: str
@@ -136,19 +148,21 @@ def read_benchmark(folder: Path) -> Benchmark:
     """
     for questions, (ontology, data) in _LAYOUTS.items():
         if (folder / questions).is_file() and (folder / ontology).is_file():
-            inquiries = tuple(_inquiry(record) for record in _records(folder / questions))
+            inquiries = tuple(map(_inquiry, _records(folder / questions)))
             return Benchmark(folder.name, folder / ontology, tuple(folder / name for name in data), inquiries)
-    known = "; ".join(f"{questions} beside {ontology}" for questions, (ontology, _) in _LAYOUTS.items())
+    known = "; ".join(f"{questions} with {ontology}" for questions, (ontology, _) in _LAYOUTS.items())
     raise UnknownName(f"{folder} is no text-to-SPARQL benchmark. Expected {known}.")
 
 
-def read_queries(path: Path) -> list[Ready]:
+def read_queries(path: Path) -> list[ReadyQuery]:
     """Read ready-made queries: JSON Lines (``.gz`` too) with ``id``, ``sparql`` and perhaps ``system``.
 
     Raises:
         InputError: the file can't be read, or a line lacks a field.
     """
-    return [Ready(str(r["id"]), str(r["sparql"]), str(r.get("system", ""))) for r in _records(path, "id", "sparql")]
+    return [
+        ReadyQuery(str(r["id"]), str(r["sparql"]), str(r.get("system", ""))) for r in _records(path, "id", "sparql")
+    ]
 
 
 def _records(path: Path, *fields: str) -> Iterator[dict[str, Any]]:
@@ -166,7 +180,7 @@ def _record(line: str, wanted: Sequence[str], where: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except ValueError as error:
-        raise InputError(f"{where}: no JSON ({error}). Expected one object a line.") from None
+        raise InputError(f"{where}: no JSON ({error}). Expected one object per line.") from None
     if not isinstance(record, dict) or any(not isinstance(record.get(name), str | int) for name in wanted):
         raise InputError(f"{where}: expected an object with {' and '.join(wanted)}.")
     return record
@@ -174,21 +188,20 @@ def _record(line: str, wanted: Sequence[str], where: str) -> dict[str, Any]:
 
 def _inquiry(record: Mapping[str, Any]) -> Inquiry:
     expected = record.get("expected") or {}
-    rows, why = _expected(expected)
-    return Inquiry(str(record["id"]), str(record["question"]), rows, str(record.get("quadrant", "")), why)
-
-
-def _expected(expected: Mapping[str, Any]) -> tuple[Rows, str]:
+    rows: Rows = ()
+    left_out = ""
     if expected.get("kind") == "ask":
-        return (("true" if expected["value"] else "false",),), ""
-    if "rows" not in expected:
-        return (), "gold fails"
-    rows = tuple(tuple(_cell(cell) for cell in row) for row in expected["rows"])
-    return rows, "" if rows else "gold is empty"
+        rows = (("true" if expected["value"] else "false",),)
+    elif "rows" not in expected:
+        left_out = "gold fails"
+    else:
+        rows = tuple(tuple(_cell(cell) for cell in row) for row in expected["rows"])
+        left_out = "" if rows else "gold is empty"
+    return Inquiry(str(record["id"]), str(record["question"]), rows, str(record.get("quadrant", "")), left_out)
 
 
 def _cell(text: str | None) -> str:
-    """Read a term as N-Triples writes it, and give it as plain text."""
+    """Return a term, written as N-Triples write it, as plain text."""
     if text is None:
         return ""
     try:
@@ -202,64 +215,64 @@ def _cell(text: str | None) -> str:
 
 
 def measure(
-    asker: Asker, benchmark: Benchmark, queries: Sequence[Ready] | None = None, *, progress: Progress = None
+    asker: Asker, benchmark: Benchmark, queries: Sequence[ReadyQuery] | None = None, *, progress: Progress = None
 ) -> Report:
     """Ask every question of a benchmark, or judge the queries that a file has for them.
 
     Args:
-        asker: the method, over a knowledge base that holds the benchmark's ontology and data.
-        benchmark: what ``read_benchmark`` gave.
+        asker: the method, over a knowledge base that contains the benchmark's ontology and data.
+        benchmark: what ``read_benchmark`` returned.
         queries: ready-made queries; None lets the method write them.
-        progress: told (stage, done, in all).
+        progress: called with (stage, done, in all).
 
     Raises:
         InputError: a query is for a question that the benchmark does not have.
         KgragError: whatever the method raises.
     """
     inquiries = {inquiry.id: inquiry for inquiry in benchmark.inquiries}
-    if queries is not None and (strange := [ready.id for ready in queries if ready.id not in inquiries]):
-        raise InputError(f"there is no question {strange[0]!r} in {benchmark.name}. Leave its query out.")
-    wanted = [Ready(inquiry.id, "") for inquiry in benchmark.scored] if queries is None else queries
+    if queries is not None and (unknown := [ready.id for ready in queries if ready.id not in inquiries]):
+        raise InputError(f"there is no question {unknown[0]!r} in {benchmark.name}. Leave its query out.")
+    wanted = [ReadyQuery(inquiry.id, "") for inquiry in benchmark.scored] if queries is None else queries
     scored = [ready for ready in wanted if not inquiries[ready.id].left_out]
     runs = []
     for done, ready in enumerate(scored, start=1):
-        runs.append(_run(asker, inquiries[ready.id], ready if queries is not None else None))
+        runs.append(_scored(asker, inquiries[ready.id], ready if queries is not None else None))
         if progress:
             progress("questions", done, len(scored))
     return Report(benchmark.name, tuple(runs), benchmark.left_out, len(wanted) - len(scored))
 
 
-def _run(asker: Asker, inquiry: Inquiry, ready: Ready | None) -> Run:
+def _scored(asker: Asker, inquiry: Inquiry, ready: ReadyQuery | None) -> ScoredQuery:
     outcome = asker.repaired(inquiry.question)[1] if ready is None else asker.judged(inquiry.question, ready.sparql)
     system = ready.system if ready else ""
     if outcome is None:
-        return Run(inquiry.id, system, inquiry.quadrant, flagged=True, first_right=False, right=False, unknown=True)
+        return ScoredQuery(
+            inquiry.id, system, inquiry.quadrant, flagged=True, first_right=False, right=False, unknown=True
+        )
     first, best = outcome.versions[0], outcome.best
     execution = best.execution if outcome.known else None
-    return Run(
+    first_execution = first.execution
+    # the first query runs even when the check refused it: whether the check was right is what is measured
+    if first_execution is None and first.sparql:
+        first_execution = asker.runner(first.sparql, rows=asker.rows, seconds=asker.seconds)
+    fired = [issue.rule for version in outcome.versions for issue in version.issues if issue.rule not in _NOT_RULES]
+    return ScoredQuery(
         id=inquiry.id,
         system=system,
         quadrant=inquiry.quadrant,
         flagged=not first.valid,
-        first_right=_right(_executed(first, asker), inquiry.expected),
+        first_right=_right(first_execution, inquiry.expected),
         right=_right(execution, inquiry.expected),
         unknown=not outcome.known,
         extra=_extra(execution, inquiry.expected),
         empty=execution is not None and execution.empty,
         mended=best.origin == "mended",
         cycles=outcome.cycles,
-        rules=tuple(_fired(outcome.versions)),
+        rules=tuple(fired),
         first=first.sparql,
         final=best.sparql if outcome.known else "",
         usage=outcome.usage,
     )
-
-
-def _executed(version: Version, asker: Asker) -> Execution | None:
-    """Run a first query even when the check refused it: whether the check was right is what is measured."""
-    if version.execution is not None or not version.sparql:
-        return version.execution
-    return asker.runner(version.sparql, rows=asker.rows, seconds=asker.seconds)
 
 
 def _right(execution: Execution | None, expected: Rows) -> bool:
@@ -273,14 +286,10 @@ def _extra(execution: Execution | None, expected: Rows) -> bool:
     if execution is None or execution.problem or not expected or len(execution.rows) != len(expected):
         return False
     ours, width = execution.values(), len(expected[0])
-    if not width < len(execution.variables) <= _MOST_COLUMNS:
+    if not width < len(execution.variables) <= _MAX_COLUMNS:
         return False
-    choices = islice(combinations(range(len(execution.variables)), width), _MOST_CHOICES)
+    choices = islice(combinations(range(len(execution.variables)), width), _MAX_COLUMN_CHOICES)
     return any(execution_accuracy([[row[c] for c in choice] for row in ours], expected) == 1.0 for choice in choices)
-
-
-def _fired(versions: Iterable[Version]) -> Iterator[str]:
-    return (issue.rule for version in versions for issue in version.issues if issue.rule not in _NOT_RULES)
 
 
 # reporting
@@ -291,11 +300,11 @@ class Report:
     """The runs over one benchmark, and the paper's tables of them; every share is 0 to 1."""
 
     dataset: str
-    runs: tuple[Run, ...]
+    runs: tuple[ScoredQuery, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
     skipped: int = 0
 
-    def groups(self) -> dict[str, list[Run]]:
+    def groups(self) -> dict[str, list[ScoredQuery]]:
         """Return the runs as a whole and by quadrant; a set without quadrants has one group."""
         groups = {"all": list(self.runs)}
         for run in self.runs:
@@ -324,9 +333,10 @@ class Report:
         return {rule: _share(count, counts.total()) for rule, count in counts.most_common()}
 
     def confusion(self) -> dict[str, int | float]:
-        """Count first queries by the check's word and by their rows; ``precision`` is the share of wrong among flagged.
+        """Count first queries by the check's verdict and by their rows; shares are 0 to 1.
 
-        ``caught`` is the share of flagged among wrong, ``false_alarms`` the share of flagged among right.
+        ``precision`` is the share of wrong among flagged, ``caught`` of flagged among wrong, ``false_alarms`` of
+        flagged among right.
         """
         wrong = [run for run in self.runs if not run.first_right]
         right = [run for run in self.runs if run.first_right]
@@ -353,17 +363,11 @@ class Report:
             "achievable": self.achievable(),
             "rules": self.rules(),
             "confusion": self.confusion(),
-            "usage": {
-                "completions": usage.completions,
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-            },
+            "usage": asdict(usage),
         }
 
     def save_rows(self, path: Path) -> None:
-        """Write one JSON line a run. Raises OSError."""
-        from dataclasses import asdict
-
+        """Write one JSON line per run. Raises OSError."""
         path.write_text(
             "".join(json.dumps(asdict(run), ensure_ascii=False) + "\n" for run in self.runs), encoding="utf-8"
         )
@@ -379,23 +383,20 @@ class Report:
         yield f"{'':8}" + "".join(f"{column:>14}" for column in columns)
         achieved = self.achievable()
         for name, shares in self.accuracy().items():
-            cells = [f"{shares['n']:.0f}", *(f"{shares[key]:.2%}" for key in _SHOWN), f"{achieved[name]:.2%}"]
+            cells = [f"{shares['n']:.0f}", *(f"{shares[key]:.2%}" for key in _SHARES_PRINTED), f"{achieved[name]:.2%}"]
             yield f"{name:8}" + "".join(f"{cell:>14}" for cell in cells)
 
     def _check_lines(self) -> Iterator[str]:
-        found = self.confusion()
-        yield f"check     flagged: {found['flagged_wrong']} wrong, {found['flagged_right']} right"
-        yield f"          passed:  {found['passed_wrong']} wrong, {found['passed_right']} right"
-        yield f"          precision {found['precision']:.2%}; caught {found['caught']:.2%} of the wrong"
-        yield f"          false alarms on {found['false_alarms']:.2%} of the right"
+        counts = self.confusion()
+        yield f"check     flagged: {counts['flagged_wrong']} wrong, {counts['flagged_right']} right"
+        yield f"          passed:  {counts['passed_wrong']} wrong, {counts['passed_right']} right"
+        yield f"          precision {counts['precision']:.2%}; caught {counts['caught']:.2%} of the wrong"
+        yield f"          false alarms on {counts['false_alarms']:.2%} of the right"
         for rule, share in self.rules().items():
             yield f"rule      {rule:24}{share:8.2%}"
 
 
-_SHOWN = ("first_time", "with_repairs", "unknown", "error", "ungated", "extra", "empty")
-
-
-def _accuracy(runs: Sequence[Run]) -> dict[str, float]:
+def _accuracy(runs: Sequence[ScoredQuery]) -> dict[str, float]:
     count = len(runs)
     right, unknown = sum(run.right for run in runs), sum(run.unknown for run in runs)
     return {

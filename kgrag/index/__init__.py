@@ -3,14 +3,15 @@
 Each space is a folder ``<folder>/<name>/`` with a ``manifest.json`` that names its other files and their SHA-256:
 float32 rows and their IRIs in segments, and the HNSW graph, which is a cache that can be made again from the rows.
 
-=============  ===========================================================================
-module         what it holds
-=============  ===========================================================================
-``spaces``     ``FolderSpaces``: opens, creates and drops spaces (``ports.VectorSpaces``)
-``index``      ``HnswIndex``: one space (``ports.VectorIndex``)
-``table``      rows and IRIs by slot, exact cosines
-``graph``      the approximate neighbours, over hnswlib
-``files``      manifest, checksums, atomic commit
-``locking``    many readers or one writer
-=============  ===========================================================================
+==================  ===========================================================================================
+module              what it contains
+==================  ===========================================================================================
+``vector_spaces``   which texts each space embeds, and bringing a space up to date with the store
+``vector_folder``   ``FolderSpaces``: opens, creates and drops spaces (``ports.VectorSpaces``)
+``hnsw``            ``HnswIndex``: one space (``ports.VectorIndex``), its graph over hnswlib, and its lock
+``vector_table``    rows and IRIs by slot, exact cosines
+``vector_files``    segments, manifest, checksums, atomic commit
+``bm25``            the BM25 index of a space's texts
+``array_files``     sidecars: arrays in files next to the store that record the revision they reflect
+==================  ===========================================================================================
 """

@@ -1,6 +1,6 @@
-"""Files of arrays beside the store: caches that say which revision they reflect and are made again when in doubt.
+"""Files of arrays next to the store: caches that record the revision they reflect and are made again when in doubt.
 
-A file is an uncompressed ``.npz`` behind the SHA-256 of itself; it is parsed only if that agrees, as arrays without
+A file is an uncompressed ``.npz`` after its own SHA-256; it is parsed only if that agrees, as arrays without
 objects, and replaced by one rename. ``Sidecars`` keeps what was read open for as long as the store lives.
 """
 
@@ -28,11 +28,11 @@ __all__ = ["Iris", "Making", "Sidecars", "packed", "read_arrays", "unpacked", "w
 
 Places = npt.NDArray[np.int64]
 
-_CHECKSUM = 32
+_CHECKSUM_BYTES = 32
 
 
-class Reflecting(Protocol):
-    """What a sidecar holds."""
+class RevisionedArrays(Protocol):
+    """Arrays made from the store at one revision."""
 
     @property
     def revision(self) -> int:
@@ -42,40 +42,40 @@ class Reflecting(Protocol):
         """Write it. Raises StorageFailed."""
 
     def at(self, revision: int) -> Self:
-        """Return the same, said to reflect another revision."""
+        """Return the same arrays as those of another revision, where the store did not change them in between."""
 
 
-Held = TypeVar("Held", bound=Reflecting)
+Cached = TypeVar("Cached", bound=RevisionedArrays)
 
 
 @dataclass(frozen=True, slots=True)
-class Making(Generic[Held]):
-    """How a sidecar comes about.
+class Making(Generic[Cached]):
+    """How a sidecar is read, made, and found to be out of date.
 
     ``load`` reads a file, None for one that is missing, damaged or of another format; ``make`` reads the store;
-    ``changed`` says whether the store says something else than at a revision, False being certain.
+    ``changed`` returns whether the store may have changed since a revision; False is certain.
     """
 
-    load: Callable[[Path], Held | None]
-    make: Callable[[], Held]
+    load: Callable[[Path], Cached | None]
+    make: Callable[[], Cached]
     changed: Callable[[int], bool]
 
 
-class Sidecars(Generic[Held]):
+class Sidecars(Generic[Cached]):
     """The sidecars of one kind that are open, by store and path."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._open: WeakKeyDictionary[TripleStore, dict[Path, Held]] = WeakKeyDictionary()
+        self._open: WeakKeyDictionary[TripleStore, dict[Path, Cached]] = WeakKeyDictionary()
 
     def clear(self) -> None:
         """Forget what is open."""
         self._open.clear()
 
     def fresh(
-        self, store: TripleStore, folder: Path | None, making: Making[Held], *, name: str, save: bool = True
-    ) -> Held:
-        """Return a sidecar as the store stands now: the open one, that of the file, or a new one.
+        self, store: TripleStore, folder: Path | None, making: Making[Cached], *, name: str, save: bool = True
+    ) -> Cached:
+        """Return a sidecar for the present revision: the open one, that of the file, or a new one.
 
         Args:
             store: what it reflects.
@@ -90,21 +90,22 @@ class Sidecars(Generic[Held]):
         path = Path(f"{name}.npz") if folder is None else folder / f"{name}.npz"
         with self._lock:
             opened = self._open.setdefault(store, {})
-            held = opened.get(path)
-            if held is None and folder is not None:
-                held = making.load(path)
-            if held is None or held.revision > store.revision or self._behind(held, store, making):
-                held = making.make()
+            arrays = opened.get(path)
+            if arrays is None and folder is not None:
+                arrays = making.load(path)
+            # a file of a later revision than the store's is that of another store, such as one restored from a backup
+            if (
+                arrays is None
+                or arrays.revision > store.revision
+                or (arrays.revision != store.revision and making.changed(arrays.revision))
+            ):
+                arrays = making.make()
                 if folder is not None and save:
-                    held.save(path)
-            elif held.revision != store.revision:
-                held = held.at(store.revision)
-            opened[path] = held
-        return held
-
-    @staticmethod
-    def _behind(held: Held, store: TripleStore, making: Making[Held]) -> bool:
-        return held.revision != store.revision and making.changed(held.revision)
+                    arrays.save(path)
+            elif arrays.revision != store.revision:
+                arrays = arrays.at(store.revision)
+            opened[path] = arrays
+        return arrays
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +130,7 @@ class Iris:
 
     @classmethod
     def restored(cls, members: Mapping[str, Any], name: str) -> Iris:
-        """Take from a file's arrays what ``members`` gave. Raises KeyError, ValueError."""
+        """Return the IRIs of the two arrays that ``members`` returned. Raises KeyError, ValueError."""
         (beginning,) = unpacked(members[f"{name}_beginning"])
         return cls(beginning, members[f"{name}_rest"])
 
@@ -151,27 +152,27 @@ class Iris:
         return [beginning + rest.decode() for rest in self.rest[np.asarray(places, dtype=np.int64)].tolist()]
 
     def places(self, iris: Sequence[str]) -> Places:
-        """Return where each IRI stands, -1 where it does not, shape (len(iris),); they must be in ascending order.
+        """Return the place of each IRI, -1 of an unknown one, shape (len(iris),); these must be in ascending order.
 
         >>> Iris.of(["urn:a", "urn:b"]).places(["urn:b", "urn:c", "tag:b"]).tolist()
         [1, -1, -1]
         """
         cut, beginning = len(self.beginning), self.beginning
-        asked = np.array([iri[cut:].encode() for iri in iris], dtype=np.bytes_)
-        if not len(self) or not len(asked):
+        sought = np.array([iri[cut:].encode() for iri in iris], dtype=np.bytes_)
+        if not len(self) or not len(sought):
             return np.full(len(iris), -1, dtype=np.int64)
-        found = np.minimum(np.searchsorted(self.rest, asked), len(self) - 1)
+        nearest = np.minimum(np.searchsorted(self.rest, sought), len(self) - 1)
         ours = np.fromiter((iri.startswith(beginning) for iri in iris), dtype=np.bool_, count=len(iris))
-        return np.where((self.rest[found] == asked) & ours, found, -1)
+        return np.where((self.rest[nearest] == sought) & ours, nearest, -1)
 
 
 def packed(lines: Sequence[str]) -> npt.NDArray[np.uint8]:
-    """Return lines (none holds a line end) as bytes, shape (n,), each closed by a line end."""
+    """Return lines (without line ends in them) as bytes, shape (n,), each closed by a line end."""
     return np.frombuffer("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
 
 def unpacked(data: npt.NDArray[np.uint8]) -> list[str]:
-    """Return the lines that ``packed`` took."""
+    """Return the lines that ``packed`` made bytes of."""
     return data.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
 
 
@@ -181,24 +182,24 @@ def read_arrays(path: Path) -> dict[str, Any]:
     Raises:
         OSError: there is none, or it cannot be read.
         ValueError: it is damaged.
-        zipfile.BadZipFile: it is none of ours.
+        zipfile.BadZipFile: it is not a file of arrays.
     """
     with path.open("rb") as file:
-        if file.read(_CHECKSUM) != hashlib.file_digest(file, "sha256").digest():
+        if file.read(_CHECKSUM_BYTES) != hashlib.file_digest(file, "sha256").digest():
             raise ValueError(f"{path} is damaged")
         with zipfile.ZipFile(file) as archive:
-            return {name.removesuffix(".npy"): _array(archive.read(name)) for name in archive.namelist()}
-
-
-def _array(data: bytes) -> Any:
-    return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+            return {
+                # an array of objects is a pickle, which could run code
+                name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
+                for name in archive.namelist()
+            }
 
 
 def write_arrays(path: Path, members: Mapping[str, Any]) -> None:
-    """Write arrays beside the old file, then swap.
+    """Write arrays to a new file, then swap it with the old one.
 
     Raises:
-        StorageFailed: the disk refused; the old file then still stands.
+        StorageFailed: the disk refused; the old file is then left as it was.
     """
     try:
         _swap_in(path, members)
@@ -210,18 +211,18 @@ def write_arrays(path: Path, members: Mapping[str, Any]) -> None:
 def _swap_in(path: Path, members: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".part", dir=path.parent)
-    beside = Path(name)
+    partial = Path(name)
     try:
         with os.fdopen(handle, "w+b") as file:
-            file.write(bytes(_CHECKSUM))
+            file.write(bytes(_CHECKSUM_BYTES))  # room for the checksum, which is known last
             np.savez(file, **members)
-            file.seek(_CHECKSUM)
+            file.seek(_CHECKSUM_BYTES)
             checksum = hashlib.file_digest(file, "sha256").digest()
             file.seek(0)
             file.write(checksum)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        partial.replace(path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise

@@ -1,7 +1,7 @@
 """BM25 over the texts of a vector space: the sparse half of plain retrieval, and the baseline of every table.
 
 Lower-case words, English stop words left out, English Snowball stems; Lucene's BM25 with k1 0.9 and b 0.4 as Anserini
-sets them. The index is a sidecar like the vectors: one file beside the store, rebuilt when it is missing, damaged or
+sets them. The index is a sidecar like the vectors: one file next to the store, rebuilt when it is missing, damaged or
 behind. Reads ``queries/spaces/*`` through ``kgrag.index.vector_spaces``; writes no graph.
 
 Deviations:
@@ -33,8 +33,8 @@ _WORD = regex.compile(r"\w\w+|\d")
 _FORMAT = 2
 _METHOD = "lucene"
 _ARRAYS = ("data", "indices", "indptr")
-_DENSE = 20_000  # texts that are all scored, whatever the question
-_ROUNDING = 1e-5  # more than the order of a sum changes it
+_MAX_TEXTS_ALL_SCORED = 20_000  # up to so many, scoring all is quicker than choosing
+_SCORE_ROUNDING = 1e-5  # more than the order of a sum changes it
 
 Places = npt.NDArray[np.int32]
 
@@ -45,22 +45,18 @@ def tokens_of(text: str) -> list[str]:
     >>> tokens_of("The varieties are sown 5 cm deep.")
     ['varieti', 'sown', '5', 'cm', 'deep']
     """
-    words = [word for word in _WORD.findall(text.lower()) if word not in _stop_words()]
-    return list(_stemmer().stemWords(words))
+    stop_words, stemmer = _english()
+    words = [word for word in _WORD.findall(text.lower()) if word not in stop_words]
+    return list(stemmer.stemWords(words))
 
 
 @cache
-def _stop_words() -> frozenset[str]:
+def _english() -> tuple[frozenset[str], Any]:
+    """Return the stop words and the stemmer, imported at first use since most commands need neither."""
     from bm25s.stopwords import STOPWORDS_EN
-
-    return frozenset(STOPWORDS_EN)
-
-
-@cache
-def _stemmer() -> Any:
     from Stemmer import Stemmer
 
-    return Stemmer("english")
+    return frozenset(STOPWORDS_EN), Stemmer("english")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,9 +78,9 @@ class LexicalIndex:
 
         Args:
             iris: distinct keys, in any order.
-            texts: one text a key.
+            texts: one text per key.
             k1: how fast a repeated term saturates, at least 0.
-            b: how far long texts are held against themselves, 0 to 1.
+            b: how far the score of a long text is lowered, 0 to 1.
             revision: the store revision that the texts come from.
 
         Raises:
@@ -99,7 +95,10 @@ class LexicalIndex:
         if any(terms):
             scores.index(terms, show_progress=False)
         else:
-            scores.scores, scores.vocab_dict = _nothing(len(pairs)), {}
+            # bm25s refuses to index no words at all
+            empty: dict[str, Any] = {"data": np.zeros(0, np.float32), "indices": np.zeros(0, np.int32)}
+            scores.scores = empty | {"indptr": np.zeros(1, np.int64), "num_docs": len(pairs)}
+            scores.vocab_dict = {}
         return cls(iris=Iris.of([iri for iri, _ in pairs]), revision=revision, _scores=scores)
 
     def __len__(self) -> int:
@@ -137,15 +136,15 @@ class LexicalIndex:
         """Return what every term is worth in every text: a scipy sparse matrix (texts, terms) with unit rows."""
         from scipy import sparse
 
-        held = self._scores.scores
-        shape = (len(self), len(held["indptr"]) - 1)
-        rows = sparse.csc_matrix((held["data"], held["indices"], held["indptr"]), shape=shape).tocsr()
+        columns = self._scores.scores
+        shape = (len(self), len(columns["indptr"]) - 1)
+        rows = sparse.csc_matrix((columns["data"], columns["indices"], columns["indptr"]), shape=shape).tocsr()
         lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
         return sparse.diags(1 / np.maximum(lengths, np.float32(1e-9))) @ rows
 
     def _scored(self, terms: Sequence[int], k: int) -> tuple[Places, npt.NDArray[np.float32]]:
         """Return the places of texts, ascending, and their scores: at least the k best and all that score as much."""
-        if len(self) <= _DENSE:
+        if len(self) <= _MAX_TEXTS_ALL_SCORED:
             every = self._scores.get_scores_from_ids(terms)
             found = np.flatnonzero(every > 0).astype(np.int32)
             return found, every[found]
@@ -198,19 +197,19 @@ class LexicalIndex:
 
     def _postings(self, term: int) -> tuple[Places, npt.NDArray[np.float32]]:
         """Return the places of the texts with a term, ascending, and what it is worth in each, above 0."""
-        held = self._scores.scores
-        part = slice(held["indptr"][term], held["indptr"][term + 1])
-        return held["indices"][part], held["data"][part]
+        columns = self._scores.scores
+        part = slice(columns["indptr"][term], columns["indptr"][term + 1])
+        return columns["indices"][part], columns["data"][part]
 
     def at(self, revision: int) -> LexicalIndex:
-        """Return the same index, said to reflect another revision."""
+        """Return the same index as that of another revision, where no text changed in between."""
         return replace(self, revision=revision)
 
     def save(self, path: Path) -> None:
-        """Write the index beside the old file, then swap.
+        """Write the index to a new file, then swap it with the old one.
 
         Raises:
-            StorageFailed: the disk refused; the old file then still stands.
+            StorageFailed: the disk refused; the old file is then left as it was.
         """
         scores = self._scores
         terms = sorted(scores.vocab_dict, key=scores.vocab_dict.__getitem__)
@@ -247,14 +246,14 @@ def fresh(
     save: bool = True,
     progress: vector_spaces.Progress = None,
 ) -> LexicalIndex:
-    """Return the BM25 index of a space as the store stands now; it is rebuilt when its texts changed since.
+    """Return the BM25 index of a space at the present revision; it is rebuilt when its texts changed since.
 
     Args:
-        store: holds the texts.
+        store: contains the texts.
         folder: where the index is kept; None keeps it in memory for as long as the store lives.
         space: the vector space whose texts are indexed.
         save: False leaves the disk as it is (read-only use).
-        progress: told (stage label, texts done, texts in all).
+        progress: called with (stage label, texts done, texts in all).
 
     Raises:
         UnknownName: there is no such space.
@@ -282,7 +281,7 @@ def _made(store: TripleStore, space: str, progress: vector_spaces.Progress) -> L
 
 def _bar(sums: npt.NDArray[np.float32], k: int) -> float:
     """Return a little less than the k-th largest of at least k sums."""
-    return float(np.partition(sums, -k)[-k]) * (1 - _ROUNDING)
+    return float(np.partition(sums, -k)[-k]) * (1 - _SCORE_ROUNDING)
 
 
 def _bm25(*, k1: float, b: float) -> Any:
@@ -291,8 +290,3 @@ def _bm25(*, k1: float, b: float) -> Any:
     scores = bm25s.BM25(method=_METHOD, k1=k1, b=b, backend="numpy")
     scores.nonoccurrence_array = None
     return scores
-
-
-def _nothing(texts: int) -> dict[str, Any]:
-    empty: dict[str, Any] = {"data": np.zeros(0, np.float32), "indices": np.zeros(0, np.int32)}
-    return empty | {"indptr": np.zeros(1, np.int64), "num_docs": texts}

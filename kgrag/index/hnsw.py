@@ -1,16 +1,13 @@
 """One vector space: exact search while it is small, an HNSW graph for the bulk of it beyond.
 
-Rows that the graph does not cover yet (at most 50,000, or a twentieth of a larger space) are searched exactly beside
-it, so that a small change never rebuilds or rewrites the graph. Candidates of the graph are ranked again by the exact
-cosine. The same calls in the same order give the same answers.
+Rows that the graph does not cover yet (at most 50,000, or a twentieth of a larger space) are searched exactly, so that
+a small change never rebuilds or rewrites the graph. Candidates of the graph are ranked again by the exact cosine. The
+same calls in the same order return the same answers.
 
-Approximate nearest slots over hnswlib 0.8, inner product on unit vectors.
-
-What hnswlib does that a caller must not meet: fewer than k results raise, a search beside an addition is unsafe (the
-index holds a lock), a damaged file ends the process (the manifest's checksum is compared first), a file of another
-dimension loads, a save onto a full disk reports nothing (the size is compared here).
-
-A lock that lets many threads read or one thread write; hnswlib must not be searched while it is added to.
+The graph is that of hnswlib 0.8, by inner product of unit vectors. What hnswlib does that a caller must not meet: fewer
+than k results raise, a search during an addition is unsafe (``ReadWriteLock``: many threads read or one writes), a
+damaged file ends the process (the manifest's checksum is compared first), a file of another dimension loads, a save
+onto a full disk reports nothing (the size is compared here).
 """
 
 from __future__ import annotations
@@ -39,12 +36,17 @@ __all__ = [
     "ReadWriteLock",
 ]
 
-_EXACT = 50_000  # rows searched exactly, in under 2 ms, before a graph is worth its building
-_EXACT_WITHIN = 5_000  # allowed keys that are looked at one by one
-_MOST = 4_096  # candidates asked of the graph before all allowed rows are looked at
-_FEW_DEAD = 1024  # dead rows that are never worth a compaction
-_DEAD_SHARE = 0.3
-_SEGMENT = 200_000  # rows; longer segments are not merged any more
+_MAX_ROWS_OUTSIDE_GRAPH = 50_000  # rows searched exactly, in under 2 ms, before a graph is worth its building
+_MAX_KEYS_RANKED_EXACTLY = 5_000  # allowed keys that are looked at one by one
+_MAX_CANDIDATES = 4_096  # asked of the graph before all allowed rows are looked at
+_MIN_DEAD_ROWS_TO_COMPACT = 1024  # fewer are never worth a compaction
+_MIN_DEAD_SHARE_TO_COMPACT = 0.3
+_MAX_MERGED_SEGMENT_ROWS = 200_000  # longer segments are not written again to be merged
+
+_LINKS_PER_NODE = 16  # M of hnswlib
+_BUILDING_BREADTH = 100  # ef_construction; 200 takes half as long again and finds 0.2 % more
+_SEED = 20
+_MIN_SEARCH_BREADTH = 128  # ef of a search: hnswlib takes max(ef, k), so it is asked for this many
 
 _log = logging.getLogger(__name__)
 
@@ -126,21 +128,28 @@ class HnswIndex:
             return []
         self._prepare()
         with self._lock.reading():
-            return self._ranked(target[0], k, within)
+            slots = None if within is None else self._table.slots_of(within)
+            if self._graph is not None and (slots is None or len(slots) > _MAX_KEYS_RANKED_EXACTLY):
+                slots = self._candidates(self._graph, target[0], k=k, slots=slots)
+            return self._table.best(target[0], k, slots)
 
     def save(self, revision: int) -> None:
-        """Write what is new beside the old files, then swap the manifest.
+        """Write what is new to new files, then swap the manifest.
 
-        Space of deleted and replaced vectors is given back once they are three in ten.
+        The space of deleted and replaced vectors is freed once they are three in ten.
 
         Raises:
-            StorageFailed: the disk refused; the files of the last save still stand and nothing in memory is lost.
+            StorageFailed: the disk refused; the files of the last save are intact and nothing in memory is lost.
         """
         with self._lock.writing():
             try:
                 self._save(revision)
             except OSError as error:
-                raise StorageFailed(self._refusal(error)) from error
+                raise StorageFailed(
+                    f"vector space in {self._folder} could not be written: {error.strerror or error}. The vectors "
+                    f"saved at revision {self._manifest.revision} are intact. Free space or permit writing there, then "
+                    "run it again."
+                ) from error
 
     def _prepare(self) -> None:
         """Load the graph, and let it catch up, when that is due."""
@@ -171,12 +180,6 @@ class HnswIndex:
             graph.extend(table.chunks(covered), total=len(table))
         return graph
 
-    def _ranked(self, vector: Vectors, k: int, within: Collection[str] | None) -> list[tuple[str, float]]:
-        slots = None if within is None else self._table.slots_of(within)
-        if self._graph is None or (slots is not None and len(slots) <= _EXACT_WITHIN):
-            return self._table.best(vector, k, slots)
-        return self._table.best(vector, k, self._candidates(self._graph, vector, k=k, slots=slots))
-
     def _candidates(self, graph: NeighbourGraph, vector: Vectors, *, k: int, slots: Slots | None) -> Slots | None:
         """Return the nearest allowed slots of the graph and all allowed ones outside it; ``slots`` for too few."""
         allowed = self._table.alive
@@ -184,7 +187,7 @@ class HnswIndex:
             allowed = np.zeros(len(self._table), dtype=bool)
             allowed[slots] = True
         count = 2 * k
-        while count <= max(_MOST, 2 * k):
+        while count <= max(_MAX_CANDIDATES, 2 * k):
             near = graph.nearest(vector, count)
             near = near[allowed[near]]
             if len(near) >= k:
@@ -195,7 +198,7 @@ class HnswIndex:
 
     def _save(self, revision: int) -> None:
         dead = len(self._table) - self._table.live
-        compact = dead > max(_FEW_DEAD, _DEAD_SHARE * len(self._table))
+        compact = dead > max(_MIN_DEAD_ROWS_TO_COMPACT, _MIN_DEAD_SHARE_TO_COMPACT * len(self._table))
         if self._folder is None or not self._writes:
             self._keep_in_memory(compact=compact)
         else:
@@ -211,28 +214,24 @@ class HnswIndex:
 
     def _keep_in_files(self, folder: Path, revision: int, *, compact: bool) -> None:
         old = self._manifest
-        if not compact and self._is_saved(revision):
+        saved = (old.revision, sum(segment.rows for segment in old.segments), old.dead)
+        if not compact and saved == (revision, len(self._table), tuple(self._table.dead())):
             return
         try:
             folder.mkdir(parents=True, exist_ok=True)
             table, graph, manifest = self._written(folder, revision, compact=compact)
             vector_files.commit(folder, manifest)
         except OSError:
-            with suppress(OSError):
+            with suppress(OSError):  # what could not be swept is swept by the next save; the first error matters
                 vector_files.sweep(folder, old.names())
             raise
         self._table, self._graph, self._manifest = table, graph, manifest
         vector_files.sweep(folder, manifest.names())
 
-    def _is_saved(self, revision: int) -> bool:
-        saved = self._manifest
-        rows = sum(segment.rows for segment in saved.segments)
-        return (revision, len(self._table), tuple(self._table.dead())) == (saved.revision, rows, saved.dead)
-
     def _written(
         self, folder: Path, revision: int, *, compact: bool
     ) -> tuple[SlotTable, NeighbourGraph | None, Manifest]:
-        """Write new files; gives the table, graph and manifest that hold once the manifest is committed."""
+        """Write new files; return the table, graph and manifest to use once the manifest is committed."""
         generation = self._manifest.generation + 1
         stem = f"{generation:08d}"
         old = replace(self._manifest, segments=(), graph=None, covered=0) if compact else self._manifest
@@ -248,12 +247,15 @@ class HnswIndex:
     def _written_rows(
         self, folder: Path, stem: str, old: Manifest, *, compact: bool
     ) -> tuple[SlotTable, tuple[Segment, ...]]:
-        """Write the slots that no segment holds, together with short segments before them; all live ones to compact."""
+        """Write the slots that are in no segment, and short segments before them again; all live slots to compact."""
         table = self._table
-        kept, start = _mergeable(old.segments, len(table))
+        kept, start = list(old.segments), sum(segment.rows for segment in old.segments)
+        # short segments are written again with the new rows, so that few and long ones remain
+        while start < len(table) and kept and kept[-1].rows <= min(2 * (len(table) - start), _MAX_MERGED_SEGMENT_ROWS):
+            start -= kept.pop().rows
         keys = table.keys_from(start, live_only=compact)
         if not keys:
-            return (SlotTable(table.dimension) if compact else table), kept
+            return (SlotTable(table.dimension) if compact else table), tuple(kept)
         segment = vector_files.write_segment(folder, stem, rows=table.chunks(start, live_only=compact), keys=keys)
         block = vector_files.read_rows(folder, segment, table.dimension, checked=True)
         if compact:
@@ -277,12 +279,6 @@ class HnswIndex:
         graph.write(path)
         return graph, vector_files.adopt(path)
 
-    def _refusal(self, error: OSError) -> str:
-        return (
-            f"vector space in {self._folder} could not be written: {error.strerror or error}. The vectors saved at "
-            f"revision {self._manifest.revision} still stand. Free space or permit writing there, then run it again."
-        )
-
 
 def _opened(manifest: Manifest, folder: Path | None) -> SlotTable:
     if folder is None:
@@ -293,21 +289,7 @@ def _opened(manifest: Manifest, folder: Path | None) -> SlotTable:
 
 
 def _behind(table: SlotTable, covered: int) -> bool:
-    return len(table) - covered > max(_EXACT, covered // 20)
-
-
-def _mergeable(segments: tuple[Segment, ...], total: int) -> tuple[tuple[Segment, ...], int]:
-    """Return the segments that stay, and the slot from which a new one is written, so that few and long ones remain."""
-    kept, start = list(segments), sum(segment.rows for segment in segments)
-    while start < total and kept and kept[-1].rows <= min(2 * (total - start), _SEGMENT):
-        start -= kept.pop().rows
-    return tuple(kept), start
-
-
-_LINKS = 16  # M
-_BREADTH = 100  # ef_construction; 200 takes half as long again and finds 0.2 % more
-_SEED = 20
-_LEAST = 128  # least breadth of a search (ef): hnswlib takes max(ef, k), so it is asked for this many
+    return len(table) - covered > max(_MAX_ROWS_OUTSIDE_GRAPH, covered // 20)
 
 
 class NeighbourGraph:
@@ -318,7 +300,9 @@ class NeighbourGraph:
 
         self._index: Any = hnswlib.Index(space="ip", dim=dimension)
         if path is None:
-            self._index.init_index(max_elements=1024, M=_LINKS, ef_construction=_BREADTH, random_seed=_SEED)
+            self._index.init_index(
+                max_elements=1024, M=_LINKS_PER_NODE, ef_construction=_BUILDING_BREADTH, random_seed=_SEED
+            )
         else:
             self._index.load_index(str(path), max_elements=covered)
 
@@ -337,7 +321,7 @@ class NeighbourGraph:
 
     def nearest(self, vector: Vectors, count: int) -> Slots:
         """Return up to about ``count`` slots near a unit vector of shape (d,); fewer when the graph has fewer."""
-        wanted = min(max(count, _LEAST), self.covered)
+        wanted = min(max(count, _MIN_SEARCH_BREADTH), self.covered)
         try:
             labels, _ = self._index.knn_query(vector[None, :], k=wanted, num_threads=1)
         except RuntimeError:  # fewer than k were reachable
@@ -362,7 +346,7 @@ class ReadWriteLock:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Hold the lock beside other readers."""
+        """Hold the lock together with other readers."""
         with self._turn:
             self._turn.wait_for(lambda: not self._writing and not self._waiting)
             self._readers += 1

@@ -38,7 +38,7 @@ __all__ = [
 _MANIFEST = "manifest.json"
 _FORMAT = 1
 
-_MAPPED_FROM = 64 << 20  # bytes; smaller files are read, larger ones mapped
+_MIN_MAPPED_BYTES = 64 << 20  # smaller files are read, which is quicker; larger ones would fill the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,8 @@ def _manifest(data: dict[str, Any]) -> Manifest:
     if data.pop("format") != _FORMAT:
         raise ValueError("it has another format than this kgrag writes")
     segments = (
-        Segment(one["rows"], StoredFile(**one["vectors"]), StoredFile(**one["keys"])) for one in data["segments"]
+        Segment(segment["rows"], StoredFile(**segment["vectors"]), StoredFile(**segment["keys"]))
+        for segment in data["segments"]
     )
     graph = StoredFile(**data["graph"]) if data["graph"] else None
     return Manifest(**{**data, "segments": tuple(segments), "dead": tuple(data["dead"]), "graph": graph})
@@ -183,10 +184,10 @@ def read_rows(folder: Path, segment: Segment, dimension: int, *, checked: bool =
     """Read or map the rows of a segment, shape (rows, dimension). Raises VectorsCorrupt, OSError."""
     path = folder / segment.vectors.name if checked else check(folder, segment.vectors)
     if segment.rows * dimension * 4 != segment.vectors.size:
-        raise VectorsCorrupt(f"{path} holds {segment.vectors.size} bytes, not {segment.rows} rows of {dimension}.")
+        raise VectorsCorrupt(f"{path} has {segment.vectors.size} bytes, not {segment.rows} rows of {dimension}.")
     if not segment.rows:
         return np.empty((0, dimension), np.float32)
-    if segment.vectors.size < _MAPPED_FROM:
+    if segment.vectors.size < _MIN_MAPPED_BYTES:
         return np.fromfile(path, dtype="<f4").reshape(segment.rows, dimension)
     return np.asarray(np.memmap(path, dtype="<f4", mode="r", shape=(segment.rows, dimension)))
 

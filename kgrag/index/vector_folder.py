@@ -15,7 +15,7 @@ from kgrag.index.vector_files import Manifest
 
 __all__ = ["FolderSpaces"]
 
-_ATTEMPTS = 100  # as long as another process swaps the files while they are opened
+_MAX_OPENING_ATTEMPTS = 100  # another process may swap the files each time while they are opened
 
 _log = logging.getLogger(__name__)
 
@@ -53,10 +53,10 @@ class FolderSpaces:
     def names(self) -> list[str]:
         """Return the names of the spaces that exist, sorted."""
         with self._lock:
-            found = set(self._open)
+            names = set(self._open)
         if self._folder is not None and self._folder.is_dir():
-            found |= {path.parent.name for path in self._folder.glob("*/manifest.json")}
-        return sorted(found)
+            names |= {path.parent.name for path in self._folder.glob("*/manifest.json")}
+        return sorted(names)
 
     def drop(self, name: str) -> None:
         """Forget a space and remove its files, so that it can be embedded again.
@@ -71,6 +71,7 @@ class FolderSpaces:
             if folder is None or self._read_only or not folder.is_dir():
                 return
             try:
+                # the manifest first: a kill in between leaves an empty space, not a damaged one
                 (folder / "manifest.json").unlink(missing_ok=True)
                 shutil.rmtree(folder)
             except OSError as error:
@@ -86,25 +87,25 @@ class FolderSpaces:
         folder = self._path(name)
         if folder is None:
             return HnswIndex(self._empty)
-        trouble: Exception | None = None
-        tried: list[Manifest] = []
-        for _ in range(_ATTEMPTS):
+        failure: Exception | None = None
+        manifests_tried: list[Manifest] = []
+        for _ in range(_MAX_OPENING_ATTEMPTS):
             try:
                 manifest = vector_files.read_manifest(folder) or self._empty
-                if manifest in tried[-1:]:
+                if manifest in manifests_tried[-1:]:
                     break  # nobody wrote meanwhile, so that it is damaged
-                tried.append(manifest)
+                manifests_tried.append(manifest)
                 self._same_embedder(name, manifest)
                 return HnswIndex(manifest, folder=folder, read_only=self._read_only)
             except (VectorsCorrupt, OSError, ValueError) as error:
-                trouble = error
-        _log.warning("Vector space '%s' is damaged and will be made again from the store: %s", name, trouble)
+                failure = error
+        _log.warning("Vector space '%s' is damaged and will be made again from the store: %s", name, failure)
         return HnswIndex(self._empty, folder=folder, read_only=self._read_only)
 
     def _same_embedder(self, name: str, manifest: Manifest) -> None:
-        found, wanted = (manifest.identity, manifest.dimension), (self._empty.identity, self._empty.dimension)
-        if found != wanted:
+        recorded, wanted = (manifest.identity, manifest.dimension), (self._empty.identity, self._empty.dimension)
+        if recorded != wanted:
             raise EmbeddingMismatch(
-                f"space '{name}' was embedded with {found[0]} ({found[1]}), but the embedder is {wanted[0]} "
+                f"space '{name}' was embedded with {recorded[0]} ({recorded[1]}), but the embedder is {wanted[0]} "
                 f"({wanted[1]}). Run `kgrag doctor --repair` to embed it again, or go back to that embedder."
             )

@@ -17,8 +17,8 @@ __all__ = ["SlotTable", "Slots", "unit_rows"]
 
 Slots = npt.NDArray[np.int64]
 
-_BATCH = 8192  # rows copied at once when a table is rewritten
-_SLACK = 1e-5  # more than float32 rounding moves a cosine, so that true ties survive the first pass
+_ROWS_PER_PIECE = 8192  # rows copied at once when a table is rewritten
+_COSINE_ROUNDING = 1e-5  # more than float32 rounding moves a cosine, so that true ties survive the first pass
 
 
 def unit_rows(vectors: Vectors, dimension: int) -> Vectors:
@@ -32,7 +32,7 @@ def unit_rows(vectors: Vectors, dimension: int) -> Vectors:
         raise ValueError(f"vectors have shape {rows.shape}; expected (n, {dimension}).")
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     if not np.isfinite(norms).all():
-        raise ValueError("a vector holds NaN or infinity; an embedder must give finite numbers.")
+        raise ValueError("a vector holds NaN or infinity; an embedder must return finite numbers.")
     off = (np.abs(norms - 1) > 1e-3) & (norms > 0)
     if off.any():
         rows = rows.copy()
@@ -92,9 +92,9 @@ class SlotTable:
         """Copy rows, shape (len(slots), dimension)."""
         out = np.empty((len(slots), self.dimension), np.float32)
         for start, block in self._placed():
-            here = (slots >= start) & (slots < start + len(block))
-            if here.any():
-                out[here] = block[slots[here] - start]
+            within = (slots >= start) & (slots < start + len(block))
+            if within.any():
+                out[within] = block[slots[within] - start]
         return out
 
     def rows_of(self, iris: Sequence[str]) -> Vectors:
@@ -104,14 +104,16 @@ class SlotTable:
     def chunks(self, start: int, *, live_only: bool = False) -> Iterator[Vectors]:
         """Yield the rows from slot ``start`` on in contiguous pieces, dead ones too unless ``live_only``."""
         for first, block in self._placed():
-            for at in range(max(0, start - first), len(block), _BATCH):
-                piece = block[at : at + _BATCH]
+            for at in range(max(0, start - first), len(block), _ROWS_PER_PIECE):
+                piece = block[at : at + _ROWS_PER_PIECE]
                 yield piece[self._alive[first + at : first + at + len(piece)]] if live_only else piece
 
     def put(self, iris: Sequence[str], rows: Vectors) -> None:
         """Add or replace unit rows; a row equal to the stored one changes nothing."""
         last = {iri: at for at, iri in enumerate(iris)}
-        new = {iri: at for iri, at in last.items() if not self._holds(iri, rows[at])}
+        known = [iri for iri in last if iri in self._slots]
+        stored = dict(zip(known, self.rows_of(known), strict=True))
+        new = {iri: at for iri, at in last.items() if iri not in stored or not np.array_equal(stored[iri], rows[at])}
         for iri in new:
             self.drop(iri)
         start = len(self)
@@ -128,7 +130,7 @@ class SlotTable:
             self._alive[slot] = False
 
     def settle(self, kept: int, block: Vectors) -> None:
-        """Take ``block``, which holds the slots from ``kept`` on, in place of the blocks and tail that held them."""
+        """Replace the blocks and tail with the slots from ``kept`` on by ``block``, which contains the same slots."""
         whole: list[Vectors] = []
         while sum(map(len, whole)) < kept:
             whole.append(self._blocks[len(whole)])
@@ -154,7 +156,7 @@ class SlotTable:
             chosen, scores = slots, self.rows(slots) @ vector
         if len(chosen) <= k:
             return chosen
-        bar = np.partition(scores, len(scores) - k)[len(scores) - k] - _SLACK
+        bar = np.partition(scores, len(scores) - k)[len(scores) - k] - _COSINE_ROUNDING
         leading: Slots = chosen[scores >= bar]
         return leading
 
@@ -165,10 +167,6 @@ class SlotTable:
             start += len(block)
         if start < len(self):
             yield start, self._tail[: len(self) - start]
-
-    def _holds(self, iri: str, row: Vectors) -> bool:
-        slot = self._slots.get(iri)
-        return slot is not None and bool(np.array_equal(self.rows(np.array([slot]))[0], row))
 
     def _grow(self, slots: int) -> None:
         wanted = slots - self.saved

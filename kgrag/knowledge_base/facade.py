@@ -26,7 +26,7 @@ from kgrag.knowledge_base.wiring import Wiring
 from kgrag.model import Answer, BuildReport, Hit, Publication, Table
 from kgrag.ports import Progress
 from kgrag.querying.searches import functions, names_search, refuse_in_update
-from kgrag.store import rdf_files, statistics
+from kgrag.store import graph_kinds, rdf_files
 from kgrag.text import ingestion
 from kgrag.text.ingestion import IngestReport
 
@@ -380,7 +380,7 @@ class KnowledgeBase(Wiring):
     def stats(self, method: str | None = None) -> Mapping[str, Any]:
         """Count what is there, or return a method's own figures."""
         if method is None:
-            return statistics.overview(self.store)
+            return graph_kinds.overview(self.store)
         return capable(self.method(method), Counts, method).statistics()
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:

@@ -1,17 +1,23 @@
 """The triple store: named graphs in an embedded Oxigraph, with a catalogue, one writer, and atomic publications.
 
-===============  ======================================================================================
-module           what it does
-===============  ======================================================================================
-``store``        ``OxigraphStore``: the port ``TripleStore``
-``plan``         what a list of drafts changes, as quads; pure but for look-ups
-``surface``      finds literals that the engine rewrites, and keeps them as they were written
-``exchange``     takes quads out and puts others in, in one atomic step
-``files``        dump and load as N-Quads
-``identity``     which knowledge base a folder holds
-``lock``         one writer a folder
-``held``         makes closing let go of the folder
-``scratch``      ``OxigraphScratch``: the port ``Scratch``, for query checks
-``boundary``     maps the engine's exceptions to ours
-===============  ======================================================================================
+=====================  ================================================================================
+module                 what it does
+=====================  ================================================================================
+``oxigraph``           ``OxigraphStore``: the port ``TripleStore``
+``publication_plan``   what a list of drafts changes, as quads; pure but for look-ups
+``publishing``         one ``publish``, and the exchange of quads in one atomic step
+``update_record``      one ``update``, and which graphs it changed
+``lexical_forms``      literals that the engine rewrites, kept as they were written
+``graph_kinds``        the kinds of named graph, and how many graphs of each a store has
+``provenance``         activities as statements of the provenance graph
+``rdf_files``          RDF files to drafts of graphs
+``rdf_guard``          refuses RDF files that would kill or stall a parser
+``quad_files``         dump and load as N-Quads
+``transfer``           export and import: a dump with a manifest
+``identity``           which knowledge base a folder contains
+``locking``            one writer per folder
+``engine``             maps the engine's exceptions to ours, and makes closing release the folder
+``scratch``            ``OxigraphScratch``: a store in memory for query checks and audits
+``plain_dataset``      ``PlainStore``: a dataset without catalogue, for conformance suites
+=====================  ================================================================================
 """

@@ -1,9 +1,7 @@
-"""Maps the engine's exceptions to ours, in one place.
+"""The boundary to the engine: its exceptions become kgrag's, and a closed store really releases its folder.
 
-Holds the engine's store so that closing really lets go of the folder.
-
-The engine has no ``close``: it lets go when the last reference dies, and the traceback of an exception that somebody
-keeps holds references. So the adapter passes ``Held`` around, which looks like the store and can be emptied.
+Oxigraph has no ``close``: a folder is released when the last reference to its store dies, and the traceback of an
+exception that somebody keeps is such a reference. kgrag therefore passes a stand-in around, which can be emptied.
 """
 
 from __future__ import annotations
@@ -17,11 +15,10 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL, KgragError, StateError, StorageFailed, StoreLocked
 
-__all__ = [
-    "engine",
-    "held",
-    "let_go",
-]
+__all__ = ["closable", "engine", "release"]
+
+_MAX_LINE_CHARACTERS = 120
+_MAX_EXPECTATION_CHARACTERS = 200
 
 
 @contextmanager
@@ -30,7 +27,7 @@ def engine(text: str = "") -> Iterator[None]:
 
     Raises:
         InvalidSPARQL: the text does not parse, or cannot be evaluated.
-        StoreLocked: another process holds the folder.
+        StoreLocked: another process has the folder open.
         StorageFailed: the disk refused.
     """
     try:
@@ -38,72 +35,76 @@ def engine(text: str = "") -> Iterator[None]:
     except KgragError:
         raise
     except SyntaxError as error:
-        if not text:
+        if not text:  # a query of our own that does not parse is a defect, not the caller's mistake
             raise
-        raise InvalidSPARQL(_syntax(error, text)) from error
+        raise InvalidSPARQL(_syntax_message(error, text)) from error
     except (ValueError, RuntimeError) as error:
         if not text:
             raise
-        raise InvalidSPARQL(f"{_told(error)}. The store cannot evaluate this text.") from error
+        raise InvalidSPARQL(f"{_engine_message(error)}. The store cannot evaluate this text.") from error
     except OSError as error:
-        raise _storage(error) from error
+        message = _engine_message(error) if error.errno is None else str(error)
+        if "lock" in message.lower():  # RocksDB reports a lock that is taken as an ordinary input/output error
+            raise StoreLocked(
+                f"the store's folder is in use: {message}. Close the other process, or open it for reading only."
+            ) from error
+        raise StorageFailed(
+            f"the store could not be read or written: {message}. Free space or mend the folder, and try again."
+        ) from error
 
 
-def _told(error: BaseException) -> str:
+def _engine_message(error: BaseException) -> str:
     return (str(error.args[0]) if error.args else type(error).__name__).rstrip(".")
 
 
-def _syntax(error: SyntaxError, text: str) -> str:
-    place = re.match(r"error at (\d+):(\d+): (.*)", _told(error), flags=re.DOTALL)
+def _syntax_message(error: SyntaxError, text: str) -> str:
+    message = _engine_message(error)
+    place = re.match(r"error at (\d+):(\d+): (.*)", message, flags=re.DOTALL)
     if place is None:
-        return f"{_told(error)}. Correct the text."
+        return f"{message}. Correct the text."
     lines = text.splitlines()
     number = int(place[1])
     line = lines[number - 1].strip() if number <= len(lines) else ""
-    near = f" near {line[:120]!r}" if line else ", at the end"
-    wanted = place[3] if len(place[3]) < 200 and "[_]" not in place[3] else "something else is expected here"
-    return f"line {number}, column {place[2]}{near}: {wanted}. Correct the text there."
-
-
-def _storage(error: OSError) -> KgragError:
-    told = _told(error) if error.errno is None else str(error)
-    if "lock" in told.lower():
-        what, instead = "is in use", "Close the other process, or open it for reading only"
-        return StoreLocked(f"the store's folder {what}: {told}. {instead}.")
-    return StorageFailed(
-        f"the store could not be read or written: {told}. Free space or mend the folder, and try again."
+    near = f" near {line[:_MAX_LINE_CHARACTERS]!r}" if line else ", at the end"
+    # the parser lists every token that it could take, often dozens and some as character classes: no help to a reader
+    readable = len(place[3]) < _MAX_EXPECTATION_CHARACTERS and "[_]" not in place[3]
+    return (
+        f"line {number}, column {place[2]}{near}: {place[3] if readable else 'something else is expected here'}. "
+        "Correct the text there."
     )
 
 
-class _Held:
-    """Passes everything on to the store, until it is emptied."""
+class _ClosableStore:
+    """Passes every call on to a store, until it is emptied."""
 
     def __init__(self, store: ox.Store) -> None:
         self.store: ox.Store | None = store
 
-    def _whole(self) -> ox.Store:
+    def _open_store(self) -> ox.Store:
         if self.store is None:
             raise StateError("this store is closed. Open it again.")
         return self.store
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._whole(), name)
+        return getattr(self._open_store(), name)
+
+    # Python looks these up on the class, so that __getattr__ never sees them
 
     def __contains__(self, quad: ox.Quad) -> bool:
-        return quad in self._whole()
+        return quad in self._open_store()
 
     def __iter__(self) -> Iterator[ox.Quad]:
-        return iter(self._whole())
+        return iter(self._open_store())
 
     def __len__(self) -> int:
-        return len(self._whole())
+        return len(self._open_store())
 
 
-def held(store: ox.Store) -> ox.Store:
-    """Return a stand-in that passes every call on to the store, until it is emptied."""
-    return cast("ox.Store", _Held(store))
+def closable(store: ox.Store) -> ox.Store:
+    """Return a stand-in that passes every call on to the store, until ``release`` empties it."""
+    return cast("ox.Store", _ClosableStore(store))
 
 
-def let_go(store: ox.Store) -> None:
-    """Empty what stands in for a store; whoever still holds it gets StateError from now on."""
-    cast("_Held", store).store = None
+def release(store: ox.Store) -> None:
+    """Empty a stand-in made by ``closable``; whoever still has it gets StateError from now on."""
+    cast("_ClosableStore", store).store = None

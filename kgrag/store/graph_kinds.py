@@ -1,8 +1,8 @@
 """The kinds of named graph: those that the platform writes, and with them those that methods declare.
 
-``kinds()`` is what forgetting, the catalogue's shape and the audit go by. ``shapes/graphs/kinds.ttl`` is what
-``catalogue_shapes`` makes of kgrag's own kinds, for ontologists to read; a test refuses drift, and
-``pytest --rewrite-golden`` writes it.
+``kinds()`` is what forgetting, the catalogue's shape and the audit go by; ``overview`` counts the graphs of each kind
+in a store. ``shapes/graphs/kinds.ttl`` is what ``catalogue_shapes`` makes of kgrag's own kinds, for ontologists to
+read; a test refuses drift, and ``pytest --rewrite-golden`` writes it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
-from kgrag import plugins
+from kgrag import plugins, queries
 from kgrag.declarations import GraphKind
-from kgrag.vocab import KG, PROV
+from kgrag.model import plain
+from kgrag.ports import TripleStore
+from kgrag.vocab import KG, PROV, local_name
 
-__all__ = ["PLATFORM", "catalogue_shapes", "kinds"]
+__all__ = ["PLATFORM", "catalogue_shapes", "kinds", "overview"]
 
 PLATFORM = (
     GraphKind(
@@ -98,6 +101,25 @@ def kinds() -> Mapping[str, GraphKind]:
     """Return IRI -> kind of every kind of named graph, the platform's first, then those of methods by name."""
     declared = [kind for method in plugins.methods().values() for kind in method.graph_kinds]
     return MappingProxyType({kind.iri.value: kind for kind in (*declared, *PLATFORM)})
+
+
+def overview(store: TripleStore) -> dict[str, Any]:
+    """Count quads, documents, chunks, and the named graphs of each kind.
+
+    Queries read: ``catalogue/kinds``, ``documents/count``.
+    """
+    graphs_by_kind = {
+        local_name(plain(kind)): int(plain(graphs))
+        for kind, graphs in store.select(queries.bind("catalogue/kinds", catalogue=store.names.catalogue))
+    }
+    chunks = store.select(queries.bind("documents/count")).values()[0][0]
+    return {
+        "quads": len(store),
+        "revision": store.revision,
+        "documents": graphs_by_kind.get(local_name(KG.DocumentGraph.value), 0),
+        "chunks": int(chunks),
+        "graphs": graphs_by_kind,
+    }
 
 
 def catalogue_shapes(of: Iterable[GraphKind]) -> str:

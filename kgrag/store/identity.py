@@ -1,4 +1,4 @@
-"""Which knowledge base a folder holds: base IRI, schema version, revision; and the first entries of a new one."""
+"""Which knowledge base a folder contains: base IRI, schema version, revision; and the first entries of a new one."""
 
 from __future__ import annotations
 
@@ -11,28 +11,31 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import SchemaMismatch, StorageFailed, StoreLocked
 from kgrag.store import publication_plan
-from kgrag.store.engine import held
+from kgrag.store.engine import closable
 from kgrag.vocab import DEFAULT_BASE, SCHEMA_VERSION, Names
 
-__all__ = ["FOUNDING_QUADS", "birthday", "found", "opened", "recognised", "revision"]
+__all__ = ["FOUNDING_QUADS", "creation_quads", "open_folder", "recorded_names", "revision", "write_founding"]
 
 FOUNDING_QUADS = 9
-_ATTEMPTS = 20
+"""Quads in the catalogue of a new store, as ``publication_plan.founding`` lists them."""
+
+_MAX_OPENING_ATTEMPTS = 20  # about two seconds with the growing pauses, longer than a writer takes to swap its files
 
 
-def opened(folder: Path | None, *, read_only: bool = False) -> ox.Store:
-    """Open a folder, making it when it is absent; None gives a store in memory.
+def open_folder(folder: Path | None, *, read_only: bool = False) -> ox.Store:
+    """Open a folder, making it when it is absent; None returns a store in memory.
 
     Raises:
         StorageFailed: it cannot be made, or is to be read and there is no store in it.
+        StoreLocked: this process has it open already.
     """
     if folder is None:
-        return held(ox.Store())
+        return closable(ox.Store())
     if read_only:
-        return _opened_for_reading(folder)
+        return _open_for_reading(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return held(ox.Store(str(folder)))
+        return closable(ox.Store(str(folder)))
     except FileExistsError as error:
         raise StorageFailed(f"{folder} is a file, and a folder was expected. Choose another path.") from error
     except OSError as error:
@@ -44,21 +47,21 @@ def opened(folder: Path | None, *, read_only: bool = False) -> ox.Store:
         raise StorageFailed(f"{folder} cannot be opened for writing: {error}. Make it writable.") from error
 
 
-def _opened_for_reading(folder: Path) -> ox.Store:
-    """Open a folder for reading, beside whoever writes to it."""
+def _open_for_reading(folder: Path) -> ox.Store:
+    """Open a folder for reading, whether or not another process writes to it."""
     if not (folder / "CURRENT").is_file():
         raise StorageFailed(f"there is no store in {folder} to be read. Create one by opening it for writing first.")
     failure: Exception | None = None
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(_MAX_OPENING_ATTEMPTS):
         try:
-            return held(ox.Store.read_only(str(folder)))
+            return closable(ox.Store.read_only(str(folder)))
         except (OSError, RuntimeError) as error:  # the writer swapped files between our listing and our opening them
             failure = error
             time.sleep(0.01 * attempt)
     raise StorageFailed(f"{folder} cannot be opened for reading: {failure}. Mend it from a backup.") from failure
 
 
-def recognised(store: ox.Store, base: str | None) -> Names:
+def recorded_names(store: ox.Store, base: str | None) -> Names:
     """Return the names of the knowledge base in a store: the recorded base IRI, or the given one for a new store.
 
     Raises:
@@ -67,9 +70,15 @@ def recognised(store: ox.Store, base: str | None) -> Names:
     recorded = None
     for row in cast("ox.QuerySolutions", store.query(queries.bind("catalogue/identity"))):
         names = Names(row["base"].value)
-        if (row["graph"], row["knowledgebase"]) == (names.catalogue, names.knowledge_base):
-            _same_schema(int(row["version"].value))
-            recorded = recorded or names
+        # data may contain such statements too; only those in the catalogue that this base IRI names are the record
+        if (row["graph"], row["knowledgebase"]) != (names.catalogue, names.knowledge_base):
+            continue
+        if (version := int(row["version"].value)) > SCHEMA_VERSION:
+            raise SchemaMismatch(
+                f"the knowledge base has schema version {version}, and this kgrag knows up to {SCHEMA_VERSION}. "
+                "Upgrade kgrag."
+            )
+        recorded = recorded or names
     if recorded is None:
         return Names(DEFAULT_BASE if base is None else base)
     if base is not None and base != recorded.base:
@@ -80,22 +89,14 @@ def recognised(store: ox.Store, base: str | None) -> Names:
     return recorded
 
 
-def _same_schema(version: int) -> None:
-    if version > SCHEMA_VERSION:
-        raise SchemaMismatch(
-            f"the knowledge base has schema version {version}, and this kgrag knows up to {SCHEMA_VERSION}. "
-            "Upgrade kgrag."
-        )
-
-
 def revision(store: ox.Store, names: Names) -> int:
     """Return the largest revision in the catalogue, 0 when there is none."""
     rows = cast("ox.QuerySolutions", store.query(queries.bind("catalogue/revision", catalogue=names.catalogue)))
     return max((int(row["revision"].value) for row in rows if row["revision"] is not None), default=0)
 
 
-def found(store: ox.Store, names: Names) -> None:
-    """Write what the catalogue must say from the beginning, as far as it is missing."""
+def write_founding(store: ox.Store, names: Names) -> None:
+    """Write those statements that every catalogue begins with, as far as they are missing."""
 
     def missing(subject: ox.NamedNode, predicate: ox.NamedNode) -> bool:
         return next(store.quads_for_pattern(subject, predicate, None, names.catalogue), None) is None
@@ -103,7 +104,7 @@ def found(store: ox.Store, names: Names) -> None:
     store.extend(publication_plan.founding(names, publication_plan.now(), missing))
 
 
-def birthday(store: ox.Store, names: Names) -> list[ox.Quad]:
-    """Return what a store that was just created says about its creation; a dump brings its own."""
+def creation_quads(store: ox.Store, names: Names) -> list[ox.Quad]:
+    """Return the catalogue's statements about the creation of a new store; a dump brings its own in their place."""
     quads = store.quads_for_pattern(None, None, None, names.catalogue)
     return [quad for quad in quads if quad.subject != names.knowledge_base]

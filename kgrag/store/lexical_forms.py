@@ -1,21 +1,16 @@
-"""Finds literals that the engine rewrites, and keeps them as they were written.
+"""Literals that the engine rewrites: which they are, and how they are kept as they were written.
 
 Oxigraph stores numbers, dates, times, durations and booleans by value: ``"01"^^xsd:int`` comes back as
 ``"1"^^xsd:integer``. What is rewritten is found by a round trip through a store in memory, so it is exact for the
-engine in use. A graph of somebody else's RDF gets a companion graph that keeps each rewritten literal; a graph of our
-own must hold canonical literals.
-
-The triples of a graph with their literals as they were loaded.
-
-A store keeps numbers and dates by their value, and the surface of each literal that it changed in a lexical graph
-beside it (``Names.lexical_graph``).
+engine in use. A graph of somebody else's RDF gets a companion, its lexical graph (``Names.lexical_graph``), that keeps
+each rewritten literal, and ``as_loaded`` reads the two together; a graph of our own must contain canonical literals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -32,15 +27,16 @@ __all__ = [
     "refuse_rewritten",
 ]
 
-_KEPT = frozenset({XSD.string, ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")})
+_NEVER_REWRITTEN = frozenset({XSD.string, ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")})
 
 
 def as_stored(literals: Iterable[ox.Literal]) -> dict[ox.Literal, ox.Literal]:
     """Return those literals that the engine rewrites, each with what it becomes."""
-    distinct = [literal for literal in dict.fromkeys(literals) if literal.datatype not in _KEPT]
+    distinct = [literal for literal in dict.fromkeys(literals) if literal.datatype not in _NEVER_REWRITTEN]
     if not distinct:
         return {}
     scratch = ox.Store()
+    # the row number is the subject, since two literals may become one
     scratch.extend(ox.Quad(ox.NamedNode(f"urn:{row}"), RDF.object, literal) for row, literal in enumerate(distinct))
     after = {quad.subject.value: quad.object for quad in scratch}
     pairs = ((literal, after[f"urn:{row}"]) for row, literal in enumerate(distinct))
@@ -51,7 +47,7 @@ def refuse_rewritten(graphs: Mapping[ox.NamedNode, Sequence[ox.Triple]]) -> None
     """Accept graphs of our own if their literals are canonical.
 
     Raises:
-        InvalidRDF: one is not; the message tells how to write it.
+        InvalidRDF: one is not; the message shows how to write it.
     """
     rewritten = as_stored(literal for triples in graphs.values() for literal in _literals(triples))
     if not rewritten:
@@ -60,51 +56,52 @@ def refuse_rewritten(graphs: Mapping[ox.NamedNode, Sequence[ox.Triple]]) -> None
         (graph, literal) for graph, triples in graphs.items() for literal in _literals(triples) if literal in rewritten
     )
     raise InvalidRDF(
-        f"graph {graph.value} holds {written}, which the store would rewrite to {rewritten[written]}. "
-        "Write it so, and keep the surface as a string beside it where it matters."
+        f"graph {graph.value} contains {written}, which the store would rewrite to {rewritten[written]}. "
+        "Write it so, and add the surface as a string where it matters."
     )
 
 
 def canonical(draft: GraphDraft, rewritten: Mapping[ox.Literal, ox.Literal]) -> GraphDraft:
     """Return the draft with its literals as the engine stores them, each triple once."""
-    triples = dict.fromkeys(_stored(triple, rewritten) for triple in draft.triples)
-    return replace(draft, triples=list(triples))
+
+    def stored(triple: ox.Triple) -> ox.Triple:
+        value = triple.object
+        if isinstance(value, ox.Literal) and value in rewritten:
+            return ox.Triple(triple.subject, triple.predicate, rewritten[value])
+        return triple
+
+    return replace(draft, triples=list(dict.fromkeys(map(stored, draft.triples))))
 
 
 def companions(drafts: Iterable[GraphDraft], names: Names) -> list[GraphDraft]:
     """Return drafts as they will be stored, each followed by its lexical graph where a literal is rewritten."""
-    found = []
+    stored = []
     for draft in drafts:
         rewritten = as_stored(_literals(draft.triples))
-        found.append(canonical(draft, rewritten))
+        stored.append(canonical(draft, rewritten))
         if rewritten and draft.kind != KG.LexicalGraph:
-            found.append(_lexical_graph(draft, rewritten, names))
-    return found
+            stored.append(_lexical_graph(draft, rewritten, names))
+    return stored
 
 
 def _lexical_graph(draft: GraphDraft, rewritten: Mapping[ox.Literal, ox.Literal], names: Names) -> GraphDraft:
-    kept = [triple for triple in draft.triples if triple.object in rewritten]
+    records: dict[ox.Triple, None] = {}
+    for triple in draft.triples:
+        written = triple.object
+        if isinstance(written, ox.Literal) and written in rewritten:
+            node = names.lexical(draft.iri.value, str(triple))
+            records[ox.Triple(node, RDF.subject, triple.subject)] = None
+            records[ox.Triple(node, RDF.predicate, triple.predicate)] = None
+            records[ox.Triple(node, RDF.object, rewritten[written])] = None
+            records[ox.Triple(node, KG.lexicalForm, ox.Literal(written.value))] = None
+            records[ox.Triple(node, KG.lexicalDatatype, written.datatype)] = None
     return GraphDraft(
         iri=names.lexical_graph(draft.iri.value),
         kind=KG.LexicalGraph,
-        triples=list(dict.fromkeys(part for triple in kept for part in _record(triple, rewritten, draft.iri, names))),
+        triples=list(records),
         mode="replace",
         sources=(draft.iri,),
     )
-
-
-def _record(
-    triple: ox.Triple, rewritten: Mapping[ox.Literal, ox.Literal], graph: ox.NamedNode, names: Names
-) -> list[ox.Triple]:
-    written = cast("ox.Literal", triple.object)
-    node = names.lexical(graph.value, str(triple))
-    return [
-        ox.Triple(node, RDF.subject, triple.subject),
-        ox.Triple(node, RDF.predicate, triple.predicate),
-        ox.Triple(node, RDF.object, rewritten[written]),
-        ox.Triple(node, KG.lexicalForm, ox.Literal(written.value)),
-        ox.Triple(node, KG.lexicalDatatype, written.datatype),
-    ]
 
 
 def _literals(triples: Iterable[ox.Triple]) -> Iterable[ox.Literal]:
@@ -114,31 +111,24 @@ def _literals(triples: Iterable[ox.Triple]) -> Iterable[ox.Literal]:
             yield value
 
 
-def _stored(triple: ox.Triple, rewritten: Mapping[ox.Literal, ox.Literal]) -> ox.Triple:
-    value = triple.object
-    if isinstance(value, ox.Literal) and value in rewritten:
-        return ox.Triple(triple.subject, triple.predicate, rewritten[value])
-    return triple
-
-
 def as_loaded(store: TripleStore, graph: ox.NamedNode) -> Iterator[ox.Triple]:
     """Yield the triples of a graph; where several literals became one, each of those that were changed."""
-    known = _known(store, graph)
+    loaded = _loaded_literals(store, graph)
     for triple in store.triples(graph):
-        literals = known.get((triple.subject, triple.predicate, triple.object))
+        literals = loaded.get((triple.subject, triple.predicate, triple.object))
         if literals is None:
             yield triple
         else:
             yield from (ox.Triple(triple.subject, triple.predicate, literal) for literal in literals)
 
 
-def _known(store: TripleStore, graph: ox.NamedNode) -> dict[tuple[Term, Term, Term], list[ox.Literal]]:
+def _loaded_literals(store: TripleStore, graph: ox.NamedNode) -> dict[tuple[Term, Term, Term], list[ox.Literal]]:
     """Return what was loaded, by subject, predicate and the object that the store keeps."""
     records: dict[Term, dict[ox.NamedNode, Any]] = {}
     for triple in store.triples(store.names.lexical_graph(graph.value)):
         records.setdefault(triple.subject, {})[triple.predicate] = triple.object
-    found: dict[tuple[Term, Term, Term], list[ox.Literal]] = {}
-    for each in records.values():
-        literal = ox.Literal(plain(each[KG.lexicalForm]), datatype=each[KG.lexicalDatatype])
-        found.setdefault((each[RDF.subject], each[RDF.predicate], each[RDF.object]), []).append(literal)
-    return found
+    loaded: dict[tuple[Term, Term, Term], list[ox.Literal]] = {}
+    for record in records.values():
+        literal = ox.Literal(plain(record[KG.lexicalForm]), datatype=record[KG.lexicalDatatype])
+        loaded.setdefault((record[RDF.subject], record[RDF.predicate], record[RDF.object]), []).append(literal)
+    return loaded

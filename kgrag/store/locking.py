@@ -1,4 +1,4 @@
-"""One writer a folder: a lock that the operating system lets go of when the process dies."""
+"""One writer per folder: a lock that the operating system releases when the process dies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["WriterLock"]
 
 
 class WriterLock:
-    """Holds ``<folder>.lock``; the process id stands in ``<folder>.pid``, for the message to whoever comes second.
+    """The lock ``<folder>.lock``; ``<folder>.pid`` names its process in the message to whoever comes second.
 
     A process that serves the folder writes ``url`` and ``pid`` to ``<folder>.server``, as JSON.
 
@@ -36,7 +36,7 @@ class WriterLock:
         except OSError as error:
             self._lock.release()
             raise StorageFailed(
-                f"no lock file can be made beside {folder}: {error}. Make its folder writable."
+                f"no lock file can be made next to {folder}: {error}. Make its folder writable."
             ) from error
 
     def _locked(self, folder: Path) -> StoreLocked:
@@ -44,7 +44,7 @@ class WriterLock:
         if url:
             return StoreLocked(
                 f"{folder} is served at {url} by process {holder}. query, update and load work through it (--server "
-                f"{url}, key in KGRAG_SERVER_KEY), other reading beside it; for other writing, end it: kill {holder}",
+                f"{url}, key in KGRAG_SERVER_KEY), other reading without it; for other writing, end it: kill {holder}",
                 url=url,
             )
         return StoreLocked(
@@ -53,10 +53,11 @@ class WriterLock:
         )
 
     def _url(self) -> str:
-        """Return where the holder serves, as it tells in ``<folder>.server``; "" when it does not."""
+        """Return the URL in ``<folder>.server``; "" when the process that has the lock did not write it."""
         try:
-            told = json.loads(self._served.read_text(encoding="utf-8"))
-            return str(told["url"]) if str(told["pid"]) == self._holder() else ""
+            served = json.loads(self._served.read_text(encoding="utf-8"))
+            # a server that was killed leaves its file behind, and another process may write now
+            return str(served["url"]) if str(served["pid"]) == self._holder() else ""
         except (OSError, ValueError, KeyError, TypeError):
             return ""
 

@@ -4,8 +4,7 @@ What is acknowledged survives the death of the process; ``flush`` and ``close`` 
 Readers see one state for the length of a query and never wait. Writers wait for each other, in one process; a second
 process is refused, and may open the folder for reading.
 
-The default graph is always empty: what an update writes there stands in the graph ``{base}graph/data/default``
-afterwards.
+The default graph is always empty: what an update writes there moves to the graph ``{base}graph/data/default``.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import InputError, InvalidSPARQL, StateError, StorageFailed
-from kgrag.model import GraphDraft, Publication, Table, Violation
+from kgrag.model import GraphDraft, Publication, Table
 from kgrag.ports import Validator
 from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
 from kgrag.store import identity, publication_plan, quad_files
-from kgrag.store.engine import engine, let_go
+from kgrag.store.engine import engine, release
 from kgrag.store.locking import WriterLock
 from kgrag.store.publishing import Publishing, exchange
 from kgrag.store.update_record import Rewriting
@@ -75,11 +74,11 @@ class OxigraphStore:
         """Open a store, or create it.
 
         Args:
-            folder: where it lives; None keeps it in memory. Beside it stand ``<folder>.lock`` and ``<folder>.pid``
+            folder: where it lives; None keeps it in memory. ``<folder>.lock`` and ``<folder>.pid`` exist next to it
                 while a writer has it open.
             base: its base IRI; None takes the recorded one, or the default for a new store.
             validator: checks drafts in a scratch store before ``publish`` lets them in.
-            read_only: open beside a running writer, without the lock; the view stays as it is at opening.
+            read_only: open without the lock, whether or not a writer runs; the view stays as it is at opening.
 
         Raises:
             StoreLocked: another process writes to it; the message names the process.
@@ -90,14 +89,14 @@ class OxigraphStore:
         store = None
         try:
             with engine():
-                store = identity.opened(folder, read_only=read_only)
-                names = identity.recognised(store, base)
+                store = identity.open_folder(folder, read_only=read_only)
+                names = identity.recorded_names(store, base)
                 if not read_only:
-                    identity.found(store, names)
+                    identity.write_founding(store, names)
                 return cls(store, names, validator=validator, lock=lock, read_only=read_only)
         except BaseException:
             if store is not None:
-                let_go(store)
+                release(store)
             if lock is not None:
                 lock.release()
             raise
@@ -153,7 +152,7 @@ class OxigraphStore:
     def query(
         self, sparql: str, *, union: bool = False, calls: Mapping[ox.NamedNode, Callable[..., Any]] | None = None
     ) -> Results:
-        """Run a query from outside, past the gate, and give the engine's own results.
+        """Run a query from outside, past the gate, and return the engine's own results.
 
         They belong to the thread that asked for them. ``union`` makes the default graph the union of all named
         graphs, unless the query itself says FROM. ``calls`` are functions that it may call.
@@ -177,12 +176,12 @@ class OxigraphStore:
                 yield quad.triple
 
     def described(self, graph: ox.NamedNode) -> bool:
-        """Return whether the catalogue knows this graph."""
+        """Return whether the catalogue lists this graph."""
         with engine():
             return publication_plan.kind_of(graph, self._engine(), self._names.catalogue) is not None
 
     def graphs(self) -> list[str]:
-        """Return the IRI of every named graph that holds a triple, sorted."""
+        """Return the IRI of every named graph that contains a triple, sorted."""
         with engine():
             return sorted(graph.value for graph in self._engine().named_graphs())
 
@@ -202,7 +201,7 @@ class OxigraphStore:
         """Validate drafts in a scratch store, then let all that conform in at once; the rest goes to quarantine.
 
         New graphs, added triples and their catalogue entries enter in one atomic step. Where something has to leave
-        (a "replace" draft whose graph stands and differs), all "replace" drafts enter in one atomic step of their own,
+        (a "replace" draft whose graph exists and differs), all "replace" drafts enter in one atomic step of their own,
         before the others. Publishing the same again changes nothing.
 
         Raises:
@@ -215,18 +214,15 @@ class OxigraphStore:
             with engine():
                 publishing.compare(drafts)
             if self._validator is not None and publishing.writes():
-                publishing.put_aside(self._violations(publishing, self._validator))
+                scratch = OxigraphStore.open(None, base=self._names.base)
+                scratch._store.extend(publishing.rehearsal())
+                publishing.put_aside(self._validator(scratch, publishing.drafts()))
             try:
                 with engine():
                     publishing.write()
             finally:
-                self._revision = publishing.revision
+                self._revision = publishing.revision  # of two atomic steps the first may have entered
             return publishing.outcome()
-
-    def _violations(self, publishing: Publishing, validator: Validator) -> list[Violation]:
-        scratch = OxigraphStore.open(None, base=self._names.base)
-        scratch._store.extend(publishing.rehearsal())
-        return validator(scratch, publishing.drafts())
 
     def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
         """Run an update from outside, past the gate, and set the catalogue right, all in one atomic step.
@@ -248,32 +244,28 @@ class OxigraphStore:
         """
         reading = check_update(update)
         with self._writing() as store, engine(update):
-            if reading.does_nothing:
+            if reading.does_nothing:  # its prologue may still be wrong
                 ox.Store().update(update, prefixes=PREFIXES)
                 return self._revision
             text = f"{update}\n{'' if reading.last == ';' else ';'}\n"
             if graphs is None:
-                graphs = self._written(update)
+                targets = written(update, PREFIXES).graphs
+                # an update that edits the catalogue may change what any graph is
+                if targets is not None and self._names.catalogue.value not in targets:
+                    graphs = [ox.NamedNode(graph) for graph in sorted(targets - {""})]
             try:
                 self._rewrite(store, text, graphs, one_way=not reading.adds_and_removes)
             except SyntaxError:
-                ox.Store().update(update, prefixes=PREFIXES)  # tells the place in the text that was given
+                ox.Store().update(update, prefixes=PREFIXES)  # raises with the place in the caller's text, not in ours
                 raise
             return self._revision
-
-    def _written(self, update: str) -> list[ox.NamedNode] | None:
-        """Return the named graphs that an update may write to; None for any, as when it edits the catalogue."""
-        graphs = written(update, PREFIXES).graphs
-        if graphs is None or self._names.catalogue.value in graphs:
-            return None
-        return [ox.NamedNode(graph) for graph in sorted(graphs - {""})]
 
     def _rewrite(
         self, store: ox.Store, update: str, graphs: Sequence[ox.NamedNode] | None, *, one_way: bool = False
     ) -> None:
         rewriting = Rewriting(store, self._names, revision=self._revision + 1, graphs=graphs, one_way=one_way)
         rewriting.write(update)
-        identity.found(store, self._names)
+        identity.write_founding(store, self._names)
         self._revision = identity.revision(store, self._names)
         rewriting.settle()
 
@@ -281,7 +273,7 @@ class OxigraphStore:
         """Drop graphs, their lexical companions and their catalogue entries in one atomic step.
 
         Returns:
-            How many of the graphs were there; with 0 nothing changes.
+            How many of the graphs existed; with 0 nothing changes.
 
         Raises:
             InputError: the catalogue itself is among them.
@@ -289,29 +281,29 @@ class OxigraphStore:
         with self._writing() as store:
             if self._names.catalogue in graphs:
                 raise InputError("the catalogue graph cannot be removed; it describes all the others. Leave it out.")
-            there = [graph for graph in dict.fromkeys(graphs) if self._stands(graph)]
-            if not there:
+            existing = [graph for graph in dict.fromkeys(graphs) if self._exists(graph)]
+            if not existing:
                 return 0
-            lexical = [self._names.lexical_graph(graph.value) for graph in there]
-            dropped = list(dict.fromkeys([*there, *(graph for graph in lexical if self._stands(graph))]))
+            lexical = [self._names.lexical_graph(graph.value) for graph in existing]
+            dropped = list(dict.fromkeys([*existing, *(graph for graph in lexical if self._exists(graph))]))
             catalogue = self._names.catalogue
-            gone = [quad for graph in dropped for quad in store.quads_for_pattern(graph, None, None, catalogue)]
-            kinds = [quad.object for quad in gone if quad.predicate == RDF.type]
-            come = publication_plan.publication(
+            entries = [quad for graph in dropped for quad in store.quads_for_pattern(graph, None, None, catalogue)]
+            kinds = [quad.object for quad in entries if quad.predicate == RDF.type]
+            statements = publication_plan.publication(
                 self._revision + 1, KG.Publication, publication_plan.now(), self._names, removed=kinds
             )
             with engine():
-                exchange(store, gone, come, dropped)
+                exchange(store, entries, statements, dropped)
             self._revision += 1
-            return len(there)
+            return len(existing)
 
-    def _stands(self, graph: ox.NamedNode) -> bool:
+    def _exists(self, graph: ox.NamedNode) -> bool:
         return self._store.contains_named_graph(graph) or self.described(graph)
 
     # whole stores
 
     def dump(self, target: Path) -> int:
-        """Write every quad as N-Quads (gzipped when the name ends in .gz) and give their count.
+        """Write every quad as N-Quads (gzipped when the name ends in .gz) and return their count.
 
         Raises:
             StorageFailed: the file cannot be written.
@@ -320,7 +312,7 @@ class OxigraphStore:
             return quad_files.dump(self._engine(), target)
 
     def load(self, source: Path) -> int:
-        """Fill a store that was just created from an N-Quads file, in one atomic step, and give the count of quads.
+        """Fill a store that was just created from an N-Quads file, in one atomic step, and return the count of quads.
 
         A dump of a knowledge base brings its catalogue along; other graphs are listed as data graphs afterwards.
 
@@ -341,11 +333,12 @@ class OxigraphStore:
                     yield quad
 
             with engine():
-                exchange(store, identity.birthday(store, self._names), [])
+                # the dump brings the catalogue's own beginning along, and two of them would contradict each other
+                exchange(store, identity.creation_quads(store, self._names), [])
                 try:
                     store.bulk_extend(counted())
                 finally:
-                    identity.found(store, self._names)
+                    identity.write_founding(store, self._names)
                     self._revision = identity.revision(store, self._names)
             if self.select(queries.bind("catalogue/uncatalogued", catalogue=self._names.catalogue)).rows:
                 self._rewrite(store, "", None)
@@ -358,10 +351,10 @@ class OxigraphStore:
             StorageFailed: the folder exists, or cannot be made.
         """
         if folder.exists():
-            raise StorageFailed(f"{folder} exists; a snapshot wants a new folder. Choose another name.")
+            raise StorageFailed(f"{folder} exists; a snapshot needs a new folder. Choose another name.")
         with self._turn, engine():
             store = self._engine()
-            if self._lock is None and not self._read_only:
+            if self._lock is None and not self._read_only:  # a store in memory has no files to link
                 copy = ox.Store(str(folder))
                 copy.bulk_extend(store)
                 copy.flush()
@@ -375,7 +368,7 @@ class OxigraphStore:
                 self._engine().flush()
 
     def close(self) -> None:
-        """Flush and let go of the lock; a second call does nothing."""
+        """Flush and release the lock; a second call does nothing."""
         with self._turn:
             if self._closed:
                 return
@@ -383,7 +376,7 @@ class OxigraphStore:
                 self.flush()
             finally:
                 self._closed = True
-                let_go(self._store)
+                release(self._store)
                 if self._lock is not None:
                     self._lock.release()
 

@@ -1,6 +1,6 @@
 """``PlainStore``: an RDF dataset as the standards have it, with a real default graph and no catalogue.
 
-It holds nothing of a knowledge base. It is what the conformance suites of SPARQL are run against, since they begin by
+It contains nothing of a knowledge base. The conformance suites of SPARQL are run against it, since they begin by
 dropping everything and then look at every graph.
 """
 

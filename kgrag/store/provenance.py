@@ -1,4 +1,4 @@
-"""Activities as what joins the provenance graph: what a method did, with what, and what it used."""
+"""Statements for the provenance graph: what a method did, with which model, and what it used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Deed:
 
 
 def provenance_draft(deeds: Iterable[Deed], *, method: str, names: Names) -> GraphDraft:
-    """Return what joins the provenance graph for the activities of one method."""
+    """Return the draft that adds the activities of one method to the provenance graph."""
     triples = [triple for deed in deeds for triple in _triples(deed, method)]
     return GraphDraft(names.provenance, KG.ProvenanceGraph, triples, mode="append")
 

@@ -1,4 +1,4 @@
-"""What a list of drafts changes: which graphs, which quads of theirs, and what the catalogue says about it.
+"""What a list of drafts changes: which graphs, which quads of theirs, and which catalogue statements.
 
 Nothing is written here. A ``Change`` is one draft compared with the store; ``entry`` and ``publication`` are the
 catalogue's statements.
@@ -38,24 +38,24 @@ __all__ = [
 class Change:
     """A draft compared with the store: the triples to put in and take out.
 
-    ``known`` tells that the catalogue lists the graph; ``entry_gone`` are statements of its entry that no longer hold.
+    ``known``: the catalogue lists the graph. ``removed_entries``: statements of its entry that are no longer true.
     """
 
     draft: GraphDraft
     known: bool
-    come: Sequence[ox.Triple] = ()
-    gone: Sequence[ox.Triple] = ()
-    entry_gone: Sequence[ox.Quad] = field(default=())
+    added: Sequence[ox.Triple] = ()
+    removed: Sequence[ox.Triple] = ()
+    removed_entries: Sequence[ox.Quad] = field(default=())
 
     @property
     def writes(self) -> bool:
         """Whether the graph itself is new or changes; if not, only its catalogue entry may gain statements."""
-        return not self.known or bool(self.come) or bool(self.gone)
+        return not self.known or bool(self.added) or bool(self.removed)
 
     @property
     def rewrites(self) -> bool:
         """Whether something has to leave the store."""
-        return bool(self.gone) or bool(self.entry_gone)
+        return bool(self.removed) or bool(self.removed_entries)
 
 
 def now() -> ox.Literal:
@@ -100,7 +100,7 @@ def compare(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Chan
     """
     kind = kind_of(draft.iri, store, catalogue)
     if kind is None:
-        return Change(draft, known=False, come=list(dict.fromkeys(draft.triples)))
+        return Change(draft, known=False, added=list(dict.fromkeys(draft.triples)))
     if draft.mode == "new":
         return Change(draft, known=True)
     if draft.mode == "replace":
@@ -110,7 +110,9 @@ def compare(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Chan
             f"graph {draft.iri.value} is a {kind.value} and cannot take triples of a {draft.kind.value}. "
             "Publish them under another IRI."
         )
-    return _appended(draft, store, catalogue)
+    added = [triple for triple in dict.fromkeys(draft.triples) if quad_of(triple, draft.iri) not in store]
+    old_count = list(store.quads_for_pattern(draft.iri, VOID.triples, None, catalogue)) if added else []
+    return Change(draft, known=True, added=added, removed_entries=old_count)
 
 
 def kind_of(graph: ox.NamedNode, store: ox.Store, catalogue: ox.NamedNode) -> ox.NamedNode | None:
@@ -119,35 +121,32 @@ def kind_of(graph: ox.NamedNode, store: ox.Store, catalogue: ox.NamedNode) -> ox
     return None if quad is None else cast("ox.NamedNode", quad.object)
 
 
-def _appended(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Change:
-    come = [triple for triple in dict.fromkeys(draft.triples) if quad_of(triple, draft.iri) not in store]
-    stated = list(store.quads_for_pattern(draft.iri, VOID.triples, None, catalogue)) if come else []
-    return Change(draft, known=True, come=come, entry_gone=stated)
-
-
 def _replaced(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Change:
-    stands = {quad.triple for quad in store.quads_for_pattern(None, None, None, draft.iri)}
-    wanted = set(draft.triples)
-    said = {
+    stored = {quad.triple for quad in store.quads_for_pattern(None, None, None, draft.iri)}
+    drafted = set(draft.triples)
+    old_entry = {
         quad
         for quad in store.quads_for_pattern(draft.iri, None, None, catalogue)
         if quad.predicate not in (DCTERMS.created, KG.publication)
     }
-    says = set(statements(draft, catalogue)) | _kind_and_count(draft, len(wanted), catalogue)
+    new_entry = {
+        *statements(draft, catalogue),
+        ox.Quad(draft.iri, RDF.type, draft.kind, catalogue),
+        ox.Quad(draft.iri, VOID.triples, number(len(drafted)), catalogue),
+    }
     return Change(
         draft,
         known=True,
-        come=[triple for triple in draft.triples if triple not in stands],
-        gone=[triple for triple in stands if triple not in wanted],
-        entry_gone=sorted(said - says, key=str),
+        added=[triple for triple in draft.triples if triple not in stored],
+        removed=[triple for triple in stored if triple not in drafted],
+        removed_entries=sorted(old_entry - new_entry, key=str),
     )
 
 
 def quads(change: Change) -> Iterator[ox.Quad]:
     """Yield the quads that a change puts into its graph."""
-    graph = change.draft.iri
-    for triple in change.come:
-        yield ox.Quad(triple.subject, triple.predicate, triple.object, graph)
+    for triple in change.added:
+        yield quad_of(triple, change.draft.iri)
 
 
 def quad_of(triple: ox.Triple, graph: ox.NamedNode) -> ox.Quad:
@@ -156,45 +155,39 @@ def quad_of(triple: ox.Triple, graph: ox.NamedNode) -> ox.Quad:
 
 
 def statements(draft: GraphDraft, catalogue: ox.NamedNode) -> list[ox.Quad]:
-    """Return what a draft says about its graph: method, sources, activity and further descriptions."""
-    said: list[tuple[ox.NamedNode, Term]] = [(PROV.wasDerivedFrom, source) for source in draft.sources]
+    """Return a draft's statements about its graph: method, sources, activity and further descriptions."""
+    stated: list[tuple[ox.NamedNode, Term]] = [(PROV.wasDerivedFrom, source) for source in draft.sources]
     if draft.method:
-        said.append((KG.method, ox.Literal(draft.method)))
+        stated.append((KG.method, ox.Literal(draft.method)))
     if draft.activity is not None:
-        said.append((PROV.wasGeneratedBy, draft.activity))
-    return [ox.Quad(draft.iri, predicate, value, catalogue) for predicate, value in (*said, *draft.described)]
+        stated.append((PROV.wasGeneratedBy, draft.activity))
+    return [ox.Quad(draft.iri, predicate, value, catalogue) for predicate, value in (*stated, *draft.described)]
 
 
 def entry(change: Change, publication: ox.NamedNode, created: ox.Literal, names: Names) -> list[ox.Quad]:
     """Return the catalogue's entry of a graph that is written by this publication."""
     draft, catalogue = change.draft, names.catalogue
-    found = statements(draft, catalogue)
-    found.append(ox.Quad(draft.iri, RDF.type, draft.kind, catalogue))
-    found.append(ox.Quad(draft.iri, KG.publication, publication, catalogue))
+    quads = statements(draft, catalogue)
+    quads.append(ox.Quad(draft.iri, RDF.type, draft.kind, catalogue))
+    quads.append(ox.Quad(draft.iri, KG.publication, publication, catalogue))
     if not change.known:
-        found.append(ox.Quad(draft.iri, DCTERMS.created, created, catalogue))
-    found.extend(_count(change, catalogue))
-    return found
+        quads.append(ox.Quad(draft.iri, DCTERMS.created, created, catalogue))
+    quads.extend(_count(change, catalogue))
+    return quads
 
 
 def _count(change: Change, catalogue: ox.NamedNode) -> list[ox.Quad]:
+    """Return the statement of how many triples the graph has now; none where no count is kept."""
     draft = change.draft
     if draft.mode == "append" and change.known:
-        stated = [quad for quad in change.entry_gone if quad.predicate == VOID.triples]
-        total = sum(int(plain(quad.object)) for quad in stated) + len(change.come)
+        stated = [quad for quad in change.removed_entries if quad.predicate == VOID.triples]
+        total = sum(int(plain(quad.object)) for quad in stated) + len(change.added)
         return [ox.Quad(draft.iri, VOID.triples, number(total), catalogue)] if stated else []
     kind = kinds().get(draft.kind.value)
     if draft.mode == "append" and kind is not None and not kind.counted:
         return []
-    total = len(change.come) if not change.known else len(draft.triples)
+    total = len(change.added) if not change.known else len(draft.triples)
     return [ox.Quad(draft.iri, VOID.triples, number(total), catalogue)]
-
-
-def _kind_and_count(draft: GraphDraft, total: int, catalogue: ox.NamedNode) -> set[ox.Quad]:
-    return {
-        ox.Quad(draft.iri, RDF.type, draft.kind, catalogue),
-        ox.Quad(draft.iri, VOID.triples, number(total), catalogue),
-    }
 
 
 def publication(
@@ -214,16 +207,16 @@ def publication(
         ox.Quad(node, RDF.type, kind, catalogue),
         ox.Quad(node, KG.revision, number(revision), catalogue),
         ox.Quad(node, DCTERMS.created, created, catalogue),
-        *(ox.Quad(node, KG.removedKind, gone, catalogue) for gone in dict.fromkeys(removed)),
+        *(ox.Quad(node, KG.removedKind, kind_removed, catalogue) for kind_removed in dict.fromkeys(removed)),
         ox.Quad(catalogue, RDF.type, KG.CatalogueGraph, catalogue),
         ox.Quad(catalogue, KG.publication, node, catalogue),
     ]
 
 
 def founding(names: Names, created: ox.Literal, missing: Callable[[ox.NamedNode, ox.NamedNode], bool]) -> list[ox.Quad]:
-    """Return what the catalogue says from the beginning, as far as it is missing: who this is, and revision 0."""
+    """Return the statements that every catalogue begins with, as far as they are missing: identity, and revision 0."""
     root, catalogue, zero = names.knowledge_base, names.catalogue, names.publication(0)
-    said: list[tuple[ox.NamedNode, ox.NamedNode, Term]] = [
+    triples: list[tuple[ox.NamedNode, ox.NamedNode, Term]] = [
         (root, RDF.type, KG.KnowledgeBase),
         (root, KG.schemaVersion, number(SCHEMA_VERSION)),
         (root, KG.baseIRI, ox.Literal(names.base)),
@@ -234,24 +227,24 @@ def founding(names: Names, created: ox.Literal, missing: Callable[[ox.NamedNode,
         (zero, KG.revision, number(0)),
         (zero, DCTERMS.created, created),
     ]
-    return [ox.Quad(*triple, catalogue) for triple in said if missing(triple[0], triple[1])]
+    return [ox.Quad(*triple, catalogue) for triple in triples if missing(triple[0], triple[1])]
 
 
 def quarantine(draft: GraphDraft, violations: Sequence[Violation], names: Names) -> GraphDraft:
-    """Return the draft that stands in for one that failed its shape; its content is kept as text."""
+    """Return the draft that replaces one that failed its shape; its content is kept as text."""
     content = "".join(sorted(f"{triple} .\n" for triple in set(draft.triples)))
     graph = names.quarantine_graph(draft.iri.value, content)
-    said: list[tuple[ox.NamedNode, Term]] = [
+    messages = dict.fromkeys(violation.message for violation in violations)
+    stated: list[tuple[ox.NamedNode, Term]] = [
         (KG.intendedGraph, draft.iri),
         (KG.intendedKind, draft.kind),
         (KG.content, ox.Literal(content)),
+        *((KG.violation, ox.Literal(message)) for message in messages),
     ]
-    messages = dict.fromkeys(violation.message for violation in violations)
     return GraphDraft(
         iri=graph,
         kind=KG.QuarantineGraph,
-        triples=[ox.Triple(graph, predicate, value) for predicate, value in said]
-        + [ox.Triple(graph, KG.violation, ox.Literal(message)) for message in messages],
+        triples=[ox.Triple(graph, predicate, value) for predicate, value in stated],
         method=draft.method,
         sources=draft.sources,
         activity=draft.activity,

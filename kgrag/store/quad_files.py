@@ -20,10 +20,10 @@ __all__ = ["dump", "read"]
 
 
 def dump(store: ox.Store, target: Path) -> int:
-    """Write every quad beside the target, then swap; gives their count.
+    """Write every quad to a file next to the target, then swap the two; return the count of quads.
 
     Raises:
-        StorageFailed: the file cannot be written; what stood there still stands.
+        StorageFailed: the file cannot be written; the former file is left as it was.
     """
     part = target.with_name(f"{target.name}.part")
     try:
@@ -40,7 +40,7 @@ def read(source: Path, names: Names) -> Iterator[ox.Quad]:
     """Yield the quads of an N-Quads file.
 
     Raises:
-        InvalidRDF: it is missing or does not parse, or a statement names no graph; the message gives the line.
+        InvalidRDF: it is missing or does not parse, or a statement names no graph; the message names the line.
         SchemaMismatch: it is the dump of a knowledge base of another base IRI or a newer schema.
     """
     try:
@@ -49,26 +49,26 @@ def read(source: Path, names: Names) -> Iterator[ox.Quad]:
             for place, quad in enumerate(parsed):
                 if not isinstance(quad.graph_name, ox.NamedNode):
                     raise InvalidRDF(_without_graph(source, place, quad))
-                _same_kind_of_store(quad, names, source)
+                _refuse_other_identity(quad, names, source)
                 yield quad
     except (SyntaxError, UnicodeDecodeError) as error:
         raise InvalidRDF(f"{source} is not N-Quads: {error}. Correct the file there.") from error
     except (OSError, EOFError) as error:
-        raise InvalidRDF(f"{source} cannot be read: {error}. Give an N-Quads file.") from error
+        raise InvalidRDF(f"{source} cannot be read: {error}. Name an N-Quads file.") from error
 
 
 def _without_graph(source: Path, place: int, quad: ox.Quad) -> str:
     with _opened(source, "rb", zipped=source.suffix == ".gz") as stream:
         lines = (number for number, line in enumerate(stream, 1) if line.strip() and not line.lstrip().startswith(b"#"))
         line = next(islice(lines, place, None), 0)
-    given = "names a blank node as its graph" if isinstance(quad.graph_name, ox.BlankNode) else "names no graph"
+    reason = "names a blank node as its graph" if isinstance(quad.graph_name, ox.BlankNode) else "names no graph"
     return (
-        f"{source}, line {line}: the statement about {quad.subject} {given}. "
-        "Every statement of a knowledge base stands in a graph with an IRI; add it as the fourth term."
+        f"{source}, line {line}: the statement about {quad.subject} {reason}. "
+        "Every statement of a knowledge base belongs to a graph with an IRI; add it as the fourth term."
     )
 
 
-def _same_kind_of_store(quad: ox.Quad, names: Names, source: Path) -> None:
+def _refuse_other_identity(quad: ox.Quad, names: Names, source: Path) -> None:
     if quad.predicate == KG.baseIRI and quad.object != ox.Literal(names.base):
         raise SchemaMismatch(
             f"{source} was written from a knowledge base with base IRI {quad.object}, and this one has '{names.base}'. "
@@ -86,5 +86,6 @@ def _opened(path: Path, mode: str, *, zipped: bool) -> Iterator[io.BufferedIOBas
         if not zipped:
             yield cast("io.BufferedIOBase", file)
             return
+        # no name and no time in the header, so that two dumps of one store are equal to the byte
         with gzip.GzipFile(filename="", fileobj=cast("IO[bytes]", file), mode=mode, compresslevel=6, mtime=0) as packed:
             yield packed

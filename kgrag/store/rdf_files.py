@@ -4,12 +4,13 @@ Turtle, RDF/XML, N-Triples, N-Quads, TriG, JSON-LD and N3, plain or gzipped. Not
 JSON-LD contexts and document types stay where they are. A graph gets the IRI that the caller gives, else that of the
 ontology in it, else one derived from the file's content; graphs that the file itself names keep their names. Blank
 nodes are named by graph and order of appearance, so that reading the same file again gives the same triples. Triples
-are given as they are written; the store keeps the surface of literals that it rewrites in a lexical graph.
+are returned as they are written; the store keeps the surface of literals that it rewrites in a lexical graph.
 """
 
 from __future__ import annotations
 
 import gzip
+import logging
 import re
 import zlib
 from collections.abc import Iterable, Iterator
@@ -21,10 +22,13 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft
+from kgrag.resources import files
 from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
 from kgrag.vocab import KG, OWL, RDF, Names, digest
 
-__all__ = ["SUFFIXES", "is_ontology", "read_rdf"]
+__all__ = ["SUFFIXES", "is_ontology", "plugin_quads", "read_rdf"]
+
+_LOG = logging.getLogger(__name__)
 
 _FORMATS = {
     "turtle": ox.RdfFormat.TURTLE,
@@ -57,12 +61,12 @@ _CLASSES = frozenset({OWL.Class, ox.NamedNode("http://www.w3.org/2000/01/rdf-sch
 def read_rdf(
     path: Path, *, rdf_format: str | None = None, graph: ox.NamedNode | None = None, names: Names
 ) -> list[GraphDraft]:
-    """Return one draft for each graph of an RDF file, to replace what stands there.
+    """Return one draft for each graph of an RDF file, to replace what that graph contains.
 
     Args:
         path: the file.
         rdf_format: its format: a suffix, a name such as "turtle", or a media type; None goes by the suffix.
-        graph: the IRI for triples that stand in no named graph, and the base of relative IRIs.
+        graph: the IRI for triples that are in no named graph, and the base of relative IRIs.
         names: the knowledge base's IRIs.
 
     Returns:
@@ -71,13 +75,19 @@ def read_rdf(
 
     Raises:
         InvalidRDF: the file is missing, not in a known format, does not parse, is not UTF-8, is nested too deep, or
-            speaks of a graph that kgrag keeps for itself; the message names file, line and column.
+            states something in a graph that kgrag keeps for itself; the message names file, line and column.
     """
     data = _bytes(path)
     form = _format(path, rdf_format, data)
     text = _text(data, path)
     own = names.loaded_graph(text)
-    _guard(form, data, text, path)
+    # before the parser sees the text: what these refuse would stall it or end the process
+    if form == "rdfxml":
+        check_xml(data, path)
+    elif form == "jsonld":
+        check_json(text, path)
+    else:
+        check_turtle(text, path)
     base = f"{own.value}/" if graph is None else graph.value
     content = _Content(list(_parsed(text, form, base, path)))
     target = graph or content.ontology() or own
@@ -88,17 +98,17 @@ def _bytes(path: Path) -> bytes:
     try:
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
-        told = "it is not whole gzip data" if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)) else error
-        raise InvalidRDF(f"{path} cannot be read: {told}. Give the path of an RDF file.") from error
+        reason = "it is not whole gzip data" if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)) else error
+        raise InvalidRDF(f"{path} cannot be read: {reason}. Give the path of an RDF file.") from error
 
 
 def _format(path: Path, wanted: str | None, data: bytes) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     form = _named_format(wanted) if wanted else SUFFIXES.get(suffixes[-1] if suffixes else "", "")
     if not form:
-        given = f"format '{wanted}'" if wanted else f"suffix '{suffixes[-1] if suffixes else ''}'"
+        asked = f"format '{wanted}'" if wanted else f"suffix '{suffixes[-1] if suffixes else ''}'"
         raise InvalidRDF(
-            f"{path}: {given} is no RDF format that kgrag reads. Known suffixes: {', '.join(sorted(SUFFIXES))}, "
+            f"{path}: {asked} is no RDF format that kgrag reads. Known suffixes: {', '.join(sorted(SUFFIXES))}, "
             f"each also with .gz; known formats: {', '.join(sorted(_FORMATS))}. Rename the file or name its format."
         )
     if form == "rdfxml" and not wanted and suffixes[-1] == ".owl":
@@ -146,34 +156,22 @@ def _text(data: bytes, path: Path) -> str:
         ) from error
 
 
-def _guard(form: str, data: bytes, text: str, path: Path) -> None:
-    if form == "rdfxml":
-        check_xml(data, path)
-    elif form == "jsonld":
-        check_json(text, path)
-    else:
-        check_turtle(text, path)
-
-
 def _parsed(text: str, form: str, base: str, path: Path) -> Iterator[ox.Quad]:
     try:
         yield from ox.parse(input=text, format=_FORMATS[form], base_iri=base)
     except SyntaxError as error:
-        raise InvalidRDF(f"{path}{_place(error)}: {_told(error)} It was read as {form}; correct it there.") from error
+        place = f", line {error.lineno}, column {error.offset}" if error.lineno else ""
+        raise InvalidRDF(f"{path}{place}: {_parser_message(error)} It was read as {form}; correct it there.") from error
     except (ValueError, OSError) as error:
         raise InvalidRDF(f"{path}: {error}. It was read as {form}.") from error
 
 
-def _place(error: SyntaxError) -> str:
-    return f", line {error.lineno}, column {error.offset}" if error.lineno else ""
-
-
-def _told(error: SyntaxError) -> str:
-    told = str(error.msg)
-    if "LoadDocumentCallback" in told:
-        return "a JSON-LD context stands at an address, and nothing is fetched. Put the context into the file."
-    told = re.sub(r"^Parser error at line \d+ (?:between columns \d+ and \d+|column \d+): ", "", told)
-    return f"{told.rstrip('.')}."
+def _parser_message(error: SyntaxError) -> str:
+    message = str(error.msg)
+    if "LoadDocumentCallback" in message:
+        return "a JSON-LD context is at an address, and nothing is fetched. Put the context into the file."
+    message = re.sub(r"^Parser error at line \d+ (?:between columns \d+ and \d+|column \d+): ", "", message)
+    return f"{message.rstrip('.')}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +181,10 @@ class _Content:
     quads: list[ox.Quad]
 
     def ontology(self) -> ox.NamedNode | None:
-        """Return the IRI of the ontology that stands outside named graphs; the first where there are several."""
+        """Return the IRI of the first ontology that is declared outside named graphs."""
         for quad in self.quads:
-            stated = (quad.predicate, quad.object, quad.graph_name) == (RDF.type, OWL.Ontology, ox.DefaultGraph())
-            if stated and isinstance(quad.subject, ox.NamedNode):
+            declares = (quad.predicate, quad.object, quad.graph_name) == (RDF.type, OWL.Ontology, ox.DefaultGraph())
+            if declares and isinstance(quad.subject, ox.NamedNode):
                 return quad.subject
         return None
 
@@ -194,13 +192,13 @@ class _Content:
         """Return graph -> triples, each once, with blank nodes named by graph and order of appearance."""
         scope = digest(target.value)
         known: dict[str, ox.BlankNode] = {}
-        found: dict[ox.NamedNode, dict[ox.Triple, None]] = {}
+        triples_by_graph: dict[ox.NamedNode, dict[ox.Triple, None]] = {}
         if not self.quads or any(isinstance(quad.graph_name, ox.DefaultGraph) for quad in self.quads):
-            found[target] = {}
+            triples_by_graph[target] = {}
         for quad in self.quads:
             graph = _graph(quad, target, known, scope, own)
-            found.setdefault(graph, {})[cast("ox.Triple", _renamed(quad.triple, known, scope))] = None
-        return {graph: list(triples) for graph, triples in found.items()}
+            triples_by_graph.setdefault(graph, {})[cast("ox.Triple", _renamed(quad.triple, known, scope))] = None
+        return {graph: list(triples) for graph, triples in triples_by_graph.items()}
 
 
 def _graph(quad: ox.Quad, target: ox.NamedNode, known: dict[str, ox.BlankNode], scope: str, own: str) -> ox.NamedNode:
@@ -215,14 +213,11 @@ def _graph(quad: ox.Quad, target: ox.NamedNode, known: dict[str, ox.BlankNode], 
 def _renamed(term: object, known: dict[str, ox.BlankNode], scope: str) -> object:
     if isinstance(term, ox.BlankNode):
         return known.setdefault(term.value, ox.BlankNode(f"b{scope}n{len(known)}"))
-    if isinstance(term, ox.Triple) and _has_blank(term):
+    if isinstance(term, ox.Triple):
         subject, predicate, value = term.subject, term.predicate, term.object
-        return ox.Triple(_renamed(subject, known, scope), predicate, _renamed(value, known, scope))  # type: ignore[arg-type]
+        if not (isinstance(subject, ox.NamedNode) and isinstance(value, (ox.NamedNode, ox.Literal))):
+            return ox.Triple(_renamed(subject, known, scope), predicate, _renamed(value, known, scope))  # type: ignore[arg-type]
     return term
-
-
-def _has_blank(triple: ox.Triple) -> bool:
-    return not (isinstance(triple.subject, ox.NamedNode) and isinstance(triple.object, (ox.NamedNode, ox.Literal)))
 
 
 def _draft(graph: ox.NamedNode, triples: list[ox.Triple], path: Path, names: Names) -> GraphDraft:
@@ -246,3 +241,17 @@ def is_ontology(triples: Iterable[ox.Triple]) -> bool:
         triple.predicate == RDF.type and (triple.object == OWL.Ontology or triple.object in _CLASSES)
         for triple in triples
     )
+
+
+def plugin_quads(folder: str) -> Iterator[ox.Quad]:
+    """Yield the triples of the Turtle files in a folder of every plug-in; what does not parse is logged and left out.
+
+    Args:
+        folder: "ontologies" or "shapes".
+    """
+    for path in files(folder, ".ttl", own=False):
+        try:
+            # a list, so that a file that breaks in the middle is left out whole
+            yield from list(ox.parse(path=path, base_iri=path.absolute().as_uri()))
+        except (OSError, SyntaxError, ValueError) as error:
+            _LOG.warning("%s of a plug-in is left out: %s", path, error)

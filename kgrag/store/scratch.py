@@ -29,7 +29,7 @@ class OxigraphScratch:
         self._store = ox.Store()
 
     def fill(self, quads: Sequence[ox.Quad]) -> None:
-        """Forget what was there, and hold these quads."""
+        """Replace the content by these quads."""
         self._store = ox.Store()
         self._store.extend(quads)
 
@@ -49,7 +49,7 @@ class OxigraphScratch:
         return Names()
 
     def add(self, quads: Iterable[ox.Quad]) -> None:
-        """Hold these quads as well."""
+        """Add these quads to the content."""
         self._store.extend(quads)
 
     def ask(self, query: str) -> bool:

@@ -1,4 +1,4 @@
-"""A whole knowledge base as one N-Quads file with a manifest beside it, and back."""
+"""A whole knowledge base as one N-Quads file with a manifest next to it, and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kgrag.vocab import SCHEMA_VERSION
 
 __all__ = ["export", "import_", "manifest_path"]
 
-_CHUNK = 1 << 20
+_BYTES_PER_READ = 1 << 20
 
 
 def manifest_path(target: Path) -> Path:
@@ -23,7 +23,7 @@ def manifest_path(target: Path) -> Path:
 def export(store: TripleStore, target: Path) -> int:
     """Write every quad to ``target`` (gzipped when it ends in .gz) and a manifest with count and checksum.
 
-    Both are written beside and renamed, so that a killed export leaves no half file under the final name.
+    The quads are written under another name first, so that a killed export leaves no half file under the final one.
 
     Returns:
         The count of quads.
@@ -56,13 +56,13 @@ def import_(store: TripleStore, source: Path) -> int:
     """
     if not source.is_file():
         raise InvalidRDF(f"{source} is not a file. Name the N-Quads file that `kgrag export` wrote.")
-    beside = manifest_path(source)
-    if beside.is_file():
-        _agree(json.loads(beside.read_text(encoding="utf-8")), source, store)
+    manifest = manifest_path(source)
+    if manifest.is_file():
+        _check_manifest(json.loads(manifest.read_text(encoding="utf-8")), source, store)
     return store.load(source)
 
 
-def _agree(manifest: dict[str, object], source: Path, store: TripleStore) -> None:
+def _check_manifest(manifest: dict[str, object], source: Path, store: TripleStore) -> None:
     version, base = manifest.get("schema_version"), manifest.get("base_iri")
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         raise SchemaMismatch(
@@ -80,6 +80,6 @@ def _agree(manifest: dict[str, object], source: Path, store: TripleStore) -> Non
 def _checksum(path: Path) -> str:
     sha = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(_CHUNK):
+        while block := file.read(_BYTES_PER_READ):
             sha.update(block)
     return sha.hexdigest()

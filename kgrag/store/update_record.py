@@ -1,8 +1,8 @@
 """One ``update``: the update, the catalogue's account of it, and which graphs it changed.
 
 A graph changed when its quads did, and then it names the publication. After an update that only adds or only removes,
-its count decides. After one that does both, a graph up to ``MAX_COMPARED_TRIPLES`` is compared with what it held; a
-larger one, and one without a count, is taken for changed where the text writes to it. Where the text does not tell
+its count decides. After one that does both, a graph up to ``MAX_COMPARED_TRIPLES`` is compared with its former triples;
+a larger one, and one without a count, is taken for changed where the text writes to it. Where the text does not show
 which graphs it writes to, or edits the catalogue, the publication is a kg:Rewrite: every graph may have changed.
 
 Queries: ``catalogue/emptied``, ``catalogue/rewrite``.
@@ -24,11 +24,11 @@ from kgrag.vocab import KG, PREFIXES, VOID, Names
 __all__ = ["MAX_COMPARED_TRIPLES", "Rewriting"]
 
 MAX_COMPARED_TRIPLES = 50_000
-"""So many take half a second on disk."""
+"""Comparing so many takes half a second on disk."""
 
 
 class Rewriting:
-    """The steps of one ``update``, in order: ``write``, one atomic step; then ``settle``.
+    """One call of ``update``; call ``write``, one atomic step, and then ``settle``.
 
     After ``write`` every graph that changed is on record, and maybe some that did not; ``settle`` strikes these. A
     process that dies in between leaves more to be brought up to date, never less.
@@ -107,14 +107,14 @@ class Rewriting:
     def settle(self) -> None:
         """Strike graphs that are as they were from the record, and drop the names of graphs left empty."""
         publication, catalogue = self._names.publication(self._revision), self._names.catalogue
-        same = [graph for graph in self._before if self._is_as_it_was(graph)]
+        same = [
+            graph
+            for graph, quads in self._before.items()
+            if self._size(graph) == self._sizes[graph] and all(quad in self._store for quad in quads)
+        ]
         self._before.clear()
         if same:
             exchange(self._store, [ox.Quad(graph, KG.publication, publication, catalogue) for graph in same], [])
         emptied = self._store.query(queries.bind("catalogue/emptied", touched=self._touched))
         for row in cast("ox.QuerySolutions", emptied):
             self._store.remove_graph(cast("ox.NamedNode", row["graph"]))
-
-    def _is_as_it_was(self, graph: ox.NamedNode) -> bool:
-        same_size = self._size(graph) == self._sizes[graph]
-        return same_size and all(quad in self._store for quad in self._before[graph])

@@ -51,10 +51,10 @@ def brute_force(held: dict[str, Vectors], vector: Vectors, k: int) -> list[str]:
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph from the 40th row on, so that few rows show what many do."""
-    monkeypatch.setattr(hnsw, "_EXACT", 40)
-    monkeypatch.setattr(hnsw, "_EXACT_WITHIN", 10)
-    monkeypatch.setattr(hnsw, "_FEW_DEAD", 8)
-    monkeypatch.setattr(hnsw, "_LEAST", 8)
+    monkeypatch.setattr(hnsw, "_MAX_ROWS_OUTSIDE_GRAPH", 40)
+    monkeypatch.setattr(hnsw, "_MAX_KEYS_RANKED_EXACTLY", 10)
+    monkeypatch.setattr(hnsw, "_MIN_DEAD_ROWS_TO_COMPACT", 8)
+    monkeypatch.setattr(hnsw, "_MIN_SEARCH_BREADTH", 8)
 
 
 @pytest.fixture
@@ -345,7 +345,7 @@ def test_deletion_is_remembered(tmp_path: Path, saved: dict[str, Vectors]) -> No
 
 
 def test_emptied_space_stays_empty(tmp_path: Path, saved: dict[str, Vectors], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hnsw, "_FEW_DEAD", 8)
+    monkeypatch.setattr(hnsw, "_MIN_DEAD_ROWS_TO_COMPACT", 8)
     space = spaces(tmp_path).space("chunk")
     space.delete(names(20))
     space.save(8)
@@ -476,7 +476,7 @@ def disk_with(size: int) -> Iterator[None]:
 def test_full_disk_leaves_the_last_save(tmp_path: Path, saved: dict[str, Vectors], size: int) -> None:
     space = spaces(tmp_path).space("chunk")
     space.upsert(names(600, 100), random_rows(600))
-    with disk_with(size), pytest.raises(StorageFailed, match="saved at revision 7 still stand"):
+    with disk_with(size), pytest.raises(StorageFailed, match="saved at revision 7 are intact"):
         space.save(8)
     assert (spaces(tmp_path).space("chunk").revision, len(spaces(tmp_path).space("chunk"))) == (7, 20)
     space.save(8)
@@ -507,7 +507,7 @@ from pathlib import Path
 import numpy as np
 from kgrag.index import hnsw
 from kgrag.index.vector_folder import FolderSpaces
-hnsw._EXACT = 40
+hnsw._MAX_ROWS_OUTSIDE_GRAPH = 40
 space = FolderSpaces(Path(sys.argv[1]), identity="toy", dimension=4).space("chunk")
 seen = 0
 def audit(event, arguments):

@@ -112,7 +112,7 @@ def test_the_command_lists_every_plug_in_and_fails_when_one_is_broken(install: I
 
 
 def test_files_that_do_not_parse_are_left_out_and_those_of_others_are_read(install: Install, caplog) -> None:
-    from kgrag.store.plugin_files import plugin_quads
+    from kgrag.store.rdf_files import plugin_quads
 
     points = {"kgrag.checks": {"acme_torn": "acme_torn"}}
     files = {

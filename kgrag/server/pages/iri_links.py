@@ -14,7 +14,7 @@ from starlette.requests import Request as HttpRequest
 from kgrag.resources import folder
 from kgrag.server.pages.page_queries import kept, rows
 from kgrag.server.server_state import state_of
-from kgrag.store.plugin_files import plugin_quads
+from kgrag.store.rdf_files import plugin_quads
 from kgrag.vocab import DCTERMS, KG, PREFIXES, RDFS, SD, local_name, words_of
 
 __all__ = ["Naming", "Shown", "naming_for", "vocabulary"]

@@ -92,7 +92,7 @@ def test_looking_only_at_promising_texts_gives_what_scoring_them_all_gives(texts
     index = LexicalIndex.build([f"urn:{i}" for i in range(len(texts))], texts)
     every = index.search(question, k)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bm25, "_DENSE", 0)
+        patch.setattr(bm25, "_MAX_TEXTS_ALL_SCORED", 0)
         assert index.search(question, k) == every
 
 

@@ -7,7 +7,15 @@ import pytest
 
 from kgrag import KnowledgeBase
 from kgrag.errors import InputError, UnknownName
-from kgrag.evaluation.sparql_accuracy import Benchmark, Ready, Report, Run, measure, read_benchmark, read_queries
+from kgrag.evaluation.sparql_accuracy import (
+    Benchmark,
+    ReadyQuery,
+    Report,
+    ScoredQuery,
+    measure,
+    read_benchmark,
+    read_queries,
+)
 from kgrag.testing import ScriptedModel
 from tests.methods.test_obqc import DATA, HEAD, ONTOLOGY, RIGHT, TURNED, WRONG
 
@@ -40,7 +48,7 @@ def _filled(kb: KnowledgeBase, benchmark: Benchmark) -> KnowledgeBase:
 
 def _judged(kb: KnowledgeBase, benchmark: Benchmark, *queries: str) -> Report:
     method = _filled(kb, benchmark).method("obqc")
-    return measure(method, benchmark, [Ready("q1", query) for query in queries])  # type: ignore[arg-type]
+    return measure(method, benchmark, [ReadyQuery("q1", query) for query in queries])  # type: ignore[arg-type]
 
 
 def test_questions_without_rows_are_left_out(benchmark: Benchmark) -> None:
@@ -73,8 +81,8 @@ def test_a_model_s_run_counts_repairs(kb: KnowledgeBase, benchmark: Benchmark) -
     assert report.json()["usage"]["completions"] == 3
 
 
-def _run(flagged: bool, first: bool, right: bool, unknown: bool = False, rules: tuple[str, ...] = ()) -> Run:
-    return Run("q", "", "", flagged=flagged, first_right=first, right=right, unknown=unknown, rules=rules)
+def _run(flagged: bool, first: bool, right: bool, unknown: bool = False, rules: tuple[str, ...] = ()) -> ScoredQuery:
+    return ScoredQuery("q", "", "", flagged=flagged, first_right=first, right=right, unknown=unknown, rules=rules)
 
 
 def test_the_tables_add_up() -> None:
@@ -103,7 +111,7 @@ def test_the_tables_add_up() -> None:
 
 def test_a_query_for_a_question_that_is_not_there_is_refused(kb: KnowledgeBase, benchmark: Benchmark) -> None:
     with pytest.raises(InputError, match="no question 'q9'"):
-        measure(kb.method("obqc"), benchmark, [Ready("q9", RIGHT)])  # type: ignore[arg-type]
+        measure(kb.method("obqc"), benchmark, [ReadyQuery("q9", RIGHT)])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("line", ["[]", "{", '{"id": "a"}', '{"id": "a", "sparql": null}'])
@@ -123,7 +131,9 @@ def test_the_gold_queries_of_acme_are_right_and_pass(kb: KnowledgeBase, data: Pa
     benchmark = read_benchmark(data / "acme_insurance")
     lines = (data / "acme_insurance" / "inquiries.jsonl").read_text(encoding="utf-8").splitlines()
     records = [record for record in map(json.loads, lines) if "date_diff" not in record["sparql"]]
-    ready = [Ready(record["id"], record.get("sparql_repaired") or record["sparql_standalone"]) for record in records]
+    ready = [
+        ReadyQuery(record["id"], record.get("sparql_repaired") or record["sparql_standalone"]) for record in records
+    ]
     report = measure(_filled(kb, benchmark).method("obqc"), benchmark, ready)  # type: ignore[arg-type]
     assert report.accuracy()["all"]["first_time"] == 1.0
     assert report.confusion()["flagged_right"] == 0

@@ -276,7 +276,7 @@ def test_an_error_of_the_validator_comes_through_as_it_is() -> None:
 
 @pytest.mark.parametrize("bulk", [1, 10_000])
 def test_a_failure_while_writing_leaves_nothing(bulk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publishing, "_BULK", bulk)
+    monkeypatch.setattr(publishing, "_MIN_QUADS_FOR_BULK", bulk)
 
     def failing(change: object):
         yield ox.Quad(N("urn:t:s"), KG.value, number(1), EDGE)
@@ -291,7 +291,7 @@ def test_a_failure_while_writing_leaves_nothing(bulk: int, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("bulk", [1, 10_000])
 def test_both_ways_of_writing_give_the_same(bulk: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(publishing, "_BULK", bulk)
+    monkeypatch.setattr(publishing, "_MIN_QUADS_FOR_BULK", bulk)
     with OxigraphStore.open(tmp_path / "store") as store:
         store.publish([edge(str(row)) for row in range(20)])
         assert len(store.graphs()) == 21

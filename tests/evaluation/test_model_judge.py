@@ -10,7 +10,7 @@ from kgrag.cli import app
 from kgrag.errors import InputError, UnsupportedTask
 from kgrag.evaluation import Question
 from kgrag.evaluation.experiment_report import Experiment, Row
-from kgrag.evaluation.model_judge import able, statement_f1, with_judgements
+from kgrag.evaluation.model_judge import check_judge, statement_f1, with_judgements
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.model import Answer, Hit
@@ -155,10 +155,10 @@ def test_orders_in_data_stay_inside_the_frame():
 
 def test_the_model_that_copies_is_refused_before_anything_is_measured():
     with pytest.raises(UnsupportedTask, match="only copies from text"):
-        able(ExtractiveModel(), [QUESTION])
+        check_judge(ExtractiveModel(), [QUESTION])
     with pytest.raises(InputError, match="Leave --judge out"):
-        able(judge(), [Question("q", "Why?")])
-    able(judge(), [QUESTION])
+        check_judge(judge(), [Question("q", "Why?")])
+    check_judge(judge(), [QUESTION])
 
 
 def test_on_the_command_line_the_refusal_is_one_sentence_with_what_to_do(tmp_path):
@@ -212,7 +212,7 @@ def test_on_the_command_line_a_service_judges_a_folder_of_questions(monkeypatch,
 def test_scores_are_finite_numbers():
     scores = judged(said("In autumn.")).rows[0].scores
     assert all(math.isfinite(value) for value in scores.values())
-    assert "judged by scripted" in judged()._caption()
+    assert "judged by scripted" in str(judged().table().caption)
 
 
 @pytest.mark.parametrize(
