@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -177,7 +177,9 @@ async def update(request: HttpRequest) -> Response:
     if state.gate is None:
         await _try_update(state, checked, header, operation.seconds)
     else:
-        planned = PlannedUpdate(checked.text, header, checked.graphs, checked.searches, operation.seconds)
+        planned = PlannedUpdate(
+            checked.text, header, checked.graphs, checked.searches, operation.seconds, checked.words
+        )
         recheck = await state.gate.update(planned)
     async with state.write_lock:
         if recheck is not None:
@@ -195,12 +197,14 @@ class _CheckedUpdate:
         graphs: those that it may write to; None: any.
         searches: whether its work has no bound in its own length.
         is_tried: whether it is run on a copy first.
+        words: those of its text, in capitals.
     """
 
     text: str
     graphs: frozenset[str] | None
     searches: bool
     is_tried: bool
+    words: Collection[str]
 
 
 def _checked_update(text: str, operation: SparqlOperation, key: Key, state: ServerState) -> _CheckedUpdate:
@@ -224,7 +228,8 @@ def _checked_update(text: str, operation: SparqlOperation, key: Key, state: Serv
         key.check_graphs(sorted(stored))
         text = targets.text
     searches = bool(reading.words & _SEARCHING_WORDS)
-    return _CheckedUpdate(text, stored, searches, is_tried=searches and key.rights < Rights.ADMIN)
+    is_tried = searches and key.rights < Rights.ADMIN
+    return _CheckedUpdate(text, stored, searches, is_tried=is_tried, words=reading.words)
 
 
 async def _try_update(

@@ -30,6 +30,8 @@ __all__ = ["PlannedUpdate", "PlannedUpload", "Recheck", "WriteGate"]
 
 _MAX_FINDINGS_IN_MESSAGE = 5
 _WARM_UP_SECONDS = 60.0
+_CHANGING_FUNCTIONS = frozenset({"NOW", "RAND", "STRUUID", "UUID"})
+"""Functions that return another value each time that an update is run."""
 """A process that audits imports much before its first verdict."""
 _Refused = list[dict[str, Any]]
 """Ontologies that a write would make worse, as ``gate_program.judge`` returns them."""
@@ -57,6 +59,7 @@ class PlannedUpdate:
         graphs: those that it may write to; None: any.
         searches: whether what it writes depends on what is stored.
         seconds: how long it may be judged; None: as long as a query may work.
+        words: those of its text, in capitals.
     """
 
     text: str
@@ -64,6 +67,7 @@ class PlannedUpdate:
     graphs: Collection[str] | None
     searches: bool
     seconds: float | None
+    words: Collection[str] = ()
 
 
 class WriteGate:
@@ -111,6 +115,13 @@ class WriteGate:
             # asked again: meanwhile somebody else may have turned one of the graphs into an ontology
             if not may_declare and not await self._has_ontology(graphs):
                 return []
+            # the writer runs the update again: it must not do otherwise than what was judged
+            if changing := sorted(_CHANGING_FUNCTIONS.intersection(update.words)):
+                raise Problem(
+                    422,
+                    f"{', '.join(changing)}: run again, the update may write something else to an ontology than what was "
+                    "judged. Write the values themselves. Nothing was written.",
+                )
             async with self._pool.trial_copy() as copy:
                 header = {**update.header, "graphs": graphs, "copy": str(copy)}
                 return await self._refused(self._request("judge", header, text, seconds))
