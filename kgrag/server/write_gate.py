@@ -119,8 +119,8 @@ class WriteGate:
             if changing := sorted(_CHANGING_FUNCTIONS.intersection(update.words)):
                 raise Problem(
                     422,
-                    f"{', '.join(changing)}: run again, the update may write something else to an ontology than what was "
-                    "judged. Write the values themselves. Nothing was written.",
+                    f"{', '.join(changing)}: run again, the update may write something else to an ontology "
+                    "than what was judged. Write the values themselves. Nothing was written.",
                 )
             async with self._pool.trial_copy() as copy:
                 header = {**update.header, "graphs": graphs, "copy": str(copy)}
