@@ -220,9 +220,11 @@ check:ACM-01
   a aud:Check ;
   dcterms:identifier "ACM-01" ;
   rdfs:label "A class without a label" ;
-  aud:severity aud:Warning ;
+  aud:severity sh:Warning ;
   aud:rationale "People read labels." ;
   aud:mend "Add one." ;
+  aud:violating "<urn:a> a <http://www.w3.org/2002/07/owl#Class> ." ;
+  aud:conforming "<urn:a> <http://www.w3.org/2000/01/rdf-schema#label> 'a' ; a <http://www.w3.org/2002/07/owl#Class> ." ;
   aud:shape acme:Labelled .
 
 acme:Labelled
@@ -318,6 +320,21 @@ def test_checks_and_profiles_of_a_package_are_audited_by(parts: Path) -> None:
     assert [(finding.check, finding.focus) for finding in found.findings] == [("ACM-01", "urn:a")]
     assert "count" in forms()
     assert written(found, "count").endswith(" in all")
+
+
+def test_a_profile_of_a_package_is_offered_where_the_package_is_left_out(parts: Path) -> None:
+    with pytest.raises(UnknownName, match="no profile 'loud'. Did you mean 'acme_parts:loud'"):
+        load_profile("loud")
+
+
+def test_a_profile_file_extends_one_of_a_package(parts: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text('extends = "acme_parts:loud"\n[severities]\n"ANN-01" = "Info"\n')
+    profile = load_profile(str(tmp_path / "p.toml"))
+    assert [profile.severity(check_named(name)) for name in ("ACM-01", "ANN-01", "ANN-02")] == [
+        "Warning",
+        "Info",
+        "Off",
+    ]
 
 
 def test_queries_parts_and_prompts_of_a_package_are_named_with_its_prefix(parts: Path) -> None:
