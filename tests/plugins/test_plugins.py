@@ -269,6 +269,34 @@ def test_a_broken_reader_spoils_the_files_of_its_suffix_and_no_other(install: In
         list(readers.read_path(folder / "a.shout"))
 
 
+FAILING = """
+from kgrag.text.readers import Reader
+
+
+def _read(source):
+    yield source.document("first")
+    raise ValueError("odd line 3")
+
+
+ODD = Reader(_read, "text/x-odd")
+"""
+
+
+def test_a_reader_that_fails_breaks_its_file_and_no_other_and_is_named_with_its_package(
+    install: Install, tmp_path: Path
+) -> None:
+    install("acme_odd", {"kgrag.readers": {"odd": "acme_odd:ODD"}}, {"acme_odd/__init__.py": FAILING})
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.odd").write_text("x")
+    (folder / "b.txt").write_text("oats")
+    broken: dict[Path, str] = {}
+    assert [each.text for each in readers.read_paths([folder], broken=broken)] == ["first", "oats"]
+    assert "a.odd: the reader 'odd' of acme_odd 1.0 failed: ValueError: odd line 3" in broken[folder / "a.odd"]
+    with pytest.raises(UnreadableDocument, match="ValueError: odd line 3"):
+        list(readers.read_path(folder / "a.odd"))
+
+
 def test_documents_are_cut_by_the_chunker_that_is_asked_for_and_cut_again_by_another(
     parts: Path, tmp_path: Path
 ) -> None:
