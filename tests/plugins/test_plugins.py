@@ -442,6 +442,15 @@ FAULTS = {
         "        return BuildReport('acme', report.counts)",
         "which is not declared",
     ),
+    "a graph of a kind that nobody declares": (
+        "    def build(self, options=NoOptions(), *, progress=None, dry_run=False):\n"
+        "        report = Passages.build(self, options, progress=progress, dry_run=dry_run)\n"
+        "        graph, kind = ox.NamedNode('urn:acme:g'), ox.NamedNode('urn:acme:Graph')\n"
+        "        if not dry_run:\n"
+        "            self.store.publish([GraphDraft(graph, kind, [ox.Triple(graph, kind, kind)])])\n"
+        "        return BuildReport('acme', report.counts)",
+        "kind <urn:acme:Graph> is not in the declaration's graph_kinds",
+    ),
     "what outlives its document": (
         "    def build(self, options=NoOptions(), *, progress=None, dry_run=False):\n"
         "        report = Passages.build(self, options, progress=progress, dry_run=dry_run)\n"
