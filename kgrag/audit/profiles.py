@@ -83,7 +83,7 @@ def catalogue_of(profile: Profile) -> Catalogue:
 
     Raises:
         InvalidRDF: a file of checks does not parse, or contains an incomplete check.
-        UnknownName: the profile names a family or a check that is not there; an audit by it would run less than it says.
+        UnknownName: the profile names a family or a check that is not there; an audit would run less than it says.
     """
     catalogue = shipped()
     if profile.shapes:
