@@ -64,6 +64,25 @@ def test_ingest_then_ask_gives_a_cited_answer(run) -> None:
     assert "10 March" in answer["citations"][0]["quote"]
 
 
+@pytest.mark.parametrize("command", ["ingest", "sync"])
+def test_a_folder_with_a_broken_file_is_done_in_part_and_one_with_nothing_else_is_not(
+    run, tmp_path: Path, command: str
+) -> None:
+    docs = tmp_path / "mixed"
+    docs.mkdir()
+    docs.joinpath("empty.txt").write_text("")
+    assert run(command, str(docs))[0] == 2
+    docs.joinpath("oats.txt").write_text("Oats are sown in spring.")
+    code, out, err = run(command, str(docs))
+    assert (code, "1 broken" in out, "empty.txt: is empty" in err) == (4, True, True)
+    assert run("ingest", str(docs / "empty.txt"))[0] == 2
+
+
+def test_what_was_chunked_again_is_counted_from_nought(run, tmp_path: Path) -> None:
+    (tmp_path / "oats.txt").write_text("Oats are sown in spring.")
+    assert "0 duplicates, 0 chunked again" in run("ingest", str(tmp_path / "oats.txt"))[1]
+
+
 def test_sync_names_the_documents_whose_files_it_cannot_know(run, tmp_path: Path) -> None:
     from kgrag.knowledge_base import KnowledgeBase
     from kgrag.model import Document

@@ -15,10 +15,10 @@ import pyoxigraph as ox
 
 from kgrag.audit.audit_context import AuditTarget, prepare
 from kgrag.audit.check_runner import CheckResults, run_checks
-from kgrag.audit.checks import SEVERITIES, Catalogue, load_catalogue, shipped
+from kgrag.audit.checks import SEVERITIES, Catalogue
 from kgrag.audit.findings import Audit, AuditFinding
 from kgrag.audit.ontology_metrics import measure
-from kgrag.audit.profiles import Profile, load_profile
+from kgrag.audit.profiles import Profile, catalogue_of, load_profile
 from kgrag.audit.reports import as_text
 from kgrag.audit.step_input import StepInput
 from kgrag.audit.suppressions import read_baseline, read_suppressions, suppress
@@ -83,7 +83,7 @@ def audit(
     Raises:
         InvalidRDF: a file of checks or shapes does not parse, or contains an incomplete check.
         InvalidSettings: an option, a profile or a suppression is not valid.
-        UnknownName: there is no such profile.
+        UnknownName: there is no such profile, or it names a family or a check that is not there.
     """
     triples = [triple for graph in graphs for triple in as_loaded(store, graph)]
     names = sorted(graph.value for graph in graphs) or [store.names.knowledge_base.value]
@@ -114,9 +114,7 @@ def examine(
     if options.limit is not None and options.limit < 0:
         raise InvalidSettings(f"the limit is {options.limit}. It counts findings per check, from 0.")
     profile = load_profile(options.profile)
-    catalogue = shipped()
-    if profile.shapes:
-        catalogue = load_catalogue((*catalogue.files, *profile.shapes))
+    catalogue = catalogue_of(profile)
     target = prepare(
         bench,
         list(dict.fromkeys(triples)),

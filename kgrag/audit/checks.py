@@ -2,14 +2,15 @@
 
 A check says what it is called, how bad its findings are in which profile, where else the same is checked, why it
 matters, how to mend it, and how it is decided: by SHACL shapes of the same file, by a stored query, or by a step in
-Python. Two examples come with it, one that violates and one that conforms; they are its tests.
+Python. Two examples come with it, one that violates and one that conforms; they are its tests. A step that needs more
+than a graph (the network) may have none.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -124,15 +125,18 @@ def load_catalogue(files: Sequence[Path]) -> Catalogue:
     """Read the checks of some files.
 
     Raises:
-        InvalidRDF: a file does not parse, a check is not whole, or two checks have one identifier or one shape.
+        InvalidRDF: a file does not parse, a check is not whole, two checks have one identifier or one shape, or a term
+            of the audit vocabulary does not exist.
     """
     checks: dict[str, Check] = {}
     owners: dict[str, str] = {}
-    for path in files:
-        source = _Source.read(path)
+    sources = [_Source.read(path) for path in files]
+    subjects = {node for source in sources for node in source.index}
+    for source in sources:
+        source.refuse_unknown_terms(subjects)
         for check in source.checks():
             if check.identifier in checks:
-                raise source.error(check.identifier, f"is a check in {checks[check.identifier].file.name} as well")
+                raise source.error(check.identifier, f"is a check in {checks[check.identifier].file} as well")
             checks[check.identifier] = check
             for shape in source.shapes_within(check.shapes):
                 if owners.setdefault(shape, check.identifier) != check.identifier:
@@ -172,9 +176,28 @@ class _Source:
 
     def error(self, name: str, problem: str) -> InvalidRDF:
         """Give the error to raise for a check, with the line where the file first speaks of it as a subject."""
-        found = re.search(rf"^\S*{re.escape(name)}\b", self.text, flags=re.MULTILINE)
+        place = self._place(rf"^\S*{re.escape(name)}\b")
+        return InvalidRDF(f"{place}: check {name} {problem}. Mend it there.")
+
+    def _place(self, pattern: str) -> str:
+        found = re.search(pattern, self.text, flags=re.MULTILINE)
         line = f", line {self.text.count(chr(10), 0, found.start()) + 1}" if found else ""
-        return InvalidRDF(f"{self.path}{line}: check {name} {problem}. Mend it there.")
+        return f"{self.path}{line}"
+
+    def refuse_unknown_terms(self, subjects: Container[Term]) -> None:
+        """Raise InvalidRDF for a term in the audit namespace that is neither of its vocabulary nor among the subjects.
+
+        A misspelt predicate says nothing and a misspelt target has no nodes, so that the check would pass everything.
+        """
+        known = AUDIT.all()
+        for held in self.index.values():
+            for predicate, objects in held.items():
+                for term in (ox.NamedNode(predicate), *objects):
+                    name = plain(term).removeprefix(AUDIT.prefix)
+                    is_audit = isinstance(term, ox.NamedNode) and term.value.startswith(AUDIT.prefix)
+                    if is_audit and name not in known and term not in subjects:
+                        place = self._place(rf"[:#]{re.escape(name)}(?![\w-])")
+                        raise InvalidRDF(f"{place}: there is no term aud:{name}. {closest(name, known)}")
 
     def _texts(self, node: Term, name: ox.NamedNode) -> list[str]:
         return [plain(term) for term in self.index.get(node, {}).get(name.value, ())]
@@ -196,6 +219,10 @@ class _Source:
         if (bool(shapes), len(query), len(step)) not in {(True, 0, 0), (False, 1, 0), (False, 0, 1)}:
             raise self.error(name, "should be decided by aud:shape, or by one aud:query, or by one aud:step")
         self._refuse_unknown(name, shapes)
+        examples = {term: self._texts(node, term) for term in (AUDIT.violating, AUDIT.conforming)}
+        for term, texts in examples.items():
+            if not texts and not step:
+                raise self.error(name, f"has no {_short(term)}; its examples are its tests")
         return Check(
             identifier=identifier,
             label=self._one(node, RDFS.label),
@@ -210,8 +237,8 @@ class _Source:
             query="".join(query),
             step="".join(step),
             fix="".join(fix),
-            violating=tuple(self._texts(node, AUDIT.violating)),
-            conforming=tuple(self._texts(node, AUDIT.conforming)),
+            violating=tuple(examples[AUDIT.violating]),
+            conforming=tuple(examples[AUDIT.conforming]),
         )
 
     def _refuse_unknown(self, name: str, shapes: Sequence[str]) -> None:

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kgrag.audit.checks import OFF, SEVERITIES, Check
+from kgrag.audit.checks import OFF, SEVERITIES, Catalogue, Check, load_catalogue, shipped
 from kgrag.errors import InvalidSettings, UnknownName
 from kgrag.resources import closest, find, listing
 
-__all__ = ["Profile", "load_profile", "profile_names"]
+__all__ = ["Profile", "catalogue_of", "load_profile", "profile_names"]
 
 _KEYS = {"description": str, "extends": str, "families": list, "namespace": str, "severities": dict, "shapes": list}
 
@@ -68,12 +68,34 @@ def load_profile(name: str) -> Profile:
     if name.endswith(".toml") or Path(name).is_file():
         return _own(Path(name))
     if name not in profile_names():
-        raise UnknownName(f"there is no profile '{name}'. {closest(name, profile_names())} Or name a .toml file.")
+        packaged = [f"'{each}'" for each in profile_names() if each.endswith(f":{name}")]
+        hint = f"Did you mean {' or '.join(packaged)}? " if packaged else closest(name, profile_names())
+        raise UnknownName(f"there is no profile '{name}'. {hint.strip()} Or name a .toml file.")
     prefix, colon, local = name.rpartition(":")
     path = find("shapes", f"{prefix}{colon}profiles/{local}", (".toml",))
     read = _read(path)
     base = load_profile(_beside(read["extends"], path)) if "extends" in read else Profile(name, name)
     return replace(_changed(base, read, path), name=name)
+
+
+def catalogue_of(profile: Profile) -> Catalogue:
+    """Return the checks that a profile chooses from: those that ship, those of plug-ins, and those of its own files.
+
+    Raises:
+        InvalidRDF: a file of checks does not parse, or contains an incomplete check.
+        UnknownName: the profile names a family or a check that is not there; an audit would run less than it says.
+    """
+    catalogue = shipped()
+    if profile.shapes:
+        catalogue = load_catalogue((*catalogue.files, *profile.shapes))
+    for kind, named, known in (
+        ("family", profile.families, {check.family for check in catalogue.checks}),
+        ("check", profile.severities, {check.identifier for check in catalogue.checks}),
+    ):
+        for name in named:
+            if name not in known:
+                raise UnknownName(f"profile '{profile.name}': there is no {kind} '{name}'. {closest(name, known)}")
+    return catalogue
 
 
 def _own(path: Path) -> Profile:

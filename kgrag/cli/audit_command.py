@@ -184,14 +184,15 @@ def _write(path: Path, text: str) -> None:
 
 
 def _describe(profile: str, explain: str | None) -> None:
-    from kgrag.audit import check_named, load_checks, load_profile
+    from kgrag.audit import check_named, load_profile
+    from kgrag.audit.profiles import catalogue_of
     from kgrag.audit.reports import as_explanation
 
     chosen = load_profile(profile)
     if explain:
         typer.echo(as_explanation(check_named(explain)))
         return
-    for check in load_checks():
+    for check in catalogue_of(chosen).checks:
         typer.echo(f"{check.identifier:<8} {chosen.severity(check):<10} {check.label}")
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgrag.cli.options import KbOption, open_kb
 from kgrag.cli.printing import note, progress_bar
 from kgrag.cli.remote_commands import Remote, ServerOption, load_through, through
+
+if TYPE_CHECKING:
+    from kgrag.text.ingestion import IngestReport
 
 __all__ = ["register"]
 
@@ -92,7 +95,7 @@ def ingest(
     _some(report.broken, "broken")
     _some([f"{v.focus}: {v.message}" for v in report.violations], "in quarantine")
     if report.broken or report.violations:
-        raise typer.Exit(2)
+        raise typer.Exit(_code_of(report))
 
 
 def sync(
@@ -117,7 +120,7 @@ def sync(
         (f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in done.undecided), "left"
     )
     if report.broken or any(one.remains for one in done.forgotten):
-        raise typer.Exit(2 if report.broken else 1)
+        raise typer.Exit(_code_of(report) if report.broken else 1)
 
 
 def forget(
@@ -146,6 +149,11 @@ def import_(
     with open_kb(kb) as opened:
         quads = opened.import_(source)
         typer.echo(f"{quads:,} quads into {opened.path}")
+
+
+def _code_of(report: IngestReport) -> int:
+    """Return the exit code where files were broken: 4 when others are in the knowledge base, 2 when none is."""
+    return 4 if report.documents + report.unchanged + report.duplicates else 2
 
 
 def _some(lines: Any, label: str) -> None:

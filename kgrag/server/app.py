@@ -15,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
-from kgrag.audit.profiles import load_profile
+from kgrag.audit.profiles import catalogue_of, load_profile
 from kgrag.errors import KgragError
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.server import api, graph_store, health_endpoints, pages, service_description, sparql_endpoints
@@ -83,7 +83,7 @@ def create_app(
     metrics = ServerMetrics()
     workers = None if kb is None else WorkerThreads(kb)
     if rules.gate is not None:
-        load_profile(rules.gate)
+        catalogue_of(load_profile(rules.gate))
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

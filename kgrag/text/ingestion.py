@@ -138,7 +138,7 @@ def _drafts(
         else:
             chunks = settings.chunker(document, tokens=settings.tokens)
             draft = documents.document_draft(document, chunks, names=store.names, parameters=parameters)
-            counts.update(documents=1, chunks=len(chunks), replaced=stored is not None)
+            counts.update(documents=1, chunks=len(chunks), replaced=int(stored is not None))
             drafts.append(draft if stored is None else replace(draft, mode="replace"))
         seen.add(graph.value)
     return drafts

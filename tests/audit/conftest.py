@@ -26,7 +26,9 @@ CHECK = (
     + """
 aud:OWN-01 a aud:Check ;
   dcterms:identifier "OWN-01" ; rdfs:label "Class without a note"@en ; aud:severity sh:Warning ;
-  aud:rationale "Notes help."@en ; aud:mend "Write one."@en ; aud:shape aud:OWN-01-shape .
+  aud:rationale "Notes help."@en ; aud:mend "Write one."@en ; aud:shape aud:OWN-01-shape ;
+  aud:violating "<https://example.org/o#Oat> a <http://www.w3.org/2002/07/owl#Class> ." ;
+  aud:conforming "<https://example.org/o> a <http://www.w3.org/2002/07/owl#Ontology> ." .
 aud:OWN-01-shape a sh:NodeShape ; sh:targetClass aud:LiveClass ;
   sh:property [ sh:path skos:note ; sh:minCount 1 ; sh:message "{$this} has no note." ] .
 """

@@ -7,7 +7,7 @@ from kgrag.audit.check_runner import compiled
 from kgrag.audit.checks import check_named, load_catalogue, load_checks, shipped
 from kgrag.audit.steps import STEPS
 from kgrag.errors import InvalidRDF, UnknownName
-from tests.audit.conftest import CHECK
+from tests.audit.conftest import CHECK, HEAD
 
 
 def test_a_check_is_read_with_all_that_it_says(write) -> None:
@@ -26,7 +26,14 @@ BROKEN = {
     "a severity that is none": (("sh:Warning", "sh:Bad"), "severity 'Bad'"),
     "nothing that decides it": (("aud:shape aud:OWN-01-shape", 'aud:anchor "x:y"'), "should be decided by"),
     "two things that decide it": (("aud:shape", 'aud:query "audit/x" ; aud:shape'), "should be decided by"),
-    "a shape that is not there": (("aud:OWN-01-shape .", "aud:nowhere ."), "of which the file says nothing"),
+    "a shape that is not there": (("aud:OWN-01-shape ;", "ex:nowhere ;"), "of which the file says nothing"),
+    "no violating example": (("aud:violating", "rdfs:comment"), "OWN-01 has no aud:violating; its examples are its"),
+    "no conforming example": (("aud:conforming", "rdfs:comment"), "OWN-01 has no aud:conforming; its examples are"),
+    "a property that is none": (
+        ("aud:violating", "aud:violatin"),
+        "line 13: there is no term aud:violatin. Did you mean 'violating'",
+    ),
+    "a target that is none": (("aud:LiveClass", "aud:LiveClas"), "no term aud:LiveClas. Did you mean 'LiveClass'"),
 }
 
 
@@ -38,8 +45,17 @@ def test_a_check_that_is_not_whole_is_refused(write, change: tuple[str, str], to
 
 
 def test_two_checks_of_one_name_are_refused(write) -> None:
-    with pytest.raises(InvalidRDF, match="is a check in a.ttl as well"):
-        load_catalogue([write(CHECK, "a.ttl"), write(CHECK, "b.ttl")])
+    first, second = write(CHECK, "a.ttl"), write(CHECK, "b.ttl")
+    with pytest.raises(InvalidRDF) as error:
+        load_catalogue([first, second])
+    assert str(error.value).startswith(f"{second}, line ")
+    assert f"check OWN-01 is a check in {first} as well" in str(error.value)
+
+
+def test_a_term_of_the_audit_namespace_that_another_file_of_the_catalogue_describes_is_known(write) -> None:
+    prefixes = write(HEAD + "aud:ourPrefixes sh:declare [] .", "a.ttl")
+    shape = CHECK.replace("sh:targetClass", "sh:prefixes aud:ourPrefixes ; sh:targetClass")
+    assert len(load_catalogue([write(shape, "b.ttl"), prefixes]).checks) == 1
 
 
 def test_the_checks_come_in_the_order_of_their_names() -> None:

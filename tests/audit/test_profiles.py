@@ -28,6 +28,15 @@ def test_a_profile_that_is_none_is_refused_with_the_nearest() -> None:
         load_profile("publsh")
 
 
+def test_a_family_or_a_check_that_is_none_is_refused_with_the_nearest(write, audited) -> None:
+    write(CHECK, "own.ttl")
+    own = 'shapes = ["own.ttl"]\nfamilies = '
+    with pytest.raises(UnknownName, match=r"profile 'p': there is no family 'anno'. Did you mean 'ann'\? Known: ann, "):
+        audited(FLAWED, profile=str(write(f'{own}["own", "anno"]', "p.toml")))
+    with pytest.raises(UnknownName, match=r"there is no check 'OWN-1'. Did you mean 'OWN-01'\? Known: ANN-01, "):
+        audited(FLAWED, profile=str(write(f'{own}["own"]\n[severities]\n"OWN-1" = "Info"', "p.toml")))
+
+
 def test_a_file_changes_severities_and_adds_checks(write, audited) -> None:
     write(CHECK, "own.ttl")
     path = write(

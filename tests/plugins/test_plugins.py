@@ -220,9 +220,11 @@ check:ACM-01
   a aud:Check ;
   dcterms:identifier "ACM-01" ;
   rdfs:label "A class without a label" ;
-  aud:severity aud:Warning ;
+  aud:severity sh:Warning ;
   aud:rationale "People read labels." ;
   aud:mend "Add one." ;
+  aud:violating "<urn:a> a <http://www.w3.org/2002/07/owl#Class> ." ;
+  aud:conforming "<urn:a> <http://www.w3.org/2000/01/rdf-schema#label> 'a' ; a <http://www.w3.org/2002/07/owl#Class> ." ;
   aud:shape acme:Labelled .
 
 acme:Labelled
@@ -265,6 +267,34 @@ def test_a_broken_reader_spoils_the_files_of_its_suffix_and_no_other(install: In
     assert "acme_reader 1.0) cannot be used" in broken[folder / "a.shout"]
     with pytest.raises(UnreadableDocument, match="cannot be used"):
         list(readers.read_path(folder / "a.shout"))
+
+
+FAILING = """
+from kgrag.text.readers import Reader
+
+
+def _read(source):
+    yield source.document("first")
+    raise ValueError("odd line 3")
+
+
+ODD = Reader(_read, "text/x-odd")
+"""
+
+
+def test_a_reader_that_fails_breaks_its_file_and_no_other_and_is_named_with_its_package(
+    install: Install, tmp_path: Path
+) -> None:
+    install("acme_odd", {"kgrag.readers": {"odd": "acme_odd:ODD"}}, {"acme_odd/__init__.py": FAILING})
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.odd").write_text("x")
+    (folder / "b.txt").write_text("oats")
+    broken: dict[Path, str] = {}
+    assert [each.text for each in readers.read_paths([folder], broken=broken)] == ["first", "oats"]
+    assert "a.odd: the reader 'odd' of acme_odd 1.0 failed: ValueError: odd line 3" in broken[folder / "a.odd"]
+    with pytest.raises(UnreadableDocument, match="ValueError: odd line 3"):
+        list(readers.read_path(folder / "a.odd"))
 
 
 def test_documents_are_cut_by_the_chunker_that_is_asked_for_and_cut_again_by_another(
@@ -318,6 +348,21 @@ def test_checks_and_profiles_of_a_package_are_audited_by(parts: Path) -> None:
     assert [(finding.check, finding.focus) for finding in found.findings] == [("ACM-01", "urn:a")]
     assert "count" in forms()
     assert written(found, "count").endswith(" in all")
+
+
+def test_a_profile_of_a_package_is_offered_where_the_package_is_left_out(parts: Path) -> None:
+    with pytest.raises(UnknownName, match="no profile 'loud'. Did you mean 'acme_parts:loud'"):
+        load_profile("loud")
+
+
+def test_a_profile_file_extends_one_of_a_package(parts: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text('extends = "acme_parts:loud"\n[severities]\n"ANN-01" = "Info"\n')
+    profile = load_profile(str(tmp_path / "p.toml"))
+    assert [profile.severity(check_named(name)) for name in ("ACM-01", "ANN-01", "ANN-02")] == [
+        "Warning",
+        "Info",
+        "Off",
+    ]
 
 
 def test_queries_parts_and_prompts_of_a_package_are_named_with_its_prefix(parts: Path) -> None:
@@ -396,6 +441,15 @@ FAULTS = {
         "            self.store.publish([GraphDraft(graph, kind, [ox.Triple(graph, kind, kind)])])\n"
         "        return BuildReport('acme', report.counts)",
         "which is not declared",
+    ),
+    "a graph of a kind that nobody declares": (
+        "    def build(self, options=NoOptions(), *, progress=None, dry_run=False):\n"
+        "        report = Passages.build(self, options, progress=progress, dry_run=dry_run)\n"
+        "        graph, kind = ox.NamedNode('urn:acme:g'), ox.NamedNode('urn:acme:Graph')\n"
+        "        if not dry_run:\n"
+        "            self.store.publish([GraphDraft(graph, kind, [ox.Triple(graph, kind, kind)])])\n"
+        "        return BuildReport('acme', report.counts)",
+        "kind <urn:acme:Graph> is not in the declaration's graph_kinds",
     ),
     "what outlives its document": (
         "    def build(self, options=NoOptions(), *, progress=None, dry_run=False):\n"

@@ -29,7 +29,7 @@ from functools import cache
 from pathlib import Path
 
 from kgrag import plugins
-from kgrag.errors import PluginBroken, UnreadableDocument
+from kgrag.errors import KgragError, PluginBroken, UnreadableDocument
 from kgrag.model import Document
 from kgrag.text.readers import html, markdown, pdf, records, word
 from kgrag.text.readers.sources import Source, cleaned, place, steady
@@ -100,7 +100,8 @@ def read_paths(
 
     Raises:
         UnreadableDocument: a path is not there; a named file has an unknown suffix; a folder holds nothing that can be
-            read; a file is empty, binary, damaged, encrypted, not what its suffix says, or changed while it was read.
+            read; a file is empty, binary, damaged, encrypted, not what its suffix says, or changed while it was read;
+            its reader failed.
     """
     for path, named in find_files(paths, skipped=skipped).items():
         try:
@@ -180,7 +181,15 @@ def _read(path: Path) -> Iterator[Document]:
         raise _unknown(path)
     reader = _reader(path, suffix)
     with steady(path):
-        yield from reader.read(Source(path, suffix, reader.media_type, place(path)))
+        try:
+            yield from reader.read(Source(path, suffix, reader.media_type, place(path)))
+        except (KgragError, MemoryError):
+            raise
+        except Exception as error:  # the reader may be of another package, and its fault must not stop other files
+            plugin = plugins.registered(_GROUP)[suffix.removeprefix(".")]
+            origin = f"reader '{plugin.name}' of {plugin.distribution} {plugin.version}"
+            found = cleaned(f"{path}: the {origin} failed: {type(error).__name__}: {error}")
+            raise UnreadableDocument(f"{found}. Report it to the authors of that package.") from error
 
 
 def _unknown(path: Path) -> UnreadableDocument:
@@ -193,4 +202,4 @@ def _why_not(path: Path) -> str:
     if not path.is_file():
         return "is no regular file"
     expected = f"expected one of {' '.join(suffixes())}, or a text one in .gz"
-    return f"suffix {path.suffix!r} is not one that can be read; {expected}"
+    return f"suffix {path.suffix!r} is not one that can be read; {expected} (`kgrag plugins` lists the readers)"

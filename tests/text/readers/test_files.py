@@ -61,6 +61,10 @@ def test_a_named_file_of_unknown_suffix_is_refused(make: Make, name: str) -> Non
     assert "is not one that can be read; expected one of .csv" in refused(make(name, "x"))
 
 
+def test_where_readers_are_listed_is_said_with_an_unknown_suffix(make: Make) -> None:
+    assert "`kgrag plugins` lists the readers" in refused(make("a.org", "x"))
+
+
 def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert "there is no such file or folder" in refused(tmp_path / "a.txt")
     assert "there is no such file or folder" in refused(tmp_path / "folder")
