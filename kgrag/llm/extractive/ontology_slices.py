@@ -1,6 +1,7 @@
-"""The slice of an ontology that a text is mapped onto, and which words of a text speak of it.
+"""The part of an ontology that a text is mapped onto, and the objects that are read from the text.
 
-Things read from a text: a tree that grows, and is written as the objects of a JSON-LD ``@graph``.
+Classes and properties are compared by the terms of their labels. Objects are trees that grow while a text is read, and
+are written as the objects of a JSON-LD ``@graph``.
 """
 
 from __future__ import annotations
@@ -14,25 +15,26 @@ from kgrag.llm.extractive.question_words import name_terms, term
 from kgrag.vocab import local_name, words_of
 
 __all__ = [
-    "Class",
-    "Property",
-    "Slice",
-    "Thing",
+    "DraftObject",
+    "OntologySlice",
+    "SliceClass",
+    "SliceProperty",
     "merged",
     "read_slice",
     "same_label",
     "written",
 ]
 
-_NAMING = frozenset({"label", "name", "title"})
-_MEASURES = frozenset({"amount", "dose", "quantiti", "rate", "valu"})
-_VERBS = frozenset({"are", "has", "have", "is", "needs", "need", "with", "the", "list", "of"})
-_ALIKE = 92.0
+_NAMING_WORDS = frozenset({"label", "name", "title"})
+_MEASURE_TERMS = frozenset({"amount", "dose", "quantiti", "rate", "valu"})
+_IGNORED_WORDS = frozenset({"are", "has", "have", "is", "needs", "need", "with", "the", "list", "of"})
+_FIRST_DAY_WORDS = frozenset({"start", "begin", "from"})
+_LAST_DAY_WORDS = frozenset({"end", "until", "to"})
 
 
 @dataclass(frozen=True)
-class Property:
-    """A property of a class: a name to write, and the class it leads to ("" for a literal)."""
+class SliceProperty:
+    """A property of a class: the name to write, and the class of its values ("" for literals)."""
 
     name: str
     range: str
@@ -43,23 +45,23 @@ class Property:
         return _phrase(self.name)
 
     @property
-    def names_things(self) -> bool:
-        """Whether its value is what a thing is called."""
-        return not self.range and bool(_NAMING & set(words_of(self.name).split()))
+    def is_name(self) -> bool:
+        """Whether its value is the name of an object."""
+        return not self.range and bool(_NAMING_WORDS & set(words_of(self.name).split()))
 
     @property
-    def measures(self) -> bool:
-        """Whether it is a bare amount, so that the class says of what."""
-        return not self.range and any(word in _MEASURES for word in self.words)
+    def is_measure(self) -> bool:
+        """Whether it is a bare amount, so that the class names what is measured."""
+        return not self.range and any(word in _MEASURE_TERMS for word in self.words)
 
 
 @dataclass(frozen=True)
-class Class:
+class SliceClass:
     """A class with its properties."""
 
     iri: str
     name: str
-    properties: tuple[Property, ...]
+    properties: tuple[SliceProperty, ...]
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -67,56 +69,59 @@ class Class:
         return _phrase(self.name)
 
     @cached_property
-    def naming(self) -> Property | None:
-        """The property that says what a thing of this class is called."""
-        return next((item for item in self.properties if item.names_things), None)
+    def literals(self) -> tuple[SliceProperty, ...]:
+        """Its properties with literal values."""
+        return tuple(item for item in self.properties if not item.range)
 
     @cached_property
-    def main(self) -> Property | None:
-        """The property that a bare value is for: the name of a thing, else its amount, else its only literal."""
-        literals = [item for item in self.properties if not item.range]
-        measuring = [item for item in literals if item.measures]
-        return self.naming or next(iter(measuring), literals[0] if len(literals) == 1 else None)
+    def naming(self) -> SliceProperty | None:
+        """The property with the name of an object of this class."""
+        return next((item for item in self.properties if item.is_name), None)
 
-    def leading_to(self, other: Class) -> Property | None:
-        """Give the property whose value is a thing of another class."""
+    @cached_property
+    def main(self) -> SliceProperty | None:
+        """The property that a bare value belongs to: the name, else the amount, else the only literal."""
+        measure = next((item for item in self.literals if item.is_measure), None)
+        return self.naming or measure or (self.literals[0] if len(self.literals) == 1 else None)
+
+    def leading_to(self, other: SliceClass) -> SliceProperty | None:
+        """Return the property whose values are objects of another class."""
         return next((item for item in self.properties if item.range == other.iri), None)
 
-    def bounds(self) -> tuple[Property, Property] | None:
-        """Give the properties that hold the first and the last day of a stretch of time."""
-        literals = [item for item in self.properties if not item.range]
-        first = [item for item in literals if {"start", "begin", "from"} & set(words_of(item.name).split())]
-        last = [item for item in literals if {"end", "until", "to"} & set(words_of(item.name).split())]
+    def bounds(self) -> tuple[SliceProperty, SliceProperty] | None:
+        """Return the properties with the first and the last day of a stretch of time."""
+        first = [item for item in self.literals if _FIRST_DAY_WORDS & set(words_of(item.name).split())]
+        last = [item for item in self.literals if _LAST_DAY_WORDS & set(words_of(item.name).split())]
         return (first[0], last[0]) if first and last else None
 
 
 @dataclass(frozen=True)
-class Slice:
-    """The classes that a text may speak of."""
+class OntologySlice:
+    """The classes that a text may be about."""
 
-    classes: tuple[Class, ...]
+    classes: tuple[SliceClass, ...]
 
     @cached_property
-    def by_iri(self) -> Mapping[str, Class]:
+    def by_iri(self) -> Mapping[str, SliceClass]:
         """Classes by IRI."""
         return {item.iri: item for item in self.classes}
 
     @cached_property
-    def roots(self) -> tuple[Class, ...]:
+    def roots(self) -> tuple[SliceClass, ...]:
         """Classes with a name that no property leads to."""
         ranges = {item.range for owner in self.classes for item in owner.properties}
         return tuple(item for item in self.classes if item.iri not in ranges and item.naming)
 
-    def labelled(self, label: str) -> Iterator[tuple[Class, Property]]:
-        """Yield the properties that a label in the text names, with the class that has them."""
+    def labelled(self, label: str) -> Iterator[tuple[SliceClass, SliceProperty]]:
+        """Yield the properties that a label in the text names, with their classes."""
         for owner in self.classes:
             for item in owner.properties:
                 names = (item.name, f"{owner.name} {item.name}", f"{owner.name} {' '.join(item.words)}")
                 if any(same_label(label, name) for name in names):
                     yield owner, item
 
-    def heads(self, owner: Class) -> set[tuple[str, ...]]:
-        """Give the phrases that speak of a class: its label, and its last word where no other class ends so."""
+    def heads(self, owner: SliceClass) -> set[tuple[str, ...]]:
+        """Return the phrases that name a class: its label, and the last word of that where no other label has it."""
         if not owner.words:
             return set()
         last = owner.words[-1]
@@ -125,116 +130,103 @@ class Slice:
 
 
 def same_label(label: str, name: str) -> bool:
-    """Say whether a label in a text is a name of the ontology: the same terms, or all but a misspelling.
+    """Return whether a label in a text is a name of the ontology: whether both have the same terms.
 
     >>> same_label("Seeding rates", "has_seeding_rate"), same_label("Sowing depth", "seeding depth")
     (True, False)
     """
-    from rapidfuzz import fuzz
-
-    left, right = _phrase(label), _phrase(name)
-    if not left or not right:
-        return False
-    return sorted(left) == sorted(right) or (
-        len(left) == len(right) and fuzz.ratio(" ".join(sorted(left)), " ".join(sorted(right))) >= _ALIKE
-    )
+    terms = sorted(_phrase(label))
+    return bool(terms) and terms == sorted(_phrase(name))
 
 
-def read_slice(data: Mapping[str, Any]) -> Slice:
-    """Read the prompt's variable ``slice``; a range that is no class of the slice holds literals."""
-    raw = list(data.get("classes") or ())
-    known = {str(item["iri"]) for item in raw}
-    return Slice(tuple(_read_class(item, known) for item in raw))
+def read_slice(data: Mapping[str, Any]) -> OntologySlice:
+    """Read the prompt's variable ``slice``; a property whose range is no class of the slice has literal values."""
+    rows = list(data.get("classes") or ())
+    known = {str(row["iri"]) for row in rows}
+    classes = []
+    for row in rows:
+        ranges = [(_label(item), str(item.get("range") or "")) for item in row.get("properties") or ()]
+        properties = tuple(SliceProperty(label, range_ if range_ in known else "") for label, range_ in ranges)
+        classes.append(SliceClass(str(row["iri"]), _label(row), properties))
+    return OntologySlice(tuple(classes))
 
 
-def _read_class(data: Mapping[str, Any], known: set[str]) -> Class:
-    return Class(str(data["iri"]), _name(data), tuple(_read_properties(data.get("properties") or (), known)))
-
-
-def _read_properties(data: Iterable[Mapping[str, Any]], known: set[str]) -> Iterator[Property]:
-    for item in data:
-        ends = str(item.get("range") or "")
-        yield Property(_name(item), ends if ends in known else "")
-
-
-def _name(data: Mapping[str, Any]) -> str:
+def _label(data: Mapping[str, Any]) -> str:
     return str(data.get("label") or "").strip() or local_name(str(data["iri"]))
 
 
 def _phrase(name: str) -> tuple[str, ...]:
-    words = [word for word in words_of(name).split() if word not in _VERBS]
+    words = [word for word in words_of(name).split() if word not in _IGNORED_WORDS]
     return tuple(term(word) for word in words) or tuple(name_terms(name))
 
 
 @dataclass(eq=False)
-class Thing:
-    """A thing of a class, with literal values (verbatim text) and things below it, by property name."""
+class DraftObject:
+    """An object of a class, with literal values (verbatim text) and objects below it, by property name."""
 
-    owner: Class
+    owner: SliceClass
     literals: dict[str, list[str]] = field(default_factory=dict)
-    below: dict[str, list[Thing]] = field(default_factory=dict)
+    below: dict[str, list[DraftObject]] = field(default_factory=dict)
 
     @property
-    def called(self) -> str:
+    def name(self) -> str:
         """Its name, or ""."""
         naming = self.owner.naming
         return self.literals.get(naming.name, [""])[0] if naming else ""
 
-    def say(self, item: Property, value: str) -> None:
+    @property
+    def empty(self) -> bool:
+        """Whether it states nothing."""
+        return not any(self.literals.values()) and all(child.empty for row in self.below.values() for child in row)
+
+    def add(self, item: SliceProperty, value: str) -> None:
         """Add a literal value, once."""
         values = self.literals.setdefault(item.name, [])
         if value and value not in values:
             values.append(value)
 
-    def put(self, item: Property, thing: Thing) -> None:
-        """Put a thing below this one; one of the same name is joined with it."""
-        self.below[item.name] = merged([*self.below.get(item.name, ()), thing])
+    def put(self, item: SliceProperty, child: DraftObject) -> None:
+        """Put an object below this one; it is joined with one of the same name."""
+        self.below[item.name] = merged([*self.below.get(item.name, ()), child])
 
-    def join(self, other: Thing) -> None:
-        """Take over what another thing holds."""
+    def join(self, other: DraftObject) -> None:
+        """Take over the values and objects of another object."""
         for name, values in other.literals.items():
-            mine = self.literals.setdefault(name, [])
-            mine.extend(value for value in values if value not in mine)
-        for name, things in other.below.items():
-            self.below[name] = merged([*self.below.get(name, ()), *things])
-
-    @property
-    def empty(self) -> bool:
-        """Whether it says nothing."""
-        return not any(self.literals.values()) and all(thing.empty for row in self.below.values() for thing in row)
+            own = self.literals.setdefault(name, [])
+            own.extend(value for value in values if value not in own)
+        for name, children in other.below.items():
+            self.below[name] = merged([*self.below.get(name, ()), *children])
 
 
-def merged(things: Iterable[Thing]) -> list[Thing]:
-    """Join things of the same class and name; things without a name stay apart unless they say the same."""
-    kept: list[Thing] = []
-    for thing in things:
-        twin = next((other for other in kept if other is thing or _same(other, thing)), None)
+def merged(objects: Iterable[DraftObject]) -> list[DraftObject]:
+    """Join objects of the same class and name; objects without a name only if they state the same."""
+    kept: list[DraftObject] = []
+    for draft in objects:
+        twin = next((other for other in kept if other is draft or _same(other, draft)), None)
         if twin is None:
-            kept.append(thing)
-        elif twin is not thing:
-            twin.join(thing)
+            kept.append(draft)
+        elif twin is not draft:
+            twin.join(draft)
     return kept
 
 
-def _same(left: Thing, right: Thing) -> bool:
+def _same(left: DraftObject, right: DraftObject) -> bool:
     if left.owner is not right.owner:
         return False
-    if left.called or right.called:
-        return left.called.casefold() == right.called.casefold()
+    if left.name or right.name:
+        return left.name.casefold() == right.name.casefold()
     return written([left]) == written([right])
 
 
-def written(things: Iterable[Thing]) -> list[dict[str, Any]]:
-    """Write things as JSON objects: one value as it is, several as a list; what says nothing is left out."""
-    return [_written(thing) for thing in things if not thing.empty]
-
-
-def _written(thing: Thing) -> dict[str, Any]:
-    data: dict[str, Any] = {"@type": thing.owner.name}
-    for name, values in thing.literals.items():
-        if values:
-            data[name] = values[0] if len(values) == 1 else values
-    for name, things in thing.below.items():
-        if objects := written(things):
-            data[name] = objects[0] if len(objects) == 1 else objects
-    return data
+def written(objects: Iterable[DraftObject]) -> list[dict[str, Any]]:
+    """Return objects as JSON: one value as it is, several as a list; empty objects are left out."""
+    rows = []
+    for draft in objects:
+        if draft.empty:
+            continue
+        row: dict[str, Any] = {"@type": draft.owner.name}
+        children: list[tuple[str, list[Any]]] = [(name, written(below)) for name, below in draft.below.items()]
+        values = [*draft.literals.items(), *children]
+        row |= {name: items[0] if len(items) == 1 else items for name, items in values if items}
+        rows.append(row)
+    return rows

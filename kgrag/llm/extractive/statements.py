@@ -1,26 +1,27 @@
-"""Reads things of the ontology out of sentences: names beside the word for their class, figures beside theirs.
+"""Objects of an ontology that sentences state: names next to the word for their class, figures next to theirs.
 
-Rules that hold for most texts and nothing more; where a clause could be read in two ways it is passed over.
+The rules hold for most texts; a clause that could be read in two ways is passed over.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import regex
 
-from kgrag.llm.extractive.ontology_slices import Class, Property, Slice, Thing
+from kgrag.llm.extractive.ontology_slices import DraftObject, OntologySlice, SliceClass, SliceProperty
 from kgrag.llm.extractive.question_words import term
 from kgrag.text.sentences import STOP_WORDS
 
-__all__ = ["Mention", "mentions_in", "read_clause", "split_clauses"]
+__all__ = ["TypedName", "names_in", "read_clause", "split_clauses"]
 
 _CLAUSE = regex.compile(r";\s+|,\s+(?=(?:and|but|while|whereas)\s)")
 _TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:[-.,/'’](?=[\p{L}\p{N}])[\p{L}\p{M}\p{N}]+)*")
 _NAME = r"(?:\p{Lu}[\p{L}\p{M}\p{N}'’.-]*|\p{N}[\p{N}-]*)"
 _NAMES = regex.compile(rf"\p{{Lu}}[\p{{L}}\p{{M}}\p{{N}}'’-]*(?:\s+{_NAME})*")
+# "Brena is an early …", of a clause up to the word for a class
+_X_IS_A = regex.compile(rf"(?:and\s+)?({_NAMES.pattern})\s+(?:is|was)\s+an?\s+(?:[\p{{Ll}}-]+\s+){{0,3}}$")
 _NEGATED = regex.compile(r"\b(?:not|never|no|nor|neither|without|except|avoid\w*)\b|n['’]t\b", flags=regex.IGNORECASE)
 _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
@@ -36,12 +37,11 @@ _UNIT = r"(?:%|°\s?[CF]|\p{L}[\p{L}²³]*(?:/\p{L}[\p{L}²³]*)*)"
 _AMOUNT = regex.compile(
     rf"{_NUMBER}(?:\s*(?:-|–|to)\s*{_NUMBER})?\s*{_UNIT}(?:\s+(?:per|a|an)\s+\p{{L}}+|\s+\p{{L}}+/\p{{L}}+)*"
 )
-_NO_UNIT = frozenset(
+_NO_UNITS = frozenset(
     {"and", "or", "to", "in", "at", "on", "of", "from", "is", "are", "was", "were", "by", "until", "with"}
 )
-_NUMERIC = frozenset({"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "several", "most"})
-_REACH = 60
-_BEFORE = 40
+_MAX_GAP_CHARACTERS = 60  # from a phrase to its figure
+_MAX_CHARACTERS_BEFORE = 40  # from the word for a stretch of time to its first day
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class _Token:
 
 
 @dataclass(frozen=True)
-class Mention:
-    """A name in the text, and the class of what it names."""
+class TypedName:
+    """A name in the text, and the class of the object that it names."""
 
-    owner: Class
+    owner: SliceClass
     name: str
 
 
@@ -69,79 +69,68 @@ def split_clauses(sentence: str) -> list[str]:
     return [clause for clause in _CLAUSE.split(sentence) if clause.strip()]
 
 
-def read_clause(clause: str, ontology: Slice, known: Collection[Mention] = ()) -> list[Thing]:
-    """Give the things that a clause names, with what it says of them.
+def read_clause(clause: str, ontology: OntologySlice, known: Collection[TypedName] = ()) -> list[DraftObject]:
+    """Return the objects that a clause names, with its statements about them.
 
-    A clause that denies, or that names several things of one class, gives their names and nothing else.
+    Of a clause that denies, or that names several objects of one class, only the names are taken.
 
     Args:
         clause: a sentence or a part of one.
-        ontology: what may be spoken of.
-        known: names found elsewhere in the text; here they need no word for their class beside them.
+        ontology: the classes that may be named.
+        known: names found elsewhere in the text; here they need no word for their class next to them.
     """
     tokens = _tokens(clause)
-    mentions = list(dict.fromkeys([*_mentions(clause, tokens, ontology), *_repeated(clause, known)]))
-    things = [_named(mention) for mention in mentions]
-    several = Counter(mention.owner for mention in mentions)
-    if _NEGATED.search(clause) or any(count > 1 for count in several.values()):
-        return things
-    by_class = {thing.owner: thing for thing in things}
-    _measure(clause, tokens, ontology, by_class)
+    whole_words = {name: rf"(?<![\p{{L}}\p{{N}}]){regex.escape(name.name)}(?![\p{{L}}\p{{N}}-])" for name in known}
+    repeated = [name for name in known if regex.search(whole_words[name], clause)]
+    names = list(dict.fromkeys([*_names(clause, tokens, ontology), *repeated]))
+    objects = [DraftObject(name.owner) for name in names]
+    for draft, name in zip(objects, names, strict=True):
+        if name.owner.naming:
+            draft.add(name.owner.naming, name.name)
+    by_class = {draft.owner: draft for draft in objects}
+    if _NEGATED.search(clause) or len(by_class) < len(objects):
+        return objects
+    _add_figures(clause, tokens, ontology, by_class)
     return _nested(list(by_class.values()))
 
 
-def mentions_in(clause: str, ontology: Slice) -> list[Mention]:
-    """Give the names that stand beside the word for their class."""
-    return list(_mentions(clause, _tokens(clause), ontology))
+def names_in(clause: str, ontology: OntologySlice) -> list[TypedName]:
+    """Return the names next to the word for their class."""
+    return list(_names(clause, _tokens(clause), ontology))
 
 
 def _tokens(clause: str) -> list[_Token]:
-    return [_Token(term(found[0]), found[0], found.start(), found.end()) for found in _TOKEN.finditer(clause)]
+    return [_Token(term(match[0]), match[0], match.start(), match.end()) for match in _TOKEN.finditer(clause)]
 
 
-def _repeated(clause: str, known: Collection[Mention]) -> Iterator[Mention]:
-    for mention in known:
-        if regex.search(rf"(?<![\p{{L}}\p{{N}}]){regex.escape(mention.name)}(?![\p{{L}}\p{{N}}-])", clause):
-            yield mention
-
-
-def _named(mention: Mention) -> Thing:
-    thing = Thing(mention.owner)
-    if mention.owner.naming:
-        thing.say(mention.owner.naming, mention.name)
-    return thing
-
-
-def _nested(things: Sequence[Thing]) -> list[Thing]:
-    """Put each thing below the one other thing that has a property for it; give those that stay at the top."""
+def _nested(objects: Sequence[DraftObject]) -> list[DraftObject]:
+    """Put each object below the only other one that has a property for it; return the named ones of the others."""
     top = []
-    for thing in things:
-        above = [
-            (other, item) for other in things if (item := other.owner.leading_to(thing.owner)) and other is not thing
+    for draft in objects:
+        parents = [
+            (other, item) for other in objects if (item := other.owner.leading_to(draft.owner)) and other is not draft
         ]
-        if len(above) == 1 and not thing.owner.leading_to(above[0][0].owner):
-            above[0][0].put(above[0][1], thing)
-        elif not above:
-            top.append(thing)
-    return [
-        thing for thing in top if thing.called or any(other.called for row in thing.below.values() for other in row)
-    ]
+        if len(parents) == 1 and not draft.owner.leading_to(parents[0][0].owner):
+            parents[0][0].put(parents[0][1], draft)
+        elif not parents:
+            top.append(draft)
+    return [draft for draft in top if draft.name or any(child.name for row in draft.below.values() for child in row)]
 
 
-# names
-
-
-def _mentions(clause: str, tokens: Sequence[_Token], ontology: Slice) -> Iterator[Mention]:
+def _names(clause: str, tokens: Sequence[_Token], ontology: OntologySlice) -> Iterator[TypedName]:
     for owner in ontology.classes:
         if not owner.naming:
             continue
         for first, last in _places(tokens, ontology.heads(owner)):
-            if name := _name_beside(clause, tokens, first, last):
-                yield Mention(owner, name)
+            name = _name_after(clause, tokens[last]) or _name_before(clause, tokens, first, last)
+            if not name and (opening := _X_IS_A.match(clause[: tokens[first].start])):
+                name = "" if _is_common(opening[1]) else opening[1]
+            if name:
+                yield TypedName(owner, name)
 
 
 def _places(tokens: Sequence[_Token], phrases: set[tuple[str, ...]]) -> Iterator[tuple[int, int]]:
-    """Yield where phrases stand (first and last token), the longest at each place."""
+    """Yield first and last token of the phrases in a clause, the longest at each place."""
     taken = -1
     for first in range(len(tokens)):
         if first <= taken:
@@ -153,24 +142,16 @@ def _places(tokens: Sequence[_Token], phrases: set[tuple[str, ...]]) -> Iterator
                 break
 
 
-def _name_beside(clause: str, tokens: Sequence[_Token], first: int, last: int) -> str:
-    """Give the name that stands beside the word for a class: "variety CP 12-4", "Hill Zone", "Brena is a variety"."""
-    return (
-        _name_after(clause, tokens[last])
-        or _name_before(clause, tokens, first, last)
-        or _name_is(clause, tokens[first])
-    )
-
-
 def _name_after(clause: str, token: _Token) -> str:
-    if token.term != term(token.text) or not clause[token.end :].startswith(" "):
+    """Return the name straight behind the word for a class: "variety CP 12-4"."""
+    if not clause[token.end :].startswith(" "):
         return ""
-    found = _NAMES.match(clause, token.end + 1)
-    return found[0] if found and not _is_common(found[0]) else ""
+    name = _NAMES.match(clause, token.end + 1)
+    return name[0] if name and not _is_common(name[0]) else ""
 
 
 def _name_before(clause: str, tokens: Sequence[_Token], first: int, last: int) -> str:
-    """Give capitalised words straight before the word for the class, with it when it is capitalised as well."""
+    """Return the name straight before the word for a class, with that word when it is capitalised: "Hill Zone"."""
     start = first
     while start and tokens[start - 1].text[0].isupper() and clause[tokens[start - 1].end : tokens[start].start] == " ":
         start -= 1
@@ -182,43 +163,34 @@ def _name_before(clause: str, tokens: Sequence[_Token], first: int, last: int) -
     return clause[tokens[start].start : tokens[ends].end]
 
 
-def _name_is(clause: str, token: _Token) -> str:
-    """Give X of "X is a … variety", when X opens the clause."""
-    found = regex.match(
-        rf"(?:and\s+)?({_NAMES.pattern})\s+(?:is|was)\s+an?\s+(?:[\p{{Ll}}-]+\s+){{0,3}}$", clause[: token.start]
-    )
-    return found[1] if found and not _is_common(found[1]) else ""
-
-
 def _is_common(name: str) -> bool:
-    return all(word.casefold() in STOP_WORDS | _NUMERIC for word in name.split())
+    return all(word.casefold() in STOP_WORDS for word in name.split())
 
 
-# amounts and dates
-
-
-def _measure(clause: str, tokens: Sequence[_Token], ontology: Slice, things: dict[Class, Thing]) -> None:
-    """Add what a clause says in figures to the thing it is about; a class without names gets a thing of its own."""
+def _add_figures(
+    clause: str, tokens: Sequence[_Token], ontology: OntologySlice, objects: dict[SliceClass, DraftObject]
+) -> None:
+    """Add the figures of a clause to the object that they are about; a class without names gets a new object."""
     for owner in ontology.classes:
-        said = dict(_figures(clause, tokens, owner))
-        if not said:
+        figures = dict(_figures(clause, tokens, owner))
+        if not figures:
             continue
-        if owner not in things:
-            if owner.naming or not any(other.leading_to(owner) for other in things):
+        if owner not in objects:
+            if owner.naming or not any(other.leading_to(owner) for other in objects):
                 continue
-            things[owner] = Thing(owner)
-        for item, value in said.items():
-            things[owner].say(item, value)
+            objects[owner] = DraftObject(owner)
+        for item, value in figures.items():
+            objects[owner].add(item, value)
 
 
-def _figures(clause: str, tokens: Sequence[_Token], owner: Class) -> Iterator[tuple[Property, str]]:
-    if (bounds := owner.bounds()) and (found := _stretch(clause, tokens, owner)):
-        yield from zip(bounds, found, strict=True)
-    literals = [item for item in owner.properties if not item.range and not item.names_things]
-    measuring = [item for item in literals if item.measures]
+def _figures(clause: str, tokens: Sequence[_Token], owner: SliceClass) -> Iterator[tuple[SliceProperty, str]]:
+    if (bounds := owner.bounds()) and (days := _first_and_last_day(clause, tokens, owner)):
+        yield from zip(bounds, days, strict=True)
+    literals = [item for item in owner.literals if not item.is_name]
+    measures = [item for item in literals if item.is_measure]
     for item in literals:
         phrases = {item.words, (*owner.words, *item.words)}
-        if len(measuring) == 1 and item.measures:
+        if measures == [item]:
             phrases = {owner.words, (*owner.words, *item.words)}
         for _, last in _places(tokens, phrases):
             if value := _figure_after(clause, tokens[last].end):
@@ -226,24 +198,26 @@ def _figures(clause: str, tokens: Sequence[_Token], owner: Class) -> Iterator[tu
                 break
 
 
-def _stretch(clause: str, tokens: Sequence[_Token], owner: Class) -> tuple[str, str] | None:
-    """Give first and last day of "sown from 1 March to 15 March" for a class whose label begins with that word."""
-    found = _RANGE.search(clause)
-    if not found or not owner.words:
+def _first_and_last_day(clause: str, tokens: Sequence[_Token], owner: SliceClass) -> tuple[str, str] | None:
+    """Return both days of "sown from 1 March to 15 March" for a class whose label begins with "sowing"."""
+    days = _RANGE.search(clause)
+    if not days or not owner.words:
         return None
-    before = [token.term for token in tokens if found.start() - _BEFORE <= token.start < found.start()]
-    return (found[1], found[2]) if owner.words[0] in before else None
+    before = range(days.start() - _MAX_CHARACTERS_BEFORE, days.start())
+    is_named = any(token.term == owner.words[0] and token.start in before for token in tokens)
+    return (days[1], days[2]) if is_named else None
 
 
 def _figure_after(clause: str, start: int) -> str:
-    """Give the first amount or date after a phrase, near it and in the same breath."""
+    """Return the first amount or date after a phrase, near it and before the next comma, bracket or semicolon."""
     stop = regex.compile(r"[,;()]\s").search(clause, start)
-    end = min(stop.start() if stop else len(clause), start + _REACH)
-    places = [found for pattern in (_ONE_DATE, _AMOUNT) if (found := pattern.search(clause, start, end))]
-    if not places:
+    end = min(stop.start() if stop else len(clause), start + _MAX_GAP_CHARACTERS)
+    matches = [match for pattern in (_ONE_DATE, _AMOUNT) if (match := pattern.search(clause, start, end))]
+    if not matches:
         return ""
-    first = min(places, key=lambda found: (found.start(), -found.end()))
-    if regex.search(r"\p{Lu}[\p{L}-]*\s?$", clause[: first.start()]) or first[0].split()[-1].casefold() in _NO_UNIT:
+    first = min(matches, key=lambda match: (match.start(), -match.end()))
+    # "Apollo 11 landed": the number of a name is no figure, and "1,533 and" no amount.
+    if regex.search(r"\p{Lu}[\p{L}-]*\s?$", clause[: first.start()]) or first[0].split()[-1].casefold() in _NO_UNITS:
         return _figure_after(clause, first.end())
     value: str = first[0]
     return value
