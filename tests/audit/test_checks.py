@@ -7,9 +7,8 @@ import pytest
 
 from kgrag.audit import Check, load_checks
 from kgrag.audit.audit_context import prepare
-from kgrag.audit.auditing import shipped
 from kgrag.audit.check_runner import run_checks
-from kgrag.audit.checks import Catalogue
+from kgrag.audit.checks import Catalogue, shipped
 from kgrag.audit.findings import AuditFinding
 from kgrag.audit.profiles import Profile
 from kgrag.audit.step_input import StepInput

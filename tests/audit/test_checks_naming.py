@@ -10,8 +10,8 @@ import pytest
 
 from kgrag.audit import Audit, AuditOptions, Check, audit_triples, load_checks
 from kgrag.audit.audit_context import prepare
-from kgrag.audit.auditing import shipped
 from kgrag.audit.check_runner import compiled
+from kgrag.audit.checks import shipped
 from kgrag.audit.fixes import mended
 from kgrag.audit.hierarchy_steps import heights, shortcuts
 from kgrag.knowledge_base.audit_runs import audit_files

@@ -153,9 +153,8 @@ def _is_plain(triple: ox.Triple) -> bool:
 
 
 def _mended(check: Check, text: str) -> tuple[set[str], int]:
-    from kgrag.audit.auditing import shipped
     from kgrag.audit.check_runner import run_checks
-    from kgrag.audit.checks import Catalogue
+    from kgrag.audit.checks import Catalogue, shipped
     from kgrag.audit.profiles import Profile
 
     bench = OxigraphScratch()
