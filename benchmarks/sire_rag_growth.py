@@ -149,7 +149,7 @@ def _copies(rows: Any, tokens: Any, size: int) -> tuple[Any, Any]:
 
 def _recall(name: str, procedures: Sequence[str], embedder: CachedEmbedder) -> str:
     dataset = dataset_layouts.read(data_folder() / "multihop" / name)
-    leaves = [TreeLeaf(one.identifier, f"{one.title}\n{one.text}") for one in dataset.documents()]
+    leaves = [TreeLeaf(one.id, f"{one.title}\n{one.text}") for one in dataset.documents()]
     lines = [f"\n{name}, {len(dataset.scored)} questions, the similarity tree by cosine\n"]
     lines += ["| procedure | summaries | recall@5 | recall@20 | all@20 |", "|---|--:|--:|--:|--:|"]
     for procedure in procedures:

@@ -116,7 +116,7 @@ def _renamed(passage: Document, copy: int) -> Document:
     def other(match: Any) -> str:
         return f"{match[0]}{'abcdefghij'[copy % 10]}{'aeiou'[copy // 10 % 5]}"
 
-    return replace(passage, text=_NAME.sub(other, passage.text), title=_NAME.sub(other, passage.title), identifier="")
+    return replace(passage, text=_NAME.sub(other, passage.text), title=_NAME.sub(other, passage.title), id="")
 
 
 def _draw(rows: list[dict[str, Any]], path: Path) -> None:

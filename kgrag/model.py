@@ -67,20 +67,32 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text that was read.
+    """A text that was read, or that a program hands over.
 
-    ``text`` is what is stored and what every offset refers to (line ends are line feeds). ``location`` says where it
-    came from: for a file the real path of its folder and its name there, with ``#id`` behind for a record of it.
-    ``cites`` are identifiers or titles as the source has them.
+    Args:
+        text: what is stored and what every offset refers to (line ends are line feeds).
+        title: "" for none.
+        location: the place that holds it. For a file the real path of its folder and its name there, with ``#id``
+            behind for a record of it. One place holds one document: another one of the same place replaces it.
+        id: what its source calls it, and what ``forget`` and citations of other documents name it by.
+        media_type: of the source.
+        cites: identifiers or titles of what it cites, as the source has them.
+        sections: headings and pages.
+        url: where a person can open it.
+        metadata: fields and their values (``kgrag.text.metadata``).
+        source: the file that a record is from, or the name of a feed; "" for a document that is a file of its own.
     """
 
     text: str
     title: str = ""
     location: str = ""
-    identifier: str = ""
+    id: str = ""
     media_type: str = "text/plain"
     cites: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
+    url: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ __all__ = [
     "DEFAULT_BASE",
     "KG",
     "KGV",
+    "METADATA",
     "OWL",
     "PREFIXES",
     "PROV",
@@ -105,10 +106,12 @@ KG = _Namespace(
     # properties
     "about baseIRI cites completions content contentHash decision derived dropped end fromChunk hasChild heading "
     "inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype location mentions "
-    "method model onProperty order outputTokens page parameters promptHash publication question quote removedKind "
-    "revision schemaVersion sentence size sparql stale start targetGraphKind text toChunk tokens unknown unresolved "
-    "value valueTerm violation weight",
+    "method model onProperty order outputTokens page parameters promptHash publication question quote readFrom "
+    "removedKind revision schemaVersion sentence size sparql stale start targetGraphKind text toChunk tokens unknown "
+    "unresolved url value valueTerm violation weight",
 )
+METADATA = "https://w3id.org/kgrag/metadata/"
+"""What the metadata fields of documents that have no property of their own are named under."""
 KGV = _Namespace("https://w3id.org/kgrag/vector#", "matches near similarity")
 RDF = _Namespace(
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "type subject predicate object Property first rest nil langString"
@@ -145,6 +148,7 @@ VOID = _Namespace("http://rdfs.org/ns/void#", "Dataset triples")
 PREFIXES: dict[str, str] = {
     "dcterms": DCTERMS.prefix,
     "kg": KG.prefix,
+    "kgm": METADATA,
     "kgv": KGV.prefix,
     "owl": OWL.prefix,
     "prov": PROV.prefix,
@@ -256,9 +260,9 @@ class Names:
         """One change of the store."""
         return self._iri("publication", str(revision))
 
-    def document(self, text: str, title: str) -> ox.NamedNode:
-        """A document, by its text and title."""
-        return self._iri("document", digest(title, text))
+    def document(self, text: str, title: str, *fields: str) -> ox.NamedNode:
+        """A document, by its text, its title and whatever else is stored of it."""
+        return self._iri("document", digest(title, text, *fields))
 
     def document_graph(self, document: ox.NamedNode) -> ox.NamedNode:
         """The graph of a document and its chunks."""

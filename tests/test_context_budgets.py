@@ -41,7 +41,7 @@ def test_what_the_gold_does_not_allow_is_left_out() -> None:
 
 
 def test_an_experiment_gains_the_metrics(kb: KnowledgeBase) -> None:
-    ingestion.ingest([Document("Carol stayed in York.", "Carol", identifier="3")], store=kb.store)
+    ingestion.ingest([Document("Carol stayed in York.", "Carol", id="3")], store=kb.store)
     kb.build("passages")
     methods = {"passages": RecordingRetriever(kb.method("passages"))}
     outcome = with_budgets(

@@ -157,5 +157,5 @@ def test_a_set_is_written_in_the_general_format_by_hand(tmp_path):
     _lines(folder / "claims.jsonl", {"id": 3, "claim": "Mulch cools soil.", "cited": [41]})
     dataset_layouts.write_general("scifact", folder, tmp_path / "written")
     dataset = read_dataset(tmp_path / "written")
-    assert [document.identifier for document in dataset.documents()] == ["41"]
+    assert [document.id for document in dataset.documents()] == ["41"]
     assert dataset.scored[0].relevant == {"41"}

@@ -188,7 +188,7 @@ def _document(record: Mapping[str, Any], where: str) -> Document:
     return Document(
         text,
         str(record.get("title") or ""),
-        identifier=_identifier(record),
+        id=_identifier(record),
         location=where,
         cites=tuple(str(cited) for cited in _listed(record.get("cites"))),
         sections=sections,

@@ -1,15 +1,17 @@
 """Document graphs: a document and its chunks as triples, and look-ups of stored documents and chunks.
 
-Graphs written: one document graph per document, named by its title and text, so that the same document read twice is
-published once. Queries read: ``documents/spans``, ``documents/texts``, ``documents/text``, ``documents/titles``,
-``documents/listing``, ``documents/locations``, ``documents/places``.
+Graphs written: one document graph per document, named by its title, text, identifier, citations and metadata, so that
+the same document read twice is published once, and one of which anything changed is another one. Queries read:
+``documents/spans``, ``documents/texts``, ``documents/text``, ``documents/titles``, ``documents/listing``,
+``documents/locations``, ``documents/metadata``, ``documents/places``.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -17,6 +19,7 @@ from kgrag import queries
 from kgrag.errors import UnknownName
 from kgrag.model import Chunk, Document, GraphDraft, Span, plain
 from kgrag.ports import TripleStore
+from kgrag.text import metadata
 from kgrag.text.chunking import count_tokens
 from kgrag.vocab import DCTERMS, KG, RDF, Names, number
 
@@ -37,17 +40,29 @@ _IRIS_PER_QUERY = 1000
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A stored document: its IRI, title ("" without one), the places it was read from, and its number of chunks."""
+    """A stored document: its IRI, the places it was read from, its number of chunks, and what its source says of it.
+
+    ``title``, ``id`` and ``url`` are "" where there is none; ``metadata`` has a tuple for a field with several values.
+    """
 
     iri: str
     title: str
     locations: tuple[str, ...]
     chunks: int
+    id: str = ""
+    url: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 def document_iri(document: Document, names: Names) -> ox.NamedNode:
-    """Return the IRI of a document, made from its text and title."""
-    return names.document(document.text, document.title)
+    """Return the IRI of a document: another one where text, title, identifier, citations, URL or metadata are others.
+
+    Raises:
+        InputError: a metadata field has no name or a value that is no metadata.
+    """
+    nobody = ox.NamedNode("urn:kgrag:document")
+    stated = sorted(str(triple) for triple in _described(document, nobody))
+    return names.document(document.text, document.title, *stated)
 
 
 def document_draft(
@@ -70,9 +85,10 @@ def document_draft(
         triples.extend(_chunk_triples(piece, iri, names.chunk(iri, piece.start, piece.end)))
     described = [
         (KG.location, document.location),
+        (KG.readFrom, document.source),
         (KG.parameters, parameters),
         # Also in the catalogue, where a duplicate of the document adds its own.
-        (DCTERMS.identifier, document.identifier),
+        (DCTERMS.identifier, document.id),
     ]
     return GraphDraft(
         iri=names.document_graph(iri),
@@ -92,10 +108,18 @@ def _document_triples(document: Document, chunks: Sequence[Chunk], iri: ox.Named
     yield ox.Triple(iri, DCTERMS.format, ox.Literal(document.media_type))
     if document.title:
         yield ox.Triple(iri, DCTERMS.title, ox.Literal(document.title))
-    if document.identifier:
-        yield ox.Triple(iri, DCTERMS.identifier, ox.Literal(document.identifier))
+    yield from _described(document, iri)
+
+
+def _described(document: Document, iri: ox.NamedNode) -> Iterator[ox.Triple]:
+    """Yield what the source of a document says of it, besides title and text."""
+    if document.id:
+        yield ox.Triple(iri, DCTERMS.identifier, ox.Literal(document.id))
     for cited in document.cites:
         yield ox.Triple(iri, KG.cites, ox.Literal(cited))
+    if document.url:
+        yield ox.Triple(iri, KG.url, ox.Literal(document.url))
+    yield from metadata.triples(iri, document.metadata)
 
 
 def _chunk_triples(piece: Chunk, document: ox.NamedNode, iri: ox.NamedNode) -> Iterator[ox.Triple]:
@@ -159,9 +183,20 @@ def listing(store: TripleStore) -> list[StoredDocument]:
     locations: dict[str, list[str]] = {}
     for graph, location in store.select(queries.bind("documents/locations", catalogue=store.names.catalogue)).values():
         locations.setdefault(graph, []).append(location)
+    fields: dict[str, list[tuple[str, Any]]] = {}
+    for document, predicate, value in store.select(queries.bind("documents/metadata")):
+        fields.setdefault(plain(document), []).append((plain(predicate), value))
     return [
-        StoredDocument(plain(document), plain(title), tuple(locations.get(plain(graph), ())), int(plain(chunks)))
-        for document, graph, title, chunks in store.select(queries.bind("documents/listing"))
+        StoredDocument(
+            iri=document,
+            title=title,
+            locations=tuple(locations.get(graph, ())),
+            chunks=int(chunks),
+            id=identifier,
+            url=url,
+            metadata=metadata.fields_of(fields.get(document, ())),
+        )
+        for document, graph, title, identifier, url, chunks in store.select(queries.bind("documents/listing")).values()
     ]
 
 

@@ -19,7 +19,7 @@ from kgrag.errors import InvalidSettings
 from kgrag.model import Document, GraphDraft, Violation, plain
 from kgrag.ports import Chunker, TripleStore
 from kgrag.text import documents
-from kgrag.vocab import DCTERMS, KG
+from kgrag.vocab import KG
 
 __all__ = ["CHUNKER", "IngestReport", "Progress", "ingest"]
 
@@ -131,8 +131,11 @@ def _drafts(
         stored = stored_parameters.get(graph.value)
         if graph.value in seen or stored == parameters:
             counts["duplicates" if graph.value in seen else "unchanged"] += 1
-            # The stored document only gains a location, and the identifier that it has at that place.
-            values = ((KG.location, document.location), (DCTERMS.identifier, document.identifier))
+            # The stored document only gains a place.
+            values = (
+                (KG.location, document.location),
+                (KG.readFrom, document.source),
+            )
             described = [(term, ox.Literal(value)) for term, value in values if value]
             drafts.append(GraphDraft(iri=graph, kind=KG.DocumentGraph, triples=(), described=described))
         else:

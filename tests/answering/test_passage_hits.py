@@ -16,7 +16,7 @@ def chunk_of(kb: KnowledgeBase, document: Document) -> str:
 
 
 def test_a_hit_has_the_text_the_span_and_the_attributes_that_are_stored(kb: KnowledgeBase) -> None:
-    titled = chunk_of(kb, Document("Lentil is sown deep.", "Lentil", identifier="L1"))
+    titled = chunk_of(kb, Document("Lentil is sown deep.", "Lentil", id="L1"))
     bare = chunk_of(kb, Document("Barley is sown early.", ""))
     first, second = passage_hits(kb.store, [(bare, 0.5), (titled, 0.25)])
     assert (first.iri, first.kind, first.score, first.attributes) == (bare, "passage", 0.5, {})

@@ -26,7 +26,7 @@ def test_a_multihop_folder_has_passages_and_the_numbers_of_those_that_carry_the_
     )
     dataset = read_dataset(tmp_path)
     (document,), (question,) = dataset.documents(), dataset.questions
-    assert (document.title, document.text, document.identifier) == ("Loam", "Loam drains.", "7")
+    assert (document.title, document.text, document.id) == ("Loam", "Loam drains.", "7")
     assert question.answers == ("Loam", "loam soil")
     assert question.relevant == {"7"}
 

@@ -13,9 +13,9 @@ from kgrag.model import Answer, Document, Usage
 from kgrag.text import ingestion
 
 DOCUMENTS = [
-    Document("Rye is sown in autumn. " * 30 + "It wants loam.", title="Rye", identifier="d1"),
-    Document("Peas climb.", title="Peas", identifier="d2"),
-    Document("Oats feed horses.", title="Oats", identifier="d3"),
+    Document("Rye is sown in autumn. " * 30 + "It wants loam.", title="Rye", id="d1"),
+    Document("Peas climb.", title="Peas", id="d2"),
+    Document("Oats feed horses.", title="Oats", id="d3"),
 ]
 QUESTIONS = (
     Question("q1", "When is rye sown?", answers=("autumn",), relevant=frozenset({"d1"})),

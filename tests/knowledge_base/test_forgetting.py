@@ -23,7 +23,7 @@ def fill(kb: KnowledgeBase, n: int = 30) -> None:
     towns = ("Bath", "York", "Leeds", "Hull")
     texts = [(f"Singer {i}", f"Singer {i} was born in {towns[i % 4]}. She sang with Ann Lee.") for i in range(n)]
     texts.append(("The Secret", f"Ann Lee met Singer 3 in {SECRET}. {SECRET} is hot."))
-    documents = [Document(text, title, identifier=title, location=f"{title}.txt") for title, text in texts]
+    documents = [Document(text, title, id=title, location=f"{title}.txt") for title, text in texts]
     ingestion.ingest(documents, store=kb.store)
 
 

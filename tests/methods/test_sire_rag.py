@@ -25,7 +25,7 @@ LEE = "Ann Lee"
 
 
 def fill(kb: KnowledgeBase, *texts: tuple[str, str], chunk_tokens: int = 180) -> None:
-    documents = [Document(text, title, identifier=str(number)) for number, (title, text) in enumerate(texts)]
+    documents = [Document(text, title, id=str(number)) for number, (title, text) in enumerate(texts)]
     ingestion.ingest(documents, store=kb.store, chunk_tokens=chunk_tokens)
 
 

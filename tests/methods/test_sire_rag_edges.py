@@ -13,7 +13,7 @@ from kgrag.text.sentences import entity_key
 
 
 def fill(kb: KnowledgeBase, *texts: tuple[str, str]) -> None:
-    ingestion.ingest([Document(text, title, identifier=title) for title, text in texts], store=kb.store)
+    ingestion.ingest([Document(text, title, id=title) for title, text in texts], store=kb.store)
 
 
 def about(kb: KnowledgeBase, name: str) -> list[str]:

@@ -1,6 +1,8 @@
 """Document graphs: exactly the triples that the shapes describe, and what the store says about chunks."""
 
 import hashlib
+from dataclasses import replace
+from typing import Any
 
 import pyoxigraph as ox
 import pytest
@@ -96,8 +98,18 @@ def test_a_mapped_record_is_marked_as_one() -> None:
     assert (RDF.type, KG.MappedRecord) in about(documents.document_iri(PLAIN, NAMES), list(draft.triples))
 
 
-def test_the_same_text_and_title_is_the_same_document_wherever_it_lies() -> None:
-    assert documents.document_iri(PLAIN, NAMES) == documents.document_iri(FULL, NAMES)
+def test_the_same_document_is_the_same_wherever_it_lies() -> None:
+    copy = replace(FULL, location="elsewhere.jsonl#7", source="elsewhere.jsonl")
+    assert documents.document_iri(copy, NAMES) == documents.document_iri(FULL, NAMES)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"id": "8"}, {"cites": ("P1",)}, {"url": "https://example.org/"}, {"metadata": {"tenant": "a"}}, {"title": "C"}],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_a_document_of_which_anything_changed_is_another_one(changed: dict[str, Any]) -> None:
+    assert documents.document_iri(replace(FULL, **changed), NAMES) != documents.document_iri(FULL, NAMES)
 
 
 def test_a_duplicate_adds_its_location_and_nothing_else() -> None:

@@ -103,7 +103,8 @@ def record_document(record: Any, source: Source, *, place: str, anchor: str) -> 
         text,
         title=_name(record.get("title")),
         location=location,
-        identifier=identifier,
+        source=source.location,
+        id=identifier,
         media_type=source.media_type,
         cites=tuple(
             dict.fromkeys(name for field in _CITE_FIELDS for name in _cites(record.get(field), field, source, place))

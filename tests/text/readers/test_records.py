@@ -14,8 +14,8 @@ from tests.text.readers.checks import Make, only, parts, refused
 def test_a_table_with_a_text_column_is_a_document_a_row(make: Make) -> None:
     path = make("a.csv", 'id,Title,TEXT,cites\n7,Soy,"sown\nin June",a; b\n,Wheat,late,\n')
     assert list(read_path(path)) == [
-        Document("sown\nin June", "Soy", f"{path}#7", "7", "text/csv", ("a", "b")),
-        Document("late", "Wheat", f"{path}#L4", "", "text/csv"),
+        Document("sown\nin June", "Soy", f"{path}#7", "7", "text/csv", ("a", "b"), source=str(path)),
+        Document("late", "Wheat", f"{path}#L4", "", "text/csv", source=str(path)),
     ]
 
 
@@ -55,12 +55,14 @@ def lines(*records: object) -> str:
 def test_records_keep_title_identifier_and_citations(make: Make) -> None:
     record = {"id": "P1", "title": "Soy", "text": "Sown\r\nin June.", "cites": ["P2", 3, "P2"]}
     path = make("a.jsonl", lines(record))
-    assert only(path) == Document("Sown\nin June.", "Soy", f"{path}#P1", "P1", "application/jsonl", ("P2", "3"))
+    assert only(path) == Document(
+        "Sown\nin June.", "Soy", f"{path}#P1", "P1", "application/jsonl", ("P2", "3"), source=str(path)
+    )
 
 
 @pytest.mark.parametrize("field", ["id", "_id", "idx", "pmid"])
 def test_identifiers_go_by_many_names(make: Make, field: str) -> None:
-    assert only(make("a.jsonl", lines({field: 0, "text": "x"}))).identifier == "0"
+    assert only(make("a.jsonl", lines({field: 0, "text": "x"}))).id == "0"
 
 
 def test_a_record_without_identifier_is_placed_by_its_line(make: Make) -> None:
@@ -144,7 +146,7 @@ def test_files_without_records_are_refused(make: Make) -> None:
 
 def test_characters_that_no_store_can_hold_are_replaced(make: Make) -> None:
     document = only(make("a.jsonl", '{"text": "a\\ud800b\\u0000c", "title": "t\\udfff", "id": "\\ud83d\\ude00"}'))
-    assert (document.text, document.title, document.identifier) == ("a\ufffdb\ufffdc", "t\ufffd", "\U0001f600")
+    assert (document.text, document.title, document.id) == ("a\ufffdb\ufffdc", "t\ufffd", "\U0001f600")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "latin-1"])
@@ -169,4 +171,4 @@ def test_a_line_in_another_encoding_than_the_first_megabyte_is_refused(make: Mak
 )
 def test_published_corpora_are_read_as_they_are(data: Path, name: str, documents: int) -> None:
     found = list(read_path(data / name))
-    assert len(found) == len({document.identifier for document in found}) == documents
+    assert len(found) == len({document.id for document in found}) == documents
