@@ -7,7 +7,7 @@ both, and the next one finishes.
 A file that was read whole contains what was read and nothing else. A feed, and a file with parts that could not be
 read, only changes at the places that it names.
 
-Queries read: ``documents/at_places``, ``documents/locations_of``. Query written: ``documents/misplaced``.
+Queries read: ``documents/at_places``, ``documents/in_files``, ``documents/locations_of``. Query written: ``documents/misplaced``.
 """
 
 from __future__ import annotations
@@ -164,3 +164,5 @@ class _Settling:
         for first in range(0, len(literals), _PLACES_PER_QUERY):
             values = {"catalogue": self.store.names.catalogue, "places": literals[first : first + _PLACES_PER_QUERY]}
             yield from self.store.select(queries.bind("documents/at_places", **values)).values()
+            if not self.feed:
+                yield from self.store.select(queries.bind("documents/in_files", **values)).values()
