@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgrag.errors import InputError, KgragError, ServiceError, StateError
     from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.knowledge_base.async_facade import AsyncKnowledgeBase
     from kgrag.llm.budget import Budget
-    from kgrag.model import Answer, Citation, Hit, Span, Table
+    from kgrag.model import Answer, Citation, Document, Hit, Span, Table
     from kgrag.settings import Settings
 
 __all__ = [
     "Answer",
+    "AsyncKnowledgeBase",
     "Budget",
     "Citation",
+    "Document",
     "Hit",
     "InputError",
     "KgragError",
@@ -32,8 +35,10 @@ __all__ = [
 
 _HOME = {
     "Answer": "model",
+    "AsyncKnowledgeBase": "knowledge_base.async_facade",
     "Budget": "llm.budget",
     "Citation": "model",
+    "Document": "model",
     "Hit": "model",
     "InputError": "errors",
     "KgragError": "errors",

@@ -80,7 +80,7 @@ def test_a_folder_with_a_broken_file_is_done_in_part_and_one_with_nothing_else_i
 
 def test_what_was_chunked_again_is_counted_from_nought(run, tmp_path: Path) -> None:
     (tmp_path / "oats.txt").write_text("Oats are sown in spring.")
-    assert "0 duplicates, 0 chunked again" in run("ingest", str(tmp_path / "oats.txt"))[1]
+    assert "0 duplicates, 0 replaced, 0 chunked again" in run("ingest", str(tmp_path / "oats.txt"))[1]
 
 
 def test_sync_names_the_documents_whose_files_it_cannot_know(run, tmp_path: Path) -> None:

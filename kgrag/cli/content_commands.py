@@ -88,7 +88,8 @@ def ingest(
         report = opened.ingest(*paths, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, embed=embed)
     typer.echo(
         f"{report.documents} documents, {report.chunks} chunks; {report.unchanged} unchanged, "
-        f"{report.duplicates} duplicates, {report.replaced} chunked again, {len(report.skipped)} skipped, "
+        f"{report.duplicates} duplicates, {report.superseded} replaced, {report.replaced} chunked again, "
+        f"{len(report.skipped)} skipped, "
         f"{len(report.broken)} broken"
     )
     _some(report.skipped, "skipped")
@@ -124,12 +125,15 @@ def sync(
 
 
 def forget(
-    document: Annotated[str, typer.Argument(help="IRI, location or title of a document.")],
+    document: Annotated[str, typer.Argument(help="IRI, location, id or title of a document.")],
     kb: KbOption = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="All documents of this id or title, where several have it.")
+    ] = False,
 ) -> None:
     """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
     with open_kb(kb) as opened:
-        done = opened.forget(document)
+        done = opened.forget(document, every=every)
     for one in done:
         typer.echo(
             f"forgot {one.title or one.document}: {len(one.dropped)} graphs dropped, {len(one.trimmed)} trimmed, "

@@ -22,21 +22,17 @@ from kgrag.capabilities import Answers, ChecksQueries, Counts, capable
 from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, training_runs
 from kgrag.knowledge_base.build_options import read_options
-from kgrag.knowledge_base.wiring import Wiring
+from kgrag.knowledge_base.document_calls import DocumentCalls
 from kgrag.model import Answer, BuildReport, Hit, Publication, Table
 from kgrag.ports import Progress
 from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.store import graph_kinds, rdf_files
-from kgrag.text import ingestion
-from kgrag.text.ingestion import IngestReport
 
 if TYPE_CHECKING:
     import rdflib
 
     from kgrag.audit import Audit
     from kgrag.knowledge_base.doctor import Finding
-    from kgrag.knowledge_base.folder_sync import Followed
-    from kgrag.knowledge_base.forgetting import Forgotten
     from kgrag.knowledge_base.reasoning_runs import Materialised
     from kgrag.llm.budget import Budget
     from kgrag.querying.ontology_check import Check
@@ -47,7 +43,7 @@ _STORE = "store"
 _CANDIDATES_PER_HIT = 4  # of a reranker
 
 
-class KnowledgeBase(Wiring):
+class KnowledgeBase(DocumentCalls):
     """One knowledge base: a folder, or memory.
 
     Args:
@@ -86,79 +82,6 @@ class KnowledgeBase(Wiring):
         publication = self.store.publish(drafts)
         self.store.flush()
         return publication
-
-    def ingest(
-        self,
-        *paths: str | Path,
-        chunk_tokens: int = 180,
-        chunker: str = ingestion.CHUNKER,
-        progress: Progress | None = None,
-        embed: bool = True,
-    ) -> IngestReport:
-        """Read documents (files or folders), chunk them, publish them, embed the chunks.
-
-        A broken file inside a folder is reported and the rest goes on; one that is named itself raises.
-
-        Raises:
-            UnreadableDocument: nothing readable was found under a path.
-        """
-        from kgrag.text.readers import read_paths
-
-        skipped: list[str] = []
-        broken: dict[Path, str] = {}
-        source = read_paths([Path(path) for path in paths], skipped=skipped, broken=broken)
-        report = ingestion.ingest(
-            source, store=self.store, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress
-        )
-        self.store.flush()
-        if embed and report.documents + report.unchanged:
-            self.build("passages", progress=progress)
-        return replace(report, skipped=tuple(skipped), broken=tuple(broken.values()))
-
-    def sync(
-        self,
-        folder: str | Path,
-        *,
-        chunk_tokens: int = 180,
-        chunker: str = ingestion.CHUNKER,
-        progress: Progress | None = None,
-    ) -> Followed:
-        """Bring the knowledge base in step with a folder: new and changed documents in, deleted ones out, in one pass.
-
-        Raises:
-            UnreadableDocument: the folder holds nothing that can be read; nothing is deleted then.
-        """
-        from kgrag.knowledge_base import folder_sync
-        from kgrag.text.readers import read_paths
-
-        skipped: list[str] = []
-        broken: dict[Path, str] = {}
-        source = read_paths([Path(folder)], skipped=skipped, broken=broken)
-        contents = folder_sync.FolderContents(Path(folder), source, broken.keys())
-        done = folder_sync.follow(
-            contents,
-            store=self.store,
-            spaces=self.spaces,
-            chunk_tokens=chunk_tokens,
-            chunker=chunker,
-            progress=progress,
-        )
-        self.store.flush()
-        self.build("passages", progress=progress)
-        return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=tuple(broken.values())))
-
-    def forget(self, name: str) -> list[Forgotten]:
-        """Delete the documents of this IRI, location or title, and what was derived from them alone; returns what went.
-
-        Raises:
-            UnknownName: there is no such document.
-        """
-        from kgrag.knowledge_base import forgetting
-
-        found = forgetting.named(self.store, name)
-        done = [forgetting.forget(document, store=self.store, spaces=self.spaces) for document in found]
-        self.store.flush()
-        return done
 
     def build(
         self,

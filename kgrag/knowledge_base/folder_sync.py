@@ -8,7 +8,7 @@ Earlier versions recorded paths as they were typed. An absolute one still names 
 relative one does not, because nobody knows which folder it started from. It is dropped when the same document is
 recorded at a place of this folder whose path ends like it; otherwise it stays, and no document is forgotten for it.
 
-Queries read: ``documents/misplaced``, ``documents/places``.
+Query read: ``documents/places``.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyoxigraph as ox
-
-from kgrag import queries
-from kgrag.knowledge_base import forgetting
+from kgrag.knowledge_base import intake
 from kgrag.knowledge_base.forgetting import Forgotten
 from kgrag.model import Document
 from kgrag.ports import TripleStore, VectorSpaces
@@ -92,11 +89,10 @@ def follow(
         here = _here(locations, folder, real)
         lost = {place for place in here.values() if (document, place) not in seen and not _in_files(place, unread)}
         going = [location for location in locations if _goes(location, here, lost)]
-        if going and len(going) == len(locations):
-            forgotten.append(forgetting.forget(document, store=store, spaces=spaces))
-        elif going:
-            misplaced += 1
-            store.update(_misplaced(store, document, going), graphs=[])
+        if going:
+            gone = intake.leave(document, going, store=store, spaces=spaces)
+            forgotten += [gone] if gone else []
+            misplaced += gone is None
         elif not here and not any(map(os.path.isabs, locations)):
             undecided.extend(locations)
     return Followed(report, tuple(forgotten), misplaced, tuple(undecided))
@@ -128,12 +124,3 @@ def _goes(location: str, here: Mapping[str, str], lost: Collection[str]) -> bool
         return place in lost or (place != location and place in here)
     ending = os.sep + location.rpartition(f"..{os.sep}")[2]
     return any(place.endswith(ending) for place in here.values()) and not Path(location).is_absolute()
-
-
-def _misplaced(store: TripleStore, document: str, places: Sequence[str]) -> str:
-    return queries.bind(
-        "documents/misplaced",
-        catalogue=store.names.catalogue,
-        graph=store.names.document_graph(ox.NamedNode(document)),
-        places=[ox.Literal(place) for place in places],
-    )

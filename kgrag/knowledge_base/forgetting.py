@@ -22,7 +22,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.declarations import GraphKind
-from kgrag.errors import EmbeddingMismatch, UnknownName
+from kgrag.errors import EmbeddingMismatch, InputError, UnknownName
 from kgrag.index import vector_spaces
 from kgrag.ports import TripleStore, VectorSpaces
 from kgrag.store import graph_kinds
@@ -33,6 +33,7 @@ from kgrag.vocab import KG
 __all__ = ["Forgotten", "forget", "named"]
 
 _IRIS_PER_QUERY = 500
+_MAX_DOCUMENTS_SHOWN = 5
 
 
 def _kinds(has: Callable[[GraphKind], bool]) -> set[str]:
@@ -68,23 +69,36 @@ class _Going:
     trimmed: dict[str, str] = field(default_factory=dict)
 
 
-def named(store: TripleStore, name: str) -> list[str]:
-    """Return the documents that have this IRI, else this location (a file's path in any spelling), else this title.
+def named(store: TripleStore, name: str, *, every: bool = False) -> list[str]:
+    """Return the documents that have this IRI, else this location (a file's path in any spelling), else id, else title.
+
+    Args:
+        store: contains the documents.
+        name: an IRI, a location, what the source calls it, or a title.
+        every: whether a name that several documents have means all of them.
 
     Raises:
         UnknownName: none has.
+        InputError: several have, and ``every`` is False; the message lists them.
     """
     listed = documents.listing(store)
     spellings = {name, place(Path(name))}
     for found in (
-        [one.iri for one in listed if one.iri == name],
-        [one.iri for one in listed if not spellings.isdisjoint(one.locations)],
-        [one.iri for one in listed if one.title == name],
+        [one for one in listed if one.iri == name],
+        [one for one in listed if not spellings.isdisjoint(one.locations)],
+        [one for one in listed if one.id == name],
+        [one for one in listed if one.title == name],
     ):
+        if len(found) > 1 and not every:
+            places = sorted(one.locations[0] if one.locations else one.iri for one in found)
+            each = "; ".join(places[:_MAX_DOCUMENTS_SHOWN])
+            raise InputError(
+                f"{len(found)} documents are named {name!r}: {each}. Name one by its location or IRI, or say --all."
+            )
         if found:
-            return found
+            return [one.iri for one in found]
     raise UnknownName(
-        f"no document has the IRI, location or title {name!r}. "
+        f"no document has the IRI, location, id or title {name!r}. "
         "`kgrag queries documents/listing` shows the query that lists them."
     )
 

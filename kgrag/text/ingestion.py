@@ -8,6 +8,7 @@ named by its content. The same text under a second location only gains that loca
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +37,7 @@ _BATCH_CHARACTERS = 8_000_000
 class IngestReport:
     """Counts of documents and chunks of one ingest, and the files that were left out, with the reason.
 
+    ``replaced`` documents were cut anew, ``superseded`` ones are forgotten, because others took their places.
     ``skipped`` are files of a kind that is not read, ``broken`` files that should have been readable.
     """
 
@@ -43,6 +45,7 @@ class IngestReport:
     unchanged: int = 0
     duplicates: int = 0
     replaced: int = 0
+    superseded: int = 0
     chunks: int = 0
     skipped: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
@@ -69,6 +72,7 @@ def ingest(
     chunk_tokens: int = 180,
     chunker: str = CHUNKER,
     progress: Progress | None = None,
+    published: Callable[[Sequence[Document]], None] | None = None,
 ) -> IngestReport:
     """Publish documents with their chunks, and report the counts.
 
@@ -79,7 +83,8 @@ def ingest(
         store: receives their graphs.
         chunk_tokens: the largest chunk, in words and punctuation marks; at least 8.
         chunker: name of a registered chunker (``kgrag.chunkers``).
-        progress: called after each batch.
+        progress: called every second while documents are cut, and after each batch.
+        published: called with each batch that is in the store.
 
     Raises:
         InvalidSettings: ``chunk_tokens`` is below 8.
@@ -92,9 +97,11 @@ def ingest(
     seen: set[str] = set()
     violations: list[Violation] = []
     for batch in _batches(source):
-        violations += store.publish(_drafts(batch, store, settings, seen, counts)).violations
+        violations += store.publish(_drafts(batch, store, settings, seen, counts, progress)).violations
+        if published is not None:
+            published(batch)
         if progress is not None:
-            progress("documents", counts["documents"] + counts["unchanged"] + counts["duplicates"], 0)
+            progress("documents", _done(counts), 0)
     return IngestReport(
         documents=counts["documents"],
         unchanged=counts["unchanged"],
@@ -103,6 +110,10 @@ def ingest(
         chunks=counts["chunks"],
         violations=tuple(violations),
     )
+
+
+def _done(counts: Counter[str]) -> int:
+    return counts["documents"] + counts["unchanged"] + counts["duplicates"]
 
 
 def _batches(source: Iterable[Document]) -> Iterator[list[Document]]:
@@ -119,7 +130,12 @@ def _batches(source: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _drafts(
-    batch: Sequence[Document], store: TripleStore, settings: _ChunkSettings, seen: set[str], counts: Counter[str]
+    batch: Sequence[Document],
+    store: TripleStore,
+    settings: _ChunkSettings,
+    seen: set[str],
+    counts: Counter[str],
+    progress: Progress | None,
 ) -> list[GraphDraft]:
     """Return what to publish of a batch; add its graphs to ``seen`` and its documents and chunks to ``counts``."""
     parameters = settings.parameters
@@ -127,7 +143,11 @@ def _drafts(
     query = queries.bind("documents/parameters", catalogue=store.names.catalogue, graphs=graphs)
     stored_parameters = {plain(graph): plain(value) for graph, value in store.select(query)}
     drafts: list[GraphDraft] = []
+    shown = time.monotonic()
     for document, graph in zip(batch, graphs, strict=True):
+        if progress is not None and time.monotonic() - shown > 1:
+            progress("documents", _done(counts), 0)
+            shown = time.monotonic()
         stored = stored_parameters.get(graph.value)
         if graph.value in seen or stored == parameters:
             counts["duplicates" if graph.value in seen else "unchanged"] += 1

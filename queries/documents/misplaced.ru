@@ -12,4 +12,13 @@ DELETE { GRAPH {{ catalogue }} { {{ graph }} kg:location ?place } }
 WHERE {
   VALUES ?place { {{ places }} }
   GRAPH {{ catalogue }} { {{ graph }} kg:location ?place }
+} ;
+
+DELETE { GRAPH {{ catalogue }} { {{ graph }} kg:readFrom ?file } }
+WHERE {
+  GRAPH {{ catalogue }} { {{ graph }} kg:readFrom ?file }
+  FILTER NOT EXISTS {
+    GRAPH {{ catalogue }} { {{ graph }} kg:location ?place }
+    FILTER(STRSTARTS(?place, CONCAT(?file, "#")))
+  }
 }

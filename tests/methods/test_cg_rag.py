@@ -36,7 +36,7 @@ def small(folder: Path) -> Path:
     ]
     others[0]["cites"] = ["core", "lentil", "no such paper"]
     others[1]["cites"] = ["core", "barley"]
-    twin = {"id": "core", "title": "A second paper of that id", "text": "Another text altogether."}
+    twin = {"id": "core", "title": "A second paper of that id", "text": "Quite another text."}
     return papers(
         folder, everyone, {"id": "long", "title": "A long paper", "text": long, "cites": ["core"]}, *others, twin
     )

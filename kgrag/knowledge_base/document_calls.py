@@ -1,0 +1,188 @@
+"""The calls of ``KnowledgeBase`` that documents come in and go out by."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgrag.errors import InputError
+from kgrag.knowledge_base.wiring import Wiring
+from kgrag.model import Document
+from kgrag.ports import Progress
+from kgrag.text import documents, ingestion
+from kgrag.text.documents import StoredDocument
+from kgrag.text.ingestion import IngestReport
+
+if TYPE_CHECKING:
+    from kgrag.knowledge_base.folder_sync import Followed
+    from kgrag.knowledge_base.forgetting import Forgotten
+
+__all__ = ["DocumentCalls"]
+
+
+class DocumentCalls(Wiring):
+    """What a knowledge base does with documents."""
+
+    def ingest(
+        self,
+        *paths: str | Path,
+        chunk_tokens: int = 180,
+        chunker: str = ingestion.CHUNKER,
+        progress: Progress | None = None,
+        embed: bool = True,
+    ) -> IngestReport:
+        """Read documents (files or folders), chunk them, publish them, embed the chunks.
+
+        A broken file inside a folder is reported and the rest goes on; one that is named itself raises.
+
+        Raises:
+            UnreadableDocument: nothing readable was found under a path.
+        """
+        from kgrag.knowledge_base import intake
+        from kgrag.text.readers import read_paths
+
+        skipped: list[str] = []
+        broken: dict[Path, str] = {}
+        report = intake.take_in(
+            read_paths(_paths(paths), skipped=skipped, broken=broken),
+            ingest=partial(ingestion.ingest, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress),
+            store=self.store,
+            spaces=self.spaces,
+            broken=broken.keys(),
+        )
+        self.store.flush()
+        if embed and report.documents + report.unchanged:
+            self._embed(progress)
+        return replace(report, skipped=tuple(skipped), broken=tuple(broken.values()))
+
+    def add(
+        self, document: Document, *, feed: str = "api", chunk_tokens: int = 180, chunker: str = ingestion.CHUNKER
+    ) -> IngestReport:
+        """Add a document; one with an id, location or URL takes the place of the document that had it before.
+
+        Args:
+            document: text, and what is known of it.
+            feed: name of the collection that its id belongs to; the same id in another feed is another document.
+            chunk_tokens: the largest chunk, in words and punctuation marks.
+            chunker: name of a registered chunker.
+
+        Raises:
+            InputError: it is no document, has no text, or metadata that are none; or the feed has no name.
+        """
+        return self.add_many([document], feed=feed, chunk_tokens=chunk_tokens, chunker=chunker)
+
+    def add_many(
+        self,
+        source: Iterable[Document],
+        *,
+        feed: str = "api",
+        chunk_tokens: int = 180,
+        chunker: str = ingestion.CHUNKER,
+        progress: Progress | None = None,
+        embed: bool = True,
+    ) -> IngestReport:
+        """Add documents as ``add`` does, a thousand at a time, so that only those are in memory.
+
+        Args:
+            source: the documents; of two with one id the later one stays.
+            feed: as of ``add``.
+            chunk_tokens: as of ``add``.
+            chunker: as of ``add``.
+            progress: called with what is being counted, how many are done, and 0.
+            embed: embed the chunks now, or at their first use.
+
+        Raises:
+            InputError: as of ``add``; documents before the one that is refused may be in the knowledge base.
+        """
+        from kgrag.knowledge_base import intake
+
+        report = intake.take_in(
+            intake.of_feed(source, feed),
+            ingest=partial(ingestion.ingest, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress),
+            store=self.store,
+            spaces=self.spaces,
+            feed=True,
+        )
+        self.store.flush()
+        if embed and report.documents + report.unchanged:
+            self._embed(progress)
+        return report
+
+    def _embed(self, progress: Progress | None) -> None:
+        self.method("passages").build(progress=progress)
+        self.store.flush()
+
+    def documents(self) -> list[StoredDocument]:
+        """Return every document: IRI, title, id, URL, locations, metadata and count of chunks; by title."""
+        return documents.listing(self.store)
+
+    def sync(
+        self,
+        folder: str | Path,
+        *,
+        chunk_tokens: int = 180,
+        chunker: str = ingestion.CHUNKER,
+        progress: Progress | None = None,
+    ) -> Followed:
+        """Bring the knowledge base in step with a folder: new and changed documents in, deleted ones out, in one pass.
+
+        Raises:
+            UnreadableDocument: the folder holds nothing that can be read; nothing is deleted then.
+        """
+        from kgrag.knowledge_base import folder_sync
+        from kgrag.text.readers import read_paths
+
+        skipped: list[str] = []
+        broken: dict[Path, str] = {}
+        (path,) = _paths([folder])
+        source = read_paths([path], skipped=skipped, broken=broken)
+        contents = folder_sync.FolderContents(path, source, broken.keys())
+        done = folder_sync.follow(
+            contents,
+            store=self.store,
+            spaces=self.spaces,
+            chunk_tokens=chunk_tokens,
+            chunker=chunker,
+            progress=progress,
+        )
+        self.store.flush()
+        self._embed(progress)
+        return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=tuple(broken.values())))
+
+    def forget(self, name: str, *, every: bool = False) -> list[Forgotten]:
+        """Delete a document, by IRI, location, id or title, and what was derived from it alone; returns what went.
+
+        Raises:
+            UnknownName: there is no such document.
+            InputError: several documents have this name, and ``every`` does not say that all are meant.
+        """
+        from kgrag.knowledge_base import forgetting
+
+        found = forgetting.named(self.store, name, every=every)
+        done = [forgetting.forget(document, store=self.store, spaces=self.spaces) for document in found]
+        self.store.flush()
+        return done
+
+    def remove(self, id: str, *, feed: str = "api") -> Forgotten:  # noqa: A002 - it is called so everywhere
+        """Delete the document that was added with an id, and what was derived from it alone; returns what went.
+
+        Raises:
+            UnknownName: the feed has no document of this id.
+        """
+        return self.forget(f"{feed}#{id}")[0]
+
+
+def _paths(given: Sequence[object]) -> list[Path]:
+    if not given:
+        raise InputError("nothing to read was named. Name files or folders.")
+    for each in given:
+        if not isinstance(each, str | os.PathLike):
+            raise InputError(
+                f"{type(each).__name__} is no path. Name each file or folder by itself, `ingest(*paths)`; texts and "
+                "records go in by `add_many(Document(…) for …)`."
+            )
+    return [Path(os.fspath(each)) for each in given if isinstance(each, str | os.PathLike)]
