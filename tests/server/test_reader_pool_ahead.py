@@ -3,18 +3,27 @@
 import asyncio
 import os
 import random
+import select
 import signal
+import socket
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from kgrag.errors import ServiceUnavailable
 from kgrag.server.readers.reader_link import ReaderLink
 from kgrag.server.readers.reader_pool import ReaderPool
-from kgrag.server.readers.reader_request import Overloaded, ReaderRun, ServerLimits
+from kgrag.server.readers.reader_request import Overloaded, Reader, ReaderRun, ServerLimits
 from kgrag.server.readers.snapshot_pool import SnapshotPool
 from tests.server.test_reader_pool import ENDLESS, LARGE, NUMBERS, _all, _asked, _Source
+
+LARGER_THAN_KEPT = (
+    f"SELECT (CONCAT('{'x' * 480}', STR(?a), STR(?b)) AS ?x) {{ VALUES ?a {{ {NUMBERS} }} VALUES ?b {{ 1 2 3 }} }}"
+)
+"""A query whose result is a little more than the server keeps for a client that takes nothing."""
 
 needs_queues = pytest.mark.skipif(not ReaderLink.keeps_messages_apart, reason="nothing is sent ahead on this system")
 
@@ -27,7 +36,7 @@ def _with(folder: Path, limits: ServerLimits, work: Callable[[_Source, ReaderPoo
         pool = ReaderPool(source.snapshots, limits)
         try:
             await _all(pool.run(_asked("ASK {}")))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(20):
                 await work(source, pool)
         finally:
             await pool.close()
@@ -127,6 +136,125 @@ def test_a_request_that_is_given_up_behind_others_takes_none_of_them_along(tmp_p
         assert pool.waiting == pool.busy == 0
 
     _with(tmp_path, ServerLimits(readers=2), work)
+
+
+class _Interrupted:
+    """The reader's end of a socket; once its owner took one message from it, the reader runs until it has answered."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._socket, self._link = reader.link._readers_socket, reader.link
+        self._taken = 0
+
+    def recv(self, size: int, flags: int) -> bytes:
+        self._taken += 1
+        if self._taken == 2:
+            os.kill(self._link.pid, signal.SIGCONT)
+            assert select.select([self._link._pipe], [], [], 30)[0]
+        return self._socket.recv(size, flags)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+async def _sent_ahead(pool: ReaderPool, count: int) -> tuple[Reader, list[ReaderRun]]:
+    """Requests that lie before one reader, which is stopped."""
+    while True:
+        runs = [_one(pool, number) for number in range(count)]
+        reader = runs[0].reader
+        if reader is not None and list(reader.runs) == runs:
+            os.kill(reader.link.pid, signal.SIGSTOP)
+            os.waitid(os.P_PID, reader.link.pid, os.WSTOPPED | os.WNOWAIT)  # before anything is written to it
+            return reader, runs
+        await asyncio.gather(*map(_number, runs))  # this process was held up between two of them
+
+
+@needs_queues
+def test_a_reader_that_goes_on_while_requests_are_taken_back_from_it_mixes_up_no_answers(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        reader, runs = await _sent_ahead(pool, 4)
+        reader.link._readers_socket = cast("socket.socket", _Interrupted(reader))
+        assert await asyncio.gather(*map(_number, runs)) == [0, 1, 2, 3]
+        assert pool.killed == 0
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+@needs_queues
+def test_a_frame_with_the_number_of_another_request_goes_to_nobody_and_ends_its_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgrag.server.readers.reader_pool._CHECK_SECONDS", 0.5)  # else they may be taken back
+
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        reader, runs = await _sent_ahead(pool, 3)
+        await asyncio.sleep(0)  # sent by now
+        runs[0].number += 1000
+        os.kill(reader.link.pid, signal.SIGCONT)
+        told = await asyncio.gather(*map(_number, runs))
+        assert told[0] == "ended"
+        assert all(found in ("ended", number) for number, found in enumerate(told))
+        assert pool.killed == 1
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+async def _behind_a_large_result(pool: ReaderPool) -> tuple[ReaderRun, ReaderRun]:
+    """A request whose client takes nothing of its 600 rows, and one that its reader has begun since."""
+    while True:
+        first, second = pool.run(_asked(LARGER_THAN_KEPT)), _one(pool, 7)
+        await asyncio.sleep(0)  # sent by now
+        while (reader := second.reader) is not None and reader is first.reader:
+            if not select.select([reader.link._readers_socket], [], [], 0)[0]:
+                return first, second
+            await asyncio.sleep(0.001)
+        await asyncio.gather(_all(first), _all(second))
+
+
+@needs_queues
+def test_a_request_given_up_behind_a_large_result_leaves_that_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgrag.server.readers.reader_pool._CHECK_SECONDS", 0.2)  # else it may be taken back
+
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        first, second = await _behind_a_large_result(pool)
+        second.close()
+        data, _ = await _all(first)
+        assert len(data.split()) == 1 + 600
+        assert await _number(_one(pool, 8)) == 8
+        assert pool.busy == 0
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+@needs_queues
+def test_a_request_behind_a_large_result_does_not_wait_for_the_client_of_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgrag.server.readers.reader_pool._CHECK_SECONDS", 0.2)  # else it may be taken back
+
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        first, second = await _behind_a_large_result(pool)
+        assert await _number(second) == 7
+        data, _ = await _all(first)
+        assert len(data.split()) == 1 + 600
+        assert pool.killed == 0
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+def test_a_reader_whose_client_takes_the_end_of_a_result_late_answers_others_meanwhile(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        first, turns = pool.run(_asked(LARGER_THAN_KEPT)), 0
+        while first.reader is not None and turns < 50:
+            turns += 1
+            time.sleep(0.01)  # so that the pipe is full, and its last block has the end of the result too
+            await asyncio.sleep(0)
+        assert await _number(_one(pool, 7)) == 7
+        data, _ = await _all(first)
+        assert len(data.split()) == 1 + 600
+
+    _with(tmp_path, ServerLimits(readers=1), work)
 
 
 def test_a_reader_that_dies_takes_at_most_one_request_along(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import struct
 import subprocess
 import sys
 from collections import deque
@@ -24,7 +25,7 @@ Frame = tuple[bytes, bytes]
 """Letter and payload, as described in ``reader_program``."""
 
 _BLOCK_BYTES = 1 << 16
-_HEAD_BYTES = 5
+_FRAME_HEAD = struct.Struct(">cII")
 _ENVIRONMENT = {"MALLOC_ARENA_MAX": "1"}
 """glibc returns freed memory to the system only from its first arena."""
 
@@ -34,7 +35,8 @@ class ReaderLink:
 
     Args:
         command: the program and its arguments.
-        on_frame: called with letter and payload of each frame, in order.
+        on_frame: called with the letter of each frame, the number of the request that it answers, and its payload; in
+            order.
         on_end: called once when the process has ended by itself or was killed from outside; not after ``close``.
 
     Raises:
@@ -45,7 +47,7 @@ class ReaderLink:
     """Whether a process can be sent several messages, and they can be taken back until it reads them."""
 
     def __init__(
-        self, command: Sequence[str], *, on_frame: Callable[[bytes, bytes], None], on_end: Callable[[], None]
+        self, command: Sequence[str], *, on_frame: Callable[[bytes, int, bytes], None], on_end: Callable[[], None]
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._process, self._socket, self._readers_socket, self._pipe = _start(command)
@@ -97,17 +99,20 @@ class ReaderLink:
             self._socket_full = False
             self._loop.remove_writer(self._socket.fileno())
 
-    def take_back(self) -> int:
-        """Take back what the process has not begun to read, and return how many bytes that is."""
-        size = sum(map(len, self._unsent))
+    def take_back(self) -> list[bytes | memoryview]:
+        """Take back what the process has not begun to read, and return it in pieces of at most 64 KiB.
+
+        The process may read on meanwhile: what it got is not always what was sent first.
+        """
+        unread: list[bytes | memoryview] = []
+        if not self._closed:
+            self._stop_waiting_for_room()
+            with suppress(OSError):
+                while piece := self._readers_socket.recv(_BLOCK_BYTES, socket.MSG_DONTWAIT):
+                    unread.append(piece)
+        unread += self._unsent
         self._unsent.clear()
-        if self._closed:
-            return size
-        self._stop_waiting_for_room()
-        with suppress(OSError):
-            while piece := self._readers_socket.recv(_BLOCK_BYTES, socket.MSG_DONTWAIT):
-                size += len(piece)
-        return size
+        return unread
 
     def _read_pipe(self) -> None:
         try:
@@ -128,11 +133,13 @@ class ReaderLink:
     def _pass_on(self, data: bytes) -> None:
         """Pass on all whole frames, and keep the rest for the next block."""
         at = 0
-        while len(data) - at >= _HEAD_BYTES:
-            end = at + _HEAD_BYTES + int.from_bytes(data[at + 1 : at + _HEAD_BYTES], "big")
+        while len(data) - at >= _FRAME_HEAD.size:
+            letter, number, length = _FRAME_HEAD.unpack_from(data, at)
+            begin = at + _FRAME_HEAD.size
+            end = begin + length
             if end > len(data):
                 break
-            self._on_frame(data[at : at + 1], data[at + _HEAD_BYTES : end])
+            self._on_frame(letter, number, data[begin:end])
             at = end
         self._partial_frame = data[at:]
 

@@ -100,7 +100,7 @@ class ReaderPool:
             )
             if not late or not all(busy.ready for busy in self._busy) or len(self._busy) >= self.limits.readers:
                 return False
-            reader = Reader(self.limits, on_frame=self._accept_frame, on_end=self._replace_dead_reader)
+            reader = Reader(self.limits, on_frame=self._accept_frame, on_end=self._replace_reader)
         if not reader.runs:
             self._busy[reader] = None
             reader.takes_no_more = not run.request.is_small
@@ -162,12 +162,17 @@ class ReaderPool:
 
     # --- what readers write, and their end ----------------------------------------------------------------------
 
-    def _accept_frame(self, reader: Reader, letter: bytes, payload: bytes) -> None:
+    def _accept_frame(self, reader: Reader, letter: bytes, number: int, payload: bytes) -> None:
         if letter == b"R":
             reader.ready, reader.since = True, time.monotonic()
             self._assign_waiting()
             return
-        if not reader.runs or not reader.runs[0].accept_frame(letter, payload):
+        if not reader.runs:  # it was killed
+            return
+        if number != reader.runs[0].number:  # nobody may get the answer to another question, whatever went wrong
+            self._replace_reader(reader)
+            return
+        if not reader.runs[0].accept_frame(letter, payload):
             return
         now = time.monotonic()
         reader.runs.popleft()
@@ -177,6 +182,8 @@ class ReaderPool:
         reader.since = now
         if not reader.runs:
             self._make_idle(reader)
+        elif reader.runs[0].closed:
+            self.leave(reader.runs[0])
         if self._queue:
             self._assign_waiting()
 
@@ -184,9 +191,9 @@ class ReaderPool:
         del self._busy[reader]
         self._idle.append(reader)
 
-    def _replace_dead_reader(self, reader: Reader) -> None:
-        """Stop the request that a dead reader worked on, and queue those again that it had not begun."""
-        unbegun = self._take_back_unbegun(reader)
+    def _replace_reader(self, reader: Reader) -> None:
+        """Stop the request that a dead or broken reader worked on, and queue those again that it had not begun."""
+        unbegun = reader.take_back_unbegun()
         for run in reader.runs:
             run.reader = None
             run.stop(_reader_ended())
@@ -196,16 +203,6 @@ class ReaderPool:
                 run.stop(_reader_ended())
         self._kill(reader)
         self._queue_again(run for run in unbegun if run.failed_tries <= _MAX_FAILED_TRIES)
-
-    def _take_back_unbegun(self, reader: Reader) -> list[ReaderRun]:
-        """Return the requests that a reader has not begun, the oldest first; they are no longer its own."""
-        size, unbegun = reader.link.take_back(), []
-        while reader.runs and size >= reader.runs[-1].sent_bytes:
-            run = reader.runs.pop()
-            size -= run.sent_bytes
-            run.reader, run.sent_bytes = None, 0
-            unbegun.append(run)
-        return unbegun[::-1]
 
     def _queue_again(self, runs: Iterable[ReaderRun]) -> None:
         """Put requests before all that wait; what is then too many is refused from the end."""
@@ -224,14 +221,15 @@ class ReaderPool:
             if self._queue and run in self._queue:
                 self._queue.remove(run)
             return
-        again = self._take_back_unbegun(reader)
+        again = reader.take_back_unbegun()
         if run.reader is None:  # the reader had not begun with it
             again.remove(run)
             if not reader.runs:
                 self._make_idle(reader)
-        else:
-            again = [behind for behind in reader.runs if behind is not run] + again
+        elif run is reader.runs[0]:
+            again = [behind for behind in reader.runs if not behind.closed] + again
             self._kill(reader)
+        # else its turn to end comes once the answer to the one before, which is written already, is read
         self._queue_again(again)
 
     def _kill(self, reader: Reader) -> None:
@@ -274,7 +272,9 @@ class ReaderPool:
             self._schedule_check(_IDLE_SECONDS)
 
     def _take_runs_from_slow_reader(self, reader: Reader) -> None:
-        unbegun = self._take_back_unbegun(reader)
+        unbegun = reader.take_back_unbegun()
+        if len(reader.runs) > 1:  # the rest of the first answer is written, and must not wait for a slow client
+            reader.link.resume()
         if not reader.runs:  # the system did not let it run, though it had nothing long to do: others first
             del self._busy[reader]
             self._idle.insert(0, reader)

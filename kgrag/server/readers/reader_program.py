@@ -1,10 +1,10 @@
 """The program of a reader process; started by path, it imports kgrag only for ``kgv:similarity`` and ``call``.
 
 Its argument is one JSON object of limits: ``memory`` and ``stack`` in bytes. Standard input, a socket, carries one
-request after the other: the lengths of two JSON headers (4 bytes each) and of a body (8 bytes), the headers, the body.
-One read takes at most one request, or a part of it: the sender can take back the rest. Standard output carries frames:
-a letter, the length of the payload (4 bytes), and the payload. Frames are written 64 KiB at a time, and at the end of
-the request.
+request after the other: its number (4 bytes), the lengths of two JSON headers (4 bytes each) and of a body (8 bytes),
+the headers, the body. One read takes at most one request, or a part of it: the sender can take back the rest. Standard
+output carries frames: a letter, the number of the request (4 bytes), the length of the payload (4 bytes), and the
+payload. Frames are written 64 KiB at a time, and at the end of the request.
 
 ======  ===========================================================================
 letter  payload
@@ -49,9 +49,9 @@ _LARGE_RESULT_BYTES = 1 << 24
 """After a result of this size the engine's cache is large enough to be worth giving back."""
 _PAUSE_SECONDS = 0.5
 """Time without a request before memory is given back, which takes a while."""
-_LENGTHS = struct.Struct(">IIQ")
+_MESSAGE_HEAD = struct.Struct(">IIIQ")
+_FRAME_HEAD = struct.Struct(">cII")
 _INPUT = memoryview(bytearray(_BLOCK_BYTES))
-_UNWRITTEN_FRAMES: list[bytes] = []
 _NEW_NETWORK = 0x50000000
 """CLONE_NEWUSER | CLONE_NEWNET: this process sees a network without any interface."""
 
@@ -65,6 +65,39 @@ class _TooLarge(Exception):
 
 class _Unacceptable(Exception):
     """No format that the client accepts fits this form of query."""
+
+
+class _Output:
+    """Standard output.
+
+    Attributes:
+        number: of the request that is being worked on.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._unwritten: list[bytes] = []
+
+    def add_frame(self, letter: bytes, payload: bytes) -> None:
+        """Add a frame to the answer; a full block is written at once, with all before it."""
+        self._unwritten.append(_FRAME_HEAD.pack(letter, self.number, len(payload)) + payload)
+        if len(payload) >= _BLOCK_BYTES:
+            self.write()
+
+    def add_error(self, kind: str, problem: object) -> None:
+        """Add a frame with what is wrong."""
+        message = str(problem.args[0]) if isinstance(problem, Exception) and problem.args else str(problem)
+        self.add_frame(b"E", json.dumps({"kind": kind, "message": message}).encode())
+
+    def write(self) -> None:
+        """Write all frames."""
+        data = b"".join(self._unwritten)
+        self._unwritten.clear()
+        while data:
+            data = data[os.write(1, data) :]
+
+
+_OUTPUT = _Output()
 
 
 class _RowCounter:
@@ -154,16 +187,16 @@ class _ResultFile:
         if self._unsent_media and self.rows is None:
             media = self._unsent_media.encode()
             microseconds = min(int(1e6 * (time.perf_counter() - self._started)), 0xFFFFFFFF)
-            _add_frame(b"W", microseconds.to_bytes(4, "big") + bytes((len(media),)) + media + self._block)
+            _OUTPUT.add_frame(b"W", microseconds.to_bytes(4, "big") + bytes((len(media),)) + media + self._block)
             self.whole = True
         else:
             self._send(bytes(self._block))
 
     def _send(self, block: bytes) -> None:
         if self._unsent_media:
-            _add_frame(b"H", self._unsent_media.encode())
+            _OUTPUT.add_frame(b"H", self._unsent_media.encode())
             self._unsent_media = ""
-        _add_frame(b"D", block)
+        _OUTPUT.add_frame(b"D", block)
 
 
 def main() -> None:
@@ -196,8 +229,8 @@ def _work() -> None:
     runner = _TaskRunner()
     input_ = select.poll()
     input_.register(0, select.POLLIN)
-    _add_frame(b"R", b"")
-    _write_frames()
+    _OUTPUT.add_frame(b"R", b"")
+    _OUTPUT.write()
     while True:
         if runner.cache_is_large and not input_.poll(1000 * _PAUSE_SECONDS):
             runner.close_store()
@@ -208,29 +241,32 @@ def _work() -> None:
             if runner.result is not None:
                 runner.result.finish()
         except SyntaxError as error:
-            _add_error("syntax", error)
+            _OUTPUT.add_error("syntax", error)
         except _TooLarge as error:
             limit = header[f"max_{error}"]
-            _add_error("too large", f"the result has more than {limit:,} {error}. Add a LIMIT, or ask for parts of it")
+            _OUTPUT.add_error(
+                "too large", f"the result has more than {limit:,} {error}. Add a LIMIT, or ask for parts of it"
+            )
         except _Unacceptable as error:
-            _add_error("unacceptable", error)
+            _OUTPUT.add_error("unacceptable", error)
         except (ValueError, RuntimeError) as error:
-            _add_error("refused", error)
+            _OUTPUT.add_error("refused", error)
         except Exception as error:  # whatever it is, the server must be able to answer its client
-            _add_error("failed", error)
+            _OUTPUT.add_error("failed", error)
         result = runner.result
         if result is None or not result.whole:
-            _add_frame(b"Z", b"" if result is None or result.rows is None else struct.pack(">Q", result.rows.rows))
-        _write_frames()
+            rows = b"" if result is None or result.rows is None else struct.pack(">Q", result.rows.rows)
+            _OUTPUT.add_frame(b"Z", rows)
+        _OUTPUT.write()
         runner.cache_is_large |= result is not None and result.sent_bytes > _LARGE_RESULT_BYTES
 
 
 def _read_request() -> tuple[_Header, bytes]:
     data = _read_input()
-    while len(data) < _LENGTHS.size:
+    while len(data) < _MESSAGE_HEAD.size:
         data += _read_input()
-    first, second, body = _LENGTHS.unpack_from(data)
-    end = _LENGTHS.size + first + second
+    _OUTPUT.number, first, second, body = _MESSAGE_HEAD.unpack_from(data)
+    end = _MESSAGE_HEAD.size + first + second
     missing = end + body - len(data)
     if missing > 0:
         parts = [data]
@@ -238,7 +274,7 @@ def _read_request() -> tuple[_Header, bytes]:
             parts.append(_read_input())
             missing -= len(parts[-1])
         data = b"".join(parts)
-    headers = data[_LENGTHS.size : end]
+    headers = data[_MESSAGE_HEAD.size : end]
     # most requests have one of a few pairs of headers; nobody may change the object that they share
     known = len(headers) < _MAX_CACHED_HEADER_BYTES
     return (_cached_headers if known else _parsed_headers)(headers, first), data[end:]
@@ -256,24 +292,6 @@ def _parsed_headers(data: bytes, first: int) -> _Header:
 
 
 _cached_headers = lru_cache(maxsize=64)(_parsed_headers)
-
-
-def _add_error(kind: str, problem: object) -> None:
-    message = str(problem.args[0]) if isinstance(problem, Exception) and problem.args else str(problem)
-    _add_frame(b"E", json.dumps({"kind": kind, "message": message}).encode())
-
-
-def _add_frame(letter: bytes, payload: bytes) -> None:
-    _UNWRITTEN_FRAMES.append(letter + len(payload).to_bytes(4, "big") + payload)
-    if len(payload) >= _BLOCK_BYTES:
-        _write_frames()
-
-
-def _write_frames() -> None:
-    data = b"".join(_UNWRITTEN_FRAMES)
-    _UNWRITTEN_FRAMES.clear()
-    while data:
-        data = data[os.write(1, data) :]
 
 
 class _TaskRunner:

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Protocol
 
@@ -22,7 +23,8 @@ __all__ = ["Overloaded", "Reader", "ReaderRequest", "ReaderRun", "RunOwner", "Se
 
 _STACK_BYTES = 256 << 20
 """The engine's parser and evaluator recurse; a query may be nested as deep as the gate lets it."""
-_LENGTHS = struct.Struct(">IIQ")
+_MESSAGE_HEAD = struct.Struct(">IIIQ")
+_NUMBER_BYTES = 4
 _MAX_BUFFERED_BYTES = 1 << 18
 """Frames that are kept for a client that takes them slowly, before the reader has to wait."""
 _SLOW_AFTER_SECONDS = 0.05
@@ -108,13 +110,15 @@ class ReaderRun:
         on_slow: called once when the request has been under way for some time.
         reported_slow: whether ``on_slow`` was due already.
         failed_tries: how often a reader ended before it began with this request.
+        number: of the message to the reader; each frame of its answer carries it.
         sent_bytes: length of the message to the reader; 0: not sent yet.
         rows: of the result, once it is done and where they are counted.
+        closed: whether nobody wants the answer any more.
     """
 
     __slots__ = (
-        "_buffered_bytes", "_closed", "_error", "_frames", "_paused", "_pool", "_seconds_left", "_waiter",
-        "_waiter_since", "failed_tries", "on_slow", "reader", "reported_slow", "request", "rows", "seconds",
+        "_buffered_bytes", "_error", "_frames", "_paused", "_pool", "_seconds_left", "_waiter", "_waiter_since",
+        "closed", "failed_tries", "number", "on_slow", "reader", "reported_slow", "request", "rows", "seconds",
         "sent_bytes", "waiting_since",
     )  # fmt: skip
 
@@ -125,7 +129,7 @@ class ReaderRun:
         self.waiting_since = time.monotonic()
         self.on_slow: Callable[[], None] | None = None
         self.reported_slow = False
-        self.failed_tries = self.sent_bytes = 0
+        self.failed_tries = self.number = self.sent_bytes = 0
         self.rows: int | None = None
         self._pool = pool
         self._frames: deque[Frame] = deque()
@@ -133,7 +137,7 @@ class ReaderRun:
         self._waiter: asyncio.Future[None] | None = None
         self._waiter_since = 0.0
         self._error: Exception | None = None
-        self._closed = self._paused = False
+        self.closed = self._paused = False
 
     @property
     def others_waiting(self) -> bool:
@@ -180,6 +184,8 @@ class ReaderRun:
         self._buffered_bytes += len(payload)
         last = letter in _LAST_LETTERS
         if last:
+            if self._paused and self.reader is not None:  # the reader is done with this client, however slow
+                self.reader.link.resume()
             self.reader = None
             if letter == b"Z" and payload:
                 self.rows = int.from_bytes(payload, "big")
@@ -211,8 +217,8 @@ class ReaderRun:
 
     def close(self) -> None:
         """End the request, and kill a reader that is in the middle of it; a second call does nothing."""
-        if not self._closed:
-            self._closed = True
+        if not self.closed:
+            self.closed = True
             self._pool.leave(self)
 
 
@@ -221,7 +227,7 @@ class Reader:
 
     Args:
         limits: what a request may use.
-        on_frame: called with this reader, letter and payload of each frame.
+        on_frame: called with this reader, and what ``ReaderLink`` says of each frame.
         on_end: called with this reader when its process has ended.
 
     Attributes:
@@ -235,7 +241,7 @@ class Reader:
     """
 
     __slots__ = (
-        "_limits", "_packed_header", "link", "ready", "runs", "seconds_per_request", "since", "snapshot",
+        "_limits", "_numbers", "_packed_header", "link", "ready", "runs", "seconds_per_request", "since", "snapshot",
         "takes_no_more",
     )  # fmt: skip
 
@@ -243,7 +249,7 @@ class Reader:
         self,
         limits: ServerLimits,
         *,
-        on_frame: Callable[[Reader, bytes, bytes], None],
+        on_frame: Callable[[Reader, bytes, int, bytes], None],
         on_end: Callable[[Reader], None],
     ) -> None:
         self.runs: deque[ReaderRun] = deque()
@@ -251,12 +257,13 @@ class Reader:
         self.ready = self.takes_no_more = False
         self.snapshot: Snapshot | None = None
         self._limits = limits
+        self._numbers = count(1)
         self._packed_header: tuple[tuple[str, str], bytes] | None = None
         confinement = json.dumps({"memory": limits.memory, "stack": _STACK_BYTES})
         self.link = ReaderLink(
             # -P: the folder of the program is no place to import from
             [sys.executable, "-P", str(Path(reader_program.__file__)), confinement],
-            on_frame=lambda letter, payload: on_frame(self, letter, payload),
+            on_frame=lambda letter, number, payload: on_frame(self, letter, number, payload),
             on_end=lambda: on_end(self),
         )
 
@@ -265,11 +272,22 @@ class Reader:
         request = run.request
         header = request.header if isinstance(request.header, bytes) else json.dumps(request.header).encode()
         own_header = self._own_header(request)
-        message = b"".join(
-            (_LENGTHS.pack(len(header), len(own_header), len(request.body)), header, own_header, request.body)
-        )
+        run.number = next(self._numbers) & 0xFFFFFFFF
+        head = _MESSAGE_HEAD.pack(run.number, len(header), len(own_header), len(request.body))
+        message = b"".join((head, header, own_header, request.body))
         run.sent_bytes = len(message)
         self.link.send(message)
+
+    def take_back_unbegun(self) -> list[ReaderRun]:
+        """Return the requests that the process has not begun to read, the oldest first; they are no longer its own."""
+        pieces = self.link.take_back()
+        size, numbers = sum(map(len, pieces)), {int.from_bytes(piece[:_NUMBER_BYTES], "big") for piece in pieces}
+        # a message of several pieces is the only one, and unbegun if all of them came back
+        unbegun = [run for run in self.runs if not run.sent_bytes or (run.number in numbers and run.sent_bytes <= size)]
+        for run in unbegun:
+            self.runs.remove(run)
+            run.reader, run.sent_bytes = None, 0
+        return unbegun
 
     def _own_header(self, request: ReaderRequest) -> bytes:
         """Return what this process adds to the header of a request; that of the last one mostly fits the next."""
