@@ -68,6 +68,9 @@ class VectorSpace:
         content_named: an IRI is made of its text, so that a known key never needs embedding again.
         on_demand: it belongs to one method, and exists once that is built.
         tree: name of the summary tree that holds the texts, where the query asks for one.
+        new: the stored query that lists what came with some publications (``?iri``), so that what is there already need
+            not be listed; "" for none. It needs ``count``.
+        count: the stored query that counts what belongs in the space, in one row.
     """
 
     name: str
@@ -78,6 +81,8 @@ class VectorSpace:
     content_named: bool = True
     on_demand: bool = False
     tree: str = ""
+    new: str = ""
+    count: str = ""
 
 
 @dataclass(frozen=True, slots=True)

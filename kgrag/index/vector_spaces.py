@@ -29,12 +29,20 @@ Progress = Callable[[str, int, int], None] | None
 """Called with (stage label, done, total) at the end of each batch."""
 
 _BATCH = 1024  # texts read and embedded at once
+_MAX_PUBLICATIONS = 1000
 _SAVE_EVERY = 20  # batches, so that a killed run loses at most this many
 _TURN = threading.Lock()  # two threads that find a space behind must not both embed
 
 
 PLATFORM = (
-    VectorSpace("chunk", KG.DocumentGraph, "spaces/chunk", "chunks of documents"),
+    VectorSpace(
+        "chunk",
+        KG.DocumentGraph,
+        "spaces/chunk",
+        "chunks of documents",
+        new="spaces/chunk-new",
+        count="spaces/chunk-count",
+    ),
     VectorSpace(
         "competency-question",
         KG.DataGraph,
@@ -133,10 +141,14 @@ def texts(name: str, *, store: TripleStore, iris: Sequence[str] | None = None) -
 
 def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embedder, progress: Progress) -> None:
     """Drop the keys that vanished and embed those that are new."""
-    wanted = keys(name, store=store)
-    known = set(index.keys())
-    index.delete(known.difference(wanted))
-    missing = [iri for iri in wanted if iri not in known] if _space(name).content_named else wanted
+    added = _added(name, index, store)
+    if added is None:
+        wanted = keys(name, store=store)
+        known = set(index.keys())
+        index.delete(known.difference(wanted))
+        missing = [iri for iri in wanted if iri not in known] if _space(name).content_named else wanted
+    else:
+        missing = added
     done = 0
     for number, batch in enumerate(_batches(missing), 1):
         pairs = _texts(name, store, batch)
@@ -146,6 +158,24 @@ def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embe
             progress(f"embed {name}", done, len(missing))
         if number % _SAVE_EVERY == 0:
             index.save(index.revision)
+
+
+def _added(name: str, index: VectorIndex, store: TripleStore) -> list[str] | None:
+    """Return the keys that a space lacks, from the latest publications alone; None where those do not explain it.
+
+    What vanished is not found in this way, so the count decides: it can only be right when nothing else vanished.
+    """
+    space = _space(name)
+    latest = range(index.revision + 1, store.revision + 1)
+    if not space.new or not 0 < len(latest) <= _MAX_PUBLICATIONS or index.revision < 0:
+        return None
+    catalogue = store.names.catalogue
+    publications = [store.names.publication(revision) for revision in latest]
+    rows = store.select(queries.bind(space.new, catalogue=catalogue, publications=publications)).values()
+    known = set(index.keys())
+    added = [iri for (iri,) in rows if iri not in known]
+    ((count,),) = store.select(queries.bind(space.count, catalogue=catalogue)).values()
+    return added if len(index) + len(added) == int(count) else None
 
 
 def _texts(name: str, store: TripleStore, iris: Sequence[str]) -> list[tuple[str, str]]:

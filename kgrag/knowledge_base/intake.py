@@ -7,7 +7,8 @@ both, and the next one finishes.
 A file that was read whole contains what was read and nothing else. A feed, and a file with parts that could not be
 read, only changes at the places that it names.
 
-Queries read: ``documents/at_places``, ``documents/in_files``, ``documents/locations_of``. Query written: ``documents/misplaced``.
+Queries read: ``documents/at_places``, ``documents/in_files``, ``documents/locations_of``. Update run:
+``documents/misplaced``.
 """
 
 from __future__ import annotations

@@ -80,7 +80,8 @@ def publish_hypernodes(store: OxigraphStore, *pairs: tuple[str, str]) -> None:
 def test_every_space_has_its_query() -> None:
     listed = {name for name in queries.names() if name.startswith("spaces/")}
     held = [space for space in vector_spaces.spaces().values() if ":" not in space.query]
-    assert listed == {space.query for space in held} | {space.texts for space in held} | {"spaces/changed"}
+    used = {query for space in held for query in (space.query, space.texts, space.new, space.count) if query}
+    assert listed == used | {"spaces/changed"}
 
 
 def test_space_of_an_empty_store_is_empty(store: OxigraphStore) -> None:
@@ -140,6 +141,15 @@ def test_only_new_texts_are_embedded(store: OxigraphStore) -> None:
     vector_spaces.fresh("chunk", store=store, spaces=made, embedder=embedder)
     assert sorted(embedder.texts) == sorted(text for _, text in vector_spaces.texts("chunk", store=store))
     assert len(embedder.texts) == 2
+
+
+def test_one_document_more_lists_no_chunk_that_was_there(store: OxigraphStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = spaces()
+    publish(store, small(1))
+    vector_spaces.fresh("chunk", store=store, spaces=made, embedder=HashEmbedder())
+    publish(store, small(2))
+    monkeypatch.setattr(vector_spaces, "keys", lambda *_args, **_more: pytest.fail("every chunk was listed"))
+    assert len(vector_spaces.fresh("chunk", store=store, spaces=made, embedder=HashEmbedder())) == 2
 
 
 def test_change_of_another_kind_of_graph_reads_no_text(store: OxigraphStore) -> None:

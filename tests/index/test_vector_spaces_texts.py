@@ -65,7 +65,9 @@ def literals(*texts: str) -> list[Term]:
 
 def test_every_space_query_is_tried_here() -> None:
     tried = {query for space in vector_spaces.spaces().values() for query in (space.query, space.texts)}
-    assert tried | {"spaces/changed"} == {name for name in queries.names() if name.startswith("spaces/")}
+    assert tried | {"spaces/changed", "spaces/chunk-new", "spaces/chunk-count"} == {
+        name for name in queries.names() if name.startswith("spaces/")
+    }
 
 
 @pytest.mark.parametrize("space", SPACES)
