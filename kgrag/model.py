@@ -6,6 +6,7 @@ value               what it is
 ``Document``        a text that was read, before it is chunked
 ``Chunk``           a span ``text[start:end]`` of a document
 ``Span``            a place in a text: chunk, document, start, end (characters)
+``Place``           where a person can open what a span or citation is from
 ``GraphDraft``      a named graph about to be published
 ``Publication``     what became of the drafts of one ``publish``
 ``Violation``       one way in which a graph departs from its shape
@@ -39,6 +40,7 @@ __all__ = [
     "Document",
     "GraphDraft",
     "Hit",
+    "Place",
     "Prompt",
     "Publication",
     "Section",
@@ -109,13 +111,46 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a person can open a passage: its document, and the section and page that it begins in.
+
+    ``locations`` are the places that hold the document (files, with ``#id`` behind for a record), ``url`` is its web
+    address, ``metadata`` what its source says of it. "", () and page 0 mean that there is none.
+    """
+
+    title: str = ""
+    id: str = ""
+    locations: tuple[str, ...] = ()
+    url: str = ""
+    page: int = 0
+    heading: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return title (or id), heading and page in one line; the path of headings often begins with the title."""
+        named = self.heading.startswith(self.title) and self.heading
+        page = f"page {self.page}" if self.page else ""
+        return " · ".join(filter(None, ([named] if named else [self.title or self.id, self.heading]) + [page]))
+
+    @property
+    def address(self) -> str:
+        """The web address, else the first location; "" where there is neither."""
+        return self.url or next(iter(self.locations), "")
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
-    """A place in a text: characters ``start`` to ``end`` of the document's text, inside ``chunk``."""
+    """A place in a text: characters ``start`` to ``end`` of the document's text, inside ``chunk``.
+
+    ``place`` is where a person can open it; a knowledge base fills it in for whatever method retrieved the span. It is
+    no part of what makes two spans equal.
+    """
 
     chunk: str
     document: str
     start: int
     end: int
+    place: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +310,8 @@ class Citation:
     """Words of a stored chunk that carry a sentence: ``quote == document.text[start:end]``; ``sentence`` counts from 0.
 
     ``derived`` is "" where they do. Where no sentence of the sources carries it, ``quote`` is a whole chunk, and
-    ``derived`` has the words of the summary or fact that a model wrote from this chunk, perhaps with others.
+    ``derived`` has the words of the summary or fact that a model wrote from this chunk, perhaps with others. ``place``
+    is as of a span.
     """
 
     quote: str
@@ -285,6 +321,7 @@ class Citation:
     end: int
     sentence: int = 0
     derived: str = ""
+    place: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

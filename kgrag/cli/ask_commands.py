@@ -18,7 +18,7 @@ from kgrag.errors import InputError
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
 
-__all__ = ["register", "titles"]
+__all__ = ["register"]
 
 RerankOption = Annotated[
     str, typer.Option("--rerank", help="Name of a registered reranker (see `kgrag plugins`).", show_default=False)
@@ -47,14 +47,7 @@ def ask(
         if format_ is JsonFormat.JSON:
             print_json(answer_json(answer, explain=explain))
         else:
-            typer.echo(answer_text(answer, titles(opened, answer.citations), explain=explain))
-
-
-def titles(opened: KnowledgeBase, citations: Any) -> dict[str, str]:
-    """Return the title of every cited document."""
-    from kgrag.text import documents
-
-    return documents.titles(opened.store, sorted({citation.document for citation in citations}))
+            typer.echo(answer_text(answer, explain=explain))
 
 
 def retrieve(
@@ -81,6 +74,9 @@ def retrieve(
         return
     for hit in hits:
         typer.echo(f"{hit.score:.4f}  {hit.iri}\n        {' '.join(hit.text.split())}")
+        for span in hit.sources:
+            if span.place and (where := ", ".join(filter(None, (str(span.place), span.place.address)))):
+                typer.echo(f"        in {where}")
 
 
 def _retrieve_many(opened: KnowledgeBase, path: Path, method: str, k: int, rerank: str) -> None:

@@ -18,6 +18,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.answering import cited_answers, kept_answers
+from kgrag.answering.opening_places import placed_answer, placed_hits
 from kgrag.capabilities import Answers, ChecksQueries, Counts, capable
 from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, training_runs
@@ -237,10 +238,10 @@ class KnowledgeBase(Wiring):
             UnknownName: there is no such method or reranker.
         """
         _refuse_empty(question, k)
-        if not rerank:
-            return self.method(method).retrieve(question, k)
-        reranker = self.reranker(rerank)
-        return reranker.rerank(question, self.method(method).retrieve(question, _CANDIDATES_PER_HIT * k))[:k]
+        hits = self.method(method).retrieve(question, _CANDIDATES_PER_HIT * k if rerank else k)
+        if rerank:
+            hits = self.reranker(rerank).rerank(question, hits)[:k]
+        return placed_hits(hits, self.store)
 
     def retrieve_timed(
         self, question: str, *, method: str = "passages", k: int = 5, rerank: str = ""
@@ -284,11 +285,12 @@ class KnowledgeBase(Wiring):
         if not isinstance(chosen, Answers):
             return None
         _refuse_empty(question, k)
-        return chosen.answer(question, k)
+        return placed_answer(chosen.answer(question, k), self.store)
 
     def answer_from(self, question: str, hits: Sequence[Hit], *, method: str) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``."""
-        return cited_answers.answer(question, hits, model=self.model, store=self.store, method=method)
+        answer = cited_answers.answer(question, hits, model=self.model, store=self.store, method=method)
+        return placed_answer(answer, self.store)
 
     def keep(self, answer: Answer) -> None:
         """Publish an answer as a graph of its own; keeping it again changes nothing."""

@@ -84,6 +84,18 @@ class AuditRequest(_Request):
     )
 
 
+class PlaceReply(BaseModel):
+    """Where a person can open a passage; what its document does not have is left out."""
+
+    title: str = ""
+    id: str = Field(default="", description="What its source calls the document.")
+    locations: list[str] = Field(default=[], description="Files, or records of files, that hold the document.")
+    url: str = ""
+    page: int = Field(default=0, description="Counts from 1.")
+    heading: str = ""
+    metadata: dict[str, Any] = {}
+
+
 class SpanReply(BaseModel):
     """A place in a document: characters of its text."""
 
@@ -91,6 +103,7 @@ class SpanReply(BaseModel):
     document: str
     start: int
     end: int
+    place: PlaceReply | None = None
 
 
 class HitReply(BaseModel):
@@ -112,6 +125,7 @@ class CitationReply(BaseModel):
     chunk: str
     start: int
     end: int
+    place: PlaceReply | None = None
     derived: str = Field(
         default="", description="Words that a model wrote from this chunk, where no sentence of it carries them."
     )

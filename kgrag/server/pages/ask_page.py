@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from kgrag import plugins
-from kgrag.model import Answer, Citation, Hit
+from kgrag.model import Answer, Citation, Hit, Place
 from kgrag.server.pages.iri_links import Naming, naming_for
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_queries import kept, rows
@@ -35,6 +35,7 @@ _ANSWER_MARKER = "<!-- the answer -->"
 """The comment in the template where the answer begins."""
 _CROSS_SITE_PROBLEM = "A link on another site asks this, and an answer costs money here. Press Ask if you want to know."
 _EMPTY_LINES = re.compile(r"\n\s*\n")
+_WEB_ADDRESS = re.compile(r"https?://", flags=re.IGNORECASE)
 _ROW_KIND = "row"
 """Kind of a hit that is a row of a query: it is not stored, so it has no page."""
 
@@ -54,11 +55,15 @@ class _Sentence:
 
 @dataclass(frozen=True)
 class _Passage:
-    """A stored chunk with marks named after the numbers of the citations, and what a model wrote from it, by number."""
+    """A stored chunk with marks named after the numbers of the citations, and what a model wrote from it, by number.
+
+    ``url`` is its document's web address, at its page where that is a PDF; "" where there is none that can be opened.
+    """
 
     numbers: tuple[int, ...]
     title: str
     place: str
+    url: str
     text: tuple[Piece, ...]
     derived: tuple[tuple[int, str], ...]
     document: str
@@ -185,11 +190,19 @@ def _passage(chunk: str, row: Mapping[str, str], citations: Sequence[Citation], 
         tuple(number for number, _ in own),
         row.get("title") or row.get("identifier") or naming.short(first.document),
         place,
+        _address(first.place or Place()),
         tuple(replace(piece, text=_EMPTY_LINES.sub("\n", piece.text)) for piece in text),
         tuple((number, citation.derived) for number, citation in own if citation.derived),
         f"{naming.href(first.document)}&start={first.start}&end={first.end}#marked",
         naming.href(chunk),
     )
+
+
+def _address(place: Place) -> str:
+    if not _WEB_ADDRESS.match(place.url):  # the metadata of a document may have a script there
+        return ""
+    in_pdf = place.page and place.url.lower().endswith(".pdf")
+    return f"{place.url}#page={place.page}" if in_pdf else place.url
 
 
 def _evidence(hit: Hit, naming: Naming, best: float) -> _Evidence:
