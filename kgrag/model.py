@@ -14,6 +14,7 @@ value               what it is
 ``Prompt``          a rendered request to a language model, and the JSON schema of its reply
 ``Completion``      the reply, its parsed JSON, and what it cost
 ``Hit``             one retrieved piece of evidence, with the spans that carry it
+``Allowed``         the documents that a filter lets through, and their chunks
 ``Citation``        words of a stored chunk that carry a sentence of an answer
 ``Answer``          sentences with citations, or *unknown*
 ``BuildReport``     what a build wrote
@@ -32,6 +33,7 @@ import pyoxigraph as ox
 
 __all__ = [
     "NO_COMPLETIONS",
+    "Allowed",
     "Answer",
     "BuildReport",
     "Chunk",
@@ -303,6 +305,17 @@ class Hit:
 
     def _repr_html_(self) -> str:
         return f"<p><b>{self.score:.3f}</b> <code>{html.escape(self.iri)}</code><br>{html.escape(self.text)}</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a filter lets through: IRIs of documents, and of their chunks.
+
+    What was made of several documents, as a summary is, may be found only if all of them are allowed.
+    """
+
+    documents: frozenset[str]
+    chunks: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,14 @@ Method = Annotated[
         examples=["passages", "og_rag"],
     ),
 ]
+Filter = Annotated[
+    dict[str, Any] | Annotated[str, StringConstraints(min_length=1, max_length=10_000)] | list[dict[str, Any] | str],
+    Field(
+        description='Which documents may be found: fields with values (`{"tenant": "a", "year": {"from": 2020}}`), '
+        "a condition as text (`year>=2020`), a SPARQL pattern over `?document`, or a list of them: all must hold.",
+        examples=[{"tenant": "a"}, ["tenant=a", "year>=2020"]],
+    ),
+]
 Top = Annotated[int, Field(ge=1, le=100, description="How many hits at most.")]
 
 
@@ -44,6 +52,7 @@ class AskRequest(_Request):
     question: Question
     method: Method = "passages"
     k: Top = 5
+    where: Filter | None = None
     explain: bool = Field(default=False, description="Return also what was dropped, and notes.")
     keep: bool = Field(default=False, description="Keep the answer as a graph of its own. Needs a key that may write.")
 
@@ -54,6 +63,7 @@ class RetrieveRequest(_Request):
     question: Question
     method: Method = "passages"
     k: Top = 5
+    where: Filter | None = None
 
 
 class CheckRequest(_Request):

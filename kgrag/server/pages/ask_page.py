@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from kgrag import plugins
 from kgrag.model import Answer, Citation, Hit, Place
+from kgrag.server.filter_reading import filter_of
 from kgrag.server.pages.iri_links import Naming, naming_for
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_queries import kept, rows
@@ -26,6 +27,7 @@ from kgrag.server.worker_threads import WorkerThreads
 __all__ = ["ask"]
 
 _MAX_QUESTION_CHARACTERS, _MAX_HITS = 4000, 50
+_MAX_FILTER_CHARACTERS = 4000
 _MAX_EARLIER_QUESTIONS = 6
 _SECONDS_BEFORE_STREAMING = 1.0
 """A page whose answer takes longer is sent in two parts, so that the browser shows that work goes on."""
@@ -45,6 +47,8 @@ class _Form:
     question: str
     method: str
     k: int
+    where: str = ""
+    """Which documents may be found: a condition or pattern as ``--where`` takes it; "" = all."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +128,9 @@ async def ask(request: Request) -> Response:
 async def _answered(request: Request, workers: WorkerThreads, form: _Form) -> tuple[int, dict[str, Any]]:
     """Return the status and the template values of the page: those of the answer, or what went wrong."""
     try:
+        where = await filter_of(request, form.where or None)
         answer = await workers.run(
-            lambda: workers.ask(form.question, method=form.method, k=form.k, on_hits=lambda _: None)
+            lambda: workers.ask(form.question, method=form.method, k=form.k, where=where, on_hits=lambda _: None)
         )
         return 200, await _answer_values(request, answer)
     except Exception as error:
@@ -142,7 +147,10 @@ def _read(request: Request) -> _Form:
         )
     if not k.isdecimal() or not 1 <= int(k) <= _MAX_HITS:
         raise Problem(400, f"{k[:20]!r} hits were asked for; a number from 1 to {_MAX_HITS} is expected.")
-    return _Form(question, parameters.get("method", "").strip()[:500] or "passages", int(k))
+    where = parameters.get("where", "").strip()
+    if len(where) > _MAX_FILTER_CHARACTERS:
+        raise Problem(400, f"the filter has {len(where):,} characters; at most {_MAX_FILTER_CHARACTERS:,} are taken.")
+    return _Form(question, parameters.get("method", "").strip()[:500] or "passages", int(k), where)
 
 
 def _methods(chosen: str) -> dict[str, str]:
