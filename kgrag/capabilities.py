@@ -11,6 +11,8 @@ protocol              where it is used
 ``Proposes``          ``kgrag proposals``
 ``ChecksQueries``     ``kgrag check``, ``KnowledgeBase.check``
 ``RetrievesWithout``  ``kgrag eval``, of questions with documents that cannot be the answer
+``RetrievesAmong``    a filter (``--where``) on ``kgrag retrieve``, ``ask`` and ``eval``
+``AnswersAmong``      the same for a method that has an answer of its own
 ====================  ====================================================================================
 
 A method has a capability when its class has the methods of the protocol; nothing is registered.
@@ -30,20 +32,23 @@ from kgrag import plugins
 from kgrag.answering.labelled_questions import Labelled
 from kgrag.drawing.tree_picture import TreeView
 from kgrag.errors import InvalidSettings, PluginBroken
-from kgrag.model import Answer, BuildReport, Hit
+from kgrag.model import Allowed, Answer, BuildReport, Hit
 from kgrag.ports import Progress
 from kgrag.querying.ontology_check import Check
 
 __all__ = [
     "Answers",
+    "AnswersAmong",
     "ChecksQueries",
     "Counts",
     "Draws",
     "Proposed",
     "Proposes",
+    "RetrievesAmong",
     "RetrievesWithout",
     "Trains",
     "Traverses",
+    "among",
     "capable",
     "having",
 ]
@@ -175,6 +180,26 @@ class RetrievesWithout(Protocol):
         """Return at most k hits, as if the documents with these identifiers were not in the collection."""
 
 
+@runtime_checkable
+class RetrievesAmong(Protocol):
+    """Retrieves from the documents that a filter lets through, as if there were no others."""
+
+    def retrieve_among(self, question: str, k: int, allowed: Allowed) -> list[Hit]:
+        """Return at most k hits, best first, of which every source document is allowed. Raises NotBuilt.
+
+        The limit is applied where candidates are searched, not to hits that were found without it. What was made of
+        several documents counts only if all of them are allowed.
+        """
+
+
+@runtime_checkable
+class AnswersAmong(Protocol):
+    """Answers by itself from the documents that a filter lets through."""
+
+    def answer_among(self, question: str, k: int, allowed: Allowed) -> Answer:
+        """Return an answer from at most k pieces of evidence, all from allowed documents, or *unknown*."""
+
+
 _Capability = TypeVar("_Capability")
 
 
@@ -194,6 +219,18 @@ def capable(method: object, capability: type[_Capability], spec: str) -> _Capabi
     verbs = ", ".join(sorted(name for name in vars(capability) if not name.startswith("_")))
     have = ", ".join(having(capability)) or "none"
     raise InvalidSettings(f"method '{spec}' does not offer {verbs}. Methods that do: {have}.")
+
+
+def among(method: object, spec: str) -> RetrievesAmong:
+    """Return the method as one that keeps to a filter.
+
+    Raises:
+        InvalidSettings: it does not, so that its evidence could be from any document.
+    """
+    if isinstance(method, RetrievesAmong):
+        return method
+    have = ", ".join(having(RetrievesAmong)) or "none"
+    raise InvalidSettings(f"method '{spec}' cannot keep to a filter (where). Methods that can: {have}.")
 
 
 def having(capability: type) -> list[str]:

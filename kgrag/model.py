@@ -6,6 +6,7 @@ value               what it is
 ``Document``        a text that was read, before it is chunked
 ``Chunk``           a span ``text[start:end]`` of a document
 ``Span``            a place in a text: chunk, document, start, end (characters)
+``Place``           where a person can open what a span or citation is from
 ``GraphDraft``      a named graph about to be published
 ``Publication``     what became of the drafts of one ``publish``
 ``Violation``       one way in which a graph departs from its shape
@@ -13,6 +14,7 @@ value               what it is
 ``Prompt``          a rendered request to a language model, and the JSON schema of its reply
 ``Completion``      the reply, its parsed JSON, and what it cost
 ``Hit``             one retrieved piece of evidence, with the spans that carry it
+``Allowed``         the documents that a filter lets through, and their chunks
 ``Citation``        words of a stored chunk that carry a sentence of an answer
 ``Answer``          sentences with citations, or *unknown*
 ``BuildReport``     what a build wrote
@@ -31,6 +33,7 @@ import pyoxigraph as ox
 
 __all__ = [
     "NO_COMPLETIONS",
+    "Allowed",
     "Answer",
     "BuildReport",
     "Chunk",
@@ -39,6 +42,7 @@ __all__ = [
     "Document",
     "GraphDraft",
     "Hit",
+    "Place",
     "Prompt",
     "Publication",
     "Section",
@@ -109,13 +113,46 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a person can open a passage: its document, and the section and page that it begins in.
+
+    ``locations`` are the places that hold the document (files, with ``#id`` behind for a record), ``url`` is its web
+    address, ``metadata`` what its source says of it. "", () and page 0 mean that there is none.
+    """
+
+    title: str = ""
+    id: str = ""
+    locations: tuple[str, ...] = ()
+    url: str = ""
+    page: int = 0
+    heading: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return title (or id), heading and page in one line; the path of headings often begins with the title."""
+        named = self.heading.startswith(self.title) and self.heading
+        page = f"page {self.page}" if self.page else ""
+        return " · ".join(filter(None, ([named] if named else [self.title or self.id, self.heading]) + [page]))
+
+    @property
+    def address(self) -> str:
+        """The web address, else the first location; "" where there is neither."""
+        return self.url or next(iter(self.locations), "")
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
-    """A place in a text: characters ``start`` to ``end`` of the document's text, inside ``chunk``."""
+    """A place in a text: characters ``start`` to ``end`` of the document's text, inside ``chunk``.
+
+    ``place`` is where a person can open it; a knowledge base fills it in for whatever method retrieved the span. It is
+    no part of what makes two spans equal.
+    """
 
     chunk: str
     document: str
     start: int
     end: int
+    place: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,11 +308,23 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a filter lets through: IRIs of documents, and of their chunks.
+
+    What was made of several documents, as a summary is, may be found only if all of them are allowed.
+    """
+
+    documents: frozenset[str]
+    chunks: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """Words of a stored chunk that carry a sentence: ``quote == document.text[start:end]``; ``sentence`` counts from 0.
 
     ``derived`` is "" where they do. Where no sentence of the sources carries it, ``quote`` is a whole chunk, and
-    ``derived`` has the words of the summary or fact that a model wrote from this chunk, perhaps with others.
+    ``derived`` has the words of the summary or fact that a model wrote from this chunk, perhaps with others. ``place``
+    is as of a span.
     """
 
     quote: str
@@ -285,6 +334,7 @@ class Citation:
     end: int
     sentence: int = 0
     derived: str = ""
+    place: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import date
+from decimal import Decimal
+from math import isfinite
 from typing import Any
 
-from kgrag.model import Answer, Citation, Hit
+from kgrag.model import Answer, Citation, Hit, Place, Span
 
-__all__ = ["answer_json", "citation_json", "hit_json", "retrieval_json"]
+__all__ = ["answer_json", "citation_json", "hit_json", "place_json", "retrieval_json"]
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
@@ -19,8 +22,43 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "text": hit.text,
         "score": hit.score,
         "attributes": dict(hit.attributes),
-        "sources": [asdict(span) for span in hit.sources],
+        "sources": [_span_json(span) for span in hit.sources],
     }
+
+
+def _span_json(span: Span) -> dict[str, Any]:
+    document: dict[str, Any] = {name: getattr(span, name) for name in ("chunk", "document", "start", "end")}
+    return document | ({"place": place_json(span.place)} if span.place else {})
+
+
+def place_json(place: Place) -> dict[str, Any]:
+    """Return where a person can open something as a JSON object, with only the fields that it has.
+
+    >>> place_json(Place(title="Sowing", page=3, metadata={"valid": date(2024, 5, 1)}))
+    {'title': 'Sowing', 'page': 3, 'metadata': {'valid': '2024-05-01'}}
+    """
+    document: dict[str, Any] = {
+        "title": place.title,
+        "id": place.id,
+        "locations": list(place.locations),
+        "url": place.url,
+        "page": place.page,
+        "heading": place.heading,
+        "metadata": {field: _value_json(value) for field, value in place.metadata.items()},
+    }
+    return {name: value for name, value in document.items() if value}
+
+
+def _value_json(value: object) -> object:
+    if isinstance(value, tuple):
+        return [_value_json(item) for item in value]
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, date):  # a datetime is one too
+        return value.isoformat()
+    if isinstance(value, float) and not isfinite(value):  # JSON has no infinity
+        return str(value)
+    return value if isinstance(value, str | bool | int | float) else str(value)
 
 
 def retrieval_json(
@@ -45,7 +83,9 @@ def retrieval_json(
 
 def citation_json(citation: Citation) -> dict[str, Any]:
     """Return a citation as a JSON object; ``derived`` only where the quote does not carry the sentence by itself."""
-    document = {name: getattr(citation, name) for name in ("quote", "document", "chunk", "start", "end")}
+    names = ("quote", "document", "chunk", "start", "end")
+    document: dict[str, Any] = {name: getattr(citation, name) for name in names}
+    document |= {"place": place_json(citation.place)} if citation.place else {}
     return document | ({"derived": citation.derived} if citation.derived else {})
 
 

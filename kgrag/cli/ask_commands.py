@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgrag.answering.json_forms import answer_json, retrieval_json
-from kgrag.cli.options import Format, JsonFormat, KbOption, MethodOption, TopOption, open_kb
+from kgrag.cli.options import Format, JsonFormat, KbOption, MethodOption, TopOption, WhereOption, open_kb
 from kgrag.cli.printing import answer_text, note, print_json
 from kgrag.cli.query_results import read_sparql, read_text
 from kgrag.cli.remote_commands import Remote, ServerOption, query_through, through, update_through
@@ -17,8 +19,9 @@ from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.model import Hit
 
-__all__ = ["register", "titles"]
+__all__ = ["register"]
 
 RerankOption = Annotated[
     str, typer.Option("--rerank", help="Name of a registered reranker (see `kgrag plugins`).", show_default=False)
@@ -39,22 +42,16 @@ def ask(
     explain: Annotated[bool, typer.Option("--explain", help="Show the evidence, and what was dropped.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the answer in the store, as a graph of its own.")] = False,
     rerank: RerankOption = "",
+    where: WhereOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Answer with citations of stored chunks, or report that the evidence does not carry an answer."""
     with open_kb(kb, access="write" if keep else "either") as opened:
-        answer = opened.ask(question, method=method, k=k, keep=keep, rerank=rerank)
+        answer = opened.ask(question, method=method, k=k, keep=keep, rerank=rerank, where=where or None)
         if format_ is JsonFormat.JSON:
             print_json(answer_json(answer, explain=explain))
         else:
-            typer.echo(answer_text(answer, titles(opened, answer.citations), explain=explain))
-
-
-def titles(opened: KnowledgeBase, citations: Any) -> dict[str, str]:
-    """Return the title of every cited document."""
-    from kgrag.text import documents
-
-    return documents.titles(opened.store, sorted({citation.document for citation in citations}))
+            typer.echo(answer_text(answer, explain=explain))
 
 
 def retrieve(
@@ -66,28 +63,39 @@ def retrieve(
         Path | None, typer.Option("--questions", help="JSON Lines with id and question; one JSON line each is printed.")
     ] = None,
     rerank: RerankOption = "",
+    where: WhereOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Retrieve the evidence only, best first."""
     if (question is None) == (questions is None):
         raise InputError("pass either a QUESTION or --questions FILE.jsonl.")
     with open_kb(kb, access="either") as opened:
+        search = partial(opened.retrieve_timed, method=method, k=k, rerank=rerank, where=where or None)
         if questions is not None:
-            _retrieve_many(opened, questions, method, k, rerank)
+            _retrieve_many(opened, questions, search, method, k)
             return
-        hits, latency = opened.retrieve_timed(str(question), method=method, k=k, rerank=rerank)
+        hits, latency = search(str(question))
     if format_ is JsonFormat.JSON:
         print_json(retrieval_json(str(question), hits, method=method, k=k, latency=latency))
         return
     for hit in hits:
         typer.echo(f"{hit.score:.4f}  {hit.iri}\n        {' '.join(hit.text.split())}")
+        for span in hit.sources:
+            if span.place and (line := ", ".join(filter(None, (str(span.place), span.place.address)))):
+                typer.echo(f"        in {line}")
 
 
-def _retrieve_many(opened: KnowledgeBase, path: Path, method: str, k: int, rerank: str) -> None:
+def _retrieve_many(
+    opened: KnowledgeBase,
+    path: Path,
+    search: Callable[[str], tuple[list[Hit], dict[str, float]]],
+    method: str,
+    k: int,
+) -> None:
     rows = _read_questions(path)
     opened.embedder.embed([row["question"] for row in rows], "query")
     for row in rows:
-        hits, latency = opened.retrieve_timed(row["question"], method=method, k=k, rerank=rerank)
+        hits, latency = search(row["question"])
         document = retrieval_json(row["question"], hits, method=method, k=k, latency=latency, identifier=row.get("id"))
         typer.echo(json.dumps(document, ensure_ascii=False))
 

@@ -10,7 +10,6 @@ from typing import Any
 import typer
 
 from kgrag import demo, plugins
-from kgrag.cli.ask_commands import titles
 from kgrag.cli.printing import answer_text, note
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.resources import folder
@@ -44,7 +43,7 @@ def _tour(path: Path) -> None:
         for item in questions:
             answer = kb.ask(item["question"], method=item["method"])
             typer.echo(f"\n{item['method']}> {item['question']}")
-            typer.echo(answer_text(answer, titles(kb, answer.citations)))
+            typer.echo(answer_text(answer))
             if answer.sparql:
                 typer.echo("\n" + "\n".join(f"  | {line}" for line in answer.sparql.splitlines()))
         typer.echo("")

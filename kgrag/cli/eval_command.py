@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from kgrag.cli.options import JsonFormat, KbOption, named_kb, open_kb
+from kgrag.cli.options import JsonFormat, KbOption, WhereOption, named_kb, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.errors import InputError
 
@@ -69,6 +69,7 @@ def evaluate(
     judge: Annotated[
         bool, typer.Option("--judge", help="Score contexts and answers by the language model too, as RAGAS does.")
     ] = False,
+    where: WhereOption = None,
     rows: Annotated[Path | None, typer.Option("--rows", help="Write one JSON line a question and method.")] = None,
     target: Annotated[
         str, typer.Option("--target", help="recall@5=0.66: exit code 1 when the first method is below.")
@@ -92,7 +93,8 @@ def evaluate(
 
         if judge:
             model_judge.check_judge(opened.model, read.scored)
-        outcome = run(opened, read, specs, k=k, answerer=answer if answers else None, progress=progress)
+        answerer = answer if answers else None
+        outcome = run(opened, read, specs, k=k, answerer=answerer, where=where or None, progress=progress)
         if judge:
             outcome = model_judge.with_judgements(outcome, model=opened.model, embedder=opened.embedder)
     _report(outcome, baseline or specs[-1], rows, format_)

@@ -143,6 +143,17 @@ def named_kb(kb: Path | None) -> Path | None:
     return kb or _KB_BEFORE_COMMAND.get()
 
 
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        help="Only documents that meet this: tenant=a, 'year>=2020', 'id in A,B', 'location^=/docs/', or a SPARQL "
+        "pattern over ?document; may be repeated.",
+        show_default=False,
+    ),
+]
+
+
 def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> KnowledgeBase:
     """Open the knowledge base that the options, else the settings, name.
 

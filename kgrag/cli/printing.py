@@ -6,13 +6,13 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import typer
 
-from kgrag.model import Answer
+from kgrag.model import Answer, Place
 
 __all__ = ["answer_text", "note", "print_json", "progress_bar", "set_loudness"]
 
@@ -49,15 +49,16 @@ def _quiet() -> bool:
     return logging.getLogger("kgrag").getEffectiveLevel() > logging.WARNING
 
 
-def answer_text(answer: Answer, titles: Mapping[str, str], *, explain: bool = False) -> str:
-    """Return an answer as lines for a person: text, then each citation with its document and characters."""
+def answer_text(answer: Answer, *, explain: bool = False) -> str:
+    """Return an answer as lines for a person: text, then each citation with where it can be opened."""
     lines = [answer.text, ""]
     for number, citation in enumerate(answer.citations, start=1):
-        title = titles.get(citation.document) or citation.document
+        place = citation.place or Place()
+        where = [str(place) or citation.document, f"characters {citation.start}-{citation.end}", place.address]
         quote = " ".join((citation.derived or citation.quote).split())
         written = "words of a model, which no sentence carries; written from " if citation.derived else ""
         lines.append(f'  [{number}] "{quote}"')
-        lines.append(f"      {written}{title}, characters {citation.start}-{citation.end}")
+        lines.append(f"      {written}{', '.join(filter(None, where))}")
     if explain:
         lines += ["", f"method {answer.method}; dropped {dict(answer.dropped)}"]
         lines += [f"  note: {text}" for text in answer.explain]

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Protocol
 
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.capabilities import RetrievesWithout, Trains
+from kgrag.capabilities import RetrievesAmong, RetrievesWithout, Trains, among
 from kgrag.errors import InputError
 from kgrag.evaluation.datasets import Dataset, Question
 from kgrag.evaluation.experiment_report import Experiment, Row
 from kgrag.evaluation.retrieval_scores import Retrieved, score
-from kgrag.model import Answer, Hit, Usage, plain
+from kgrag.model import Allowed, Answer, Hit, Usage, plain
 from kgrag.ports import Embedder, TripleStore
+from kgrag.querying.document_filters import Where
 from kgrag.text import ingestion
 
 __all__ = ["Answerer", "Bench", "Retriever", "cited_documents", "evaluate", "prepare", "run"]
@@ -56,18 +58,22 @@ class Bench(Protocol):
     def method(self, spec: str) -> Retriever:
         """Return a method by name, with options as ``name:option=value,…``."""
 
+    def allowed(self, where: Where) -> Allowed:
+        """Return the documents that a filter lets through."""
+
 
 Answerer = Callable[[str, Sequence[Hit], str], Answer]
 """Answers (question, hits, method name)."""
 
 
-def run(
+def run(  # noqa: PLR0913 - each is an option of `kgrag eval`
     bench: Bench,
     dataset: Dataset,
     methods: Sequence[str],
     *,
     k: int = 5,
     answerer: Answerer | None = None,
+    where: Where | None = None,
     progress: Progress | None = None,
 ) -> Experiment:
     """Fill a knowledge base from a dataset, build the methods, and measure them on its questions.
@@ -78,18 +84,34 @@ def run(
         methods: method specs, ``passages:signal=bm25``; the first is the baseline that the others are compared with.
         k: how many hits count as retrieved.
         answerer: answers from the hits, so that answers are scored too; None scores retrieval alone.
+        where: which documents may be found; None = all.
         progress: called with (stage, done, in all).
 
     Raises:
         UnknownName: no method of that name.
         InputError: a method was trained on some of the questions.
+        InvalidSettings: a method cannot keep to a filter.
         KgragError: whatever building and retrieving raise.
     """
     prepare(bench, dataset, methods, progress=progress)
     retrievers = {spec: bench.method(spec) for spec in methods}
     _refuse_training_questions(retrievers, dataset)
+    if where is not None:
+        allowed = bench.allowed(where)
+        retrievers = {spec: _Filtered(among(method, spec), allowed) for spec, method in retrievers.items()}
     experiment = evaluate(bench, retrievers, dataset.scored, k=k, answerer=answerer)
     return experiment.of(dataset.name, dataset.left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Filtered:
+    """A method that is measured on the documents that a filter lets through."""
+
+    method: RetrievesAmong
+    allowed: Allowed
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        return self.method.retrieve_among(question, k, self.allowed)
 
 
 def _refuse_training_questions(retrievers: Mapping[str, Retriever], dataset: Dataset) -> None:

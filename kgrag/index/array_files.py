@@ -11,7 +11,8 @@ import io
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -24,11 +25,12 @@ import numpy.typing as npt
 from kgrag.errors import StorageFailed
 from kgrag.ports import TripleStore
 
-__all__ = ["Iris", "Making", "Sidecars", "packed", "read_arrays", "unpacked", "write_arrays"]
+__all__ = ["Iris", "KeptPlaces", "Making", "Sidecars", "packed", "read_arrays", "unpacked", "write_arrays"]
 
 Places = npt.NDArray[np.int64]
 
 _CHECKSUM_BYTES = 32
+_MAX_SETS_KEPT = 8
 
 
 class RevisionedArrays(Protocol):
@@ -164,6 +166,37 @@ class Iris:
         nearest = np.minimum(np.searchsorted(self.rest, sought), len(self) - 1)
         ours = np.fromiter((iri.startswith(beginning) for iri in iris), dtype=np.bool_, count=len(iris))
         return np.where((self.rest[nearest] == sought) & ours, nearest, -1)
+
+    def known_places(self, iris: Collection[str]) -> Places:
+        """Return the places of those IRIs that are here, ascending; these must be in ascending order.
+
+        >>> Iris.of(["urn:a", "urn:b"]).known_places({"urn:b", "urn:c"}).tolist()
+        [1]
+        """
+        places = self.places(list(iris))
+        return np.unique(places[places >= 0])
+
+
+class KeptPlaces:
+    """The places of the last few sets of keys that a search was limited to: looking them up takes longer than it."""
+
+    def __init__(self) -> None:
+        self._places: OrderedDict[frozenset[str], Places] = OrderedDict()
+
+    def of(self, keys: Collection[str], find: Callable[[Collection[str]], Places]) -> Places:
+        """Return the places of keys; of a frozenset, whose hash is known, they are kept."""
+        if not isinstance(keys, frozenset):
+            return find(keys)
+        places = self._places.get(keys)
+        if places is None:
+            places = self._places[keys] = find(keys)
+            while len(self._places) > _MAX_SETS_KEPT:
+                self._places.pop(next(iter(self._places)), None)
+        return places
+
+    def clear(self) -> None:
+        """Forget them, since the keys have other places now."""
+        self._places.clear()
 
 
 def packed(lines: Sequence[str]) -> npt.NDArray[np.uint8]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ import regex
 
 from kgrag.errors import InvalidSettings
 from kgrag.index import vector_spaces
-from kgrag.index.array_files import Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
+from kgrag.index.array_files import Iris, KeptPlaces, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
 from kgrag.ports import TripleStore
 
 __all__ = ["LexicalIndex", "fresh", "tokens_of"]
@@ -69,6 +69,7 @@ class LexicalIndex:
     iris: Iris
     revision: int
     _scores: Any
+    _kept: KeptPlaces = field(default_factory=KeptPlaces)
 
     @classmethod
     def build(
@@ -105,8 +106,10 @@ class LexicalIndex:
         """Count the texts."""
         return len(self.iris)
 
-    def search(self, question: str, k: int) -> list[tuple[str, float]]:
+    def search(self, question: str, k: int, within: Collection[str] | None = None) -> list[tuple[str, float]]:
         """Return at most k (IRI, score) pairs that share a term with the question, best first, ties by IRI.
+
+        With ``within`` only these keys are found, unknown ones ignored. What a term is worth is that of all texts.
 
         >>> LexicalIndex.build(["urn:b", "urn:a"], ["sow deep", "sow deep"]).search("How deep?", 5)[0][0]
         'urn:a'
@@ -114,7 +117,8 @@ class LexicalIndex:
         known = self._scores.get_tokens_ids(tokens_of(question))
         if not known or k < 1:
             return []
-        found, scores = self._scored(known, k)
+        allowed = None if within is None else self._kept.of(within, self.iris.known_places)
+        found, scores = self._scored(known, k, allowed)
         if len(found) > k:
             leading = scores >= np.partition(scores, -k)[-k]
             found, scores = found[leading], scores[leading]
@@ -142,20 +146,29 @@ class LexicalIndex:
         lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
         return sparse.diags(1 / np.maximum(lengths, np.float32(1e-9))) @ rows
 
-    def _scored(self, terms: Sequence[int], k: int) -> tuple[Places, npt.NDArray[np.float32]]:
-        """Return the places of texts, ascending, and their scores: at least the k best and all that score as much."""
+    def _scored(
+        self, terms: Sequence[int], k: int, allowed: npt.NDArray[np.int64] | None
+    ) -> tuple[Places, npt.NDArray[np.float32]]:
+        """Return the places of texts, ascending, and their scores: at least the k best and all that score as much.
+
+        ``allowed`` are the only places that may be found, ascending; None for all.
+        """
         if len(self) <= _MAX_TEXTS_ALL_SCORED:
             every = self._scores.get_scores_from_ids(terms)
-            found = np.flatnonzero(every > 0).astype(np.int32)
-            return found, every[found]
-        found = self._promising(terms, k)
+            found = np.flatnonzero(every > 0).astype(np.int32) if allowed is None else allowed[every[allowed] > 0]
+            return found.astype(np.int32), every[found]
+        if allowed is not None and len(allowed) <= _MAX_TEXTS_ALL_SCORED:
+            candidates = allowed.astype(np.int32)
+            found = candidates[sum((self._worths(term, candidates) for term in set(terms)), np.float32(0)) > 0]
+        else:
+            found = self._promising(terms, k, allowed)
         scores = np.zeros(len(found), np.float32)
         for term in terms:
             scores += self._worths(term, found)
         return found, scores
 
-    def _promising(self, terms: Sequence[int], k: int) -> Places:
-        """Return the places of texts that can be among the k best, ascending.
+    def _promising(self, terms: Sequence[int], k: int, allowed: npt.NDArray[np.int64] | None) -> Places:
+        """Return the places of allowed texts that can be among the k best, ascending.
 
         Terms are added up from the rarest to the most frequent, until the terms left cannot lift a text without the
         others to the k-th best (MaxScore: Turtle and Flood, "Query evaluation: strategies and optimizations", 1995).
@@ -164,9 +177,12 @@ class LexicalIndex:
         order = sorted(counts, key=lambda term: (len(self._postings(term)[0]), term))
         highest = [counts[term] * float(self._postings(term)[1].max(initial=0)) for term in order]
         sums = np.zeros(len(self), np.float32)
+        may_be_found = np.full(len(self), allowed is None)
+        may_be_found[slice(0) if allowed is None else allowed] = True
         touched = np.zeros(0, np.int32)
         for done, term in enumerate(order, 1):
             places, worth = self._postings(term)
+            places, worth = places[may_be_found[places]], worth[may_be_found[places]]
             touched = np.concatenate([touched, places[sums[places] == 0]])
             sums[places] += counts[term] * worth
             rest = sum(highest[done:])

@@ -26,6 +26,7 @@ import numpy as np
 
 from kgrag.errors import StorageFailed, VectorsCorrupt
 from kgrag.index import vector_files
+from kgrag.index.array_files import KeptPlaces
 from kgrag.index.vector_files import Manifest, Segment, StoredFile
 from kgrag.index.vector_table import Slots, SlotTable, unit_rows
 from kgrag.ports import Vectors
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 _MAX_ROWS_OUTSIDE_GRAPH = 50_000  # rows searched exactly, in under 2 ms, before a graph is worth its building
-_MAX_KEYS_RANKED_EXACTLY = 5_000  # allowed keys that are looked at one by one
+_KEYS_PER_CANDIDATE = 4  # allowed keys that are looked at one by one in the time that the graph takes for a candidate
 _MAX_CANDIDATES = 4_096  # asked of the graph before all allowed rows are looked at
 _MIN_DEAD_ROWS_TO_COMPACT = 1024  # fewer are never worth a compaction
 _MIN_DEAD_SHARE_TO_COMPACT = 0.3
@@ -72,6 +73,7 @@ class HnswIndex:
         self._lock = ReadWriteLock()
         self._graph: NeighbourGraph | None = None
         self._table = _opened(manifest, folder)
+        self._kept = KeptPlaces()
 
     @property
     def revision(self) -> int:
@@ -97,11 +99,13 @@ class HnswIndex:
         if len(rows) != len(iris):
             raise ValueError(f"{len(rows)} vectors for {len(iris)} keys; expected one each.")
         with self._lock.writing():
+            self._kept.clear()
             self._table.put(iris, rows)
 
     def delete(self, iris: Collection[str]) -> None:
         """Drop keys; unknown ones are ignored."""
         with self._lock.writing():
+            self._kept.clear()
             for iri in iris:
                 self._table.drop(iri)
 
@@ -128,8 +132,8 @@ class HnswIndex:
             return []
         self._prepare()
         with self._lock.reading():
-            slots = None if within is None else self._table.slots_of(within)
-            if self._graph is not None and (slots is None or len(slots) > _MAX_KEYS_RANKED_EXACTLY):
+            slots = None if within is None else self._kept.of(within, self._table.slots_of)
+            if self._graph is not None:
                 slots = self._candidates(self._graph, target[0], k=k, slots=slots)
             return self._table.best(target[0], k, slots)
 
@@ -142,6 +146,7 @@ class HnswIndex:
             StorageFailed: the disk refused; the files of the last save are intact and nothing in memory is lost.
         """
         with self._lock.writing():
+            self._kept.clear()
             try:
                 self._save(revision)
             except OSError as error:
@@ -182,12 +187,12 @@ class HnswIndex:
 
     def _candidates(self, graph: NeighbourGraph, vector: Vectors, *, k: int, slots: Slots | None) -> Slots | None:
         """Return the nearest allowed slots of the graph and all allowed ones outside it; ``slots`` for too few."""
-        allowed = self._table.alive
+        allowed, count = self._table.alive, 2 * k
         if slots is not None:
             allowed = np.zeros(len(self._table), dtype=bool)
             allowed[slots] = True
-        count = 2 * k
-        while count <= max(_MAX_CANDIDATES, 2 * k):
+            count = count * len(self._table) // max(len(slots), 1)  # so that about 2 k of them are allowed
+        while count <= max(_MAX_CANDIDATES, 2 * k) and (slots is None or _KEYS_PER_CANDIDATE * count < len(slots)):
             near = graph.nearest(vector, count)
             near = near[allowed[near]]
             if len(near) >= k:

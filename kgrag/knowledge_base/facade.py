@@ -18,13 +18,16 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.answering import cited_answers, kept_answers
-from kgrag.capabilities import Answers, ChecksQueries, Counts, capable
+from kgrag.answering.opening_places import placed_answer, placed_hits
+from kgrag.capabilities import Answers, AnswersAmong, ChecksQueries, Counts, among, capable
 from kgrag.errors import InputError, StateError, UnknownName
-from kgrag.knowledge_base import audit_runs, training_runs
+from kgrag.knowledge_base import audit_runs, filter_lock, training_runs
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.document_calls import DocumentCalls
-from kgrag.model import Answer, BuildReport, Hit, Publication, Table
+from kgrag.model import Allowed, Answer, BuildReport, Hit, Publication, Table
 from kgrag.ports import Progress
+from kgrag.querying import document_filters
+from kgrag.querying.document_filters import Where
 from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.store import graph_kinds, rdf_files
 
@@ -145,7 +148,9 @@ class KnowledgeBase(DocumentCalls):
 
     # --- out ----------------------------------------------------------------------------------------------------
 
-    def retrieve(self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "") -> list[Hit]:
+    def retrieve(
+        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "", where: Where | None = None
+    ) -> list[Hit]:
         """Return at most k hits, best first.
 
         Args:
@@ -153,65 +158,106 @@ class KnowledgeBase(DocumentCalls):
             method: a method by name, with hyper-parameters where wanted.
             k: how many hits at most.
             rerank: name of a registered reranker, which puts four times as many hits into its order; "" = none.
+            where: which documents may be found, decided before anything is ranked
+                (``kgrag.querying.document_filters``); None = all.
 
         Raises:
             NotBuilt: the method has nothing to retrieve from yet.
-            InputError: the question is empty, or k is below 1.
+            InputError: the question is empty, k is below 1, or the filter is none.
+            InvalidSPARQL: the filter has a pattern that cannot be run.
+            InvalidSettings: the method cannot keep to a filter.
             UnknownName: there is no such method or reranker.
         """
         _refuse_empty(question, k)
-        if not rerank:
-            return self.method(method).retrieve(question, k)
-        reranker = self.reranker(rerank)
-        return reranker.rerank(question, self.method(method).retrieve(question, _CANDIDATES_PER_HIT * k))[:k]
+        chosen, depth = self.method(method), _CANDIDATES_PER_HIT * k if rerank else k
+        allowed = None if where is None else self.allowed(where)
+        if allowed is None:
+            hits = chosen.retrieve(question, depth)
+        else:
+            hits = among(chosen, method).retrieve_among(question, depth, allowed)
+        if rerank:
+            hits = self.reranker(rerank).rerank(question, hits)[:k]
+        return placed_hits(hits if allowed is None else filter_lock.only_allowed(hits, allowed), self.store)
+
+    def allowed(self, where: Where) -> Allowed:
+        """Return the documents that a filter lets through, with their chunks.
+
+        Raises:
+            InputError: it is none, or names a field by nothing.
+            InvalidSPARQL: it has a pattern that cannot be run.
+        """
+
+        def select(sparql: str) -> Table:
+            found = self.query(sparql)
+            return found if isinstance(found, Table) else Table((), [])
+
+        return document_filters.allowed(document_filters.read_filter(where), self.store, select)
 
     def retrieve_timed(
-        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = ""
+        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "", where: Where | None = None
     ) -> tuple[list[Hit], dict[str, float]]:
         """Return the hits, and the milliseconds that embedding, searching and both took."""
         self.method(method)
         embedded, start = self.embedder.seconds, time.perf_counter()
-        hits = self.retrieve(question, method=method, k=k, rerank=rerank)
+        hits = self.retrieve(question, method=method, k=k, rerank=rerank, where=where)
         total = 1000 * (time.perf_counter() - start)
         embed = 1000 * (self.embedder.seconds - embedded)
         return hits, {"embed": round(embed, 3), "search": round(total - embed, 3), "total": round(total, 3)}
 
     def ask(
-        self, question: str, *, method: str = "passages", k: int = 5, keep: bool = False, rerank: str = ""
+        self,
+        question: str,
+        *,
+        method: str = "passages",
+        k: int = 5,
+        keep: bool = False,
+        rerank: str = "",
+        where: Where | None = None,
     ) -> Answer:
         """Answer with citations that were found in stored chunks, or with *unknown*; ``keep`` publishes the answer.
 
         A method that has an ``answer`` of its own, as those that answer from rows and not from texts, writes it. With
-        ``rerank`` the answer is written from the reranked hits, whatever the method.
+        ``rerank`` the answer is written from the reranked hits, whatever the method. ``where`` is as of ``retrieve``.
 
         Raises:
             NotBuilt: the method has nothing to retrieve from yet.
             InputError: the question is empty, or k is below 1.
+            InvalidSettings: the method cannot keep to a filter.
         """
-        answer = None if rerank else self.own_answer(question, method=method, k=k)
+        answer = None if rerank else self.own_answer(question, method=method, k=k, where=where)
         if answer is None:
-            hits = self.retrieve(question, method=method, k=k, rerank=rerank)
-            answer = self.answer_from(question, hits, method=method)
+            hits = self.retrieve(question, method=method, k=k, rerank=rerank, where=where)
+            answer = self.answer_from(question, hits, method=method, where=where)
         if keep:
             self.keep(answer)
         return answer
 
-    def own_answer(self, question: str, *, method: str, k: int = 5) -> Answer | None:
+    def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
         """Return the answer of a method that answers by itself; None of one that retrieves.
+
+        With a filter, None also of one that can keep to it only when it retrieves.
 
         Raises:
             NotBuilt: the method has nothing to answer from yet.
             InputError: the question is empty, or k is below 1.
+            InvalidSettings: the method cannot keep to a filter.
         """
         chosen = self.method(method)
-        if not isinstance(chosen, Answers):
-            return None
         _refuse_empty(question, k)
-        return chosen.answer(question, k)
+        if where is None:
+            return placed_answer(chosen.answer(question, k), self.store) if isinstance(chosen, Answers) else None
+        limited = among(chosen, method)
+        if not isinstance(limited, AnswersAmong):
+            return None
+        allowed = self.allowed(where)
+        return placed_answer(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), self.store)
 
-    def answer_from(self, question: str, hits: Sequence[Hit], *, method: str) -> Answer:
+    def answer_from(self, question: str, hits: Sequence[Hit], *, method: str, where: Where | None = None) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``."""
-        return cited_answers.answer(question, hits, model=self.model, store=self.store, method=method)
+        answer = cited_answers.answer(question, hits, model=self.model, store=self.store, method=method)
+        if where is not None:
+            answer = filter_lock.checked(answer, self.allowed(where))
+        return placed_answer(answer, self.store)
 
     def keep(self, answer: Answer) -> None:
         """Publish an answer as a graph of its own; keeping it again changes nothing."""

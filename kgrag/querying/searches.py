@@ -5,6 +5,10 @@
 cosine or a BM25 score. ``kgv:similarity(?node, "text")`` is a function: the cosine of a node's vector and a text's, or
 of two nodes' vectors; without a value where a node has no vector.
 
+What a query asks of ``?node`` beside the search picks from what was found, so it may leave fewer. Conditions on
+documents inside the search, ``kgv:near ("text" 20 "chunk" "tenant=a" "year>=2020")``, are applied before anything is
+ranked: the 20 nearest chunks of these documents (``kgrag.querying.document_filters``).
+
 The query is read by ``kgrag.sparql.search_reader``, so that no text of strings and comments is a search, and a search
 that cannot be run in its place is refused and not left without result.
 """
@@ -19,9 +23,10 @@ from pathlib import Path
 import numpy as np
 import pyoxigraph as ox
 
-from kgrag.errors import InvalidSPARQL
+from kgrag.errors import InputError, InvalidSPARQL
 from kgrag.index import bm25, vector_spaces
 from kgrag.ports import Embedder, TripleStore, Vectors, VectorSpaces
+from kgrag.querying import document_filters
 from kgrag.resources import closest
 from kgrag.sparql.search_reader import Call, Statement, read_searches
 from kgrag.sparql.tokens import tokens
@@ -103,11 +108,23 @@ class Search:
             raise InvalidSPARQL(
                 f"{where} names the space '{space}', which is none. {closest(space, vector_spaces.spaces())}"
             )
+        within = self._chunks_where(call, space, where) if call.where else None
         if call.kind == "matches":
             index = bm25.fresh(self.store, self.folder, space=space, save=not self.read_only)
-            return index.search(call.text, count)
+            return index.search(call.text, count, within)
         near = vector_spaces.fresh(space, store=self.store, spaces=self.spaces, embedder=self.embedder)
-        return near.search(self.embedder.embed([call.text], "query")[0], count)
+        return near.search(self.embedder.embed([call.text], "query")[0], count, within)
+
+    def _chunks_where(self, call: Call, space: str, where: str) -> frozenset[str]:
+        """Return the chunks of the documents that meet the conditions of a search."""
+        if space != _DEFAULT_SPACE:
+            raise InvalidSPARQL(
+                f"{where} has the condition {call.where[0]!r} on the space '{space}'. Only chunks are of one document."
+            )
+        try:
+            return document_filters.allowed(document_filters.read_filter(call.where), self.store).chunks
+        except InputError as error:
+            raise InvalidSPARQL(f"{where}: {error}") from error
 
 
 def functions(spaces: VectorSpaces, similar: Mapping[str, Vectors]) -> dict[ox.NamedNode, Function]:

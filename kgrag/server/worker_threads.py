@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kgrag.audit import Audit, AuditOptions
     from kgrag.knowledge_base import KnowledgeBase
     from kgrag.model import Answer, Hit
+    from kgrag.querying.document_filters import Where
 
 __all__ = ["WorkerThreads"]
 
@@ -75,16 +76,18 @@ class WorkerThreads:
             self._warmed = True
             self._pool.submit(self.alone, lambda: self.kb.embedder.embed(["warm"], "query"))
 
-    def ask(self, question: str, *, method: str, k: int, on_hits: Callable[[list[Hit]], None]) -> Answer:
+    def ask(
+        self, question: str, *, method: str, k: int, where: Where | None, on_hits: Callable[[list[Hit]], None]
+    ) -> Answer:
         """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known."""
-        own = self.alone(lambda: self.kb.own_answer(question, method=method, k=k))
+        own = self.alone(lambda: self.kb.own_answer(question, method=method, k=k, where=where))
         if own is not None:
             on_hits(list(own.hits))
             return own
         # the model is made on first use, which no two threads may do
-        hits, _ = self.alone(lambda: (self.kb.retrieve(question, method=method, k=k), self.kb.model))
+        hits, _ = self.alone(lambda: (self.kb.retrieve(question, method=method, k=k, where=where), self.kb.model))
         on_hits(hits)
-        return self.kb.answer_from(question, hits, method=method)
+        return self.kb.answer_from(question, hits, method=method, where=where)
 
     def audit(self, target: str, options: AuditOptions) -> Audit:
         """Audit a graph, or with "" all ontology graphs; the last few audits are kept until the store changes.

@@ -1,11 +1,13 @@
 """Finds the searches in a query: ``?node kgv:near ("text" 20 "chunk")``, ``kgv:matches``, ``kgv:similarity(...)``.
 
 A search is a triple whose object is a list, so that any SPARQL parser reads it. Its statement is noted with the pieces
-of text around it, so that the search can be taken out and its results be put in front of what is left.
+of text around it, so that the search can be taken out and its results be put in front of what is left. Further texts in
+the list are conditions on documents: ``("text" 20 "chunk" "tenant=a" "year>=2020")``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
@@ -21,18 +23,24 @@ from kgrag.vocab import KGV, RDF
 __all__ = ["Call", "Searches", "Statement", "read_searches"]
 
 _TRIPLES = frozenset({KGV.near, KGV.matches})
+_SPACE = re.compile(r"[\w:.-]+")
+"""The name of a space, or a number; whatever has an operator is a condition."""
 _FORM = '?node kgv:{} ("text" 20 "chunk") or (?node ?score) kgv:{} ("text" 20 "chunk")'
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One search: ``kind`` is "near" or "matches", ``variables`` are the node's and, if asked for, the score's."""
+    """One search: ``kind`` is "near" or "matches", ``variables`` are the node's and, if asked for, the score's.
+
+    ``where`` are conditions on documents: only chunks of these are ranked.
+    """
 
     kind: str
     variables: tuple[str, ...]
     text: str
     count: int | None = None
     space: str | None = None
+    where: tuple[str, ...] = ()
     line: int = 1
     column: int = 1
 
@@ -165,25 +173,22 @@ class _SearchReader(QueryReader):
             self._refuse_search(found.start, "has no variable, or two, before it")
         if self.in_template or self.text[found.subject.start] == "[":
             self._refuse_search(found.start, "is inside brackets or a template")
-        text, count, space = self._asked(found)
+        text, count, space, where = self._asked(found)
         line, column = self.position(found.start)
-        return Call(kind, tuple(names), text, count, space, line, column)
+        return Call(kind, tuple(names), text, count, space, where, line, column)
 
-    def _asked(self, found: _Property) -> tuple[str, int | None, str | None]:
-        """Return text, count and space from the list behind a search."""
+    def _asked(self, found: _Property) -> tuple[str, int | None, str | None, tuple[str, ...]]:
+        """Return text, count, space and conditions from the list behind a search."""
         terms = [node.term for node in self._members(found.objects[0])]
-        if (
-            len(found.objects) > 1
-            or not 1 <= len(terms) <= 3
-            or not all(isinstance(term, ox.Literal) for term in terms)
-        ):
+        if len(found.objects) > 1 or not terms or not all(isinstance(term, ox.Literal) for term in terms):
             self._refuse_search(found.start, "has no list of constants behind it")
         texts = [term.value for term in terms if isinstance(term, ox.Literal)]
         numbers = [text for text in texts[1:] if text.isdecimal()]
-        spaces = [text for text in texts[1:] if not text.isdecimal()]
+        spaces = [text for text in texts[1:] if _SPACE.fullmatch(text) and not text.isdecimal()]
+        where = tuple(text for text in texts[1:] if not _SPACE.fullmatch(text))
         if len(numbers) > 1 or len(spaces) > 1:
             self._refuse_search(found.start, "has two numbers or two spaces in its list")
-        return texts[0], int(numbers[0][:9]) if numbers else None, spaces[0] if spaces else None
+        return texts[0], int(numbers[0][:9]) if numbers else None, spaces[0] if spaces else None, where
 
     def called(self, *, required: bool) -> Node | None:
         """Read an IRI and its arguments, and keep those of ``kgv:similarity``."""

@@ -15,11 +15,13 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgrag import demo, plugins, queries, shacl
+from kgrag.capabilities import AnswersAmong, RetrievesAmong
 from kgrag.declarations import MethodDeclaration
 from kgrag.errors import InputError, InvalidSettings, KgragError, NotBuilt, UnknownName
 from kgrag.knowledge_base import KnowledgeBase
-from kgrag.model import Document, Hit
+from kgrag.model import Allowed, Document, Hit
 from kgrag.ports import Method
+from kgrag.querying.document_filters import DocumentFilter
 from kgrag.resources import folder
 from kgrag.settings import Settings
 from kgrag.store import graph_kinds
@@ -310,6 +312,34 @@ def _an_empty_question_or_no_hit_at_all_is_refused(case: _Case) -> None:
     _refused(lambda: case.shared.method(case.name).retrieve(_QUESTION, 0), InputError)
 
 
+def _a_filter_limits_all_evidence(case: _Case) -> None:
+    kb, question = case.shared, f"Who leads the {_NAME} station? {_QUESTION}"
+    made = kb.method(case.name)
+    if not isinstance(made, RetrievesAmong):
+        _refused(lambda: kb.retrieve(question, method=case.name, where={"title": _EXTRA.title}), InvalidSettings)
+        return
+    names = sorted(kb.allowed("?document a kg:Document").documents)
+    of_name = kb.allowed({"title": _EXTRA.title}).documents
+    for part in (of_name, names[::2], names[1::2], names, ()):
+        allowed = kb.allowed(DocumentFilter(within=(frozenset(part),)))
+        hits = made.retrieve_among(question, 50, allowed)
+        for hit in hits:
+            outside = [span.chunk for span in hit.sources if span.chunk not in allowed.chunks]
+            _require(bool(hit.sources) and not outside, f"{hit.iri} is found, and comes from {outside or 'nowhere'}")
+            speaks = _NAME in hit.text and not of_name & allowed.documents
+            _require(not speaks, f"{hit.iri} has words of a document that is not allowed: {hit.text[:80]!r}")
+        _answers_from_allowed_documents(made, question, allowed)
+        _require(bool(hits) or len(part) < len(names), "a filter that every document meets leaves nothing")
+
+
+def _answers_from_allowed_documents(made: Method, question: str, allowed: Allowed) -> None:
+    if isinstance(made, AnswersAmong):
+        answer = made.answer_among(question, 50, allowed)
+        spans = [span.chunk for hit in answer.hits for span in hit.sources]
+        outside = {*spans, *(citation.chunk for citation in answer.citations)} - allowed.chunks
+        _require(not outside, f"an answer rests on {sorted(outside)[:3]}, which a filter does not allow")
+
+
 def _a_hostile_question_does_no_harm(case: _Case) -> None:
     before = len(case.shared.store), case.shared.store.revision
     hits = case.shared.retrieve(_HOSTILE, method=case.name, k=5)
@@ -332,5 +362,6 @@ _CHECKS = (
     _the_same_input_gives_the_same_graphs_and_hits,
     _an_unknown_hyper_parameter_or_option_is_refused,
     _an_empty_question_or_no_hit_at_all_is_refused,
+    _a_filter_limits_all_evidence,
     _a_hostile_question_does_no_harm,
 )

@@ -125,7 +125,7 @@ def test_words_of_a_model_that_no_sentence_carries_are_cited_with_the_chunks_as_
     assert [citation.derived for citation in found.citations] == ["toured 40 towns"] * 2
     assert set(quotes(found)) == {"Ann Lee sang in Hull.", "Bo Ek danced in York."}
     assert {citation["derived"] for citation in answer_json(found)["citations"]} == {"toured 40 towns"}
-    assert '"toured 40 towns"\n      words of a model, which no sentence carries' in answer_text(found, {})
+    assert '"toured 40 towns"\n      words of a model, which no sentence carries' in answer_text(found)
 
 
 def test_a_sentence_with_another_number_does_not_carry_a_statement(kb: KnowledgeBase) -> None:

@@ -14,6 +14,7 @@ from kgrag.errors import InvalidSettings, NotBuilt, UnknownName
 from kgrag.methods.cg_rag import lesegr, neighbourhoods
 from kgrag.methods.cg_rag.citation_arrays import CitationArrays, ReachLimits, Subgraph
 from kgrag.methods.cg_rag.edges import EdgeKind, PaperChunks, adjacent, cross_references, nearest_chunks
+from kgrag.methods.cg_rag.neighbourhoods import Neighbourhood
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 
@@ -312,19 +313,19 @@ def test_a_model_that_cannot_summarise_leaves_the_hits_as_they_are(built: Knowle
     from kgrag.testing import ScriptedModel
 
     hits = built.retrieve("soil", method="cg_rag", k=3)
-    assert neighbourhoods.with_context("soil", hits, store=built.store, model=ScriptedModel({}), limit=4) == hits
+    assert neighbourhoods.with_context("soil", hits, Neighbourhood(built.store, 4), model=ScriptedModel({})) == hits
 
 
 def test_every_kind_of_neighbour_has_a_place(built: KnowledgeBase) -> None:
     core = built.retrieve("core paper on soil", method="cg_rag:hops=0", k=1)[0].iri
-    found = neighbourhoods.around(built.store, core, limit=8)
+    found = Neighbourhood(built.store, 8).around(core)
     assert "cites it" in {each.wording for each in found}
     middle = next(
         hit.iri
         for hit in built.retrieve("Sentence 30", method="cg_rag", k=20)
         if hit.attributes.get("title") == "A long paper"
     )
-    assert {each.wording for each in neighbourhoods.around(built.store, middle, limit=4)} >= {"it cites"}
+    assert {each.wording for each in Neighbourhood(built.store, 4).around(middle)} >= {"it cites"}
 
 
 def test_a_picture_escapes_what_it_shows(kb: KnowledgeBase, tmp_path: Path) -> None:

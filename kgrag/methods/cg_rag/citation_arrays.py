@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgrag import queries
-from kgrag.index.array_files import Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
+from kgrag.index.array_files import Iris, KeptPlaces, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
 from kgrag.methods.cg_rag.citation_graph import KINDS, chunks_of
 from kgrag.methods.cg_rag.edges import EdgeKind
 from kgrag.ports import TripleStore, Vectors
@@ -116,6 +116,7 @@ class CitationArrays:
     weights: FloatArray
     documents: npt.NDArray[np.int32]
     revision: int = -1
+    _kept: KeptPlaces = field(default_factory=KeptPlaces)
 
     @classmethod
     def of(
@@ -180,6 +181,12 @@ class CitationArrays:
             nodes = np.union1d(nodes, frontier)
             free -= len(frontier)
         return self._among(nodes, gates, limits.fan)
+
+    def documents_beside(self, chunks: Collection[str]) -> IntArray:
+        """Return the numbers of the documents of which none of these chunks is, ascending."""
+        return self._kept.of(
+            chunks, lambda keys: np.setdiff1d(self.documents, self.documents[self.iris.known_places(keys)])
+        ).astype(np.int64)
 
     def _strength(self, frontier: IntArray, gates: FloatArray, hidden: npt.NDArray[np.bool_] | None) -> FloatArray:
         """Return how strong a message between each chunk and the frontier can be, in either direction; 0 for none."""

@@ -21,7 +21,7 @@ from kgrag.index.bm25 import LexicalIndex
 from kgrag.methods.cg_rag import citation_arrays, citation_graph, citations, lesegr, neighbourhoods, training
 from kgrag.methods.cg_rag.citation_arrays import CitationArrays, FloatArray, IntArray, QuestionView, ReachLimits
 from kgrag.methods.cg_rag.training_examples import TrainingRecipe, read_examples, refuse_leaks
-from kgrag.model import NO_COMPLETIONS, Answer, BuildReport, Hit
+from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
 
 __all__ = ["CgRag"]
@@ -140,13 +140,21 @@ class CgRag:
         without = citation_graph.documents_named(self.store, excluded)
         return passage_hits(self.store, self.ranking(question, k, without=without))
 
-    def ranking(self, question: str, k: int, *, without: Sequence[str] = ()) -> list[tuple[str, float]]:
-        """Return at most k (chunk, score) pairs, best first, as if the documents ``without`` were not there.
+    def retrieve_among(self, question: str, k: int, allowed: Allowed) -> list[Hit]:
+        """Retrieve as if only the allowed documents were in the collection. Raises as above."""
+        if k < 1:
+            raise InvalidSettings(f"cg_rag: k is {k}. Ask for at least 1 passage.")
+        return passage_hits(self.store, self.ranking(question, k, allowed=allowed))
+
+    def ranking(
+        self, question: str, k: int, *, without: Sequence[str] = (), allowed: Allowed | None = None
+    ) -> list[tuple[str, float]]:
+        """Return at most k (chunk, score) pairs, best first, as if documents ``without`` or not allowed were not there.
 
         Raises:
             NotBuilt: as ``retrieve``.
         """
-        arrays, view, trained = self._built(), self.view(question, without), self._trained_encoder()
+        arrays, view, trained = self._built(), self.view(question, without, allowed), self._trained_encoder()
         if trained is None:
             scores = lesegr.scores(
                 view.subgraph, view.gates, view.dense, view.question, layers=self.layers, aggregation=self.aggregation
@@ -163,11 +171,16 @@ class CgRag:
             NotBuilt: as ``retrieve``.
             ServiceError: the model failed.
         """
-        hits = self.retrieve(question, k)
+        return self._answer_from(question, self.retrieve(question, k), None)
+
+    def answer_among(self, question: str, k: int, allowed: Allowed) -> Answer:
+        """Answer as if only the allowed documents were in the collection. Raises as above."""
+        return self._answer_from(question, self.retrieve_among(question, k, allowed), allowed)
+
+    def _answer_from(self, question: str, hits: list[Hit], allowed: Allowed | None) -> Answer:
         if self.neighbours:
-            hits = neighbourhoods.with_context(
-                question, hits, store=self.store, model=self.model, limit=self.neighbours
-            )
+            neighbourhood = neighbourhoods.Neighbourhood(self.store, self.neighbours, allowed)
+            hits = neighbourhoods.with_context(question, hits, neighbourhood, model=self.model)
         return cited_answers.answer(question, hits, model=self.model, store=self.store, method=self.name)
 
     def train(
@@ -210,7 +223,7 @@ class CgRag:
 
     def picture(self, subject: str) -> str:
         """Return a web page of a chunk and its neighbours, with kinds and weights of edges. Raises UnknownName."""
-        return neighbourhoods.page(self.store, subject, limit=max(self.neighbours, 1))
+        return neighbourhoods.page(neighbourhoods.Neighbourhood(self.store, max(self.neighbours, 1)), subject)
 
     def statistics(self) -> dict[str, Any]:
         """Count the edges of each kind, resolved and unresolved citations, and name the encoder that is in use."""
@@ -219,8 +232,8 @@ class CgRag:
         encoder = "untrained" if self._trained_encoder() is None else "trained"
         return figures | citations.read_citations(self.store).counts | {"encoder": encoder}
 
-    def view(self, question: str, without: Sequence[str] = ()) -> QuestionView:
-        """Return what a question reaches, as if the documents ``without`` were not there."""
+    def view(self, question: str, without: Sequence[str] = (), allowed: Allowed | None = None) -> QuestionView:
+        """Return what a question reaches, as if the documents ``without`` or not allowed were not there."""
         arrays, index, words = self._built(), self._dense(None), self._words(None)
         vector = self.embedder.embed([question], "query")[0]
         relevance = words.relevance(question)
@@ -228,11 +241,14 @@ class CgRag:
             places = words.iris.places(arrays.iris.at(np.arange(len(arrays))))
             relevance = np.append(relevance, np.float32(0))[places]  # -1, for a chunk without words, is the 0
         hidden = citation_arrays.document_numbers(arrays, without)
+        # the nearest chunks may all be hidden: so many more are searched that enough others are left
+        depth, within = self.candidates + _CHUNKS_PER_HIDDEN_DOCUMENT * len(hidden), None
+        if allowed is not None:
+            hidden, within = np.union1d(hidden, arrays.documents_beside(allowed.chunks)), allowed.chunks
         if len(hidden):
             relevance = np.where(np.isin(arrays.documents, hidden), 0, relevance).astype(np.float32)
         gates = lesegr.gates(relevance)
-        # the nearest chunks may all be hidden: so many more are searched that enough others are left
-        nearest = index.search(vector, self.candidates + _CHUNKS_PER_HIDDEN_DOCUMENT * len(hidden))
+        nearest = index.search(vector, depth, within)
         semantic = arrays.iris.places([iri for iri, _ in nearest])
         semantic = semantic[semantic >= 0]
         semantic = semantic[~np.isin(arrays.documents[semantic], hidden)][: self.candidates]

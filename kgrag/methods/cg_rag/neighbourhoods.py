@@ -18,10 +18,10 @@ from kgrag.errors import ReplyUnusable, UnknownName, UnsupportedTask
 from kgrag.llm import structured_output
 from kgrag.methods.cg_rag.citation_graph import KINDS
 from kgrag.methods.cg_rag.edges import EdgeKind
-from kgrag.model import Hit
+from kgrag.model import Allowed, Hit
 from kgrag.ports import LanguageModel, TripleStore
 
-__all__ = ["Neighbour", "around", "page", "with_context"]
+__all__ = ["Neighbour", "Neighbourhood", "page", "with_context"]
 
 _PROMPT = "cg_rag/neighbourhood"
 _WORDINGS = {  # (kind, whether the edge leaves the chunk in the middle) -> what the neighbour is to that chunk
@@ -63,32 +63,42 @@ def _title(hit: Hit) -> str:
     return str(hit.attributes.get("title") or hit.attributes.get("identifier") or "")
 
 
-def around(store: TripleStore, chunk: str, *, limit: int) -> list[Neighbour]:
-    """Return the direct neighbours of a chunk, at most ``limit``: the strongest of each kind in turn.
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """What is linked to chunks of a store: at most ``limit`` of each, of ``allowed`` documents only; None for all."""
 
-    A chunk that is linked in several ways comes once, by the first of these.
-    """
-    kinds = {term.value: kind for kind, term in KINDS.items()}
-    next_turn: dict[tuple[EdgeKind, bool], int] = {}
-    edges: list[tuple[int, float, str, EdgeKind, bool]] = []
-    for kind_iri, origin, target, weight in store.select(
-        queries.bind("cg_rag/around", chunk=ox.NamedNode(chunk))
-    ).values():
-        kind, outgoing = kinds[kind_iri], origin == chunk
-        turn = next_turn.get((kind, outgoing), 0)
-        next_turn[kind, outgoing] = turn + 1
-        edges.append((turn, -float(weight), target if outgoing else origin, kind, outgoing))
-    first_edges: dict[str, tuple[float, EdgeKind, bool]] = {}
-    for _, negative_weight, neighbour, kind, outgoing in sorted(edges):
-        if neighbour != chunk:
-            first_edges.setdefault(neighbour, (-negative_weight, kind, outgoing))
-    chosen = list(first_edges.items())[:limit]
-    hits = {hit.iri: hit for hit in passage_hits(store, [(iri, weight) for iri, (weight, _, _) in chosen])}
-    return [Neighbour(kind, outgoing, weight, hits[iri]) for iri, (weight, kind, outgoing) in chosen if iri in hits]
+    store: TripleStore
+    limit: int
+    allowed: Allowed | None = None
+
+    def around(self, chunk: str) -> list[Neighbour]:
+        """Return the direct neighbours of a chunk: the strongest of each kind in turn.
+
+        A chunk that is linked in several ways comes once, by the first of these.
+        """
+        kinds = {term.value: kind for kind, term in KINDS.items()}
+        next_turn: dict[tuple[EdgeKind, bool], int] = {}
+        edges: list[tuple[int, float, str, EdgeKind, bool]] = []
+        query = queries.bind("cg_rag/around", chunk=ox.NamedNode(chunk))
+        for kind_iri, origin, target, weight in self.store.select(query).values():
+            kind, outgoing = kinds[kind_iri], origin == chunk
+            neighbour = target if outgoing else origin
+            if self.allowed is not None and neighbour not in self.allowed.chunks:
+                continue
+            turn = next_turn.get((kind, outgoing), 0)
+            next_turn[kind, outgoing] = turn + 1
+            edges.append((turn, -float(weight), neighbour, kind, outgoing))
+        first_edges: dict[str, tuple[float, EdgeKind, bool]] = {}
+        for _, negative_weight, neighbour, kind, outgoing in sorted(edges):
+            if neighbour != chunk:
+                first_edges.setdefault(neighbour, (-negative_weight, kind, outgoing))
+        chosen = list(first_edges.items())[: self.limit]
+        hits = {hit.iri: hit for hit in passage_hits(self.store, [(iri, weight) for iri, (weight, _, _) in chosen])}
+        return [Neighbour(kind, outgoing, weight, hits[iri]) for iri, (weight, kind, outgoing) in chosen if iri in hits]
 
 
 def with_context(
-    question: str, hits: Sequence[Hit], *, store: TripleStore, model: LanguageModel, limit: int
+    question: str, hits: Sequence[Hit], neighbourhood: Neighbourhood, *, model: LanguageModel
 ) -> list[Hit]:
     """Return hits whose text is followed by a summary of their neighbours, and whose sources include these.
 
@@ -98,14 +108,13 @@ def with_context(
     Args:
         question: what was asked; the summaries answer it.
         hits: chunks.
-        store: contains the citation graph.
+        neighbourhood: looks the neighbours up.
         model: summarises.
-        limit: the largest number of neighbours per hit.
 
     Raises:
         ServiceError: the model failed.
     """
-    neighbourhoods = [around(store, hit.iri, limit=limit) for hit in hits]
+    neighbourhoods = [neighbourhood.around(hit.iri) for hit in hits]
     linked = [number for number, neighbours in enumerate(neighbourhoods) if neighbours]
     prompts = [
         prompting.render(
@@ -139,8 +148,8 @@ def with_context(
     return enriched
 
 
-def page(store: TripleStore, chunk: str, *, limit: int) -> str:
-    """Return a chunk and at most ``limit`` of its direct neighbours as one web page without scripts.
+def page(neighbourhood: Neighbourhood, chunk: str) -> str:
+    """Return a chunk and its direct neighbours as one web page without scripts.
 
     Raises:
         UnknownName: there is no such chunk.
@@ -150,7 +159,7 @@ def page(store: TripleStore, chunk: str, *, limit: int) -> str:
     except ValueError as error:
         message = f"{chunk!r} is not an IRI of a chunk: {error}. `kgrag retrieve` prints the IRIs of chunks."
         raise UnknownName(message) from None
-    hits = passage_hits(store, [(chunk, 0.0)])
+    hits = passage_hits(neighbourhood.store, [(chunk, 0.0)])
     if not hits:
         raise UnknownName(f"there is no chunk <{chunk}>. `kgrag retrieve` prints the IRIs of chunks.")
     linked = [
@@ -164,6 +173,6 @@ def page(store: TripleStore, chunk: str, *, limit: int) -> str:
             colour=_COLOURS[neighbour.kind],
             dashed=neighbour.kind is EdgeKind.CROSS_REFERENCE,
         )
-        for neighbour in around(store, chunk, limit=limit)
+        for neighbour in neighbourhood.around(chunk)
     ]
     return neighbourhood_page(chunk, _title(hits[0]) or chunk, hits[0].text, linked)

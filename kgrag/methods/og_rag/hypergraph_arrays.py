@@ -112,6 +112,20 @@ class Adjacency:
         """Return the same arrays as those of another revision of the store."""
         return replace(self, revision=revision)
 
+    def with_edges(self, edges: npt.NDArray[np.int64]) -> Adjacency:
+        """Return the same hypergraph with those hyperedges alone, and the hypernodes that they contain."""
+        is_kept = np.zeros(len(self.edges), dtype=np.bool_)
+        is_kept[edges] = True
+        owners = np.repeat(np.arange(len(self.nodes)), np.diff(self.edges_of.bounds))
+        left = is_kept[self.edges_of.places]
+        nodes = np.unique(owners[left])
+        return replace(
+            self,
+            edges_of=PlaceLists.grouped(owners[left], self.edges_of.places[left], len(self.nodes)),
+            with_key=PlaceLists.grouped(self.key_of[nodes], nodes, len(self.keys)),
+            with_value=PlaceLists.grouped(self.value_of[nodes], nodes, len(self.values)),
+        )
+
     def save(self, path: Path) -> None:
         """Write the arrays to a new file and swap it in. Raises StorageFailed."""
         settings = {"format": _FILE_FORMAT, "revision": self.revision}

@@ -16,12 +16,13 @@ from kgrag.index import bm25, vector_spaces
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.mapping.factual_blocks import Pair, line
 from kgrag.methods.og_rag import OgRagOptions, hypergraph_arrays, hypergraph_drafts, user_rules
+from kgrag.methods.og_rag.allowed_edges import AllowedEdges, allowed_edges
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering
 from kgrag.methods.og_rag.mapped_data import build_mapped
 from kgrag.methods.og_rag.relevance import Asked, Relevance, by_fusion, by_paper
 from kgrag.methods.og_rag.text_mapping import build_from_text
 from kgrag.methods.og_rag.windows import fitting
-from kgrag.model import NO_COMPLETIONS, BuildReport, Hit, Span
+from kgrag.model import NO_COMPLETIONS, Allowed, BuildReport, Hit, Span
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
 from kgrag.text import documents
 
@@ -134,12 +135,22 @@ class OgRag:
             InvalidSettings: k is below 1.
             EmbeddingMismatch: the vectors on disk were made by another embedder.
         """
+        return [*self._covering(question, k, None), *user_rules.hits(self.rules, self.store)]
+
+    def retrieve_among(self, question: str, k: int, allowed: Allowed) -> list[Hit]:
+        """Return hyperedges that come from allowed documents alone, without rules, which are no document's.
+
+        Raises as above.
+        """
+        return self._covering(question, k, allowed)
+
+    def _covering(self, question: str, k: int, allowed: Allowed | None) -> list[Hit]:
         if k < 1:
             raise InvalidSettings(f"og_rag: k is {k}. Ask for at least 1 hyperedge.")
         cover = Cover(min(k, self.edges), self.cover, inverse_degree=self.inverse_degree)
-        relevant = self._relevant(question)
-        chosen = covering(self._graph(None), relevant, cover)
-        return [*self._hits(chosen), *user_rules.hits(self.rules, self.store)]
+        part = None if allowed is None else allowed_edges(allowed, self._graph(None), self.store)
+        relevant = self._relevant(question, part)
+        return self._hits(covering(part.graph if part else self._graph(None), relevant, cover))
 
     def statistics(self) -> dict[str, Any]:
         """Return the sizes of the hypergraph, as in Table 6, counted by stored queries."""
@@ -152,13 +163,15 @@ class OgRag:
             "degree": _spread(nodes[0][1:]),
         }
 
-    def _relevant(self, question: str) -> dict[str, Relevance]:
-        """Return the relevant hypernodes, N(Q)."""
+    def _relevant(self, question: str, part: AllowedEdges | None) -> dict[str, Relevance]:
+        """Return the relevant hypernodes, N(Q), of a part of the hypergraph where there is a filter."""
         keys, values = self._space(_KEYS, None), self._space(_VALUES, None)
         if not len(values):
             raise NotBuilt("method 'og_rag' has no graph yet. Run `kgrag build og_rag` first.")
         vector = self.embedder.embed([question], "query")[0]
         asked = Asked(question, vector, self._graph(None), keys, values)
+        if part is not None:
+            asked = replace(asked, graph=part.graph, known_keys=part.keys, known_values=part.values)
         if self.scoring == "paper":
             return by_paper(asked, self.nodes)
         asked = replace(asked, key_words=self._words(_KEYS, None), value_words=self._words(_VALUES, None))

@@ -25,7 +25,10 @@ _Scores = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with the hypergraph and the vector and BM25 indexes of its keys and values."""
+    """A question with the hypergraph and the vector and BM25 indexes of its keys and values.
+
+    ``known_keys`` and ``known_values`` are those of the hypergraph, where it is a part of what is indexed.
+    """
 
     text: str
     vector: Vectors
@@ -34,6 +37,8 @@ class Asked:
     values: VectorIndex
     key_words: LexicalIndex | None = None
     value_words: LexicalIndex | None = None
+    known_keys: frozenset[str] | None = None
+    known_values: frozenset[str] | None = None
 
 
 class Relevance(NamedTuple):
@@ -52,10 +57,10 @@ def by_paper(asked: Asked, k: int) -> dict[str, Relevance]:
     """
     graph = asked.graph
     by_key = np.zeros(0, np.int32)
-    for key in _known(graph.keys, [key for key, _ in asked.keys.search(asked.vector, k)]):
+    for key in _known(graph.keys, [key for key, _ in asked.keys.search(asked.vector, k, asked.known_keys)]):
         if len(by_key) < k:
             by_key = np.concatenate([by_key, _nearest_with_key(asked, key, k - len(by_key))])
-    nearest_values = asked.values.search(asked.vector, k)
+    nearest_values = asked.values.search(asked.vector, k, asked.known_values)
     of_values = graph.with_value.of_all(_known(graph.values, [value for value, _ in nearest_values]))
     scores = _by_place(graph.values, dict(nearest_values))[graph.value_of[of_values]]
     by_value = of_values[np.lexsort((of_values, -_key_cosines(asked, of_values), -scores))][:k]
@@ -70,7 +75,7 @@ def _nearest_with_key(asked: Asked, key: int, k: int) -> Places:
     graph = asked.graph
     nodes = graph.with_key.of(key)[: _MAX_NODES_COMPARED + 1]
     if len(nodes) > _MAX_NODES_COMPARED:
-        nearest = [value for value, _ in asked.values.search(asked.vector, _VALUES_FOR_LARGE_KEY)]
+        nearest = [value for value, _ in asked.values.search(asked.vector, _VALUES_FOR_LARGE_KEY, asked.known_values)]
         near = graph.with_value.of_all(_known(graph.values, nearest))
         nodes = np.union1d(nodes, near[graph.key_of[near] == key])
     return nodes[np.lexsort((nodes, -_value_cosines(asked, nodes)))][:k]
@@ -85,9 +90,10 @@ def by_fusion(asked: Asked, k: int, *, depth: int) -> dict[str, Relevance]:
     best keys that have at most 50 each.
     """
     graph = asked.graph
-    key_words, value_words = (_word_scores(index, asked.text, depth) for index in (asked.key_words, asked.value_words))
-    values = {**dict(asked.values.search(asked.vector, depth)), **value_words}
-    keys = sorted({*(key for key, _ in asked.keys.search(asked.vector, depth)), *key_words})
+    key_words = _word_scores(asked.key_words, asked.text, depth, asked.known_keys)
+    value_words = _word_scores(asked.value_words, asked.text, depth, asked.known_values)
+    values = {**dict(asked.values.search(asked.vector, depth, asked.known_values)), **value_words}
+    keys = sorted({*(key for key, _ in asked.keys.search(asked.vector, depth, asked.known_keys)), *key_words})
     cosines = dict(zip(keys, (asked.keys.vectors(keys) @ asked.vector).tolist(), strict=True)) if keys else {}
     best_keys = sorted(keys, key=lambda key: (-cosines[key] - key_words.get(key, 0.0), key))[: (k + 1) // 2]
     small = [key for key in _known(graph.keys, best_keys) if graph.with_key.length(key) <= _MAX_NODES_OF_FUSED_KEY]
@@ -101,9 +107,11 @@ def by_fusion(asked: Asked, k: int, *, depth: int) -> dict[str, Relevance]:
     return {iri: Relevance(score**2, score) for iri, score in pairs if score > 0}
 
 
-def _word_scores(index: LexicalIndex | None, question: str, depth: int) -> dict[str, float]:
+def _word_scores(
+    index: LexicalIndex | None, question: str, depth: int, within: frozenset[str] | None
+) -> dict[str, float]:
     """Return term -> BM25 score, scaled to 1 for the best."""
-    ranking = index.search(question, depth) if index is not None else []
+    ranking = index.search(question, depth, within) if index is not None else []
     return {iri: score / ranking[0][1] for iri, score in ranking}
 
 

@@ -18,7 +18,7 @@ from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import vector_spaces
 from kgrag.index.bm25 import LexicalIndex, fresh
-from kgrag.model import NO_COMPLETIONS, BuildReport, Hit
+from kgrag.model import NO_COMPLETIONS, Allowed, BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
 
 __all__ = ["Passages"]
@@ -105,31 +105,38 @@ class Passages:
             InvalidSettings: k is below 1.
             EmbeddingMismatch: the vectors on disk were made by another embedder.
         """
+        return self._hits(question, k, None)
+
+    def retrieve_among(self, question: str, k: int, allowed: Allowed) -> list[Hit]:
+        """Return the k best chunks of the allowed documents; both signals look at no others. Raises as above."""
+        return self._hits(question, k, allowed.chunks)
+
+    def _hits(self, question: str, k: int, within: frozenset[str] | None) -> list[Hit]:
         if k < 1:
             raise InvalidSettings(f"passages: k is {k}. Ask for at least 1 passage.")
-        return passage_hits(self.store, self._ranking(question, k)[:k])
+        return passage_hits(self.store, self._ranking(question, k, within)[:k])
 
-    def _ranking(self, question: str, k: int) -> fusion.Ranking:
+    def _ranking(self, question: str, k: int, within: frozenset[str] | None) -> fusion.Ranking:
         if self.signal == "dense":
-            return self._nearest(question, k)
+            return self._nearest(question, k, within)
         if self.signal == "bm25":
-            return self._matching(question, k)
+            return self._matching(question, k, within)
         depth = max(k, self.depth)
-        rankings = [self._nearest(question, depth), self._matching(question, depth)]
+        rankings = [self._nearest(question, depth, within), self._matching(question, depth, within)]
         join = fusion.reciprocal_rank if self.signal == "rrf" else fusion.score_fusion
         return join(rankings, weights=[self.weight, 1 - self.weight])
 
-    def _nearest(self, question: str, k: int) -> fusion.Ranking:
+    def _nearest(self, question: str, k: int, within: frozenset[str] | None) -> fusion.Ranking:
         index = self._dense(None)
         if not len(index):
             raise _empty()
-        return index.search(self.embedder.embed([question], "query")[0], k)
+        return index.search(self.embedder.embed([question], "query")[0], k, within)
 
-    def _matching(self, question: str, k: int) -> fusion.Ranking:
+    def _matching(self, question: str, k: int, within: frozenset[str] | None) -> fusion.Ranking:
         words = self._words(None)
         if not len(words):
             raise _empty()
-        return words.search(question, k)
+        return words.search(question, k, within)
 
     def _dense(self, progress: Progress | None) -> VectorIndex:
         return vector_spaces.fresh(

@@ -124,7 +124,7 @@ class OntologyLayer:
 
 @dataclass(frozen=True, slots=True)
 class GraphLayer:
-    """Triples nearest to the question, when the model judges that they suffice to answer it."""
+    """Triples nearest to the question, when the model judges that they suffice; ``within`` alone, unless it is None."""
 
     store: TripleStore
     spaces: VectorSpaces
@@ -132,6 +132,7 @@ class GraphLayer:
     model: LanguageModel
     triples: int
     space: str
+    within: frozenset[str] | None = None
 
     def search(self, question: str, k: int) -> Found:
         """Return the triples that answer, at most k; none when they don't suffice.
@@ -144,6 +145,8 @@ class GraphLayer:
             return Found("graph", why="there is no triple")
         asked_names = self._asked_names(question)
         nearest = self._hits(self._nearest(question, asked_names, index))[: self.triples]
+        if not nearest:
+            return Found("graph", why="no triple comes from the documents that may be found")
         shown = [_shown(number, hit, asked_names) for number, hit in enumerate(nearest, start=1)]
         boundary = f"=== {digest(question, *map(str, shown))[:12]} ==="
         prompt = prompting.render(_SUFFICIENCY_PROMPT, question=question, triples=shown, boundary=boundary)
@@ -172,7 +175,7 @@ class GraphLayer:
         wordings = [question, *(question.replace(name, alias) for alias, name in asked_names.items())]
         scores: dict[str, float] = {}
         for vector in self.embedder.embed(wordings, "query"):
-            for iri, score in index.search(vector, _CANDIDATES_PER_ALIAS * self.triples):
+            for iri, score in index.search(vector, _CANDIDATES_PER_ALIAS * self.triples, self.within):
                 scores[iri] = max(score, scores.get(iri, score))
         return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
 
@@ -222,7 +225,7 @@ def _shown(number: int, hit: Hit, asked_names: Mapping[str, str]) -> dict[str, o
 
 @dataclass(frozen=True, slots=True)
 class TextLayer:
-    """The chunks of documents; those that were written for mapped records belong to the layers above."""
+    """The chunks of documents, ``among`` these unless it is None; those of mapped records belong to layers above."""
 
     store: TripleStore
     spaces: VectorSpaces
@@ -230,6 +233,7 @@ class TextLayer:
     folder: Path | None
     signal: Literal["dense", "fusion"]
     read_only: bool = False
+    among: frozenset[str] | None = None
 
     def search(self, question: str, k: int) -> Found:
         """Return the k best chunks, best first; ties by IRI."""
@@ -238,10 +242,10 @@ class TextLayer:
         records = {chunk for (chunk,) in self.store.select(records_query).values()}
         # As many more as there are chunks of records, which are left out below.
         depth = max(k, _CHUNKS_PER_SIGNAL) + len(records)
-        ranking = index.search(self.embedder.embed([question], "query")[0], depth)
+        ranking = index.search(self.embedder.embed([question], "query")[0], depth, self.among)
         if self.signal == "fusion":
             words = bm25.fresh(self.store, self.folder, save=not self.read_only)
-            ranking = fusion.score_fusion([ranking, words.search(question, depth)], weights=[0.5, 0.5])
+            ranking = fusion.score_fusion([ranking, words.search(question, depth, self.among)], weights=[0.5, 0.5])
         best = [(iri, score) for iri, score in ranking if iri not in records][:k]
         hits = passage_hits(self.store, best)
         return Found("text", tuple(hits), why="" if hits else "there is no text")

@@ -11,6 +11,7 @@ from kgrag import mapping, queries
 from kgrag.answering import cited_answers
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
+from kgrag.index.revision_cache import RevisionCache
 from kgrag.methods.poly_rag import (
     PolyRagOptions,
     condensation,
@@ -22,7 +23,7 @@ from kgrag.methods.poly_rag import (
 )
 from kgrag.methods.poly_rag.layers import Found, GraphLayer, Layer, OntologyLayer, TextLayer
 from kgrag.methods.poly_rag.proposals import Completion, Decision, Proposal
-from kgrag.model import Answer, BuildReport, Citation, Hit, Usage
+from kgrag.model import Allowed, Answer, BuildReport, Citation, Hit, Usage
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces, Workbench
 from kgrag.querying.text_to_sparql import CYCLES, Asker, Runner, marked, row_evidence
 from kgrag.vocab import KG
@@ -31,6 +32,7 @@ __all__ = ["PolyRag"]
 
 _LAYERS: tuple[Layer, ...] = ("ontology", "graph", "text")
 _MAX_ANSWERS_LISTED = 20
+_STATEMENTS = RevisionCache[frozenset[str]]()
 
 
 class _OntologyAsker(Asker):
@@ -238,7 +240,18 @@ class PolyRag:
             InvalidSettings: k is below 1.
             ServiceError: the model could not be reached or refused.
         """
-        return list(self._descent(question, k)[-1].hits)
+        return list(self._descent(question, k, None)[-1].hits)
+
+    def retrieve_among(self, question: str, k: int, allowed: Allowed) -> list[Hit]:
+        """Return the hits of the topmost layer that answers from allowed documents alone.
+
+        The ontology layer is passed over: its facts are merged from all documents.
+
+        Raises:
+            InvalidSettings: it is the only layer.
+            NotBuilt, ServiceError: as above.
+        """
+        return list(self._descent(question, k, allowed)[-1].hits)
 
     def answer(self, question: str, k: int) -> Answer:
         """Answer from the topmost layer that can; ``explain`` names it, and why those above did not.
@@ -248,7 +261,13 @@ class PolyRag:
             InvalidSettings: k is below 1.
             ServiceError: the model could not be reached or refused.
         """
-        asked = self._descent(question, k)
+        return self._answer_from(question, self._descent(question, k, None))
+
+    def answer_among(self, question: str, k: int, allowed: Allowed) -> Answer:
+        """Answer from the topmost layer that can from allowed documents alone. Raises as ``retrieve_among``."""
+        return self._answer_from(question, self._descent(question, k, allowed))
+
+    def _answer_from(self, question: str, asked: Sequence[Found]) -> Answer:
         last = asked[-1]
         usage = sum((found.usage for found in asked[:-1]), Usage())
         explain = tuple(_explained(asked))
@@ -271,29 +290,47 @@ class PolyRag:
 
     # the waterfall
 
-    def _descent(self, question: str, k: int) -> list[Found]:
+    def _descent(self, question: str, k: int, allowed: Allowed | None) -> list[Found]:
         """Ask layer after layer until one answers; the last result is the one that counts."""
         if k < 1:
             raise InvalidSettings(f"poly_rag: k is {k}. Ask for at least 1 hit.")
+        if allowed is not None and self.layers == "ontology":
+            raise InvalidSettings("poly_rag: the ontology layer cannot keep to a filter (where). Add graph or text.")
         self._refuse_unbuilt()
         asked: list[Found] = []
-        for search in self._searches(k):
+        for search in self._searches(k, allowed):
             asked.append(search(question))
             if asked[-1].hits:
                 break
         return asked
 
-    def _searches(self, k: int) -> Iterator[Callable[[str], Found]]:
+    def _searches(self, k: int, allowed: Allowed | None) -> Iterator[Callable[[str], Found]]:
         chosen = self.layers.split("+")
-        if "ontology" in chosen:
+        if "ontology" in chosen and allowed is None:
             yield lambda question: OntologyLayer(self._asker, self.templates).search(question, k)
+        elif "ontology" in chosen:
+            yield lambda _: Found("ontology", why="its facts are merged from all documents, and a filter is set")
         if "graph" in chosen:
-            space = "condensed-triple" if self._condensed() else "triple"
-            graph = GraphLayer(self.store, self.spaces, self.embedder, self.model, self.triples, space)
+            # a statement that was condensed from several documents is found there by the statements of each
+            space = "condensed-triple" if self._condensed() and allowed is None else "triple"
+            within = None if allowed is None else self._statements_of(allowed)
+            graph = GraphLayer(self.store, self.spaces, self.embedder, self.model, self.triples, space, within)
             yield lambda question: graph.search(question, k)
         if "text" in chosen:
-            text = TextLayer(self.store, self.spaces, self.embedder, self.lexical, self.signal, self.read_only)
+            among = None if allowed is None else allowed.chunks
+            text = TextLayer(self.store, self.spaces, self.embedder, self.lexical, self.signal, self.read_only, among)
             yield lambda question: text.search(question, min(k, self.chunks))
+
+    def _statements_of(self, allowed: Allowed) -> frozenset[str]:
+        """Return the statements that were taken from allowed chunks alone."""
+
+        def read() -> frozenset[str]:
+            query = queries.bind("poly_rag/origins_of_all", catalogue=self.store.names.catalogue)
+            rows = self.store.select(query).values()
+            others = {statement for statement, source in rows if source not in allowed.chunks}
+            return frozenset(statement for statement, _ in rows if statement not in others)
+
+        return _STATEMENTS.get(self.store, allowed.chunks, read)
 
     @property
     def _asker(self) -> Asker:

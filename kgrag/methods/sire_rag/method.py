@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,12 +12,13 @@ from kgrag.answering import fusion
 from kgrag.drawing.tree_picture import TreeView
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.methods.sire_rag import SireRagOptions, pool_evidence, propositions, traversal, tree_drafts
+from kgrag.methods.sire_rag.allowed_nodes import allowed_nodes
 from kgrag.methods.sire_rag.build_estimate import estimate
 from kgrag.methods.sire_rag.clustering import Clustering
 from kgrag.methods.sire_rag.pool import ABLATIONS, SIGNALS, TREES, Ablation, NodePool, Signal, Tree, parts_of
 from kgrag.methods.sire_rag.summary_trees import TreeLeaf
 from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, TreeGrowth, TreeSettings
-from kgrag.model import BuildReport, Hit
+from kgrag.model import Allowed, BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, Vectors, VectorSpaces
 
 __all__ = ["SireRag"]
@@ -136,12 +137,19 @@ class SireRag:
             InvalidSettings: k is below 1.
             EmbeddingMismatch: the vectors on disk were made by another embedder.
         """
+        return self._hits(question, k, self._pool)
+
+    def retrieve_among(self, question: str, k: int, allowed: Allowed) -> list[Hit]:
+        """Return the k best nodes that were written from allowed documents alone. Raises as above."""
+        return self._hits(question, k, replace(self._pool, within=allowed_nodes(allowed, self.store)))
+
+    def _hits(self, question: str, k: int, pool: NodePool) -> list[Hit]:
         if k < 1:
             raise InvalidSettings(f"sire_rag: k is {k}. Ask for at least 1 node.")
         self._refuse_unbuilt()
         vector = self.embedder.embed([question], "query")[0]
-        ranking = self._pool.without_repeats(self._ranking(question, vector, k), k, novelty=self.novelty)
-        return pool_evidence.hits(ranking, pool_evidence.TreeDescent(self._pool, vector, self.spans))
+        ranking = pool.without_repeats(self._ranking(pool, question, vector, k), k, novelty=self.novelty)
+        return pool_evidence.hits(ranking, pool_evidence.TreeDescent(pool, vector, self.spans))
 
     def traverse(self, question: str = "", *, node: str = "", width: int = 3) -> TreeView:
         """Return a view of a tree for people: from the top, or from a node, towards a question where there is one.
@@ -173,13 +181,13 @@ class SireRag:
         parts = parts_of(self.tree, self.ablation)
         return NodePool(self.store, self.spaces, self.embedder, parts, folder=self.lexical, read_only=self.read_only)
 
-    def _ranking(self, question: str, vector: Vectors, k: int) -> fusion.Ranking:
+    def _ranking(self, pool: NodePool, question: str, vector: Vectors, k: int) -> fusion.Ranking:
         depth = max(self.depth, 2 * k)
         if self.signal == "dense":
-            return self._pool.dense(vector, depth if self.novelty else k)
+            return pool.dense(vector, depth if self.novelty else k)
         if self.signal == "bm25":
-            return self._pool.matching(question, depth)
-        return self._pool.fused(question, vector, depth, weight=self.weight)
+            return pool.matching(question, depth)
+        return pool.fused(question, vector, depth, weight=self.weight)
 
     def _refuse_unbuilt(self) -> None:
         tree = self.store.names.tree_graph("dual" if self.ablation == "E" else SIMILARITY)

@@ -55,7 +55,10 @@ def parts_of(tree: Tree, ablation: Ablation) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class NodePool:
-    """Some parts of the pool; ``folder`` contains the BM25 indices, None keeps them in memory."""
+    """Some parts of the pool; ``folder`` contains the BM25 indices, None keeps them in memory.
+
+    ``within`` are the only entries that are found; None for all.
+    """
 
     store: TripleStore
     spaces: VectorSpaces
@@ -63,6 +66,7 @@ class NodePool:
     parts: tuple[str, ...]
     folder: Path | None = None
     read_only: bool = False
+    within: frozenset[str] | None = None
 
     def indices(self, progress: vector_spaces.Progress = None) -> list[VectorIndex]:
         """Return the vector spaces of the parts at the store's present revision."""
@@ -76,12 +80,12 @@ class NodePool:
 
     def dense(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
         """Return the k entries nearest to a vector, shape (d,), best first, ties by IRI."""
-        return _best((pair for index in self.indices() for pair in index.search(vector, k)), k)
+        return _best((pair for index in self.indices() for pair in index.search(vector, k, self.within)), k)
 
     def matching(self, question: str, k: int) -> list[tuple[str, float]]:
         """Return the k entries that match the words of a question best (BM25), ties by IRI."""
         words = [bm25.fresh(self.store, self.folder, space=part, save=not self.read_only) for part in self.parts]
-        return _best((pair for index in words for pair in index.search(question, k)), k)
+        return _best((pair for index in words for pair in index.search(question, k, self.within)), k)
 
     def fused(self, question: str, vector: Vectors, k: int, *, weight: float) -> list[tuple[str, float]]:
         """Return the first k of both rankings, joined by scaled score; ``weight`` is the share of the dense one."""

@@ -22,9 +22,11 @@ from kgrag.audit import Audit, AuditOptions, profile_names
 from kgrag.errors import UnknownName
 from kgrag.model import Answer, Hit
 from kgrag.querying import ontology_check
+from kgrag.querying.document_filters import DocumentFilter
 from kgrag.resources import closest
 from kgrag.server.access_keys import authorization_of
 from kgrag.server.api.json_schemas import AskRequest, AuditRequest, CheckRequest, RetrieveRequest
+from kgrag.server.filter_reading import filter_of
 from kgrag.server.media_types import choose, main_type
 from kgrag.server.problems import Problem, problem_json, problem_of
 from kgrag.server.protocol_requests import body_of
@@ -60,7 +62,8 @@ async def ask(request: Request) -> Response:
         record.key = rules.keys.check(authorization_of(request)).name
         record.operation = "keep"
     hits: asyncio.Future[list[Hit]] = asyncio.get_running_loop().create_future()
-    answering = asyncio.create_task(_answer(request, workers_of(request), body, hits))
+    where = await filter_of(request, body.where)
+    answering = asyncio.create_task(_answer(request, workers_of(request), body, where, hits))
     # its error is retrieved also when the client has left, or asyncio would complain
     answering.add_done_callback(lambda task: task.cancelled() or task.exception())
     if media == _JSON:
@@ -74,14 +77,20 @@ async def ask(request: Request) -> Response:
 
 
 async def _answer(
-    request: Request, workers: WorkerThreads, body: AskRequest, hits: asyncio.Future[list[Hit]]
+    request: Request,
+    workers: WorkerThreads,
+    body: AskRequest,
+    where: DocumentFilter | None,
+    hits: asyncio.Future[list[Hit]],
 ) -> Answer:
     loop = asyncio.get_running_loop()
 
     def pass_on(known: list[Hit]) -> None:
         loop.call_soon_threadsafe(lambda: None if hits.done() else hits.set_result(known))
 
-    answer = await workers.run(lambda: workers.ask(body.question, method=body.method, k=body.k, on_hits=pass_on))
+    answer = await workers.run(
+        lambda: workers.ask(body.question, method=body.method, k=body.k, where=where, on_hits=pass_on)
+    )
     if body.keep:
         state = state_of(request)
         async with state.write_lock:
@@ -122,9 +131,10 @@ async def retrieve(request: Request) -> Response:
     rules, workers = state_of(request).rules, workers_of(request)
     rules.paid_access.check(request, rules.keys)
     body = await _read_body(request, RetrieveRequest)
+    where = await filter_of(request, body.where)
 
     def search() -> tuple[list[Hit], dict[str, float]]:
-        return workers.kb.retrieve_timed(body.question, method=body.method, k=body.k)
+        return workers.kb.retrieve_timed(body.question, method=body.method, k=body.k, where=where)
 
     hits, latency = await workers.run(lambda: workers.alone(search))
     return _json(retrieval_json(body.question, hits, method=body.method, k=body.k, latency=latency))

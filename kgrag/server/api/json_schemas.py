@@ -31,6 +31,14 @@ Method = Annotated[
         examples=["passages", "og_rag"],
     ),
 ]
+Filter = Annotated[
+    dict[str, Any] | Annotated[str, StringConstraints(min_length=1, max_length=10_000)] | list[dict[str, Any] | str],
+    Field(
+        description='Which documents may be found: fields with values (`{"tenant": "a", "year": {"from": 2020}}`), '
+        "a condition as text (`year>=2020`), a SPARQL pattern over `?document`, or a list of them: all must hold.",
+        examples=[{"tenant": "a"}, ["tenant=a", "year>=2020"]],
+    ),
+]
 Top = Annotated[int, Field(ge=1, le=100, description="How many hits at most.")]
 
 
@@ -44,6 +52,7 @@ class AskRequest(_Request):
     question: Question
     method: Method = "passages"
     k: Top = 5
+    where: Filter | None = None
     explain: bool = Field(default=False, description="Return also what was dropped, and notes.")
     keep: bool = Field(default=False, description="Keep the answer as a graph of its own. Needs a key that may write.")
 
@@ -54,6 +63,7 @@ class RetrieveRequest(_Request):
     question: Question
     method: Method = "passages"
     k: Top = 5
+    where: Filter | None = None
 
 
 class CheckRequest(_Request):
@@ -84,6 +94,18 @@ class AuditRequest(_Request):
     )
 
 
+class PlaceReply(BaseModel):
+    """Where a person can open a passage; what its document does not have is left out."""
+
+    title: str = ""
+    id: str = Field(default="", description="What its source calls the document.")
+    locations: list[str] = Field(default=[], description="Files, or records of files, that hold the document.")
+    url: str = ""
+    page: int = Field(default=0, description="Counts from 1.")
+    heading: str = ""
+    metadata: dict[str, Any] = {}
+
+
 class SpanReply(BaseModel):
     """A place in a document: characters of its text."""
 
@@ -91,6 +113,7 @@ class SpanReply(BaseModel):
     document: str
     start: int
     end: int
+    place: PlaceReply | None = None
 
 
 class HitReply(BaseModel):
@@ -112,6 +135,7 @@ class CitationReply(BaseModel):
     chunk: str
     start: int
     end: int
+    place: PlaceReply | None = None
     derived: str = Field(
         default="", description="Words that a model wrote from this chunk, where no sentence of it carries them."
     )

@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from kgrag import plugins
-from kgrag.model import Answer, Citation, Hit
+from kgrag.model import Answer, Citation, Hit, Place
+from kgrag.server.filter_reading import filter_of
 from kgrag.server.pages.iri_links import Naming, naming_for
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_queries import kept, rows
@@ -26,6 +27,7 @@ from kgrag.server.worker_threads import WorkerThreads
 __all__ = ["ask"]
 
 _MAX_QUESTION_CHARACTERS, _MAX_HITS = 4000, 50
+_MAX_FILTER_CHARACTERS = 4000
 _MAX_EARLIER_QUESTIONS = 6
 _SECONDS_BEFORE_STREAMING = 1.0
 """A page whose answer takes longer is sent in two parts, so that the browser shows that work goes on."""
@@ -35,6 +37,7 @@ _ANSWER_MARKER = "<!-- the answer -->"
 """The comment in the template where the answer begins."""
 _CROSS_SITE_PROBLEM = "A link on another site asks this, and an answer costs money here. Press Ask if you want to know."
 _EMPTY_LINES = re.compile(r"\n\s*\n")
+_WEB_ADDRESS = re.compile(r"https?://", flags=re.IGNORECASE)
 _ROW_KIND = "row"
 """Kind of a hit that is a row of a query: it is not stored, so it has no page."""
 
@@ -44,6 +47,8 @@ class _Form:
     question: str
     method: str
     k: int
+    where: str = ""
+    """Which documents may be found: a condition or pattern as ``--where`` takes it; "" = all."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,15 @@ class _Sentence:
 
 @dataclass(frozen=True)
 class _Passage:
-    """A stored chunk with marks named after the numbers of the citations, and what a model wrote from it, by number."""
+    """A stored chunk with marks named after the numbers of the citations, and what a model wrote from it, by number.
+
+    ``url`` is its document's web address, at its page where that is a PDF; "" where there is none that can be opened.
+    """
 
     numbers: tuple[int, ...]
     title: str
     place: str
+    url: str
     text: tuple[Piece, ...]
     derived: tuple[tuple[int, str], ...]
     document: str
@@ -119,8 +128,9 @@ async def ask(request: Request) -> Response:
 async def _answered(request: Request, workers: WorkerThreads, form: _Form) -> tuple[int, dict[str, Any]]:
     """Return the status and the template values of the page: those of the answer, or what went wrong."""
     try:
+        where = await filter_of(request, form.where or None)
         answer = await workers.run(
-            lambda: workers.ask(form.question, method=form.method, k=form.k, on_hits=lambda _: None)
+            lambda: workers.ask(form.question, method=form.method, k=form.k, where=where, on_hits=lambda _: None)
         )
         return 200, await _answer_values(request, answer)
     except Exception as error:
@@ -137,7 +147,10 @@ def _read(request: Request) -> _Form:
         )
     if not k.isdecimal() or not 1 <= int(k) <= _MAX_HITS:
         raise Problem(400, f"{k[:20]!r} hits were asked for; a number from 1 to {_MAX_HITS} is expected.")
-    return _Form(question, parameters.get("method", "").strip()[:500] or "passages", int(k))
+    where = parameters.get("where", "").strip()
+    if len(where) > _MAX_FILTER_CHARACTERS:
+        raise Problem(400, f"the filter has {len(where):,} characters; at most {_MAX_FILTER_CHARACTERS:,} are taken.")
+    return _Form(question, parameters.get("method", "").strip()[:500] or "passages", int(k), where)
 
 
 def _methods(chosen: str) -> dict[str, str]:
@@ -185,11 +198,19 @@ def _passage(chunk: str, row: Mapping[str, str], citations: Sequence[Citation], 
         tuple(number for number, _ in own),
         row.get("title") or row.get("identifier") or naming.short(first.document),
         place,
+        _address(first.place or Place()),
         tuple(replace(piece, text=_EMPTY_LINES.sub("\n", piece.text)) for piece in text),
         tuple((number, citation.derived) for number, citation in own if citation.derived),
         f"{naming.href(first.document)}&start={first.start}&end={first.end}#marked",
         naming.href(chunk),
     )
+
+
+def _address(place: Place) -> str:
+    if not _WEB_ADDRESS.match(place.url):  # the metadata of a document may have a script there
+        return ""
+    in_pdf = place.page and place.url.lower().endswith(".pdf")
+    return f"{place.url}#page={place.page}" if in_pdf else place.url
 
 
 def _evidence(hit: Hit, naming: Naming, best: float) -> _Evidence:
