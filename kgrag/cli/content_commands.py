@@ -1,14 +1,15 @@
-"""Commands that fill a knowledge base: init, load, ingest, sync, forget, import."""
+"""Commands that fill a knowledge base: init, load, ingest, sync, documents, forget, import."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgrag.cli.options import KbOption, open_kb
-from kgrag.cli.printing import note, progress_bar
+from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
+from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import Remote, ServerOption, load_through, through
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registe
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (init, load, ingest, sync, forget):
+    for command in (init, load, ingest, sync, documents, forget):
         app.command()(command)
     app.command("import")(import_)
 
@@ -122,6 +123,27 @@ def sync(
     )
     if report.broken or any(one.remains for one in done.forgotten):
         raise typer.Exit(_code_of(report) if report.broken else 1)
+
+
+def documents(
+    kb: KbOption = None,
+    where: WhereOption = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or JSON.")] = JsonFormat.TEXT,
+) -> None:
+    """List documents: title, id, places, metadata."""
+    with open_kb(kb, access="either") as opened:
+        listed = opened.documents(where or None)
+    if format_ is JsonFormat.JSON:
+        print_json([asdict(one) for one in listed])
+        return
+    for one in listed:
+        typer.echo(f"{one.title or one.id or one.iri}  ({one.chunks} chunks)")
+        for name, value in (("id", one.id), ("url", one.url), *(("in", place) for place in one.locations)):
+            if value:
+                typer.echo(f"    {name}: {value}")
+        for name, value in sorted(one.metadata.items()):
+            typer.echo(f"    {name}: {', '.join(map(str, value)) if isinstance(value, tuple) else value}")
+    note(f"{len(listed)} documents")
 
 
 def forget(

@@ -13,8 +13,7 @@ from kgrag.errors import InputError
 from kgrag.knowledge_base.wiring import Wiring
 from kgrag.model import Document
 from kgrag.ports import Progress
-from kgrag.text import documents, ingestion
-from kgrag.text.documents import StoredDocument
+from kgrag.text import ingestion
 from kgrag.text.ingestion import IngestReport
 
 if TYPE_CHECKING:
@@ -115,10 +114,6 @@ class DocumentCalls(Wiring):
     def _embed(self, progress: Progress | None) -> None:
         self.method("passages").build(progress=progress)
         self.store.flush()
-
-    def documents(self) -> list[StoredDocument]:
-        """Return every document: IRI, title, id, URL, locations, metadata and count of chunks; by title."""
-        return documents.listing(self.store)
 
     def sync(
         self,

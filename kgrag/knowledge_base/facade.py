@@ -30,6 +30,8 @@ from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
 from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.store import graph_kinds, rdf_files
+from kgrag.text import documents
+from kgrag.text.documents import StoredDocument
 
 if TYPE_CHECKING:
     import rdflib
@@ -178,6 +180,18 @@ class KnowledgeBase(DocumentCalls):
         if rerank:
             hits = self.reranker(rerank).rerank(question, hits)[:k]
         return placed_hits(hits if allowed is None else filter_lock.only_allowed(hits, allowed), self.store)
+
+    def documents(self, where: Where | None = None) -> list[StoredDocument]:
+        """Return documents, by title: IRI, title, id, URL, locations, metadata and count of chunks.
+
+        Args:
+            where: which ones, as of ``retrieve``; None for all.
+        """
+        listed = documents.listing(self.store)
+        if where is None:
+            return listed
+        chosen = self.allowed(where).documents
+        return [one for one in listed if one.iri in chosen]
 
     def allowed(self, where: Where) -> Allowed:
         """Return the documents that a filter lets through, with their chunks.
