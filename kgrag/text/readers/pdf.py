@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -105,8 +105,8 @@ def _properties(reader: PdfReader) -> dict[str, Any]:
     with suppress(Exception):  # damaged metadata are no reason to refuse the text
         fields["language"] = str(reader.root_object.get("/Lang", ""))
     with suppress(Exception):
-        found: dict[str, Any] = dict(reader.metadata or {})
-        for key in found:
+        found: Mapping[str, Any] = reader.metadata or {}
+        for key in sorted(found):
             name = key.removeprefix("/")
             value = collapsed(cleaned(str(found[key])))
             if name == "Keywords":
