@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgrag.answering.json_forms import metadata_json
 from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import Remote, ServerOption, load_through, through
@@ -134,7 +135,7 @@ def documents(
     with open_kb(kb, access="either") as opened:
         listed = opened.documents(where or None)
     if format_ is JsonFormat.JSON:
-        print_json([asdict(one) for one in listed])
+        print_json([asdict(one) | {"metadata": metadata_json(one.metadata)} for one in listed])
         return
     for one in listed:
         typer.echo(f"{one.title or one.id or one.iri}  ({one.chunks} chunks)")
