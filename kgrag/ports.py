@@ -6,6 +6,7 @@ What the world may ask of a method beyond ``Method`` is in ``kgrag.capabilities`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -154,6 +155,9 @@ class OpenedStore(TripleStore, Protocol):
         self, sparql: str, *, union: bool = False, calls: Mapping[ox.NamedNode, Callable[..., Any]] | None = None
     ) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
         """Run a query from outside; ``union`` merges all named graphs into the default graph. Raises InvalidSPARQL."""
+
+    def stating(self, statements: Sequence[ox.Quad]) -> AbstractContextManager[None]:
+        """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step."""
 
 
 class Scratch(Protocol):

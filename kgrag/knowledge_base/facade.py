@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +21,7 @@ from kgrag import queries
 from kgrag.answering import cited_answers, kept_answers
 from kgrag.capabilities import Answers, ChecksQueries, Counts, capable
 from kgrag.errors import InputError, StateError, UnknownName
-from kgrag.knowledge_base import audit_runs, training_runs
+from kgrag.knowledge_base import audit_runs, build_marks, training_runs
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.wiring import Wiring
 from kgrag.model import Answer, BuildReport, Hit, Publication, Table
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KnowledgeBase"]
 
+_LOG = logging.getLogger(__name__)
 _STORE = "store"
 _CANDIDATES_PER_HIT = 4  # of a reranker
 
@@ -188,13 +190,15 @@ class KnowledgeBase(Wiring):
         """
         chosen_options = read_options(method, options)
         chosen = self.method(method) if budget is None else self.method_within(method, budget)
+        if dry_run:
+            return chosen.build(chosen_options, progress=progress, dry_run=True)
         quarantined = queries.bind("catalogue/quarantined")
         before = set(self.store.select(quarantined).values())
         try:
-            report = chosen.build(chosen_options, progress=progress, dry_run=dry_run)
+            with build_marks.marked(self._store, method.partition(":")[0]):
+                report = chosen.build(chosen_options, progress=progress)
         finally:
-            if not dry_run:
-                self.store.flush()
+            self.store.flush()
         new_rows = [row for row in self.store.select(quarantined).values() if row not in before]
         # a method that reports a graph itself gives the reason in the same words, and names the document as well
         reported = "\n".join(report.pending)
@@ -237,6 +241,7 @@ class KnowledgeBase(Wiring):
             UnknownName: there is no such method or reranker.
         """
         _refuse_empty(question, k)
+        self._warn_of_unfinished(method)
         if not rerank:
             return self.method(method).retrieve(question, k)
         reranker = self.reranker(rerank)
@@ -284,11 +289,22 @@ class KnowledgeBase(Wiring):
         if not isinstance(chosen, Answers):
             return None
         _refuse_empty(question, k)
-        return chosen.answer(question, k)
+        warned = self._warn_of_unfinished(method)
+        answer = chosen.answer(question, k)
+        return replace(answer, explain=(*warned, *answer.explain))
 
     def answer_from(self, question: str, hits: Sequence[Hit], *, method: str) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``."""
-        return cited_answers.answer(question, hits, model=self.model, store=self.store, method=method)
+        answer = cited_answers.answer(question, hits, model=self.model, store=self.store, method=method)
+        warned = filter(None, [build_marks.warning(self.store, method.partition(":")[0])])
+        return replace(answer, explain=(*warned, *answer.explain))
+
+    def _warn_of_unfinished(self, method: str) -> tuple[str, ...]:
+        """Log that the build of a method did not come to its end, and return that for the answer; else ()."""
+        message = build_marks.warning(self.store, method.partition(":")[0])
+        if message:
+            _LOG.warning(message)
+        return (message,) if message else ()
 
     def keep(self, answer: Answer) -> None:
         """Publish an answer as a graph of its own; keeping it again changes nothing."""
@@ -380,8 +396,12 @@ class KnowledgeBase(Wiring):
     def stats(self, method: str | None = None) -> Mapping[str, Any]:
         """Count what is there, or return a method's own figures."""
         if method is None:
-            return graph_kinds.overview(self.store)
-        return capable(self.method(method), Counts, method).statistics()
+            overview = graph_kinds.overview(self.store)
+            unfinished = build_marks.unfinished(self.store)
+            return overview | {"unfinished_builds": unfinished} if unfinished else overview
+        figures = capable(self.method(method), Counts, method).statistics()
+        since = build_marks.unfinished(self.store).get(method.partition(":")[0])
+        return figures if since is None else {**figures, "build_unfinished_since": since}
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Check store, catalogue, shapes and vectors against each other; mend what can be mended."""

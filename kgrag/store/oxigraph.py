@@ -60,6 +60,7 @@ class OxigraphStore:
         self._read_only = read_only
         self._closed = False
         self._turn = threading.RLock()
+        self._stated: Sequence[ox.Quad] = ()
         self._revision = identity.revision(store, names)
 
     @classmethod
@@ -210,7 +211,7 @@ class OxigraphStore:
             StorageFailed: the disk refused; nothing entered.
         """
         with self._writing() as store:
-            publishing = Publishing(store, self._names, self._revision)
+            publishing = Publishing(store, self._names, self._revision, stated=self._stated)
             with engine():
                 publishing.compare(drafts)
             if self._validator is not None and publishing.writes():
@@ -221,7 +222,7 @@ class OxigraphStore:
                 with engine():
                     publishing.write()
             finally:
-                self._revision = publishing.revision  # of two atomic steps the first may have entered
+                self._advance(publishing.revision)  # of two atomic steps the first may have entered
             return publishing.outcome()
 
     def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
@@ -263,10 +264,12 @@ class OxigraphStore:
     def _rewrite(
         self, store: ox.Store, update: str, graphs: Sequence[ox.NamedNode] | None, *, one_way: bool = False
     ) -> None:
-        rewriting = Rewriting(store, self._names, revision=self._revision + 1, graphs=graphs, one_way=one_way)
+        rewriting = Rewriting(
+            store, self._names, revision=self._revision + 1, graphs=graphs, one_way=one_way, stated=self._stated
+        )
         rewriting.write(update)
         identity.write_founding(store, self._names)
-        self._revision = identity.revision(store, self._names)
+        self._advance(identity.revision(store, self._names))
         rewriting.settle()
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
@@ -293,9 +296,25 @@ class OxigraphStore:
                 self._revision + 1, KG.Publication, publication_plan.now(), self._names, removed=kinds
             )
             with engine():
-                exchange(store, entries, statements, dropped)
-            self._revision += 1
+                exchange(store, entries, [*statements, *self._stated], dropped)
+            self._advance(self._revision + 1)
             return len(existing)
+
+    @contextmanager
+    def stating(self, statements: Sequence[ox.Quad]) -> Iterator[None]:
+        """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step.
+
+        Without a change nothing is written. One such account at a time: an inner one takes the place of the outer.
+        """
+        self._stated = statements
+        try:
+            yield
+        finally:
+            self._stated = ()
+
+    def _advance(self, revision: int) -> None:
+        if revision != self._revision:
+            self._revision, self._stated = revision, ()
 
     def _exists(self, graph: ox.NamedNode) -> bool:
         return self._store.contains_named_graph(graph) or self.described(graph)
