@@ -126,6 +126,9 @@ class TripleStore(Protocol):
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs and their catalogue entries in one atomic step; returns how many there were."""
 
+    def stating(self, statements: Sequence[ox.Quad]) -> AbstractContextManager[None]:
+        """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step."""
+
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
         """Yield the triples of one named graph."""
 
@@ -156,8 +159,6 @@ class OpenedStore(TripleStore, Protocol):
     ) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
         """Run a query from outside; ``union`` merges all named graphs into the default graph. Raises InvalidSPARQL."""
 
-    def stating(self, statements: Sequence[ox.Quad]) -> AbstractContextManager[None]:
-        """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step."""
 
 
 class Scratch(Protocol):

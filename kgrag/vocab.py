@@ -105,10 +105,10 @@ KG = _Namespace(
     "ProvenanceGraph "
     "QuarantineGraph TreeGraph TripleGraph "
     # properties
-    "about baseIRI cites completions content contentHash decision derived dropped end fromChunk hasChild heading "
-    "inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype location mentions "
-    "method model onProperty order outputTokens page parameters promptHash publication question quote readFrom "
-    "removedKind revision schemaVersion sentence size sparql stale start targetGraphKind text toChunk tokens "
+    "about baseIRI cites completions content contentHash decision derived dropped end forgets fromChunk hasChild "
+    "heading inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype location "
+    "mentions method model onProperty order outputTokens page parameters promptHash publication question quote "
+    "readFrom removedKind revision schemaVersion sentence size sparql stale start targetGraphKind text toChunk tokens "
     "unfinishedSince unknown unresolved url value valueTerm violation weight",
 )
 METADATA = "https://w3id.org/kgrag/metadata/"

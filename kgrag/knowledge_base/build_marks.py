@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.ports import OpenedStore, TripleStore
+from kgrag.ports import TripleStore
 from kgrag.store.publication_plan import now
 from kgrag.vocab import KG, RDF
 
@@ -40,7 +40,7 @@ def warning(store: TripleStore, method: str) -> str:
 
 
 @contextmanager
-def marked(store: OpenedStore, method: str) -> Iterator[None]:
+def marked(store: TripleStore, method: str) -> Iterator[None]:
     """Mark the start of a method's build with the first change made inside, and its end when the block returns."""
     build, catalogue = store.names.build(method), store.names.catalogue
     start = [

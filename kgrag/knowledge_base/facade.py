@@ -158,7 +158,10 @@ class KnowledgeBase(Wiring):
         from kgrag.knowledge_base import forgetting
 
         found = forgetting.named(self.store, name)
-        done = [forgetting.forget(document, store=self.store, spaces=self.spaces) for document in found]
+        done = [
+            forgetting.forget(document, store=self.store, spaces=self.spaces, then=found[number:])
+            for number, document in enumerate(found, 1)
+        ]
         self.store.flush()
         return done
 
@@ -195,7 +198,7 @@ class KnowledgeBase(Wiring):
         quarantined = queries.bind("catalogue/quarantined")
         before = set(self.store.select(quarantined).values())
         try:
-            with build_marks.marked(self._store, method.partition(":")[0]):
+            with build_marks.marked(self.store, method.partition(":")[0]):
                 report = chosen.build(chosen_options, progress=progress)
         finally:
             self.store.flush()
