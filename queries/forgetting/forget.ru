@@ -25,24 +25,23 @@ WHERE {
            ?property ?value .
   }
 } ;
-DELETE { GRAPH ?graph { ?gone ?property ?value } }
+{% for graph in graphs %}
+DELETE { GRAPH {{ graph }} { ?gone ?property ?value } }
 WHERE {
   VALUES ?gone { {{ gone }} }
-  GRAPH ?graph { ?gone ?property ?value }
-  VALUES ?graph { {{ graphs }} }
+  GRAPH {{ graph }} { ?gone ?property ?value }
 } ;
-DELETE { GRAPH ?graph { ?subject ?property ?gone } }
+DELETE { GRAPH {{ graph }} { ?subject ?property ?gone } }
 WHERE {
   VALUES ?gone { {{ gone }} }
-  GRAPH ?graph { ?subject ?property ?gone }
-  VALUES ?graph { {{ graphs }} }
+  GRAPH {{ graph }} { ?subject ?property ?gone }
 } ;
-DELETE { GRAPH ?graph { ?node kg:text ?text } }
+DELETE { GRAPH {{ graph }} { ?node kg:text ?text } }
 WHERE {
   VALUES ?node { {{ silent }} }
-  GRAPH ?graph { ?node kg:text ?text }
-  VALUES ?graph { {{ graphs }} }
+  GRAPH {{ graph }} { ?node kg:text ?text }
 } ;
+{% endfor %}
 DELETE { GRAPH {{ catalogue }} { ?graph ?property ?gone } }
 WHERE {
   VALUES ?gone { {{ gone }} }
