@@ -126,6 +126,9 @@ class TripleStore(Protocol):
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs and their catalogue entries in one atomic step; returns how many there were."""
 
+    def rewrite(self) -> None:
+        """Write the whole store anew, so that no file of it has a term that no triple has. Raises StorageFailed."""
+
     def stating(self, statements: Sequence[ox.Quad]) -> AbstractContextManager[None]:
         """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step."""
 
@@ -158,7 +161,6 @@ class OpenedStore(TripleStore, Protocol):
         self, sparql: str, *, union: bool = False, calls: Mapping[ox.NamedNode, Callable[..., Any]] | None = None
     ) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
         """Run a query from outside; ``union`` merges all named graphs into the default graph. Raises InvalidSPARQL."""
-
 
 
 class Scratch(Protocol):

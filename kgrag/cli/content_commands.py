@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgrag.cli.maintenance_commands import print_erasure
 from kgrag.cli.options import KbOption, open_kb
 from kgrag.cli.printing import note, progress_bar
 from kgrag.cli.remote_commands import Remote, ServerOption, load_through, through
@@ -126,8 +127,15 @@ def sync(
 def forget(
     document: Annotated[str, typer.Argument(help="IRI, location or title of a document.")],
     kb: KbOption = None,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Delete its words from every file, and prove it by a search.")
+    ] = False,
 ) -> None:
     """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
+    if erase:
+        with open_kb(kb) as opened:
+            print_erasure(opened.erase(document))
+        return
     with open_kb(kb) as opened:
         done = opened.forget(document)
     for one in done:

@@ -21,7 +21,7 @@ from kgrag import queries
 from kgrag.answering import cited_answers, kept_answers
 from kgrag.capabilities import Answers, ChecksQueries, Counts, capable
 from kgrag.errors import InputError, StateError, UnknownName
-from kgrag.knowledge_base import audit_runs, build_marks, training_runs
+from kgrag.knowledge_base import audit_runs, build_marks, erasure, forgetting, training_runs
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.wiring import Wiring
 from kgrag.model import Answer, BuildReport, Hit, Publication, Table
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from kgrag.audit import Audit
     from kgrag.knowledge_base.doctor import Finding
+    from kgrag.knowledge_base.erasure import Erasure
     from kgrag.knowledge_base.folder_sync import Followed
     from kgrag.knowledge_base.forgetting import Forgotten
     from kgrag.knowledge_base.reasoning_runs import Materialised
@@ -155,8 +156,6 @@ class KnowledgeBase(Wiring):
         Raises:
             UnknownName: there is no such document.
         """
-        from kgrag.knowledge_base import forgetting
-
         found = forgetting.named(self.store, name)
         done = [
             forgetting.forget(document, store=self.store, spaces=self.spaces, then=found[number:])
@@ -433,6 +432,28 @@ class KnowledgeBase(Wiring):
             raise InputError(f"{target} exists already. Name a folder that does not.")
         target.mkdir(parents=True)
         self.store.snapshot(target / _STORE)
+        if not self.read_only:
+            erasure.note_backup(self.path, target)
+
+    def erase(self, name: str) -> Erasure:
+        """Forget the documents that ``forget`` would, and delete their words from every file of the knowledge base.
+
+        Returns:
+            ``found`` names where the words were found afterwards, and ``backups`` what still has them elsewhere.
+
+        Raises:
+            UnknownName: there is no such document.
+            StorageFailed: the disk refused; the next opening for writing goes on.
+        """
+        return erasure.erase(self, forgetting.named(self.store, name))
+
+    def vacuum(self) -> Erasure:
+        """Delete from every file what is in no triple any more.
+
+        Raises:
+            StorageFailed: the disk refused; the next opening for writing goes on.
+        """
+        return erasure.vacuum(self)
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{name}</td><td>{count}</td></tr>" for name, count in self.stats().items())

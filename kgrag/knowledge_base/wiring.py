@@ -63,10 +63,15 @@ class Wiring:
 
     def _finish_what_was_cut_short(self) -> None:
         """Do what a killed process had begun and not come to, with one line in the log."""
-        from kgrag.knowledge_base import forgetting
+        from kgrag.knowledge_base import erasure, forgetting
 
         try:
-            if done := forgetting.finish(self._store):
+            if erasure.intended(self.path):
+                _LOG.warning("finishing what was cut short: an erasure")
+                erased = erasure.resume(self)
+                for place in erased.found:
+                    _LOG.warning("what was erased was found in %s", place)
+            elif done := forgetting.finish(self._store):
                 self._store.flush()
                 names = ", ".join(one.title or one.document for one in done)
                 _LOG.warning("finished what was cut short: forgot %d documents (%s)", len(done), names)
@@ -207,6 +212,16 @@ class Wiring:
         tunable = {key: value for key, value in declared.items() if key not in ports}
         made: Method = kind(**wired, **_hyper_parameters(spec, tail, tunable))
         return made
+
+    def release_copies(self) -> None:
+        """Let go of what was made from the store and kept in files of its own; each is made again when next used."""
+        for name in ("embedder", "runner"):
+            made = self.__dict__.get(name)
+            if isinstance(made, Closes):
+                made.close()
+        for name in ("runner", "search"):
+            self.__dict__.pop(name, None)
+        self._methods.clear()
 
     def close(self) -> None:
         """Save what is in memory and release the folder."""

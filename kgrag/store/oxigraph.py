@@ -24,7 +24,7 @@ from kgrag.model import GraphDraft, Publication, Table
 from kgrag.ports import Validator
 from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
-from kgrag.store import identity, publication_plan, quad_files
+from kgrag.store import identity, publication_plan, quad_files, rewriting
 from kgrag.store.engine import engine, release
 from kgrag.store.locking import WriterLock
 from kgrag.store.publishing import Publishing, exchange
@@ -52,8 +52,10 @@ class OxigraphStore:
         validator: Validator | None = None,
         lock: WriterLock | None = None,
         read_only: bool = False,
+        folder: Path | None = None,
     ) -> None:
         self._store = store
+        self._folder = folder
         self._names = names
         self._validator = validator
         self._lock = lock
@@ -90,11 +92,13 @@ class OxigraphStore:
         store = None
         try:
             with engine():
+                if folder is not None and not read_only:
+                    rewriting.finish(folder)
                 store = identity.open_folder(folder, read_only=read_only)
                 names = identity.recorded_names(store, base)
                 if not read_only:
                     identity.write_founding(store, names)
-                return cls(store, names, validator=validator, lock=lock, read_only=read_only)
+                return cls(store, names, validator=validator, lock=lock, read_only=read_only, folder=folder)
         except BaseException:
             if store is not None:
                 release(store)
@@ -379,6 +383,20 @@ class OxigraphStore:
                 copy.flush()
             else:
                 store.backup(str(folder))
+
+    def rewrite(self) -> None:
+        """Write the whole store anew, so that no file of its folder has a term that no triple has.
+
+        The engine never takes a deleted term out of its files. The new folder takes the place of the old one by two
+        renames; what a process that dies in between leaves is put right by the next ``open`` for writing.
+
+        Raises:
+            StorageFailed: the disk refused; the old folder is then still in use.
+        """
+        with self._writing() as store, engine():
+            self.flush()
+            if self._folder is not None:
+                rewriting.rewrite(store, self._folder)
 
     def flush(self) -> None:
         """Make all that was acknowledged survive a power cut."""
