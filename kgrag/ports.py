@@ -6,6 +6,7 @@ What the world may ask of a method beyond ``Method`` is in ``kgrag.capabilities`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -124,6 +125,12 @@ class TripleStore(Protocol):
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs and their catalogue entries in one atomic step; returns how many there were."""
+
+    def rewrite(self) -> None:
+        """Write the whole store anew, so that no file of it has a term that no triple has. Raises StorageFailed."""
+
+    def stating(self, statements: Sequence[ox.Quad]) -> AbstractContextManager[None]:
+        """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step."""
 
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
         """Yield the triples of one named graph."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgrag.answering.json_forms import metadata_json
+from kgrag.cli.maintenance_commands import print_erasure
 from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import Remote, ServerOption, load_through, through
@@ -153,8 +154,15 @@ def forget(
     every: Annotated[
         bool, typer.Option("--all", help="All documents of this id or title, where several have it.")
     ] = False,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Delete its words from every file, and prove it by a search.")
+    ] = False,
 ) -> None:
     """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
+    if erase:
+        with open_kb(kb) as opened:
+            print_erasure(opened.erase(document, every=every))
+        return
     with open_kb(kb) as opened:
         done = opened.forget(document, every=every)
     for one in done:

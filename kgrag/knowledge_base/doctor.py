@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from kgrag import queries, shacl
 from kgrag.errors import EmbeddingMismatch
 from kgrag.index import vector_spaces
+from kgrag.knowledge_base import build_marks
 from kgrag.ports import Embedder, TripleStore, VectorSpaces
 from kgrag.vocab import local_name
 
@@ -60,6 +61,8 @@ def _catalogue(store: TripleStore) -> Iterator[Finding]:
     for (label,) in store.select(queries.bind("health/unsupported", catalogue=catalogue)).values():
         words = "is accepted, and every statement that spoke for it was forgotten."
         yield Finding("unsupported", f"'{label}' {words} `kgrag proposals --reopen` takes it back.", fault=False)
+    for method in build_marks.unfinished(store):
+        yield Finding("unfinished", build_marks.warning(store, method), fault=False)
     for (graph,) in store.select(queries.bind("health/stale", catalogue=catalogue)).values():
         yield Finding("stale", f"<{graph}> lost a source; the next build of its method mends it.", fault=False)
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from kgrag.answering import cited_answers, kept_answers
 from kgrag.answering.opening_places import placed_answer, placed_hits
 from kgrag.capabilities import Answers, AnswersAmong, ChecksQueries, Counts, among, capable
 from kgrag.errors import InputError, StateError, UnknownName
-from kgrag.knowledge_base import audit_runs, filter_lock, training_runs
+from kgrag.knowledge_base import audit_runs, build_marks, erasure, filter_lock, training_runs
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.document_calls import DocumentCalls
 from kgrag.model import Allowed, Answer, BuildReport, Hit, Publication, Table
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KnowledgeBase"]
 
+_LOG = logging.getLogger(__name__)
 _STORE = "store"
 _CANDIDATES_PER_HIT = 4  # of a reranker
 
@@ -116,13 +118,15 @@ class KnowledgeBase(DocumentCalls):
         """
         chosen_options = read_options(method, options)
         chosen = self.method(method) if budget is None else self.method_within(method, budget)
+        if dry_run:
+            return chosen.build(chosen_options, progress=progress, dry_run=True)
         quarantined = queries.bind("catalogue/quarantined")
         before = set(self.store.select(quarantined).values())
         try:
-            report = chosen.build(chosen_options, progress=progress, dry_run=dry_run)
+            with build_marks.marked(self.store, method.partition(":")[0]):
+                report = chosen.build(chosen_options, progress=progress)
         finally:
-            if not dry_run:
-                self.store.flush()
+            self.store.flush()
         new_rows = [row for row in self.store.select(quarantined).values() if row not in before]
         # a method that reports a graph itself gives the reason in the same words, and names the document as well
         reported = "\n".join(report.pending)
@@ -171,6 +175,8 @@ class KnowledgeBase(DocumentCalls):
             UnknownName: there is no such method or reranker.
         """
         _refuse_empty(question, k)
+        if message := build_marks.warning(self.store, method.partition(":")[0]):
+            _LOG.warning(message)
         chosen, depth = self.method(method), _CANDIDATES_PER_HIT * k if rerank else k
         allowed = None if where is None else self.allowed(where)
         if allowed is None:
@@ -259,19 +265,24 @@ class KnowledgeBase(DocumentCalls):
         chosen = self.method(method)
         _refuse_empty(question, k)
         if where is None:
-            return placed_answer(chosen.answer(question, k), self.store) if isinstance(chosen, Answers) else None
+            return self._complete(chosen.answer(question, k), method) if isinstance(chosen, Answers) else None
         limited = among(chosen, method)
         if not isinstance(limited, AnswersAmong):
             return None
         allowed = self.allowed(where)
-        return placed_answer(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), self.store)
+        return self._complete(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), method)
 
     def answer_from(self, question: str, hits: Sequence[Hit], *, method: str, where: Where | None = None) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``."""
         answer = cited_answers.answer(question, hits, model=self.model, store=self.store, method=method)
         if where is not None:
             answer = filter_lock.checked(answer, self.allowed(where))
-        return placed_answer(answer, self.store)
+        return self._complete(answer, method)
+
+    def _complete(self, answer: Answer, method: str) -> Answer:
+        """Return an answer with the places of its evidence, and with a warning where the method's build did not end."""
+        warned = filter(None, [build_marks.warning(self.store, method.partition(":")[0])])
+        return placed_answer(replace(answer, explain=(*warned, *answer.explain)), self.store)
 
     def keep(self, answer: Answer) -> None:
         """Publish an answer as a graph of its own; keeping it again changes nothing."""
@@ -363,8 +374,12 @@ class KnowledgeBase(DocumentCalls):
     def stats(self, method: str | None = None) -> Mapping[str, Any]:
         """Count what is there, or return a method's own figures."""
         if method is None:
-            return graph_kinds.overview(self.store)
-        return capable(self.method(method), Counts, method).statistics()
+            overview = graph_kinds.overview(self.store)
+            unfinished = build_marks.unfinished(self.store)
+            return overview | {"unfinished_builds": unfinished} if unfinished else overview
+        figures = capable(self.method(method), Counts, method).statistics()
+        since = build_marks.unfinished(self.store).get(method.partition(":")[0])
+        return figures if since is None else {**figures, "build_unfinished_since": since}
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Check store, catalogue, shapes and vectors against each other; mend what can be mended."""
@@ -393,6 +408,8 @@ class KnowledgeBase(DocumentCalls):
             raise InputError(f"{target} exists already. Name a folder that does not.")
         target.mkdir(parents=True)
         self.store.snapshot(target / _STORE)
+        if not self.read_only:
+            erasure.note_backup(self.path, target)
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{name}</td><td>{count}</td></tr>" for name, count in self.stats().items())

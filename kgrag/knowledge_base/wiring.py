@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cached_property
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Wiring"]
 
+_LOG = logging.getLogger(__name__)
 _STORE, _VECTORS, _LEXICAL, _CACHE, _MODELS = "store", "vectors", "lexical", "cache", "models"
 
 
@@ -47,6 +49,8 @@ class Wiring:
         self._methods: dict[str, Method] = {}
         self._rerankers: dict[str, Reranker] = {}
         self._store = self._open_store()
+        if not read_only:
+            self._finish_what_was_cut_short()
 
     def _open_store(self) -> OpenedStore:
         from kgrag.shacl import graph_validator
@@ -56,6 +60,24 @@ class Wiring:
             self._folder(_STORE), base=base, validator=graph_validator(), read_only=self.read_only
         )
         return opened
+
+    def _finish_what_was_cut_short(self) -> None:
+        """Do what a killed process had begun and not come to, with one line in the log."""
+        from kgrag.knowledge_base import erasure, forgetting
+
+        try:
+            if erasure.intended(self.path):
+                _LOG.warning("finishing what was cut short: an erasure")
+                erased = erasure.resume(self)
+                for place in erased.found:
+                    _LOG.warning("what was erased was found in %s", place)
+            elif done := forgetting.finish(self._store):
+                self._store.flush()
+                names = ", ".join(one.title or one.document for one in done)
+                _LOG.warning("finished what was cut short: forgot %d documents (%s)", len(done), names)
+        except BaseException:
+            self._store.close()
+            raise
 
     def _folder(self, *parts: str) -> Path | None:
         return None if self.path is None else self.path.joinpath(*parts)
@@ -190,6 +212,16 @@ class Wiring:
         tunable = {key: value for key, value in declared.items() if key not in ports}
         made: Method = kind(**wired, **_hyper_parameters(spec, tail, tunable))
         return made
+
+    def release_copies(self) -> None:
+        """Let go of what was made from the store and kept in files of its own; each is made again when next used."""
+        for name in ("embedder", "runner"):
+            made = self.__dict__.get(name)
+            if isinstance(made, Closes):
+                made.close()
+        for name in ("runner", "search"):
+            self.__dict__.pop(name, None)
+        self._methods.clear()
 
     def close(self) -> None:
         """Save what is in memory and release the folder."""

@@ -15,7 +15,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL, KgragError, StateError, StorageFailed, StoreLocked
 
-__all__ = ["closable", "engine", "release"]
+__all__ = ["closable", "engine", "exchanged", "release"]
 
 _MAX_LINE_CHARACTERS = 120
 _MAX_EXPECTATION_CHARACTERS = 200
@@ -103,6 +103,14 @@ class _ClosableStore:
 def closable(store: ox.Store) -> ox.Store:
     """Return a stand-in that passes every call on to the store, until ``release`` empties it."""
     return cast("ox.Store", _ClosableStore(store))
+
+
+def exchanged(store: ox.Store, other: ox.Store | None) -> None:
+    """Let a stand-in made by ``closable`` pass calls on to another store, whose folder takes the old one's place.
+
+    None releases the folder meanwhile.
+    """
+    cast("_ClosableStore", store).store = other
 
 
 def release(store: ox.Store) -> None:

@@ -24,7 +24,7 @@ from kgrag.model import GraphDraft, Publication, Table
 from kgrag.ports import Validator
 from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
-from kgrag.store import identity, publication_plan, quad_files
+from kgrag.store import identity, publication_plan, quad_files, rewriting
 from kgrag.store.engine import engine, release
 from kgrag.store.locking import WriterLock
 from kgrag.store.publishing import Publishing, exchange
@@ -52,14 +52,17 @@ class OxigraphStore:
         validator: Validator | None = None,
         lock: WriterLock | None = None,
         read_only: bool = False,
+        folder: Path | None = None,
     ) -> None:
         self._store = store
+        self._folder = folder
         self._names = names
         self._validator = validator
         self._lock = lock
         self._read_only = read_only
         self._closed = False
         self._turn = threading.RLock()
+        self._stated: Sequence[ox.Quad] = ()
         self._revision = identity.revision(store, names)
 
     @classmethod
@@ -89,11 +92,13 @@ class OxigraphStore:
         store = None
         try:
             with engine():
+                if folder is not None and not read_only:
+                    rewriting.finish(folder)
                 store = identity.open_folder(folder, read_only=read_only)
                 names = identity.recorded_names(store, base)
                 if not read_only:
                     identity.write_founding(store, names)
-                return cls(store, names, validator=validator, lock=lock, read_only=read_only)
+                return cls(store, names, validator=validator, lock=lock, read_only=read_only, folder=folder)
         except BaseException:
             if store is not None:
                 release(store)
@@ -210,7 +215,7 @@ class OxigraphStore:
             StorageFailed: the disk refused; nothing entered.
         """
         with self._writing() as store:
-            publishing = Publishing(store, self._names, self._revision)
+            publishing = Publishing(store, self._names, self._revision, stated=self._stated)
             with engine():
                 publishing.compare(drafts)
             if self._validator is not None and publishing.writes():
@@ -221,7 +226,7 @@ class OxigraphStore:
                 with engine():
                     publishing.write()
             finally:
-                self._revision = publishing.revision  # of two atomic steps the first may have entered
+                self._advance(publishing.revision)  # of two atomic steps the first may have entered
             return publishing.outcome()
 
     def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
@@ -263,10 +268,12 @@ class OxigraphStore:
     def _rewrite(
         self, store: ox.Store, update: str, graphs: Sequence[ox.NamedNode] | None, *, one_way: bool = False
     ) -> None:
-        rewriting = Rewriting(store, self._names, revision=self._revision + 1, graphs=graphs, one_way=one_way)
+        rewriting = Rewriting(
+            store, self._names, revision=self._revision + 1, graphs=graphs, one_way=one_way, stated=self._stated
+        )
         rewriting.write(update)
         identity.write_founding(store, self._names)
-        self._revision = identity.revision(store, self._names)
+        self._advance(identity.revision(store, self._names))
         rewriting.settle()
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
@@ -293,9 +300,25 @@ class OxigraphStore:
                 self._revision + 1, KG.Publication, publication_plan.now(), self._names, removed=kinds
             )
             with engine():
-                exchange(store, entries, statements, dropped)
-            self._revision += 1
+                exchange(store, entries, [*statements, *self._stated], dropped)
+            self._advance(self._revision + 1)
             return len(existing)
+
+    @contextmanager
+    def stating(self, statements: Sequence[ox.Quad]) -> Iterator[None]:
+        """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step.
+
+        Without a change nothing is written. One such account at a time: an inner one takes the place of the outer.
+        """
+        self._stated = statements
+        try:
+            yield
+        finally:
+            self._stated = ()
+
+    def _advance(self, revision: int) -> None:
+        if revision != self._revision:
+            self._revision, self._stated = revision, ()
 
     def _exists(self, graph: ox.NamedNode) -> bool:
         return self._store.contains_named_graph(graph) or self.described(graph)
@@ -360,6 +383,20 @@ class OxigraphStore:
                 copy.flush()
             else:
                 store.backup(str(folder))
+
+    def rewrite(self) -> None:
+        """Write the whole store anew, so that no file of its folder has a term that no triple has.
+
+        The engine never takes a deleted term out of its files. The new folder takes the place of the old one by two
+        renames; what a process that dies in between leaves is put right by the next ``open`` for writing.
+
+        Raises:
+            StorageFailed: the disk refused; the old folder is then still in use.
+        """
+        with self._writing() as store, engine():
+            self.flush()
+            if self._folder is not None:
+                rewriting.rewrite(store, self._folder)
 
     def flush(self) -> None:
         """Make all that was acknowledged survive a power cut."""

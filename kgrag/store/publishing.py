@@ -42,8 +42,9 @@ _RowFunction = Callable[..., ox.NamedNode | ox.BlankNode | ox.Literal | ox.Tripl
 class Publishing:
     """One call of ``publish``; call ``compare``, ``rehearsal``, ``put_aside``, ``write``, ``outcome`` in this order."""
 
-    def __init__(self, store: ox.Store, names: Names, revision: int) -> None:
+    def __init__(self, store: ox.Store, names: Names, revision: int, *, stated: Sequence[ox.Quad] = ()) -> None:
         self.revision = revision
+        self._stated = stated
         self._store = store
         self._names = names
         self._now = publication_plan.now()
@@ -185,7 +186,10 @@ class Publishing:
         return [quad for quad in repeated if quad not in self._store]
 
     def _publication(self, removed: Iterable[Term] = ()) -> list[ox.Quad]:
-        return publication_plan.publication(self.revision + 1, KG.Publication, self._now, self._names, removed=removed)
+        publication = publication_plan.publication(
+            self.revision + 1, KG.Publication, self._now, self._names, removed=removed
+        )
+        return [*publication, *self._stated]
 
     def outcome(self) -> Publication:
         """Report what became of the drafts."""
