@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KnowledgeBase"]
 
-_STORE = "store"
 _CANDIDATES_PER_HIT = 4  # of a reranker
 
 
@@ -390,10 +389,15 @@ class KnowledgeBase(Wiring):
         return doctor.examine(self.store, spaces=self.spaces, embedder=self.embedder, repair=repair)
 
     def export(self, target: str | Path) -> int:
-        """Write every quad as N-Quads (``.gz`` when named so) and a manifest; returns the count of quads."""
+        """Write every quad as N-Quads (``.gz`` when named so), a manifest, and an archive; returns the count of quads.
+
+        The archive has what cannot be made again from the quads: trained weights, paid completions, the log of writes,
+        settings without secrets. Vectors, word indexes and the cache of embeddings are made again by the first use.
+        """
+        from kgrag.settings import as_toml
         from kgrag.store import transfer
 
-        return transfer.export(self.store, Path(target))
+        return transfer.export(self.store, Path(target), folder=self.path, settings=as_toml(self.settings))
 
     def import_(self, source: str | Path) -> int:
         """Read an export into this knowledge base, which must be empty; returns the count of quads."""
@@ -401,15 +405,22 @@ class KnowledgeBase(Wiring):
 
         if self.store.revision > 0:
             raise StateError("this knowledge base is not empty, and an import would mix two. Import into a new --kb.")
-        return transfer.import_(self.store, Path(source))
+        return transfer.import_(self.store, Path(source), folder=self.path)
 
     def backup(self, folder: str | Path) -> None:
-        """Write a copy that opens as a knowledge base (the store; vectors and caches are rebuilt from it)."""
-        target = Path(folder)
-        if target.exists():
-            raise InputError(f"{target} exists already. Name a folder that does not.")
-        target.mkdir(parents=True)
-        self.store.snapshot(target / _STORE)
+        """Write a copy that opens as a knowledge base, and read all of it.
+
+        It has the store, trained weights, paid completions, the log of writes, and settings without secrets, each file
+        with its checksum in ``backup.json``. Vectors, word indexes and the cache of embeddings are made again by the
+        first use.
+
+        Raises:
+            InputError: the folder exists.
+            StorageFailed: the disk refused, or the knowledge base is damaged; nothing is left in the folder then.
+        """
+        from kgrag.knowledge_base import backups
+
+        backups.backup(self.store, self.path, self.settings, Path(folder))
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{name}</td><td>{count}</td></tr>" for name, count in self.stats().items())

@@ -24,7 +24,7 @@ from kgrag.model import GraphDraft, Publication, Table
 from kgrag.ports import Validator
 from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
-from kgrag.store import identity, publication_plan, quad_files
+from kgrag.store import identity, publication_plan, quad_files, verification
 from kgrag.store.engine import engine, release
 from kgrag.store.locking import WriterLock
 from kgrag.store.publishing import Publishing, exchange
@@ -360,6 +360,10 @@ class OxigraphStore:
                 copy.flush()
             else:
                 store.backup(str(folder))
+
+    def damage(self) -> list[str]:
+        """Read every block of the store; return what is damaged, one sentence each. Takes 8 s per 100,000 quads."""
+        return verification.damage(self._engine())
 
     def flush(self) -> None:
         """Make all that was acknowledged survive a power cut."""
