@@ -15,6 +15,7 @@ from kgrag.knowledge_base import services
 from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, Settings, read_settings
+from kgrag.store.lineage import lineage
 
 if TYPE_CHECKING:
     from kgrag.llm.budget import Budget
@@ -96,6 +97,7 @@ class Wiring:
             identity=self.embedder.identity,
             dimension=self.embedder.dimension,
             read_only=self.read_only,
+            lineage=lambda revision: lineage(self.store, revision),
         )
         return opened
 

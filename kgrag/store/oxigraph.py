@@ -26,6 +26,7 @@ from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
 from kgrag.store import identity, publication_plan, quad_files, verification
 from kgrag.store.engine import engine, release
+from kgrag.store.lineage import drawn
 from kgrag.store.locking import WriterLock
 from kgrag.store.publishing import Publishing, exchange
 from kgrag.store.update_record import Rewriting
@@ -58,9 +59,11 @@ class OxigraphStore:
         self._validator = validator
         self._lock = lock
         self._read_only = read_only
+        self._folder: Path | None = None
         self._closed = False
         self._turn = threading.RLock()
         self._revision = identity.revision(store, names)
+        self._unwritten_lineage = drawn()
 
     @classmethod
     def open(
@@ -93,7 +96,9 @@ class OxigraphStore:
                 names = identity.recorded_names(store, base)
                 if not read_only:
                     identity.write_founding(store, names)
-                return cls(store, names, validator=validator, lock=lock, read_only=read_only)
+                opened = cls(store, names, validator=validator, lock=lock, read_only=read_only)
+                opened._folder = folder
+                return opened
         except BaseException:
             if store is not None:
                 release(store)
@@ -210,7 +215,7 @@ class OxigraphStore:
             StorageFailed: the disk refused; nothing entered.
         """
         with self._writing() as store:
-            publishing = Publishing(store, self._names, self._revision)
+            publishing = Publishing(store, self._names, self._revision, lineage=self._unwritten_lineage)
             with engine():
                 publishing.compare(drafts)
             if self._validator is not None and publishing.writes():
@@ -221,7 +226,7 @@ class OxigraphStore:
                 with engine():
                     publishing.write()
             finally:
-                self._revision = publishing.revision  # of two atomic steps the first may have entered
+                self._advance(publishing.revision)  # of two atomic steps the first may have entered
             return publishing.outcome()
 
     def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
@@ -263,11 +268,23 @@ class OxigraphStore:
     def _rewrite(
         self, store: ox.Store, update: str, graphs: Sequence[ox.NamedNode] | None, *, one_way: bool = False
     ) -> None:
-        rewriting = Rewriting(store, self._names, revision=self._revision + 1, graphs=graphs, one_way=one_way)
+        rewriting = Rewriting(
+            store,
+            self._names,
+            revision=self._revision + 1,
+            graphs=graphs,
+            one_way=one_way,
+            lineage=self._unwritten_lineage,
+        )
         rewriting.write(update)
         identity.write_founding(store, self._names)
-        self._revision = identity.revision(store, self._names)
+        self._advance(identity.revision(store, self._names))
         rewriting.settle()
+
+    def _advance(self, revision: int) -> None:
+        """Set the revision; the first change of this writer has named its lineage."""
+        if revision != self._revision:
+            self._revision, self._unwritten_lineage = revision, ""
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs, their lexical companions and their catalogue entries in one atomic step.
@@ -290,11 +307,16 @@ class OxigraphStore:
             entries = [quad for graph in dropped for quad in store.quads_for_pattern(graph, None, None, catalogue)]
             kinds = [quad.object for quad in entries if quad.predicate == RDF.type]
             statements = publication_plan.publication(
-                self._revision + 1, KG.Publication, publication_plan.now(), self._names, removed=kinds
+                self._revision + 1,
+                KG.Publication,
+                publication_plan.now(),
+                self._names,
+                removed=kinds,
+                lineage=self._unwritten_lineage,
             )
             with engine():
                 exchange(store, entries, statements, dropped)
-            self._revision += 1
+            self._advance(self._revision + 1)
             return len(existing)
 
     def _exists(self, graph: ox.NamedNode) -> bool:
@@ -362,8 +384,19 @@ class OxigraphStore:
                 store.backup(str(folder))
 
     def damage(self) -> list[str]:
-        """Read every block of the store; return what is damaged, one sentence each. Takes 8 s per 100,000 quads."""
-        return verification.damage(self._engine())
+        """Read every block of the store; return what is damaged, one sentence each. Takes 8 s per 100,000 quads.
+
+        Raises:
+            StorageFailed: it cannot be opened once more.
+        """
+        if self._folder is None:
+            return verification.damage(self._engine())
+        self.flush()
+        another = identity.open_folder(self._folder, read_only=True)  # this one has blocks in memory that it read
+        try:
+            return verification.damage(another)
+        finally:
+            release(another)
 
     def flush(self) -> None:
         """Make all that was acknowledged survive a power cut."""

@@ -17,6 +17,7 @@ from kgrag.answering.passage_hits import passage_hits
 from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
+from kgrag.index.array_files import FileFault
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.methods.cg_rag import citation_arrays, citation_graph, citations, lesegr, neighbourhoods, training
 from kgrag.methods.cg_rag.citation_arrays import CitationArrays, FloatArray, IntArray, QuestionView, ReachLimits
@@ -218,6 +219,10 @@ class CgRag:
         figures: dict[str, Any] = {kind.rpartition("#")[2]: int(count) for kind, count in table}
         encoder = "untrained" if self._trained_encoder() is None else "trained"
         return figures | citations.read_citations(self.store).counts | {"encoder": encoder}
+
+    def file_faults(self) -> list[FileFault]:
+        """Compare the file of the citation arrays with the store."""
+        return citation_arrays.faults(self.store, self.lexical)
 
     def view(self, question: str, without: Sequence[str] = ()) -> QuestionView:
         """Return what a question reaches, as if the documents ``without`` were not there."""
