@@ -221,8 +221,8 @@ class CgRag:
         return figures | citations.read_citations(self.store).counts | {"encoder": encoder}
 
     def file_faults(self) -> list[FileFault]:
-        """Compare the file of the citation arrays with the store."""
-        return citation_arrays.faults(self.store, self.lexical)
+        """Compare the files of the citation arrays and of the trained encoder with the store."""
+        return [*citation_arrays.faults(self.store, self.lexical), *self._encoder_file().faults()]
 
     def view(self, question: str, without: Sequence[str] = ()) -> QuestionView:
         """Return what a question reaches, as if the documents ``without`` were not there."""
