@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cached_property
@@ -109,7 +110,10 @@ class Wiring:
         inner = self._given_model or self._configured_model()
         if self._given_model is None and self.settings.model == EXTRACTIVE:
             return inner
-        return CachedModel(inner, self._folder(_CACHE, "completions.sqlite"), mode=self.settings.completions)
+        mode, path = self.settings.completions, self._folder(_CACHE, "completions.sqlite")
+        if mode == "record" and self.read_only and self.path is not None and not os.access(self.path, os.W_OK):
+            path = None  # a disk that may only be read: what is paid for is kept for as long as this process lives
+        return CachedModel(inner, path, mode=mode)
 
     def _configured_model(self) -> LanguageModel:
         """Return the registered model of that name, else the chat model of that name at ``base_url``."""

@@ -17,6 +17,7 @@ module                 what it does
 ``kept_files``         copies of what cannot be made again from the quads, with checksums
 ``verification``       whether every block of a store can be read
 ``identity``           which knowledge base a folder contains
+``migrations``         from the layout of an earlier version to the present one
 ``lineage``            which history a revision belongs to
 ``locking``            one writer per folder
 ``engine``             maps the engine's exceptions to ours, and makes closing release the folder

@@ -24,7 +24,7 @@ from kgrag.model import GraphDraft, Publication, Table
 from kgrag.ports import Validator
 from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
-from kgrag.store import identity, publication_plan, quad_files, verification
+from kgrag.store import identity, migrations, publication_plan, quad_files, verification
 from kgrag.store.engine import engine, release
 from kgrag.store.lineage import drawn
 from kgrag.store.locking import WriterLock
@@ -85,7 +85,8 @@ class OxigraphStore:
 
         Raises:
             StoreLocked: another process writes to it; the message names the process.
-            SchemaMismatch: it was written by a newer kgrag, or has another base IRI.
+            SchemaMismatch: it was written by a newer kgrag, or has another base IRI, or is to be read only and was
+                written by an earlier one.
             StorageFailed: the folder cannot be read or written, or is to be read only and does not exist.
         """
         lock = WriterLock(folder) if folder is not None and not read_only else None
@@ -94,7 +95,10 @@ class OxigraphStore:
             with engine():
                 store = identity.open_folder(folder, read_only=read_only)
                 names = identity.recorded_names(store, base)
-                if not read_only:
+                if read_only:
+                    migrations.refuse_earlier(store, names)
+                else:
+                    migrations.migrate(store, names)
                     identity.write_founding(store, names)
                 opened = cls(store, names, validator=validator, lock=lock, read_only=read_only)
                 opened._folder = folder
@@ -359,6 +363,7 @@ class OxigraphStore:
                 exchange(store, identity.creation_quads(store, self._names), [])
                 try:
                     store.bulk_extend(counted())
+                    migrations.migrate(store, self._names)
                 finally:
                     identity.write_founding(store, self._names)
                     self._revision = identity.revision(store, self._names)

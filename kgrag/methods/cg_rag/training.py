@@ -73,7 +73,7 @@ def _question_digest(question: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What was found of a trained encoder, in which state of store and folder, and why the recorded one is not there."""
+    """What was found of a trained encoder, in which state of store and folder, and why the recorded one is missing."""
 
     state: Any
     encoder: TrainedEncoder | None
