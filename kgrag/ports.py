@@ -21,6 +21,7 @@ __all__ = [
     "Chunker",
     "Closes",
     "Embedder",
+    "FindsDamage",
     "LanguageModel",
     "Method",
     "OpenedStore",
@@ -89,6 +90,14 @@ class Closes(Protocol):
 
     def close(self) -> None:
         """Close them."""
+
+
+@runtime_checkable
+class FindsDamage(Protocol):
+    """Can read all that it has stored, and name what is damaged."""
+
+    def damage(self) -> list[str]:
+        """Read everything; return what is damaged and the way out, one sentence each."""
 
 
 class TripleStore(Protocol):

@@ -69,19 +69,27 @@ def export(
     file: Annotated[Path, typer.Argument(help="N-Quads file to write; .nq.gz is compressed.")],
     kb: KbOption = None,
 ) -> None:
-    """Write the whole knowledge base as N-Quads, and a manifest in the same folder."""
+    """Write the whole knowledge base as N-Quads, with a manifest and an archive of weights and completions."""
     with open_kb(kb, access="read") as opened:
         typer.echo(f"{opened.export(file):,} quads to {file}")
+    _say_what_is_left_out()
 
 
 def backup(
     folder: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
     kb: KbOption = None,
 ) -> None:
-    """Write a hard-linked copy that opens as a knowledge base."""
+    """Write a copy that opens as a knowledge base, with trained weights and paid completions, and read all of it."""
     with open_kb(kb, access="either") as opened:
         opened.backup(folder)
         typer.echo(f"{folder}: open it with --kb {folder}")
+    _say_what_is_left_out()
+
+
+def _say_what_is_left_out() -> None:
+    from kgrag.store.kept_files import LEFT_OUT
+
+    note(f"left out: {LEFT_OUT}; the first use makes them again")
 
 
 def vacuum(kb: KbOption = None) -> None:

@@ -20,7 +20,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.answering import cited_answers, kept_answers
 from kgrag.answering.opening_places import placed_answer, placed_hits
-from kgrag.capabilities import Answers, AnswersAmong, ChecksQueries, Counts, among, capable
+from kgrag.capabilities import Answers, AnswersAmong, ChecksFiles, ChecksQueries, Counts, among, capable, having
 from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, build_marks, erasure, filter_lock, training_runs
 from kgrag.knowledge_base.build_options import read_options
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["KnowledgeBase"]
 
 _LOG = logging.getLogger(__name__)
-_STORE = "store"
 _CANDIDATES_PER_HIT = 4  # of a reranker
 
 
@@ -382,16 +381,31 @@ class KnowledgeBase(DocumentCalls):
         return figures if since is None else {**figures, "build_unfinished_since": since}
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
-        """Check store, catalogue, shapes and vectors against each other; mend what can be mended."""
+        """Read every block of the store, check catalogue, shapes and files against each other; mend what can be mended.
+
+        Takes 8 s per 100,000 quads; a file whose checksum is wrong is named.
+        """
         from kgrag.knowledge_base import doctor
 
-        return doctor.examine(self.store, spaces=self.spaces, embedder=self.embedder, repair=repair)
+        return doctor.examine(
+            self.store,
+            spaces=self.spaces,
+            embedder=self.embedder,
+            repair=repair,
+            folder=self.path,
+            methods=[self.method(name) for name in having(ChecksFiles)],
+        )
 
     def export(self, target: str | Path) -> int:
-        """Write every quad as N-Quads (``.gz`` when named so) and a manifest; returns the count of quads."""
+        """Write every quad as N-Quads (``.gz`` when named so), a manifest, and an archive; returns the count of quads.
+
+        The archive has what cannot be made again from the quads: trained weights, paid completions, the log of writes,
+        settings without secrets. Vectors, word indexes and the cache of embeddings are made again by the first use.
+        """
+        from kgrag.settings import as_toml
         from kgrag.store import transfer
 
-        return transfer.export(self.store, Path(target))
+        return transfer.export(self.store, Path(target), folder=self.path, settings=as_toml(self.settings))
 
     def import_(self, source: str | Path) -> int:
         """Read an export into this knowledge base, which must be empty; returns the count of quads."""
@@ -399,17 +413,24 @@ class KnowledgeBase(DocumentCalls):
 
         if self.store.revision > 0:
             raise StateError("this knowledge base is not empty, and an import would mix two. Import into a new --kb.")
-        return transfer.import_(self.store, Path(source))
+        return transfer.import_(self.store, Path(source), folder=self.path)
 
     def backup(self, folder: str | Path) -> None:
-        """Write a copy that opens as a knowledge base (the store; vectors and caches are rebuilt from it)."""
-        target = Path(folder)
-        if target.exists():
-            raise InputError(f"{target} exists already. Name a folder that does not.")
-        target.mkdir(parents=True)
-        self.store.snapshot(target / _STORE)
+        """Write a copy that opens as a knowledge base, and read all of it.
+
+        It has the store, trained weights, paid completions, the log of writes, and settings without secrets, each file
+        with its checksum in ``backup.json``. Vectors, word indexes and the cache of embeddings are made again by the
+        first use.
+
+        Raises:
+            InputError: the folder exists.
+            StorageFailed: the disk refused, or the knowledge base is damaged; nothing is left in the folder then.
+        """
+        from kgrag.knowledge_base import backups
+
+        backups.backup(self.store, self.path, self.settings, Path(folder))
         if not self.read_only:
-            erasure.note_backup(self.path, target)
+            erasure.note_backup(self.path, Path(folder))
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{name}</td><td>{count}</td></tr>" for name, count in self.stats().items())

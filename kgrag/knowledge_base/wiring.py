@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cached_property
@@ -16,6 +17,7 @@ from kgrag.knowledge_base import services
 from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, Settings, read_settings
+from kgrag.store.lineage import lineage
 
 if TYPE_CHECKING:
     from kgrag.llm.budget import Budget
@@ -118,6 +120,7 @@ class Wiring:
             identity=self.embedder.identity,
             dimension=self.embedder.dimension,
             read_only=self.read_only,
+            lineage=lambda revision: lineage(self.store, revision),
         )
         return opened
 
@@ -129,7 +132,10 @@ class Wiring:
         inner = self._given_model or self._configured_model()
         if self._given_model is None and self.settings.model == EXTRACTIVE:
             return inner
-        return CachedModel(inner, self._folder(_CACHE, "completions.sqlite"), mode=self.settings.completions)
+        mode, path = self.settings.completions, self._folder(_CACHE, "completions.sqlite")
+        if mode == "record" and self.read_only and self.path is not None and not os.access(self.path, os.W_OK):
+            path = None  # a disk that may only be read: what is paid for is kept for as long as this process lives
+        return CachedModel(inner, path, mode=mode)
 
     def _configured_model(self) -> LanguageModel:
         """Return the registered model of that name, else the chat model of that name at ``base_url``."""

@@ -1,6 +1,7 @@
 """Keeps completions, so that a rerun costs nothing, a crash resumes, and a recorded run replays offline.
 
-A completion is keyed by the model's identity, the prompt's text and its schema. Each is written to disk, in a
+A completion is keyed by the model's identity, the prompt's text and its schema, and kept with a checksum: what was
+changed on the disk is asked for again, never passed on. Each is written to disk, in a
 transaction of its own, before it is passed on: a killed process loses nothing that it had received. The inner model is
 read in a thread of its own (``ahead``), so that its completions are kept as they come, however slow the consumer.
 """
@@ -140,7 +141,10 @@ class CachedModel:
         # A row that is missing or unreadable is a completion to ask for again.
         with suppress(ValueError, LookupError, TypeError):
             value = json.loads(rows[0][0])
-            return Completion(text=value["text"], data=value["data"], model=value["model"])
+            # rows of the first versions of kgrag have no checksum
+            if value.pop("sha256", None) in (None, _checksum(key, value)):
+                return Completion(text=value["text"], data=value["data"], model=value["model"])
+            _LOG.warning("a completion in %s was changed on the disk; it is not used", self.path)
         return None
 
     def _write(self, key: str, prompt: Prompt, completion: Completion) -> None:
@@ -152,7 +156,7 @@ class CachedModel:
             "input_tokens": completion.usage.input_tokens,
             "output_tokens": completion.usage.output_tokens,
         }
-        self._run(_WRITE, key, prompt.name, json.dumps(value))
+        self._run(_WRITE, key, prompt.name, json.dumps(value | {"sha256": _checksum(key, value)}))
 
     def _run(self, statement: str, *values: str) -> list[Any]:
         """Run one statement in a transaction of its own; begin a new file when this one turns out to be damaged."""
@@ -214,6 +218,11 @@ class CachedModel:
             part = self.path.with_name(self.path.name + suffix)
             if part.exists():
                 part.rename(aside.with_name(aside.name + suffix))
+
+
+def _checksum(key: str, value: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a completion under its key, in hexadecimal digits."""
+    return hashlib.sha256(json.dumps([key, value], sort_keys=True).encode()).hexdigest()
 
 
 def erase(path: Path, gone: Callable[[Collection[str]], set[int]], texts: Collection[str], words: set[str]) -> int:

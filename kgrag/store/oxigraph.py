@@ -24,8 +24,9 @@ from kgrag.model import GraphDraft, Publication, Table
 from kgrag.ports import Validator
 from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
-from kgrag.store import identity, publication_plan, quad_files, rewriting
+from kgrag.store import identity, migrations, publication_plan, quad_files, rewriting, verification
 from kgrag.store.engine import engine, release
+from kgrag.store.lineage import drawn
 from kgrag.store.locking import WriterLock
 from kgrag.store.publishing import Publishing, exchange
 from kgrag.store.update_record import Rewriting
@@ -64,6 +65,7 @@ class OxigraphStore:
         self._turn = threading.RLock()
         self._stated: Sequence[ox.Quad] = ()
         self._revision = identity.revision(store, names)
+        self._unwritten_lineage = drawn()
 
     @classmethod
     def open(
@@ -85,7 +87,8 @@ class OxigraphStore:
 
         Raises:
             StoreLocked: another process writes to it; the message names the process.
-            SchemaMismatch: it was written by a newer kgrag, or has another base IRI.
+            SchemaMismatch: it was written by a newer kgrag, or has another base IRI, or is to be read only and was
+                written by an earlier one.
             StorageFailed: the folder cannot be read or written, or is to be read only and does not exist.
         """
         lock = WriterLock(folder) if folder is not None and not read_only else None
@@ -96,7 +99,10 @@ class OxigraphStore:
                     rewriting.finish(folder)
                 store = identity.open_folder(folder, read_only=read_only)
                 names = identity.recorded_names(store, base)
-                if not read_only:
+                if read_only:
+                    migrations.refuse_earlier(store, names)
+                else:
+                    migrations.migrate(store, names)
                     identity.write_founding(store, names)
                 return cls(store, names, validator=validator, lock=lock, read_only=read_only, folder=folder)
         except BaseException:
@@ -215,7 +221,9 @@ class OxigraphStore:
             StorageFailed: the disk refused; nothing entered.
         """
         with self._writing() as store:
-            publishing = Publishing(store, self._names, self._revision, stated=self._stated)
+            publishing = Publishing(
+                store, self._names, self._revision, stated=self._stated, lineage=self._unwritten_lineage
+            )
             with engine():
                 publishing.compare(drafts)
             if self._validator is not None and publishing.writes():
@@ -268,13 +276,13 @@ class OxigraphStore:
     def _rewrite(
         self, store: ox.Store, update: str, graphs: Sequence[ox.NamedNode] | None, *, one_way: bool = False
     ) -> None:
-        rewriting = Rewriting(
-            store, self._names, revision=self._revision + 1, graphs=graphs, one_way=one_way, stated=self._stated
-        )
-        rewriting.write(update)
+        revision, lineage = self._revision + 1, self._unwritten_lineage
+        stated = [*self._stated, *publication_plan.lineage_of(revision, self._names, lineage)]
+        record = Rewriting(store, self._names, revision=revision, graphs=graphs, one_way=one_way, stated=stated)
+        record.write(update)
         identity.write_founding(store, self._names)
         self._advance(identity.revision(store, self._names))
-        rewriting.settle()
+        record.settle()
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs, their lexical companions and their catalogue entries in one atomic step.
@@ -297,7 +305,12 @@ class OxigraphStore:
             entries = [quad for graph in dropped for quad in store.quads_for_pattern(graph, None, None, catalogue)]
             kinds = [quad.object for quad in entries if quad.predicate == RDF.type]
             statements = publication_plan.publication(
-                self._revision + 1, KG.Publication, publication_plan.now(), self._names, removed=kinds
+                self._revision + 1,
+                KG.Publication,
+                publication_plan.now(),
+                self._names,
+                removed=kinds,
+                lineage=self._unwritten_lineage,
             )
             with engine():
                 exchange(store, entries, [*statements, *self._stated], dropped)
@@ -317,8 +330,9 @@ class OxigraphStore:
             self._stated = ()
 
     def _advance(self, revision: int) -> None:
+        """Set the revision; the first change of this writer has named its lineage, and stated what there was."""
         if revision != self._revision:
-            self._revision, self._stated = revision, ()
+            self._revision, self._unwritten_lineage, self._stated = revision, "", ()
 
     def _exists(self, graph: ox.NamedNode) -> bool:
         return self._store.contains_named_graph(graph) or self.described(graph)
@@ -360,6 +374,7 @@ class OxigraphStore:
                 exchange(store, identity.creation_quads(store, self._names), [])
                 try:
                     store.bulk_extend(counted())
+                    migrations.migrate(store, self._names)
                 finally:
                     identity.write_founding(store, self._names)
                     self._revision = identity.revision(store, self._names)
@@ -397,6 +412,21 @@ class OxigraphStore:
             self.flush()
             if self._folder is not None:
                 rewriting.rewrite(store, self._folder)
+
+    def damage(self) -> list[str]:
+        """Read every block of the store; return what is damaged, one sentence each. Takes 8 s per 100,000 quads.
+
+        Raises:
+            StorageFailed: it cannot be opened once more.
+        """
+        if self._folder is None:
+            return verification.damage(self._engine())
+        self.flush()
+        another = identity.open_folder(self._folder, read_only=True)  # this one has blocks in memory that it read
+        try:
+            return verification.damage(another)
+        finally:
+            release(another)
 
     def flush(self) -> None:
         """Make all that was acknowledged survive a power cut."""

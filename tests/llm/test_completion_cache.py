@@ -256,6 +256,31 @@ def test_an_entry_that_cannot_be_read_is_asked_for_again(path):
     assert len(inner.prompts) == 5
 
 
+def test_a_completion_that_was_changed_on_the_disk_is_asked_for_again(path, caplog):
+    with CachedModel(scripted(), path) as model:
+        (first,) = model.complete(PROMPTS[:1])
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE completion SET value = replace(value, 'number 0', 'number 9')")
+    file.close()
+    with pytest.raises(CompletionMissing), CachedModel(scripted(), path, mode="replay") as model:
+        model.complete(PROMPTS[:1])
+    with caplog.at_level(logging.WARNING), CachedModel(scripted(), path) as model:
+        assert model.complete(PROMPTS[:1])[0].data == first.data
+    assert "was changed on the disk" in caplog.text
+
+
+def test_a_completion_of_an_earlier_version_without_a_checksum_is_reused(path):
+    with CachedModel(scripted(), path) as model:
+        model.complete(PROMPTS[:1])
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE completion SET value = json_remove(value, '$.sha256')")
+    file.close()
+    inner = scripted()
+    with CachedModel(inner, path) as model:
+        model.complete(PROMPTS[:1])
+    assert inner.prompts == []
+
+
 def test_a_folder_that_cannot_be_made_is_a_storage_failure(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with (

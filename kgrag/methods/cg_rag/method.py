@@ -16,6 +16,7 @@ from kgrag.answering.labelled_questions import Labelled
 from kgrag.answering.passage_hits import passage_hits
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
+from kgrag.index.array_files import FileFault
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.methods.cg_rag import (
     CgRagOptions,
@@ -243,6 +244,10 @@ class CgRag:
         figures: dict[str, Any] = {kind.rpartition("#")[2]: int(count) for kind, count in table}
         encoder = "untrained" if self._trained_encoder() is None else "trained"
         return figures | citations.read_citations(self.store).counts | {"encoder": encoder}
+
+    def file_faults(self) -> list[FileFault]:
+        """Compare the files of the citation arrays and of the trained encoder with the store."""
+        return [*citation_arrays.faults(self.store, self.lexical), *self._encoder_file().faults()]
 
     def view(self, question: str, without: Sequence[str] = (), allowed: Allowed | None = None) -> QuestionView:
         """Return what a question reaches, as if the documents ``without`` or not allowed were not there."""
