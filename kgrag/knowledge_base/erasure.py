@@ -26,6 +26,7 @@ import shutil
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -168,7 +169,7 @@ def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
         len(forgetting.forget(document, store=store, spaces=kb.spaces, then=there[number:]).dropped)
         for number, document in enumerate(there, 1)
     )
-    needles = _needles(store, intent["texts"])
+    needles = _needles(kb, intent["texts"])
     completions = _erase_completions(kb, intent["texts"], needles)
     _remove_copies(kb)
     _remove_answers(store, needles)
@@ -202,12 +203,13 @@ def _write_intent(kb: Erasable, intent: dict[str, Any]) -> None:
     fresh.replace(kb.path / _INTENT)
 
 
-def _needles(store: TripleStore, texts: Sequence[str]) -> _Needles:
+def _needles(kb: Erasable, texts: Sequence[str]) -> _Needles:
     """Return what no source that stays has of erased texts."""
     sought = {run for text in texts for run in runs(text, _WORDS_IN_A_ROW) if " " in run.replace(" ", "", 1)}
     names = {word.casefold() for text in texts for word in _NAME.findall(text)}
     lengths = {len(run.split()) for run in sought}
-    for text in _source_texts(store) if texts else ():
+    # the engine writes the path of its folder, which may begin as that of a document, to its log
+    for text in chain([str(kb.path)], _source_texts(kb.store)) if texts else ():
         names.difference_update(WORDS.findall(text.casefold()))
         for length in lengths:
             sought -= runs(text, length)

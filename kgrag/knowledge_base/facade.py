@@ -174,8 +174,7 @@ class KnowledgeBase(DocumentCalls):
             UnknownName: there is no such method or reranker.
         """
         _refuse_empty(question, k)
-        if message := build_marks.warning(self.store, method.partition(":")[0]):
-            _LOG.warning(message)
+        self._warn_of_unfinished(method)
         chosen, depth = self.method(method), _CANDIDATES_PER_HIT * k if rerank else k
         allowed = None if where is None else self.allowed(where)
         if allowed is None:
@@ -264,10 +263,14 @@ class KnowledgeBase(DocumentCalls):
         chosen = self.method(method)
         _refuse_empty(question, k)
         if where is None:
-            return self._complete(chosen.answer(question, k), method) if isinstance(chosen, Answers) else None
+            if not isinstance(chosen, Answers):
+                return None
+            self._warn_of_unfinished(method)
+            return self._complete(chosen.answer(question, k), method)
         limited = among(chosen, method)
         if not isinstance(limited, AnswersAmong):
             return None
+        self._warn_of_unfinished(method)
         allowed = self.allowed(where)
         return self._complete(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), method)
 
@@ -277,6 +280,10 @@ class KnowledgeBase(DocumentCalls):
         if where is not None:
             answer = filter_lock.checked(answer, self.allowed(where))
         return self._complete(answer, method)
+
+    def _warn_of_unfinished(self, method: str) -> None:
+        if message := build_marks.warning(self.store, method.partition(":")[0]):
+            _LOG.warning(message)
 
     def _complete(self, answer: Answer, method: str) -> Answer:
         """Return an answer with the places of its evidence, and with a warning where the method's build did not end."""

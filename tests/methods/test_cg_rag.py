@@ -21,8 +21,8 @@ from kgrag.testing import HashEmbedder
 TOPICS = ("barley", "lentil", "mulch", "irrigation", "weed", "beetle")
 
 
-def papers(folder: Path, *records: dict[str, object]) -> Path:
-    path = folder / "papers.jsonl"
+def papers(folder: Path, *records: dict[str, object], name: str = "papers") -> Path:
+    path = folder / f"{name}.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
 
@@ -154,7 +154,9 @@ def test_no_edge_leads_from_a_chunk_to_itself(built: KnowledgeBase) -> None:
 
 
 def test_building_again_after_a_new_paper_draws_only_what_it_touches(built: KnowledgeBase, tmp_path: Path) -> None:
-    built.ingest(papers(tmp_path, {"id": "no such paper", "title": "Found at last", "text": "Straw is gold."}))
+    built.ingest(
+        papers(tmp_path, {"id": "no such paper", "title": "Found at last", "text": "Straw is gold."}, name="more")
+    )
     counts = built.build("cg_rag").counts
     assert counts["drawn"] == 2  # the new one, and the one that cites it
     assert counts["unresolved"] == 0
@@ -310,7 +312,7 @@ def test_the_graph_is_asked_for_where_it_is_missing(kb: KnowledgeBase, tmp_path:
 
 
 def test_papers_that_came_after_the_build_are_found_without_edges(built: KnowledgeBase, tmp_path: Path) -> None:
-    built.ingest(papers(tmp_path, {"id": "late", "title": "Late", "text": "Quinoa ripens late."}))
+    built.ingest(papers(tmp_path, {"id": "late", "title": "Late", "text": "Quinoa ripens late."}, name="more"))
     assert built.retrieve("When does quinoa ripen?", method="cg_rag", k=1)[0].attributes["title"] == "Late"
 
 
