@@ -39,7 +39,16 @@ VIOLATING = {
         "SELECT ?d { ?c :opened ?d FILTER(?d > 2020) }",
         "SELECT ?d { ?c :opened ?d FILTER('x' = ?d) }",
     ],
-    "cartesian-product": ["SELECT ?n ?d { ?p :policyNumber ?n . ?c :opened ?d }"],
+    "disconnected": [
+        "SELECT ?n ?d { ?p :policyNumber ?n . ?c :opened ?d }",
+        "SELECT ?n ?d { ?p a :Policy ; :policyNumber ?n . ?q a :Policy ; :reviewedBy ?d }",
+        "SELECT ?n ?d { ?p :policyNumber ?n . ?c :opened ?d FILTER(?n = '7' && ?d > '2020-01-01'^^xsd:date) }",
+        "SELECT ?n ?d { ?p :policyNumber ?n . ?c :opened ?d OPTIONAL { ?c :reviewedBy ?p } }",
+        "SELECT ?n ?d { { ?p :policyNumber ?n . ?c :opened ?d } UNION { ?p rdfs:label ?n } }",
+        "SELECT ?n { ?p :soldByAgent ?a OPTIONAL { ?p :policyNumber ?n . ?c :opened ?d } }",
+        "SELECT ?k { { SELECT (COUNT(?p) AS ?k) { ?p :policyNumber ?n . ?c :opened ?d } } }",
+        "SELECT (COUNT(DISTINCT ?p) AS ?k) (COUNT(?c) AS ?m) { ?p :policyNumber ?n . ?c :opened ?d }",
+    ],
     "undeclared-prefix": ["PREFIX x: <urn:x:> SELECT ?n { ?p zz:name ?n }"],
     "bracketed-prefix": ["SELECT ?n { ?p <:policyNumber> ?n }", "PREFIX in: <urn:x:> SELECT ?n { ?p <in:number> ?n }"],
     "lost-blank": ["SELECT ?p ?nWHERE { ?p :policyNumber ?n }"],
@@ -80,8 +89,21 @@ CONFORMING = {
     ],
     "type-conflict": ["SELECT ?n { ?p a :Policy , :Claim ; rdfs:label ?n }", "SELECT ?n { { ?p a :Policy } UNION { ?p a :Agent } ?p rdfs:label ?n }"],
     "literal-datatype": ['SELECT ?d { ?c :opened ?d FILTER(?d > "2020-01-01"^^xsd:date) }', "SELECT ?n { ?a :agentId ?n FILTER(?n > 3) }"],
-    "cartesian-product": [
+    "disconnected": [
         "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d FILTER(?n = STR(?d)) }",
+        "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d FILTER(CONTAINS(?n, STR(?d))) }",
+        "SELECT ?n { ?p :policyNumber ?n BIND(?n AS ?m) ?c rdfs:label ?m ; :opened ?d }",
+        "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d VALUES (?n ?d) { ('7' 8) } }",
+        "SELECT ?n { ?p :policyNumber ?n . { SELECT ?n (MAX(?x) AS ?d) { ?q :opened ?x ; rdfs:label ?n } GROUP BY ?n } ?c :opened ?d }",
+        "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d FILTER NOT EXISTS { ?c :reviewedBy ?p } }",
+        "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d { ?c :reviewedBy ?p } UNION { ?p :reviewedBy ?c } }",
+        "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d OPTIONAL { ?c :reviewedBy ?p BIND(1 AS ?k) } FILTER(!BOUND(?k)) }",
+        "SELECT ?n ?m { :p1 :policyNumber ?n ; :soldByAgent ?a . ?q :soldByAgent ?a ; :policyNumber ?m }",
+        "SELECT ?n ?l { :p1 :policyNumber ?n . :p1 rdfs:label ?l }",
+        "SELECT ?n ?l { ?p :soldByAgent :b1 ; :policyNumber ?n . :b1 :agentId ?l }",
+        "SELECT ?n { :p1 :soldByAgent :b1 . ?p :policyNumber ?n }",
+        "SELECT (COUNT(DISTINCT ?p) AS ?k) (MAX(?d) AS ?m) { ?p :policyNumber ?n . ?c :opened ?d }",
+        "ASK { ?p :policyNumber '7' . ?c :opened ?d }",
         "SELECT ?n { ?p :policyNumber ?n . { SELECT (COUNT(?c) AS ?k) { ?c :opened ?d } } }",
         "SELECT ?n { { ?p :policyNumber ?n } UNION { ?c :opened ?n } }",
     ],
@@ -163,6 +185,13 @@ def test_a_selected_identifier_is_an_error_when_asked_for() -> None:
 def test_a_namespace_can_be_let_pass() -> None:
     query = "PREFIX x: <urn:x:> SELECT ?n { ?p a x:Thing ; x:name ?n }"
     assert rules(query, allowed=("urn:x:",)) == []
+
+
+def test_a_part_that_is_not_joined_gets_the_property_that_could_join_it() -> None:
+    hints = {
+        f.rule: f.hint for f in checked("SELECT ?n ?d { ?p a :Policy ; :policyNumber ?n . ?c :opened ?d }").findings
+    }
+    assert hints["disconnected"].startswith("Write `?c :against/:hasPolicy ?p` to join them; ")
 
 
 def test_findings_of_one_fault_share_a_root() -> None:
