@@ -8,17 +8,20 @@ statement            meaning
 ===================  ================================================================================================
 ``check:absent``     the data -> a constant that is in neither data nor ontology
 ``check:unused``     property -> a class of which no instance has it, though the class has instances
+``check:repeats``    aggregate -> how its result differs with each value once; ``check:remedy``: what to write
 ``check:instances``  class -> "none", or "subclasses" when only subclasses of it have instances
 ===================  ================================================================================================
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyoxigraph as ox
 
+from kgrag.model import Term as ModelTerm
 from kgrag.ports import TripleStore
 from kgrag.queries import bind
 from kgrag.querying.ontology_check.ontology_graph import CLASSES, PROPERTIES, QueryTerms
@@ -28,22 +31,40 @@ from kgrag.vocab import CHECK, RDF
 
 __all__ = ["DATA", "DataView", "data_graph"]
 
+Rows = tuple[tuple[ModelTerm | None, ...], ...]
 DATA = ox.NamedNode("urn:kgrag:check:data")
 
 
 @dataclass(slots=True)
 class DataView:
-    """Asks a store and remembers the answers until its revision changes."""
+    """Asks a store and remembers the answers until its revision changes.
+
+    ``run`` returns the rows of a query over the facts, with a limit on time, and None for one that failed; without it,
+    nothing that takes running the query is checked.
+    """
 
     store: TripleStore
+    run: Callable[[str], Rows | None] | None = None
     _answers: dict[tuple[str, str], bool] = field(default_factory=dict)
+    _rows: dict[str, Rows | None] = field(default_factory=dict)
     _revision: int = -1
+
+    def rows(self, sparql: str) -> Rows | None:
+        """Return the rows of a query over the facts; None when it cannot be run."""
+        self._forget_what_changed()
+        if sparql not in self._rows:
+            self._rows[sparql] = self.run(sparql) if self.run else None
+        return self._rows[sparql]
+
+    def _forget_what_changed(self) -> None:
+        if self._revision != self.store.revision:
+            self._answers.clear()
+            self._rows.clear()
+            self._revision = self.store.revision
 
     def ask(self, question: str, /, **values: Any) -> bool:
         """Ask a stored query of ``obqc_data``."""
-        if self._revision != self.store.revision:
-            self._answers.clear()
-            self._revision = self.store.revision
+        self._forget_what_changed()
         key = (question, repr(sorted(values.items(), key=lambda item: item[0])))
         if key not in self._answers:
             self._answers[key] = self.store.ask(bind(f"obqc_data/{question}", **values))

@@ -85,12 +85,10 @@ class _Advisor:
             return self._with_prefix(finding)
         if finding.rule == "disconnected":
             return self._with_hint(finding, self._join(finding))
-        if not finding.blocks:
-            return finding
         span = (finding.start, finding.end)
         patterns = (each for each in self.read.patterns if span in {(place.start, place.end) for place in each.places})
         pattern = next(patterns, None)
-        if pattern is None:
+        if pattern is None or not finding.blocks:
             return finding
         if finding.rule in _ENDS:
             return self._with_ways(finding)

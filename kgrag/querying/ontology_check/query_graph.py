@@ -17,6 +17,7 @@ statement                 meaning
 ``a check:Selection``     ``check:variable``: a column of the outermost SELECT that is a plain variable
 ``a check:Use``           ``check:variable``, ``check:role``: a variable that needs a value
 ``a check:Comparison``    ``check:variable``, ``check:operator``, ``check:constant``, with ``datatype`` and ``family``
+``a check:Aggregate``     ``check:name``: a SUM, COUNT ... among the columns of a SELECT, as it is written
 ``a check:Call``          ``check:function``: a function that the store does not have
 ``a check:Problem``       ``check:kind``, ``check:name``: what the reader could read past
 ``a check:Request``       ``check:form`` (SELECT ... UPDATE), ``check:service true``
@@ -119,6 +120,10 @@ def query_graph(query: Query) -> QueryGraph:
     _uses(graph, query)
     _comparisons(graph, query)
     _calls(graph, query)
+    for number, aggregate in enumerate(query.aggregates):
+        node = graph.node("aggregate", number, aggregate.place)
+        graph.add(node, RDF.type, CHECK.Aggregate)
+        graph.add(node, CHECK.name, ox.Literal(query.text[aggregate.place.start : aggregate.place.end]))
     for problem in query.problems:
         name = problem.message if problem.rule == "syntax" else problem.subject
         _problem(graph, problem.rule, name, problem.place, mend=problem.mend)

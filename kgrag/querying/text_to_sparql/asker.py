@@ -18,7 +18,7 @@ from kgrag import prompting, queries
 from kgrag.errors import InvalidSettings, NotBuilt, ReplyCut, ReplyUnusable, UnsupportedTask
 from kgrag.index import vector_spaces
 from kgrag.llm import structured_output
-from kgrag.model import Answer, Citation, Prompt, Usage
+from kgrag.model import Answer, Citation, Prompt, Term, Usage
 from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorIndex, VectorSpaces
 from kgrag.querying.ontology_check import Check, DataView, OntologyIndex, Options, check, index_of_graphs, mend
 from kgrag.querying.text_to_sparql import competency_questions, named_entities, row_evidence, schema_slices
@@ -34,6 +34,7 @@ __all__ = ["Asker", "FirstQuery", "marked", "story_of"]
 _TERMS, _QUESTIONS = schema_slices.SPACE, competency_questions.SPACE
 _MAX_STORED_QUESTIONS = 5
 _MAX_ROWS_SHOWN = 20
+_MAX_ROWS_COMPARED = 10_000
 _UNKNOWN = "No query was found that matches the ontology and answers the question."
 _NOTHING = "The data hold nothing that answers the question: the query is valid and finds no row."
 _NOT_RUN = Execution(("valid",), ((ox.Literal("true", datatype=XSD.boolean),),))
@@ -272,9 +273,14 @@ class Asker:
         index, view, revision = _LOADED.get(self.store, (None, None, -1))
         if index is None or view is None or revision != self.store.revision:
             index = index_of_graphs(self.store, graphs)
-            view = DataView(self.store)
+            view = DataView(self.store, self._rows_of)
             _LOADED[self.store] = (index, view, self.store.revision)
         return index, view
+
+    def _rows_of(self, sparql: str) -> tuple[tuple[Term | None, ...], ...] | None:
+        """Return the rows of a query over the facts; None when it failed or has too many."""
+        execution = self.runner(sparql, rows=_MAX_ROWS_COMPARED, seconds=self.seconds)
+        return None if execution.problem or execution.truncated else execution.rows
 
     def space(self, name: str, progress: vector_spaces.Progress) -> VectorIndex:
         """Return a vector space, up to date."""
