@@ -91,7 +91,7 @@ CHECK = _Namespace(
     "bound constant datatype family form function kind name object operator predicate role "
     "scope separate service subject together type variable "
     # an ontology graph's and a data graph's statements about the query's terms
-    "Class Datatype DatatypeProperty ObjectProperty Property absent disjoint incompatible instances "
+    "Class Datatype DatatypeProperty ObjectProperty Property absent disjoint incompatible instances instead "
     "remedy repeats unused within",
 )
 KG = _Namespace(

@@ -31,7 +31,7 @@ from kgrag.querying.ontology_check.ontology_graph import ontology_graph, terms_o
 from kgrag.querying.ontology_check.ontology_index import OntologyIndex
 from kgrag.querying.ontology_check.query_graph import QueryGraph, parts, query_graph, syntax_graph
 from kgrag.sparql.query_reader import read
-from kgrag.sparql.syntax import Pattern, Place, Query
+from kgrag.sparql.syntax import Edit, Pattern, Place, Query
 from kgrag.vocab import CHECK
 
 __all__ = ["Options", "examine"]
@@ -89,6 +89,9 @@ def examine(
     unresolved = tuple(f"{each.subject}:" for each in asked.problems if each.rule == "undeclared-prefix")
     about = ontology_graph(index, terms, allowed=(*options.allowed, *unresolved))
     data = [] if view is None or not graph.patterns else data_graph(view, index, asked, terms, ignored=unresolved)
+    for quad in data:
+        if quad.predicate == CHECK.instead:
+            graph.mends |= _respelt(asked, quad, data)
     if view is not None and view.run is not None and not parts(asked):
         data += _fan_outs(asked, graph, view)
     scratch.fill([*graph.quads, *about.quads, *data])
@@ -105,6 +108,17 @@ def _fan_outs(query: Query, graph: QueryGraph, view: DataView) -> Iterator[ox.Qu
             shown = f": it gives {found.value}, and {found.once} with each value once" if found.once else ""
             yield ox.Quad(node, CHECK.repeats, ox.Literal(shown), DATA)
             yield ox.Quad(node, CHECK.remedy, ox.Literal(found.remedy), DATA)
+
+
+def _respelt(query: Query, instead: ox.Quad, data: Sequence[ox.Quad]) -> dict[ox.NamedNode, Edit]:
+    """Return the change that writes a literal as the data have it, where its text is the same and it occurs once."""
+    absent = next(each.object for each in data if each.subject == instead.subject and each.predicate == CHECK.absent)
+    places = [pattern.places[2] for pattern in query.patterns if pattern.object == absent]
+    node, value = instead.subject, instead.object
+    same = isinstance(absent, ox.Literal) and isinstance(value, ox.Literal) and absent.value == value.value
+    if not same or len(places) != 1 or not isinstance(node, ox.NamedNode):
+        return {}
+    return {node: Edit(places[0].start, places[0].end, str(value))}
 
 
 def _place(error: InvalidSPARQL, text: str) -> Place:

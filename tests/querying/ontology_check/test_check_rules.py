@@ -2,6 +2,7 @@
 
 import pytest
 
+from kgrag.querying.ontology_check import mend
 from kgrag.querying.ontology_check.check_rules import shipped_rules
 from tests.querying.ontology_check.checks import checked, index, rules, store
 
@@ -149,6 +150,30 @@ DATA_CASES = {
 @pytest.mark.parametrize(("query", "rule"), DATA_CASES.items())
 def test_a_look_at_the_data_finds_it(query: str, rule: str) -> None:
     assert rule in rules(query, data=store())
+
+
+@pytest.mark.parametrize(
+    ("written", "hint", "mended"),
+    [
+        ("7", 'Write `"7"`, as the data has it.', True),
+        ('"7"@en', 'Write `"7"`, as the data has it.', True),
+        ('"8"', "Look the thing up by its name", False),
+    ],
+)
+def test_a_literal_that_the_data_write_otherwise_is_written_out(written: str, hint: str, mended: bool) -> None:
+    query = f"SELECT ?n {{ ?p :policyNumber {written} ; :soldByAgent/:agentId ?n }}"
+    check = checked(query, data=store())
+    found = next(finding for finding in check.findings if finding.rule == "unknown-entity")
+    assert found.hint.startswith(hint)
+    assert (mend(check) == check.query.replace(written, '"7"')) is mended
+
+
+def test_a_date_for_a_time_is_written_out_and_left_to_the_model() -> None:
+    data = store(':c1 a :Claim ; :opened "2019-01-15T00:00:00"^^xsd:dateTime ; rdfs:label "one" .')
+    check = checked('SELECT ?n { ?c :opened "2019-01-15"^^xsd:date ; rdfs:label ?n }', data=data)
+    found = next(finding for finding in check.findings if finding.rule == "unknown-entity")
+    assert found.hint == 'Write `"2019-01-15T00:00:00"^^xsd:dateTime`, as the data has it.'
+    assert mend(check) is None
 
 
 @pytest.mark.parametrize("query", DATA_CASES)
