@@ -87,11 +87,12 @@ AUDIT = _Namespace(
 CHECK = _Namespace(
     "https://w3id.org/kgrag/check#",
     # what a query graph speaks of
-    "Call Comparison Problem Request Selection Use Variable "
+    "Aggregate Call Comparison Problem Request Selection Use Variable "
     "bound constant datatype family form function kind name object operator predicate role "
     "scope separate service subject together type variable "
     # an ontology graph's and a data graph's statements about the query's terms
-    "Class Datatype DatatypeProperty ObjectProperty Property absent disjoint incompatible instances unused within",
+    "Class Datatype DatatypeProperty ObjectProperty Property absent disjoint incompatible instances instead "
+    "remedy repeats unused within",
 )
 KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
