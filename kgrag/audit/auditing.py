@@ -40,9 +40,10 @@ class AuditOptions:
     """Options of an audit.
 
     ``profile`` is a name, or the path of a TOML file. ``limit`` is how many findings per check are listed; counts stay
-    exact. ``reasoner`` asks for the checks that need one, and ``seconds`` is the time it may take. ``metrics`` asks for
-    metrics too. LOG-09 compares labels by ``embedder``, where its profile has that check. ``competency`` is a file or
-    folder of competency questions, asked by ``kgrag.knowledge_base``; each may take ``seconds`` too.
+    exact. ``reasoner`` asks for the checks that need one, as some profiles do by themselves, and ``seconds`` is the time
+    it may take. ``metrics`` asks for metrics too. LOG-09 compares labels by ``embedder``, where its profile has that
+    check. ``competency`` is a file or folder of competency questions, asked by ``kgrag.knowledge_base``; each may take
+    ``seconds`` too.
     """
 
     profile: str = "default"
@@ -123,7 +124,7 @@ def examine(
         # literals of a graph may be as an update left them, which keeps no record of how they were written
         parsed=store is None,
     )
-    given = StepInput(target, store, options.reasoner, options.seconds, options.embedder)
+    given = StepInput(target, store, options.reasoner or profile.reasoner, options.seconds, options.embedder)
     report = _report(target, profile, catalogue, run_checks(catalogue, profile, given), options)
     return Examination(replace(report, metrics=measure(target)) if options.metrics else report, target)
 
@@ -181,7 +182,8 @@ def refuse_violations(
         store: where they are to enter; imports that it contains are at hand.
 
     Raises:
-        ShapeViolation: a draft has violations; the message is the report.
+        ShapeViolation: a draft has violations, or a check that the profile asks for reached no verdict; the message is
+            the report.
         UnknownName: there is no such profile.
     """
     options = AuditOptions(profile=profile, limit=MAX_FINDINGS_IN_REFUSAL)
@@ -190,7 +192,7 @@ def refuse_violations(
         for draft in drafts
         if draft.kind == KG.OntologyGraph
     )
-    refused = [as_text(audit) for audit in audits if not audit.conforms]
+    refused = [as_text(audit) for audit in audits if not audit.conforms or audit.undecided_though_asked]
     if refused:
         reports = "\n\n".join(refused)
         raise ShapeViolation(f"{len(refused)} of {len(audits)} ontologies do not conform to '{profile}'.\n\n{reports}")

@@ -28,7 +28,7 @@ from kgrag.ports import TripleStore, Workbench
 from kgrag.shacl.pyshacl_validation import by_pyshacl
 from kgrag.vocab import AUDIT, digest, local_name
 
-__all__ = ["CheckResults", "compiled", "run_checks"]
+__all__ = ["CheckResults", "compiled", "level", "run_checks"]
 
 SLOW_SECONDS = 0.1
 """A check that took longer is listed as slow."""
@@ -97,6 +97,16 @@ def run_checks(catalogue: Catalogue, profile: Profile, given: StepInput) -> Chec
     return CheckResults(marked, tuple(undecided), seconds, tuple(sorted(runner.shapes.elsewhere)))
 
 
+def level(severity: str) -> str:
+    """Return which of the three severities one counts as that a shape states: one of a user's own is a violation.
+
+    ``Debug`` and ``Trace`` are those of SHACL 1.2 below ``Info``.
+    """
+    if severity in ("Debug", "Trace"):
+        return "Info"
+    return severity if severity in SEVERITIES else "Violation"
+
+
 def _with_fingerprints(findings: Sequence[AuditFinding], target: AuditTarget) -> Iterator[AuditFinding]:
     """Yield findings with fingerprints; a blank node counts by its content, and the message names its owner."""
     blank = any(text.startswith("_:") for finding in findings for text in (finding.focus, finding.value))
@@ -139,7 +149,12 @@ class _Runner:
     def unowned(self) -> list[AuditFinding]:
         """Return the violations of shapes that belong to no check, with the shape's own name and severity."""
         return [
-            replace(self._from_violation(v), check=local_name(v.shape), severity=v.severity)
+            replace(
+                self._from_violation(v),
+                check=local_name(v.shape),
+                severity=level(v.severity),
+                stated_severity="" if v.severity in SEVERITIES else v.severity,
+            )
             for v in self._violations("")
         ]
 

@@ -17,7 +17,8 @@ class AuditFinding:
 
     ``focus`` is an IRI or the name of a blank node, ``path`` a property or "", ``value`` a term as text or "".
     ``fingerprint`` stays the same from audit to audit while check, focus, path and value do. ``component`` is the SHACL
-    component that was violated, "sparql" for a finding of a query or a step.
+    component that was violated, "sparql" for a finding of a query or a step. ``stated_severity`` is what a shape states
+    that is none of the three severities; the finding then counts as ``severity``.
     """
 
     check: str
@@ -30,12 +31,14 @@ class AuditFinding:
     fix: str = ""
     fingerprint: str = ""
     component: str = "sparql"
+    stated_severity: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return its part of the audit's JSON form, without empty fields."""
         return {
             "check": self.check,
             "severity": self.severity,
+            **({"stated_severity": self.stated_severity} if self.stated_severity else {}),
             "focus": self.focus,
             **({"path": self.path} if self.path else {}),
             **({"value": self.value} if self.value else {}),
