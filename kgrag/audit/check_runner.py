@@ -72,8 +72,10 @@ def run_checks(catalogue: Catalogue, profile: Profile, given: StepInput) -> Chec
         given: the target and what was asked for.
     """
     view = cast("TripleStore", given.target.bench)
-    validate = shacl.validation(view, graphs=_GRAPHS, merged=True, written=given.target.written)
-    runner = _Runner(given, compiled(catalogue.files), catalogue.owners, validate)
+    shapes = compiled(catalogue.files)
+    unread = dict(shapes.undecided)
+    validate = shacl.validation(view, graphs=_GRAPHS, merged=True, written=given.target.written, undecided=unread)
+    runner = _Runner(given, shapes, catalogue.owners, validate, unread)
     findings: list[AuditFinding] = []
     undecided: list[Undecided] = []
     seconds: dict[str, float] = {}
@@ -91,6 +93,10 @@ def run_checks(catalogue: Catalogue, profile: Profile, given: StepInput) -> Chec
             undecided.append(Undecided(check.identifier, str(reason), not isinstance(reason, Unasked)))
         seconds[check.identifier] = time.perf_counter() - begin
     findings += runner.unowned()
+    off = {check.identifier for check in catalogue.checks if profile.severity(check) == OFF}
+    for shape, reason in sorted(unread.items()):
+        if (owner := catalogue.owners.get(shape, "")) not in off:
+            undecided.append(Undecided(owner or local_name(shape), reason, asked=True))
     order = {severity: number for number, severity in enumerate(SEVERITIES)}
     findings.sort(key=lambda f: (order[f.severity], f.check, f.focus, f.path, f.value, f.message))
     marked = tuple(_with_fingerprints(findings, given.target))
@@ -133,6 +139,7 @@ class _Runner:
     shapes: shacl.Shapes
     owners: Mapping[str, str]
     validate: Callable[[shacl.Shapes], list[Violation]]
+    unread: dict[str, str]
     by_owner: dict[str, list[Violation]] = field(default_factory=dict)
 
     def findings(self, check: Check) -> list[AuditFinding]:
@@ -164,7 +171,9 @@ class _Runner:
         if self.shapes.elsewhere and not self.by_owner:
             self.by_owner[""] = []  # marks the run of pyshacl as done, whatever it finds
             bench = cast("TripleStore", self.given.target.bench)
-            for violation in by_pyshacl(bench, self.shapes, _GRAPHS, written=self.given.target.written):
+            violations, failed = by_pyshacl(bench, self.shapes, _GRAPHS, written=self.given.target.written)
+            self.unread.update(failed)
+            for violation in violations:
                 self.by_owner.setdefault(self.owners.get(violation.shape, ""), []).append(violation)
         return [*by_engine, *self.by_owner.get(owner, [])]
 

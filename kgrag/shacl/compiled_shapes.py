@@ -10,6 +10,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from kgrag.model import plain
 from kgrag.shacl.shapes_graph import PropertyPath, joined
 from kgrag.vocab import RDF, RDFS
 
@@ -96,16 +97,24 @@ class Shapes:
     """Shapes, compiled.
 
     ``elsewhere`` names the shapes that the engine does not cover (shape -> reason), and ``rest`` is the graph
-    of shapes in which only these have targets; both are empty unless ``load_shapes`` was asked to accept such shapes.
+    of shapes in which only these have targets, by the triples ``targets``. ``undecided`` names the shapes of which something could not be read
+    (shape -> reasons); what else they ask for is among the constraints. All three are empty unless ``load_shapes`` was
+    asked to accept such shapes.
     """
 
     constraints: tuple[Constraint, ...]
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     rest: tuple[ox.Triple, ...] = ()
+    targets: frozenset[ox.Triple] = frozenset()
+    undecided: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of constraints."""
         return len(self.constraints)
+
+    def rest_of(self, name: str) -> Iterator[ox.Triple]:
+        """Yield ``rest`` without the targets of all shapes but the one of this name."""
+        return (triple for triple in self.rest if triple not in self.targets or plain(triple.subject) == name)
 
     def each(self) -> list[Constraint]:
         """Return every constraint, those of inner shapes as well."""

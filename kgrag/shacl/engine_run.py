@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.errors import InvalidRDF, KgragError
+from kgrag.errors import InvalidRDF, InvalidSPARQL, KgragError
 from kgrag.model import GraphDraft, Table, Term, Violation, plain
 from kgrag.ports import TripleStore, Validator
 from kgrag.resources import find
@@ -119,10 +119,12 @@ def validation(
     graphs: Sequence[ox.NamedNode] | None = None,
     merged: bool = False,
     written: Written | None = None,
+    undecided: dict[str, str] | None = None,
 ) -> Callable[[Shapes], list[Violation]]:
     """Return a function that validates some named graphs against shapes; its counts are reused for the next shapes.
 
-    Arguments and errors are those of ``validate``. The graphs must not change meanwhile.
+    Arguments and errors are those of ``validate``. The graphs must not change meanwhile. With ``undecided``, a shape
+    that cannot be run is no error: it is written there with the reason.
     """
     if merged and graphs is None:
         raise ValueError("merged=True takes the union of some graphs, and none were given. Pass graphs=[...].")
@@ -139,16 +141,23 @@ def validation(
     def check(shapes: Shapes) -> list[Violation]:
         if graphs is not None and not graphs:
             return []
-        _refuse_mismatch(shapes, merged=merged)
+        if undecided is None:
+            _refuse_mismatch(shapes.each(), merged=merged)
         kinds = asker.kinds() if any(c.target.kinds for c in shapes.constraints) else frozenset()
         constraints = [c for c in shapes.constraints if not c.target.kinds or not kinds.isdisjoint(c.target.kinds)]
         run = _ValidationRun(asker, asker)
-        if view is None:
-            return [violation for constraint in constraints for violation in run.check(constraint)]
-        on_copy = _ValidationRun(view.asker, asker)
+        on_copy = run if view is None else _ValidationRun(view.asker, asker)
+        copied = [False] * len(constraints) if view is None else view.take(constraints)
         violations: list[Violation] = []
-        for constraint, copied in zip(constraints, view.take(constraints), strict=True):
-            violations += (on_copy if copied else run).check(constraint)
+        for constraint, on_its_copy in zip(constraints, copied, strict=True):
+            try:
+                if undecided is not None:
+                    _refuse_mismatch(constraint.each(), merged=merged)
+                violations += list((on_copy if on_its_copy else run).check(constraint))
+            except (InvalidRDF, InvalidSPARQL) as error:
+                if undecided is None:
+                    raise
+                undecided[constraint.shape] = str(error)
         return violations
 
     return check
@@ -166,8 +175,8 @@ def graph_validator() -> Validator:
     return check
 
 
-def _refuse_mismatch(shapes: Shapes, *, merged: bool) -> None:
-    for constraint in shapes.each():
+def _refuse_mismatch(constraints: Iterable[Constraint], *, merged: bool) -> None:
+    for constraint in constraints:
         if merged and constraint.target.kinds:
             raise InvalidRDF(
                 f"shape {constraint.shape}: kg:targetGraphKind confines it to graphs of a kind, and a union of graphs "

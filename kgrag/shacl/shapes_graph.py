@@ -140,13 +140,13 @@ class ShapesGraph:
 
     def error(self, node: Term, name: str, problem: str) -> InvalidRDF:
         """Return the error to raise for a property of a node."""
-        return InvalidRDF(f"shape {self._name(node)}: {name.replace(SH, 'sh:')} {problem}.")
+        return InvalidRDF(f"shape {self.name(node)}: {name.replace(SH, 'sh:')} {problem}.")
 
     def beyond(self, node: Term, name: str, problem: str) -> NotCovered:
         """Return the error to raise for what the engine does not cover."""
         return NotCovered(str(self.error(node, name, problem)))
 
-    def _name(self, node: Term) -> str:
+    def name(self, node: Term) -> str:
         """Return the name of a node for a message: its IRI, or that of the shape that it is part of."""
         seen = {node}
         while isinstance(node, ox.BlankNode):

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 
+from kgrag.errors import InvalidRDF
 from kgrag.model import Term, plain
 from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Target
 from kgrag.shacl.components import COMPONENTS, typed, values
@@ -30,6 +32,7 @@ _TARGETS = {
 }
 
 _SHAPE_TYPES = frozenset({ox.NamedNode(SH + "NodeShape"), ox.NamedNode(SH + "PropertyShape")})
+_CLASS_TYPES = frozenset({OWL.Class, ox.NamedNode(RDFS.prefix + "Class")})
 
 
 def _words(names: str) -> frozenset[str]:
@@ -54,6 +57,14 @@ _FOREIGN = _words(
     "optional orderBy parameter predicate propertyValidator resultAnnotation returnType rule subject target this union "
     "update validator values"
 )
+_REPORT_TYPES = _words("AbstractResult ValidationReport ValidationResult")
+_TYPES = _REPORT_TYPES | _words(
+    "ConstraintComponent Function JSConstraint JSExecutable JSFunction JSLibrary JSRule JSTarget JSTargetType "
+    "JSValidator NodeKind NodeShape Parameter Parameterizable PrefixDeclaration PropertyGroup PropertyShape "
+    "ResultAnnotation Rule SPARQLAskExecutable SPARQLAskValidator SPARQLConstraint SPARQLConstructExecutable "
+    "SPARQLExecutable SPARQLFunction SPARQLRule SPARQLSelectExecutable SPARQLSelectValidator SPARQLTarget "
+    "SPARQLTargetType SPARQLUpdateExecutable Severity Shape Target TargetType TripleRule Validator"
+)
 
 
 def load_shapes(paths: Iterable[Path], *, also: str = "", elsewhere: bool = False) -> Shapes:
@@ -62,20 +73,22 @@ def load_shapes(paths: Iterable[Path], *, also: str = "", elsewhere: bool = Fals
     Args:
         paths: the files.
         also: further shapes, as Turtle.
-        elsewhere: accept a shape with something that this engine does not cover, and name it in ``Shapes.elsewhere``.
+        elsewhere: accept a shape with something that this engine does not cover, and name it in ``Shapes.elsewhere``;
+            and one with something that is no SHACL or cannot be read, and name it in ``Shapes.undecided``.
 
     Raises:
-        InvalidRDF: a file does not parse, or a shape contains something that is no SHACL, that refers back to it, or
-            (without ``elsewhere``) that this engine does not cover. The message names the shape and the property.
+        InvalidRDF: a file does not parse; or, without ``elsewhere``, a shape contains something that is no SHACL, or
+            that this engine does not cover. The message names the shape and the property.
     """
     further = ox.parse(also, format=ox.RdfFormat.TURTLE, rename_blank_nodes=True)
-    return _Reader([*(triple for path in paths for triple in parse(path)), *further]).shapes(elsewhere=elsewhere)
+    triples = [*(triple for path in paths for triple in parse(path)), *further]
+    return _Reader(triples, tolerant=elsewhere).shapes()
 
 
 class _Reader:
     """A reader of one graph of shapes."""
 
-    def __init__(self, triples: list[ox.Quad]) -> None:
+    def __init__(self, triples: list[ox.Quad], *, tolerant: bool) -> None:
         self._triples = triples
         self._graph = ShapesGraph(triples)
         # the properties that components declared in the shapes have as parameters
@@ -83,10 +96,17 @@ class _Reader:
             term for properties in self._graph.index.values() for term in properties.get(SH + "parameter", [])
         ]
         self._custom = frozenset(plain(path) for term in parameters for path in self._graph.objects(term, SH + "path"))
+        self._tolerant = tolerant
+        self._undecided: dict[str, dict[str, None]] = {}
+        self._unknown = dict(self._unknown_terms())
+        # SHACL takes a class of the shapes for a target if its type is a class of classes there
+        self._class_types = self._subclasses(_CLASS_TYPES)
+        self._shape_types = self._subclasses(_SHAPE_TYPES)
 
-    def shapes(self, *, elsewhere: bool) -> Shapes:
+    def shapes(self) -> Shapes:
         """Compile every shape with a target; constraints of a shape together, in the order of the shapes' names."""
-        self._refuse_unknown()
+        for node, error in self._unknown.items():
+            self._undecide(node, error)
         constraints: list[Constraint] = []
         left: dict[Node, str] = {}
         for node in sorted(self._graph.index, key=str):
@@ -97,29 +117,77 @@ class _Reader:
                 if target := self._target(node):
                     constraints += list(self._shape(node, plain(node), Constraint("", "", target), (node,)))
             except NotCovered as error:
-                if not elsewhere:
+                if not self._tolerant:
                     raise
                 left[node] = str(error)
+            except InvalidRDF as error:
+                self._undecide(node, error)
         names = {plain(node): reason for node, reason in left.items()}
-        return Shapes(tuple(constraints), names, tuple(self._rest(left)) if left else ())
+        undecided = {name: " ".join(reasons) for name, reasons in self._undecided.items()}
+        targets = frozenset(quad.triple for quad in self._triples if left and self._is_target(quad))
+        kept = {plain(node) for node in left}
+        rest = [quad.triple for quad in self._triples if left]
+        return Shapes(
+            tuple(constraints),
+            elsewhere=names,
+            rest=tuple(triple for triple in rest if triple not in targets or plain(triple.subject) in kept),
+            targets=targets,
+            undecided=undecided,
+        )
 
-    def _rest(self, left: Iterable[Node]) -> Iterator[ox.Triple]:
-        """Yield the triples of the shapes without the targets of those that the engine runs."""
-        kept = set(left)
-        classes = {OWL.Class, ox.NamedNode(RDFS.prefix + "Class")}
-        for quad in self._triples:
-            implicit = quad.predicate == RDF.type and quad.object in classes
-            if quad.subject in kept or not (implicit or quad.predicate.value in _TARGETS.values()):
-                yield quad.triple
+    def _undecide(self, node: Term, error: InvalidRDF) -> None:
+        """Record why something in a shape cannot be decided; raise it unless that is tolerated."""
+        if not self._tolerant:
+            raise error
+        self._undecided.setdefault(self._graph.name(node), {})[str(error)] = None
 
-    def _refuse_unknown(self) -> None:
-        """Refuse a misspelt term of SHACL, on every node that has another term of SHACL or such a type."""
+    def _decided(
+        self, constraints: Iterator[Constraint], outer: Constraint, chain: tuple[Term, ...]
+    ) -> Iterator[Constraint]:
+        """Yield constraints as far as they can be read; of a shape within a shape, all or none.
+
+        Without one of its constraints, a shape finds less, but within ``sh:not`` or ``sh:or`` the outer shape would
+        find what is no violation.
+        """
+        try:
+            yield from constraints
+        except InvalidRDF as error:
+            if outer.component or isinstance(error, NotCovered):
+                raise
+            self._undecide(chain[0], error)
+
+    def _is_target(self, quad: ox.Quad) -> bool:
+        """Return whether a triple says what the focus nodes of a shape are."""
+        implicit = quad.predicate == RDF.type and quad.object in self._class_types
+        return implicit or quad.predicate.value in {*_TARGETS.values(), SH + "target"}
+
+    def _subclasses(self, classes: frozenset[ox.NamedNode]) -> frozenset[Term]:
+        """Return classes with those below them in the shapes graph."""
+        below: dict[Term, list[Term]] = {}
         for node, properties in self._graph.index.items():
-            by_type = any(plain(kind).startswith(SH) for kind in properties.get(RDF.type.value, ()))
-            in_shapes = by_type or not properties.keys().isdisjoint(_KNOWN)
-            for name in properties:
-                if in_shapes and name.startswith(SH) and name not in _KNOWN | _FOREIGN:
-                    raise self._graph.error(node, name, "is not covered by this engine, or no SHACL")
+            for above in properties.get(RDFS.subClassOf.value, ()):
+                below.setdefault(above, []).append(node)
+        reached: set[Term] = set()
+        waiting: list[Term] = list(classes)
+        while waiting:
+            if (each := waiting.pop()) not in reached:
+                reached.add(each)
+                waiting += below.get(each, [])
+        return frozenset(reached)
+
+    def _unknown_terms(self) -> Iterator[tuple[Term, InvalidRDF]]:
+        """Yield the nodes with a misspelt term of SHACL, and the error; reports in a file of shapes are no shapes."""
+        for node, properties in self._graph.index.items():
+            types = {plain(kind) for kind in properties.get(RDF.type.value, ())}
+            if not types.isdisjoint(_REPORT_TYPES):
+                continue
+            by_type = {kind for kind in types if kind.startswith(SH)}
+            names = {name for name in properties if name.startswith(SH)}
+            unknown = [(name, _KNOWN | _FOREIGN) for name in names - _KNOWN - _FOREIGN]
+            unknown += [(name, _TYPES) for name in by_type - _TYPES]
+            if unknown:
+                name, known = min(unknown, key=lambda pair: pair[0])
+                yield node, self._graph.error(node, name, f"is no term of SHACL that is covered{_nearest(name, known)}")
 
     def _target(self, node: Node) -> Target:
         graph = self._graph
@@ -128,8 +196,8 @@ class _Reader:
             wanted = "term" if part == "nodes" else "IRI"
             targets[part] = tuple(typed(graph, node, name, term, wanted) for term in graph.objects(node, name))
         types = graph.objects(node, RDF.type.value)
-        implicit = any(t in types for t in (OWL.Class, ox.NamedNode(RDFS.prefix + "Class")))
-        if implicit and isinstance(node, ox.NamedNode) and not _SHAPE_TYPES.isdisjoint(types):
+        implicit = not self._class_types.isdisjoint(types)
+        if implicit and isinstance(node, ox.NamedNode) and not self._shape_types.isdisjoint(types):
             targets["classes"] += (node,)
         if graph.objects(node, SH + "target"):
             raise graph.beyond(node, SH + "target", "is not covered by this engine")
@@ -145,28 +213,38 @@ class _Reader:
                 raise self._graph.beyond(node, property_name, "is not covered by this engine")
         if self._graph.true(node, SH + "deactivated"):
             return
+        if outer.component and node in self._unknown:
+            raise self._unknown[node]
         severity = plain(self._graph.single(node, SH + "severity")).removeprefix(SH) or "Violation"
         path, message = self._graph.path(node), self._message(node)
         base = replace(outer, shape=name, path=path, severity=severity, message=message)
         for component in COMPONENTS:
-            for bound in values(self._graph, node, component):
-                yield replace(base, component=component, values=bound)
-        yield from self._selects(node, base)
+            bound = values(self._graph, node, component)
+            with_values = (replace(base, component=component, values=each) for each in bound)
+            yield from self._decided(with_values, outer, chain)
+        for query in self._graph.objects(node, SH + "sparql"):
+            yield from self._decided(self._selects(query, base), outer, chain)
         inner = replace(base, path=(), steps=(*base.steps, base.path) if base.path else base.steps)
-        yield from self._nested(node, base, inner, chain)
+        yield from self._decided(self._nested(node, base, inner, chain), outer, chain)
         for child in self._graph.objects(node, SH + "property"):
-            if isinstance(child, ox.Literal | ox.Triple) or not self._graph.objects(child, SH + "path"):
-                raise self._graph.error(node, SH + "property", f"points to {child}, which has no sh:path")
-            branch = self._inner(child, SH + "property", inner, chain)
-            if base.path and outer.component:
-                yield replace(base, component="property", branches=(branch,))
-            else:
-                yield from branch
+            yield from self._decided(self._property(child, base, inner, chain), outer, chain)
+
+    def _property(
+        self, child: Term, base: Constraint, inner: Constraint, chain: tuple[Term, ...]
+    ) -> Iterator[Constraint]:
+        """Yield the constraints of a property shape of a shape."""
+        if isinstance(child, ox.Literal | ox.Triple) or not self._graph.objects(child, SH + "path"):
+            raise self._graph.error(chain[-1], SH + "property", f"points to {child}, which has no sh:path")
+        branch = self._inner(child, SH + "property", inner, chain)
+        if base.path and base.component:
+            yield replace(base, component="property", branches=(branch,))
+        else:
+            yield from branch
 
     def _inner(self, child: Term, name: str, inner: Constraint, chain: tuple[Term, ...]) -> Branch:
         """Return the constraints of a shape that a shape refers to by the property ``name``."""
         if child in chain:
-            raise self._graph.error(child, name, "leads back to the shape. SHACL leaves recursive shapes undefined")
+            raise self._graph.beyond(child, name, "leads back to the shape, and this engine runs no recursive shapes")
         if not isinstance(child, ox.NamedNode | ox.BlankNode):
             raise self._graph.error(chain[-1], name, f"has {child}, and a shape was expected")
         if child not in self._graph.index:
@@ -217,15 +295,20 @@ class _Reader:
         shapes = {shape for child in nearby for shape in self._graph.objects(child, SH + "qualifiedValueShape")}
         return sorted(shapes - {wanted}, key=str)
 
-    def _selects(self, node: Node, base: Constraint) -> Iterator[Constraint]:
-        for query in self._graph.objects(node, SH + "sparql"):
-            if not self._graph.true(query, SH + "deactivated"):
-                message = self._message(query) or base.message
-                select = select_text(self._graph, query, base.path)
-                yield replace(base, component="sparql", select=select, message=message)
+    def _selects(self, query: Term, base: Constraint) -> Iterator[Constraint]:
+        if not self._graph.true(query, SH + "deactivated"):
+            message = self._message(query) or base.message
+            select = select_text(self._graph, query, base.path)
+            yield replace(base, component="sparql", select=select, message=message)
 
     def _message(self, node: Term) -> str:
         """Return the message of a shape: the English one, else the first."""
         texts = [term for term in self._graph.objects(node, SH + "message") if isinstance(term, ox.Literal)]
         texts.sort(key=lambda term: ((term.language or "en") != "en", term.value))
         return texts[0].value if texts else ""
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Return the question that names the known term nearest to a term; "" where none is near."""
+    near = get_close_matches(name.removeprefix(SH), sorted(each.removeprefix(SH) for each in known), 1)
+    return f". Did you mean sh:{near[0]}?" if near else ""
