@@ -41,9 +41,9 @@ class AuditOptions:
 
     ``profile`` is a name, or the path of a TOML file. ``limit`` is how many findings per check are listed; counts stay
     exact. ``reasoner`` asks for the checks that need one, as some profiles do by themselves, and ``seconds`` is the
-    time it may take. ``metrics`` asks for metrics too. LOG-09 compares labels by ``embedder``, where its profile has that
-    check. ``competency`` is a file or folder of competency questions, asked by ``kgrag.knowledge_base``; each may take
-    ``seconds`` too.
+    time it may take. ``metrics`` asks for metrics too. LOG-09 compares labels by ``embedder``, where its profile has
+    that check. ``competency`` is a file or folder of competency questions, asked by ``kgrag.knowledge_base``; each may
+    take ``seconds`` too.
     """
 
     profile: str = "default"

@@ -96,10 +96,10 @@ class Constraint:
 class Shapes:
     """Shapes, compiled.
 
-    ``elsewhere`` names the shapes that the engine does not cover (shape -> reason), and ``rest`` is the graph
-    of shapes in which only these have targets, by the triples ``targets``. ``undecided`` names the shapes of which something could not be read
-    (shape -> reasons); what else they ask for is among the constraints. All three are empty unless ``load_shapes`` was
-    asked to accept such shapes.
+    ``elsewhere`` names the shapes that the engine does not cover (shape -> reason), and ``rest`` is the graph of shapes
+    in which only these have targets, by the triples ``targets``. ``undecided`` names the shapes of which something
+    could not be read (shape -> reasons); what else they ask for is among the constraints. All of them are empty unless
+    ``load_shapes`` was asked to accept such shapes.
     """
 
     constraints: tuple[Constraint, ...]

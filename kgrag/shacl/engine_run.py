@@ -148,19 +148,26 @@ def validation(
         run = _ValidationRun(asker, asker)
         on_copy = run if view is None else _ValidationRun(view.asker, asker)
         copied = [False] * len(constraints) if view is None else view.take(constraints)
-        violations: list[Violation] = []
-        for constraint, on_its_copy in zip(constraints, copied, strict=True):
-            try:
-                if undecided is not None:
-                    _refuse_mismatch(constraint.each(), merged=merged)
-                violations += list((on_copy if on_its_copy else run).check(constraint))
-            except (InvalidRDF, InvalidSPARQL) as error:
-                if undecided is None:
-                    raise
-                undecided[constraint.shape] = str(error)
-        return violations
+        runs = [on_copy if on_its_copy else run for on_its_copy in copied]
+        if undecided is None:
+            return [violation for each, its in zip(constraints, runs, strict=True) for violation in its.check(each)]
+        return _as_far_as_decided(constraints, runs, undecided, merged=merged)
 
     return check
+
+
+def _as_far_as_decided(
+    constraints: Sequence[Constraint], runs: Sequence[_ValidationRun], undecided: dict[str, str], *, merged: bool
+) -> list[Violation]:
+    """Return the violations of those constraints that can be run; write the shapes of the others to ``undecided``."""
+    violations: list[Violation] = []
+    for constraint, run in zip(constraints, runs, strict=True):
+        try:
+            _refuse_mismatch(constraint.each(), merged=merged)
+            violations += list(run.check(constraint))
+        except (InvalidRDF, InvalidSPARQL) as error:
+            undecided[constraint.shape] = str(error)
+    return violations
 
 
 def graph_validator() -> Validator:

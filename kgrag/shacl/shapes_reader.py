@@ -57,6 +57,8 @@ _FOREIGN = _words(
     "optional orderBy parameter predicate propertyValidator resultAnnotation returnType rule subject target this union "
     "update validator values"
 )
+_REFERRING = _INNER | {RDF.prefix + "first"}
+"""Properties by which a shape refers to another, or to a list of others."""
 _REPORT_TYPES = _words("AbstractResult ValidationReport ValidationResult")
 _TYPES = _REPORT_TYPES | _words(
     "ConstraintComponent Function JSConstraint JSExecutable JSFunction JSLibrary JSRule JSTarget JSTargetType "
@@ -176,13 +178,20 @@ class _Reader:
         return frozenset(reached)
 
     def _unknown_terms(self) -> Iterator[tuple[Term, InvalidRDF]]:
-        """Yield the nodes with a misspelt term of SHACL, and the error; reports in a file of shapes are no shapes."""
-        for node, properties in self._graph.index.items():
+        """Yield the shapes, and the nodes that look like shapes, with a misspelt term of SHACL, and the error.
+
+        Reports may be in a file of shapes, and are no shapes.
+        """
+        index = self._graph.index
+        within = {node for each in index.values() for name in _REFERRING & each.keys() for node in each[name]}
+        for node, properties in index.items():
             types = {plain(kind) for kind in properties.get(RDF.type.value, ())}
             if not types.isdisjoint(_REPORT_TYPES):
                 continue
             by_type = {kind for kind in types if kind.startswith(SH)}
             names = {name for name in properties if name.startswith(SH)}
+            if not by_type and names.isdisjoint(_KNOWN) and node not in within:
+                continue
             unknown = [(name, _KNOWN | _FOREIGN) for name in names - _KNOWN - _FOREIGN]
             unknown += [(name, _TYPES) for name in by_type - _TYPES]
             if unknown:
