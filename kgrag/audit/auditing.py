@@ -28,7 +28,7 @@ from kgrag.ports import Embedder, TripleStore, Workbench
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.vocab import KG
 
-__all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine", "refuse_violations"]
+__all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine", "limited", "refuse_violations"]
 
 ENGINE = "kgrag SHACL engine on Oxigraph"
 MAX_FINDINGS_IN_REFUSAL = 5
@@ -143,7 +143,7 @@ def _report(
         target=target.name,
         profile=profile.name,
         counts={**counts, "suppressed": kept.suppressed, "not_decided": len(results.not_decided)},
-        findings=tuple(_limited(kept.findings, options.limit)),
+        findings=tuple(limited(kept.findings, options.limit)),
         slow=results.slow,
         engine=f"{ENGINE}; by pyshacl: {', '.join(results.by_pyshacl)}" if results.by_pyshacl else ENGINE,
         not_decided=results.not_decided,
@@ -155,7 +155,8 @@ def _report(
     )
 
 
-def _limited(findings: Sequence[AuditFinding], limit: int | None) -> Iterable[AuditFinding]:
+def limited(findings: Sequence[AuditFinding], limit: int | None) -> Iterable[AuditFinding]:
+    """Yield the first findings of each check, at most ``limit``; None = all."""
     listed: Counter[str] = Counter()
     for finding in findings:
         listed[finding.check] += 1

@@ -28,7 +28,7 @@ from kgrag.ports import TripleStore, Workbench
 from kgrag.shacl.pyshacl_validation import by_pyshacl
 from kgrag.vocab import AUDIT, digest, local_name
 
-__all__ = ["CheckResults", "compiled", "level", "run_checks"]
+__all__ = ["CheckResults", "compiled", "level", "run_checks", "with_fingerprints"]
 
 SLOW_SECONDS = 0.1
 """A check that took longer is listed as slow."""
@@ -99,7 +99,7 @@ def run_checks(catalogue: Catalogue, profile: Profile, given: StepInput) -> Chec
             undecided.append(Undecided(owner or local_name(shape), reason, asked=True))
     order = {severity: number for number, severity in enumerate(SEVERITIES)}
     findings.sort(key=lambda f: (order[f.severity], f.check, f.focus, f.path, f.value, f.message))
-    marked = tuple(_with_fingerprints(findings, given.target))
+    marked = tuple(with_fingerprints(findings, given.target))
     return CheckResults(marked, tuple(undecided), seconds, tuple(sorted(runner.shapes.elsewhere)))
 
 
@@ -113,7 +113,7 @@ def level(severity: str) -> str:
     return severity if severity in SEVERITIES else "Violation"
 
 
-def _with_fingerprints(findings: Sequence[AuditFinding], target: AuditTarget) -> Iterator[AuditFinding]:
+def with_fingerprints(findings: Sequence[AuditFinding], target: AuditTarget) -> Iterator[AuditFinding]:
     """Yield findings with fingerprints; a blank node counts by its content, and the message names its owner."""
     blank = any(text.startswith("_:") for finding in findings for text in (finding.focus, finding.value))
     nodes = BlankNodes.of(target.bench.triples(AUDIT.target)) if blank else BlankNodes({}, {})

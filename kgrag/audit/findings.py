@@ -66,7 +66,8 @@ class Audit:
     ``findings`` are at most ``limit`` per check, worst first, then by check, focus, path and value. ``slow`` lists
     checks that took more than a tenth of a second. ``totals`` has the exact count of each check with a finding,
     ``checks`` describes those that were run, ``fingerprints`` are those of all findings, ``namespaces`` the target's
-    own, ``files`` where it was read from.
+    own, ``files`` where it was read from. ``shapes`` names a user's own shapes that were run. From the severity
+    ``conforms_below`` on, a finding breaks conformance.
     """
 
     target: str
@@ -83,11 +84,13 @@ class Audit:
     namespaces: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     fingerprints: tuple[str, ...] = field(default=(), repr=False)
+    shapes: tuple[str, ...] = ()
+    conforms_below: str = "Violation"
 
     @property
     def conforms(self) -> bool:
-        """Whether no violation was found; undecided checks do not count."""
-        return not self.counts["Violation"]
+        """Whether no finding is too bad to conform: in an audit, no violation. Undecided checks do not count."""
+        return not self.at_or_above(self.conforms_below)
 
     @property
     def undecided_though_asked(self) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 import pyoxigraph as ox
 
 from kgrag.model import plain
-from kgrag.shacl.shapes_graph import PropertyPath, joined
+from kgrag.shacl.shapes_graph import SH, PropertyPath, joined
 from kgrag.vocab import RDF, RDFS
 
 __all__ = ["NESTED", "Branch", "Constraint", "Shapes", "Target"]
@@ -84,6 +84,11 @@ class Constraint:
             names |= {RDF.type, RDFS.subClassOf}
         return names
 
+    def aimed_at(self, target: Target) -> Constraint:
+        """Return the constraint with another target, in the shapes within it as well."""
+        branches = tuple(tuple(inner.aimed_at(target) for inner in branch) for branch in self.branches)
+        return replace(self, target=target, branches=branches)
+
     def each(self) -> Iterator[Constraint]:
         """Yield the constraint, and every one of the shapes within it."""
         yield self
@@ -115,6 +120,18 @@ class Shapes:
     def rest_of(self, name: str) -> Iterator[ox.Triple]:
         """Yield ``rest`` without the targets of all shapes but the one of this name."""
         return (triple for triple in self.rest if triple not in self.targets or plain(triple.subject) == name)
+
+    def aimed_at(self, shape: str, nodes: Sequence[ox.NamedNode]) -> Shapes:
+        """Return the shapes with some nodes for the focus nodes of one of them, which is the only one compiled."""
+        target = Target(nodes=tuple(nodes))
+        aims = [ox.Triple(ox.NamedNode(shape), ox.NamedNode(SH + "targetNode"), node) for node in nodes]
+        untargeted = [triple for triple in self.rest if triple not in self.targets]
+        return replace(
+            self,
+            constraints=tuple(constraint.aimed_at(target) for constraint in self.constraints),
+            rest=(*untargeted, *aims) if self.elsewhere else (),
+            targets=frozenset(aims),
+        )
 
     def each(self) -> list[Constraint]:
         """Return every constraint, those of inner shapes as well."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgrag.errors import InvalidRDF
+from kgrag.errors import InputError, InvalidRDF, closest
 from kgrag.model import Term, plain
 from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Target
 from kgrag.shacl.components import COMPONENTS, typed, values
@@ -69,29 +69,39 @@ _TYPES = _REPORT_TYPES | _words(
 )
 
 
-def load_shapes(paths: Iterable[Path], *, also: str = "", elsewhere: bool = False) -> Shapes:
+def load_shapes(
+    paths: Iterable[Path],
+    *,
+    also: str = "",
+    triples: Iterable[ox.Triple | ox.Quad] = (),
+    elsewhere: bool = False,
+    shape: str = "",
+) -> Shapes:
     """Read and compile the shapes of RDF files; a shape may refer to one in another file.
 
     Args:
         paths: the files.
         also: further shapes, as Turtle.
+        triples: further shapes.
         elsewhere: accept a shape with something that this engine does not cover, and name it in ``Shapes.elsewhere``;
             and one with something that is no SHACL or cannot be read, and name it in ``Shapes.undecided``.
+        shape: compile the shape of this IRI only, whether or not it has a target; "" = every shape that has one.
 
     Raises:
         InvalidRDF: a file does not parse; or, without ``elsewhere``, a shape contains something that is no SHACL, or
             that this engine does not cover. The message names the shape and the property.
+        InputError: ``shape`` is named, and there is none.
     """
     further = ox.parse(also, format=ox.RdfFormat.TURTLE, rename_blank_nodes=True)
-    triples = [*(triple for path in paths for triple in parse(path)), *further]
-    return _Reader(triples, tolerant=elsewhere).shapes()
+    whole = [*(triple for path in paths for triple in parse(path)), *further, *triples]
+    return _Reader(whole, tolerant=elsewhere).shapes(shape)
 
 
 class _Reader:
     """A reader of one graph of shapes."""
 
-    def __init__(self, triples: list[ox.Quad], *, tolerant: bool) -> None:
-        self._triples = triples
+    def __init__(self, triples: list[ox.Quad | ox.Triple], *, tolerant: bool) -> None:
+        self._triples = [each.triple if isinstance(each, ox.Quad) else each for each in triples]
         self._graph = ShapesGraph(triples)
         # the properties that components declared in the shapes have as parameters
         parameters = [
@@ -105,8 +115,11 @@ class _Reader:
         self._class_types = self._subclasses(_CLASS_TYPES)
         self._shape_types = self._subclasses(_SHAPE_TYPES)
 
-    def shapes(self) -> Shapes:
-        """Compile every shape with a target; constraints of a shape together, in the order of the shapes' names."""
+    def shapes(self, only: str) -> Shapes:
+        """Compile every shape with a target, or ``only`` one; constraints of a shape together, by the shapes' names."""
+        if only and ox.NamedNode(only) not in self._graph.index:
+            known = sorted(node.value for node in self._graph.index if isinstance(node, ox.NamedNode))
+            raise InputError(f"the shapes do not describe <{only}>. {closest(only, known)}")
         for node, error in self._unknown.items():
             self._undecide(node, error)
         constraints: list[Constraint] = []
@@ -116,7 +129,9 @@ class _Reader:
             if not isinstance(node, ox.NamedNode | ox.BlankNode) or self._graph.objects(node, SH + "parameter"):
                 continue
             try:
-                if target := self._target(node):
+                if only not in ("", plain(node)):
+                    continue
+                if (target := self._target(node)) or only:
                     constraints += list(self._shape(node, plain(node), Constraint("", "", target), (node,)))
             except NotCovered as error:
                 if not self._tolerant:
@@ -126,9 +141,9 @@ class _Reader:
                 self._undecide(node, error)
         names = {plain(node): reason for node, reason in left.items()}
         undecided = {name: " ".join(reasons) for name, reasons in self._undecided.items()}
-        targets = frozenset(quad.triple for quad in self._triples if left and self._is_target(quad))
+        targets = frozenset(triple for triple in self._triples if left and self._is_target(triple))
         kept = {plain(node) for node in left}
-        rest = [quad.triple for quad in self._triples if left]
+        rest = self._triples if left else []
         return Shapes(
             tuple(constraints),
             elsewhere=names,
@@ -158,7 +173,7 @@ class _Reader:
                 raise
             self._undecide(chain[0], error)
 
-    def _is_target(self, quad: ox.Quad) -> bool:
+    def _is_target(self, quad: ox.Triple) -> bool:
         """Return whether a triple says what the focus nodes of a shape are."""
         implicit = quad.predicate == RDF.type and quad.object in self._class_types
         return implicit or quad.predicate.value in {*_TARGETS.values(), SH + "target"}

@@ -29,7 +29,7 @@ def as_shacl(audit: Audit) -> str:
     report = ox.BlankNode("report")
     results = {ox.BlankNode(f"result{number}"): finding for number, finding in enumerate(audit.findings)}
     # SHACL has results of whatever severity break conformance, unlike an audit
-    triples = [*_report(report, results, conforms=not audit.findings)]
+    triples = [*_report(report, results, conforms=not audit.totals)]
     for result, finding in results.items():
         component = "SPARQL" if finding.component == "sparql" else finding.component[:1].upper() + finding.component[1:]
         check = ox.NamedNode(AUDIT.prefix + re.sub(r"[^\w-]", "-", finding.check))
