@@ -94,9 +94,9 @@ def run_checks(catalogue: Catalogue, profile: Profile, given: StepInput) -> Chec
         seconds[check.identifier] = time.perf_counter() - begin
     findings += runner.unowned()
     off = {check.identifier for check in catalogue.checks if profile.severity(check) == OFF}
-    for shape, reason in sorted(unread.items()):
+    for shape, why in sorted(unread.items()):
         if (owner := catalogue.owners.get(shape, "")) not in off:
-            undecided.append(Undecided(owner or local_name(shape), reason, asked=True))
+            undecided.append(Undecided(owner or local_name(shape), why, asked=True))
     order = {severity: number for number, severity in enumerate(SEVERITIES)}
     findings.sort(key=lambda f: (order[f.severity], f.check, f.focus, f.path, f.value, f.message))
     marked = tuple(with_fingerprints(findings, given.target))
@@ -160,6 +160,7 @@ class _Runner:
                 self._from_violation(v),
                 check=local_name(v.shape),
                 severity=level(v.severity),
+                terms=v.terms,
                 stated_severity="" if v.severity in SEVERITIES else v.severity,
             )
             for v in self._violations("")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kgrag.audit.checks import SEVERITIES, Check
+from kgrag.model import ViolationTerms
 
 __all__ = ["Audit", "AuditFinding", "Undecided"]
 
@@ -18,7 +19,8 @@ class AuditFinding:
     ``focus`` is an IRI or the name of a blank node, ``path`` a property or "", ``value`` a term as text or "".
     ``fingerprint`` stays the same from audit to audit while check, focus, path and value do. ``component`` is the SHACL
     component that was violated, "sparql" for a finding of a query or a step. ``stated_severity`` is what a shape states
-    that is none of the three severities; the finding then counts as ``severity``.
+    that is none of the three severities; the finding then counts as ``severity``. ``terms`` are those of the
+    result, where a shape of a user's own found it.
     """
 
     check: str
@@ -32,6 +34,7 @@ class AuditFinding:
     fingerprint: str = ""
     component: str = "sparql"
     stated_severity: str = ""
+    terms: ViolationTerms | None = field(default=None, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return its part of the audit's JSON form, without empty fields."""

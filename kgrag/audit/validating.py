@@ -94,6 +94,7 @@ def _finding(violation: Violation, target: AuditTarget) -> AuditFinding:
     focus, value = (f"_:{term}" if term in target.blanks else term for term in (violation.focus, violation.value))
     return AuditFinding(
         check=violation.shape,
+        terms=violation.terms,
         severity=level(violation.severity),
         focus=focus,
         message=violation.message,

@@ -10,11 +10,11 @@ from typing import Any
 
 import pyoxigraph as ox
 
-from kgrag.model import plain
+from kgrag.model import Term, plain
 from kgrag.shacl.shapes_graph import SH, PropertyPath, joined
 from kgrag.vocab import RDF, RDFS
 
-__all__ = ["NESTED", "Branch", "Constraint", "Shapes", "Target"]
+__all__ = ["NESTED", "Branch", "Constraint", "Shapes", "Source", "Target"]
 
 NESTED = frozenset({"and", "node", "not", "or", "property", "qualifiedMaxCount", "qualifiedMinCount", "xone"})
 """Components whose values are shapes; ``property`` only in a shape within a shape: elsewhere it reports itself."""
@@ -35,6 +35,22 @@ class Target:
     def __bool__(self) -> bool:
         """Return whether there is a target of any kind."""
         return any((self.classes, self.subjects_of, self.objects_of, self.nodes, self.kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a report says of a constraint: the terms of the shapes graph that it was read from.
+
+    ``described`` are the triples of ``shape`` and ``path`` where these are blank nodes; ``constraint`` is the node of a
+    SPARQL constraint.
+    """
+
+    shape: Term
+    severity: ox.NamedNode
+    messages: tuple[ox.Literal, ...] = ()
+    path: Term | None = None
+    described: tuple[ox.Triple, ...] = ()
+    constraint: Term | None = None
 
 
 Branch = tuple["Constraint", ...]
@@ -61,6 +77,7 @@ class Constraint:
     message: str = ""
     select: str = ""
     branches: tuple[Branch, ...] = ()
+    source: Source | None = field(default=None, repr=False, compare=False)
 
     @property
     def query(self) -> str:

@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from kgrag import shacl
 from kgrag.errors import InvalidRDF
-from kgrag.model import Term, Violation, plain
+from kgrag.model import Term, Violation, ViolationTerms, plain
 from kgrag.ports import TripleStore
 from kgrag.shacl.shapes_graph import SH as _SH
 from kgrag.shacl.shapes_graph import ShapesGraph, path_text
@@ -192,4 +192,25 @@ def _violation(report: rdflib.Graph, result: Any, paths: ShapesGraph) -> Violati
         value="" if value is None else str(value),
         severity=local(SH.resultSeverity),
         component="sparql" if component == "SPARQL" else component[:1].lower() + component[1:],
+        terms=_terms(
+            paths, ox.BlankNode(str(result)) if isinstance(result, rdflib.BNode) else ox.NamedNode(str(result))
+        ),
+    )
+
+
+def _terms(report: ShapesGraph, result: Term) -> ViolationTerms:
+    """Return a result of a report as its terms."""
+    names = "focusNode resultPath resultSeverity sourceConstraint sourceConstraintComponent sourceShape value"
+    terms: dict[str, Any] = {name: next(iter(report.objects(result, _SH + name)), None) for name in names.split()}
+    return ViolationTerms(
+        focus=terms["focusNode"],
+        shape=terms["sourceShape"],
+        component=terms["sourceConstraintComponent"],
+        severity=terms["resultSeverity"],
+        messages=tuple(t for t in report.objects(result, _SH + "resultMessage") if isinstance(t, ox.Literal)),
+        value=terms["value"],
+        path=terms["resultPath"],
+        described=tuple(report.description([terms["sourceShape"], terms["resultPath"]])),
+        constraint=terms["sourceConstraint"],
+        details=tuple(_terms(report, detail) for detail in report.objects(result, _SH + "detail")),
     )

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyoxigraph as ox
 
 from kgrag.errors import InputError, InvalidRDF, closest
 from kgrag.model import Term, plain
-from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Target
+from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Source, Target
 from kgrag.shacl.components import COMPONENTS, typed, values
 from kgrag.shacl.shapes_graph import SH, Node, NotCovered, ShapesGraph, parse
 from kgrag.shacl.sparql_constraints import select_text
@@ -239,9 +239,14 @@ class _Reader:
             return
         if outer.component and node in self._unknown:
             raise self._unknown[node]
-        severity = plain(self._graph.single(node, SH + "severity")).removeprefix(SH) or "Violation"
-        path, message = self._graph.path(node), self._message(node)
-        base = replace(outer, shape=name, path=path, severity=severity, message=message)
+        severity = self._graph.single(node, SH + "severity") or ox.NamedNode(SH + "Violation")
+        if not isinstance(severity, ox.NamedNode):
+            raise self._graph.error(node, SH + "severity", f"has {severity}, and an IRI was expected")
+        path, messages, at = self._graph.path(node), self._messages(node), self._graph.single(node, SH + "path")
+        described = tuple(self._graph.description([node, at]))
+        source = Source(node, severity, messages, at, described)
+        word, message = severity.value.removeprefix(SH), _english(messages)
+        base = replace(outer, shape=name, path=path, severity=word, message=message, source=source)
         for component in COMPONENTS:
             bound = values(self._graph, node, component)
             with_values = (replace(base, component=component, values=each) for each in bound)
@@ -321,15 +326,20 @@ class _Reader:
 
     def _selects(self, query: Term, base: Constraint) -> Iterator[Constraint]:
         if not self._graph.true(query, SH + "deactivated"):
-            message = self._message(query) or base.message
             select = select_text(self._graph, query, base.path)
-            yield replace(base, component="sparql", select=select, message=message)
+            source = cast("Source", base.source)
+            messages = self._messages(query) or source.messages
+            source = replace(source, messages=messages, constraint=query)
+            yield replace(base, component="sparql", select=select, message=_english(messages), source=source)
 
-    def _message(self, node: Term) -> str:
-        """Return the message of a shape: the English one, else the first."""
+    def _messages(self, node: Term) -> tuple[ox.Literal, ...]:
+        """Return the messages of a shape: first those in English or in no language."""
         texts = [term for term in self._graph.objects(node, SH + "message") if isinstance(term, ox.Literal)]
-        texts.sort(key=lambda term: ((term.language or "en") != "en", term.value))
-        return texts[0].value if texts else ""
+        return tuple(sorted(texts, key=lambda term: ((term.language or "en") != "en", term.value)))
+
+
+def _english(messages: tuple[ox.Literal, ...]) -> str:
+    return messages[0].value if messages else ""
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

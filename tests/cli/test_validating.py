@@ -91,7 +91,7 @@ def test_junit_has_a_case_for_every_shape_whether_it_fails_passes_or_is_not_deci
     }
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "html", "sarif", "shacl"])
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "sarif"])
 def test_every_form_of_report_names_the_shape_and_the_node(run, form: str) -> None:
     code, out = run("data.ttl", "--shapes", "named.ttl", "--format", form)
     assert code == 1
