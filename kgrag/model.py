@@ -51,6 +51,7 @@ __all__ = [
     "Term",
     "Usage",
     "Violation",
+    "ViolationTerms",
 ]
 
 Term = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
@@ -180,7 +181,7 @@ class Violation:
     """One way in which ``focus`` in ``graph`` departs from ``shape``; ``message`` is for a person.
 
     ``component`` is the local name of the SHACL property that was not met (``minCount``), ``path`` an IRI, with ``^``
-    before it when it is read backwards.
+    before it when it is read backwards. ``terms`` are the terms behind these texts.
     """
 
     graph: str
@@ -191,6 +192,28 @@ class Violation:
     value: str = ""
     severity: str = "Violation"
     component: str = ""
+    terms: ViolationTerms | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ViolationTerms:
+    """A SHACL validation result in the terms of data and shapes.
+
+    ``path`` is the node of the path in the shapes graph. ``described`` are the triples of ``shape`` and ``path`` where
+    these are blank nodes.
+    ``constraint`` is the SPARQL constraint; ``details`` are results of the shape that a value had to conform to.
+    """
+
+    focus: Term
+    shape: Term
+    component: ox.NamedNode
+    severity: ox.NamedNode
+    messages: tuple[ox.Literal, ...]
+    value: Term | None = None
+    path: Term | None = None
+    described: tuple[ox.Triple, ...] = ()
+    constraint: Term | None = None
+    details: tuple[ViolationTerms, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

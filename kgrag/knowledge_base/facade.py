@@ -310,6 +310,38 @@ class KnowledgeBase(DocumentCalls):
         """
         return audit_runs.audit(self.store, target, options)
 
+    def validate(
+        self,
+        *data: str | Path,
+        shapes: Sequence[str | Path] = (),
+        graphs: Sequence[str] = (),
+        shape: str = "",
+        focus: Sequence[str] = (),
+    ) -> Audit:
+        """Validate files and graphs against SHACL shapes; no check of ontologies is run, and nothing is written.
+
+        Args:
+            data: RDF files.
+            shapes: files, or IRIs of graphs; none = those that the data name by sh:shapesGraph.
+            graphs: IRIs of graphs; without any, and without files, all data and ontologies.
+            shape: the IRI of the only shape to run; "" = all.
+            focus: the IRIs of the only nodes to report; with ``shape``, whatever its targets.
+
+        Returns:
+            The results. ``conforms`` says that there is none of whatever severity; ``not_decided`` names the shapes
+            that could not be read or run, of which nothing is known.
+
+        Raises:
+            InputError: there is no such graph or shape, nothing to validate, or no shapes.
+            InvalidRDF: a file does not parse.
+        """
+        from kgrag.audit import ValidationOptions
+        from kgrag.knowledge_base import validation_runs
+
+        options = ValidationOptions(shape, tuple(focus))
+        files = [Path(each) for each in data]
+        return validation_runs.validate(self.store, files, graphs=graphs, shapes=shapes, options=options)
+
     def reason(self, *graphs: str, profile: str = "rdfs", seconds: float | None = None) -> Materialised:
         """Write what follows from graphs (all ontologies and data, when none is named) to a graph of its own.
 
