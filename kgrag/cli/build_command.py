@@ -15,6 +15,7 @@ import typer.core
 
 from kgrag.cli.options import JsonFormat, KbOption, loudness_options, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
+from kgrag.cli.remote_commands import Remote, ServerOption, build_through, through
 from kgrag.model import BuildReport
 
 __all__ = ["register"]
@@ -113,16 +114,29 @@ def _build(
         int | None, typer.Option("--max-tokens", help="Stop when the model has used so many tokens.", min=0)
     ] = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="How the report is printed.")] = JsonFormat.TEXT,
+    server: ServerOption = None,
 ) -> None:
     from kgrag.llm.budget import Budget
 
     limited = max_completions is not None or max_tokens is not None
-    budget = Budget(max_completions, max_tokens) if limited else None
-    with open_kb(kb) as opened, progress_bar() as progress:
-        report = opened.build(method, progress=progress, dry_run=dry_run, budget=budget, **options)
-    _print(report, price if dry_run else None, format_)
-    if report.pending:
-        raise typer.Exit(PART_DONE)
+
+    def build_here() -> None:
+        budget = Budget(max_completions, max_tokens) if limited else None
+        with open_kb(kb) as opened, progress_bar() as progress:
+            end(opened.build(method, progress=progress, dry_run=dry_run, budget=budget, **options))
+
+    def build_there(remote: Remote) -> None:
+        given = {name: value for name, value in options.items() if value not in (None, [])}
+        sent = {"options": given, "dry_run": dry_run, "max_completions": max_completions, "max_tokens": max_tokens}
+        with progress_bar() as progress:
+            end(build_through(remote, method, sent, progress))
+
+    def end(report: BuildReport) -> None:
+        _print(report, price if dry_run else None, format_)
+        if report.pending:
+            raise typer.Exit(PART_DONE)
+
+    through(server, build_here, build_there)
 
 
 def _print(report: BuildReport, price: tuple[float, float] | None, format_: JsonFormat) -> None:

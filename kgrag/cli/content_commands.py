@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,14 +14,15 @@ from kgrag.answering.json_forms import metadata_json
 from kgrag.cli.maintenance_commands import print_erasure
 from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
-from kgrag.cli.remote_commands import Remote, ServerOption, load_through, through
+from kgrag.cli.remote_commands import Remote, ServerOption, documents_through, forget_through, load_through, through
 
 if TYPE_CHECKING:
-    from kgrag.text.ingestion import IngestReport
+    from kgrag.model import Document
 
 __all__ = ["register"]
 
 _MAX_LINES_SHOWN = 20
+_COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced")
 
 ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registered chunker.")]
 
@@ -85,21 +88,51 @@ def ingest(
     ] = 180,
     chunker: ChunkerOption = "pauses",
     embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Embed the chunks now, or at first use.")] = True,
+    server: ServerOption = None,
 ) -> None:
     """Read documents, cut them into chunks with exact offsets, publish and embed them."""
-    with open_kb(kb) as opened, progress_bar() as progress:
-        report = opened.ingest(*paths, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, embed=embed)
+    chunking = {"chunk_tokens": str(chunk_tokens), "chunker": chunker}
+
+    def ingest_here() -> None:
+        with open_kb(kb) as opened, progress_bar() as progress:
+            report = opened.ingest(*paths, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, embed=embed)
+        counts = {name: getattr(report, name) for name in _COUNTS}
+        violations = [f"{v.focus}: {v.message}" for v in report.violations]
+        _end_ingest(counts, report.skipped, report.broken, violations)
+
+    def ingest_there(remote: Remote) -> None:
+        skipped, broken, source = _reading(paths)
+        options = {**chunking, "replaces": "files", "embed": str(embed).lower()}
+        with progress_bar() as progress:
+            done = documents_through(remote, source, broken.keys(), options, progress)
+        _end_ingest(done, skipped, list(broken.values()), done["violations"])
+
+    through(server, ingest_here, ingest_there)
+
+
+def _reading(paths: Sequence[Path]) -> tuple[list[str], dict[Path, str], Iterator[Document]]:
+    """Return the files that are left out and those that are broken, filled on the way, and the documents."""
+    from kgrag.text.readers import read_paths
+
+    skipped: list[str] = []
+    broken: dict[Path, str] = {}
+    return skipped, broken, read_paths(paths, skipped=skipped, broken=broken)
+
+
+def _end_ingest(
+    counts: Mapping[str, Any], skipped: Sequence[str], broken: Sequence[str], violations: Sequence[str]
+) -> None:
     typer.echo(
-        f"{report.documents} documents, {report.chunks} chunks; {report.unchanged} unchanged, "
-        f"{report.duplicates} duplicates, {report.superseded} replaced, {report.replaced} chunked again, "
-        f"{len(report.skipped)} skipped, "
-        f"{len(report.broken)} broken"
+        f"{counts['documents']} documents, {counts['chunks']} chunks; {counts['unchanged']} unchanged, "
+        f"{counts['duplicates']} duplicates, {counts['superseded']} replaced, {counts['replaced']} chunked again, "
+        f"{len(skipped)} skipped, "
+        f"{len(broken)} broken"
     )
-    _some(report.skipped, "skipped")
-    _some(report.broken, "broken")
-    _some([f"{v.focus}: {v.message}" for v in report.violations], "in quarantine")
-    if report.broken or report.violations:
-        raise typer.Exit(_code_of(report))
+    _some(skipped, "skipped")
+    _some(broken, "broken")
+    _some(violations, "in quarantine")
+    if broken or violations:
+        raise typer.Exit(_code_of(counts))
 
 
 def sync(
@@ -109,22 +142,45 @@ def sync(
         int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
     ] = 180,
     chunker: ChunkerOption = "pauses",
+    server: ServerOption = None,
 ) -> None:
     """Bring the knowledge base in step with a folder: add what is new, change what changed, forget what is gone."""
-    with open_kb(kb) as opened, progress_bar() as progress:
-        done = opened.sync(folder, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress)
-    report = done.ingested
+
+    def sync_here() -> None:
+        with open_kb(kb) as opened, progress_bar() as progress:
+            done = opened.sync(folder, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress)
+        forgotten = [{"name": one.title or one.document, "remains": len(one.remains)} for one in done.forgotten]
+        counts = {name: getattr(done.ingested, name) for name in _COUNTS}
+        _end_sync(counts, forgotten, done.misplaced, done.ingested.broken, done.undecided)
+
+    def sync_there(remote: Remote) -> None:
+        _, broken, source = _reading([folder])
+        options = {"chunk_tokens": str(chunk_tokens), "chunker": chunker}
+        options |= {"replaces": "folder", "folder": os.path.realpath(folder)}
+        with progress_bar() as progress:
+            done = documents_through(remote, source, broken.keys(), options, progress)
+        forgotten = [{"name": one["title"] or one["document"], "remains": one["remains"]} for one in done["forgotten"]]
+        _end_sync(done, forgotten, done["misplaced"], list(broken.values()), done["undecided"])
+
+    through(server, sync_here, sync_there)
+
+
+def _end_sync(
+    counts: Mapping[str, Any],
+    forgotten: Sequence[Mapping[str, Any]],
+    misplaced: int,
+    broken: Sequence[str],
+    undecided: Sequence[str],
+) -> None:
     typer.echo(
-        f"{report.documents} documents added, {report.unchanged} unchanged, {len(done.forgotten)} forgotten, "
-        f"{done.misplaced} only moved, {len(report.broken)} broken"
+        f"{counts['documents']} documents added, {counts['unchanged']} unchanged, {len(forgotten)} forgotten, "
+        f"{misplaced} only moved, {len(broken)} broken"
     )
-    _some(report.broken, "broken")
-    _some([one.title or one.document for one in done.forgotten], "forgotten")
-    _some(
-        (f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in done.undecided), "left"
-    )
-    if report.broken or any(one.remains for one in done.forgotten):
-        raise typer.Exit(_code_of(report) if report.broken else 1)
+    _some(broken, "broken")
+    _some([one["name"] for one in forgotten], "forgotten")
+    _some((f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in undecided), "left")
+    if broken or any(one["remains"] for one in forgotten):
+        raise typer.Exit(_code_of(counts) if broken else 1)
 
 
 def documents(
@@ -157,22 +213,39 @@ def forget(
     erase: Annotated[
         bool, typer.Option("--erase", help="Delete its words from every file, and prove it by a search.")
     ] = False,
+    server: ServerOption = None,
 ) -> None:
     """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
-    if erase:
+
+    if erase:  # the files are written anew, so no server may have them open
         with open_kb(kb) as opened:
             print_erasure(opened.erase(document, every=every))
         return
-    with open_kb(kb) as opened:
-        done = opened.forget(document, every=every)
+
+    def forget_here() -> None:
+        with open_kb(kb) as opened:
+            done = opened.forget(document, every=every)
+        counted = ("dropped", "trimmed", "waiting", "remains")
+        _end_forget(
+            [{"name": one.title or one.document, **{name: len(getattr(one, name)) for name in counted}} for one in done]
+        )
+
+    def forget_there(remote: Remote) -> None:
+        done = forget_through(remote, document, every=every)
+        _end_forget([{**one, "name": one["title"] or one["document"]} for one in done])
+
+    through(server, forget_here, forget_there)
+
+
+def _end_forget(done: Sequence[Mapping[str, Any]]) -> None:
     for one in done:
         typer.echo(
-            f"forgot {one.title or one.document}: {len(one.dropped)} graphs dropped, {len(one.trimmed)} trimmed, "
-            f"{len(one.remains)} traces found"
+            f"forgot {one['name']}: {one['dropped']} graphs dropped, {one['trimmed']} trimmed, "
+            f"{one['remains']} traces found"
         )
-        if one.waiting:
-            note(f"{len(one.waiting)} nodes of trees lost their words: run `kgrag build sire_rag`")
-    if any(one.remains for one in done):
+        if one["waiting"]:
+            note(f"{one['waiting']} nodes of trees lost their words: run `kgrag build sire_rag`")
+    if any(one["remains"] for one in done):
         raise typer.Exit(1)
 
 
@@ -186,9 +259,9 @@ def import_(
         typer.echo(f"{quads:,} quads into {opened.path}")
 
 
-def _code_of(report: IngestReport) -> int:
+def _code_of(counts: Mapping[str, Any]) -> int:
     """Return the exit code where files were broken: 4 when others are in the knowledge base, 2 when none is."""
-    return 4 if report.documents + report.unchanged + report.duplicates else 2
+    return 4 if counts["documents"] + counts["unchanged"] + counts["duplicates"] else 2
 
 
 def _some(lines: Any, label: str) -> None:

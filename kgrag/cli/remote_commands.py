@@ -14,11 +14,11 @@ import shutil
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import typer
 
@@ -29,7 +29,20 @@ from kgrag.errors import InputError, InvalidSettings, ServiceRefused, ServiceUna
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
-__all__ = ["Remote", "ServerOption", "load_through", "query_through", "through", "update_through"]
+    from kgrag.model import BuildReport, Document
+    from kgrag.ports import Progress
+
+__all__ = [
+    "Remote",
+    "ServerOption",
+    "build_through",
+    "documents_through",
+    "forget_through",
+    "load_through",
+    "query_through",
+    "through",
+    "update_through",
+]
 
 ServerOption = Annotated[
     str | None,
@@ -51,6 +64,10 @@ _ACCEPTED = {
     Format.NTRIPLES: "application/n-triples",
 }
 _SECONDS = 600
+
+
+class NotThere(InputError):
+    """A server has nothing at an address."""
 
 
 class Remote:
@@ -114,6 +131,8 @@ def _refusal(url: str, error: urllib.error.HTTPError) -> Exception:
         detail = f"HTTP status {error.code}."
     if error.code in (401, 403):
         return ServiceRefused(f"{url} refuses: {detail} The key is taken from KGRAG_SERVER_KEY.")
+    if error.code == 404:
+        return NotThere(f"{url}: {detail}")
     if 400 <= error.code < 500:
         return InputError(f"{url} refuses: {detail}")
     return ServiceUnavailable(f"{url}: {detail}")
@@ -183,3 +202,78 @@ def load_through(remote: Remote, files: Sequence[Path], *, graph: str | None, rd
         path = f"/graphs?graph={quote(draft.iri.value, safe='')}"
         with remote.call("PUT", path, body=body, Content_Type="application/n-triples"):
             typer.echo(f"loaded {draft.iri.value}")
+
+
+def documents_through(
+    remote: Remote, source: Iterable[Document], broken: Collection[Path], options: Mapping[str, str], progress: Progress
+) -> dict[str, Any]:
+    """Send documents to a server, and return what became of them once it is done with them.
+
+    Args:
+        remote: the server.
+        source: the documents as they are read.
+        broken: files of which parts could not be read, filled on the way.
+        options: parameters of ``/documents``.
+        progress: called with what is being counted, how many are done, and of how many.
+    """
+    from kgrag.text.json_documents import document_json
+    from kgrag.text.readers.sources import place
+
+    lines = []
+    for count, document in enumerate(source, 1):
+        lines.append(json.dumps(document_json(document)))
+        progress("read", count, 0)
+    lines += [json.dumps({"unread": place(file)}) for file in broken]
+    body, path = "\n".join(lines).encode(), f"/documents?{urlencode(options)}"
+    with remote.call("POST", path, body=body, Content_Type="application/x-ndjson") as answer:
+        return _end_of_job(remote, json.load(answer)["id"], progress)
+
+
+def forget_through(remote: Remote, name: str, *, every: bool) -> list[dict[str, Any]]:
+    """Delete a document by a server, and return what went: one at the place that the name has here, else as it is."""
+    from kgrag.text.readers.sources import place
+
+    sent = "all=true" if every else ""
+    for known in (place(Path(name)), name):
+        try:
+            with remote.call("DELETE", f"/documents/{quote(known, safe='')}?{sent}") as answer:
+                return cast("list[dict[str, Any]]", json.load(answer))
+        except NotThere:
+            if known == name:
+                raise
+    raise AssertionError
+
+
+def build_through(remote: Remote, method: str, sent: Mapping[str, Any], progress: Progress) -> BuildReport:
+    """Build a method by a server, and return its report."""
+    from kgrag.model import BuildReport, Usage
+
+    body = json.dumps(sent, default=str).encode()
+    with remote.call("POST", f"/build/{quote(method, safe='')}", body=body, Content_Type="application/json") as answer:
+        done = _end_of_job(remote, json.load(answer)["id"], progress)
+    usage = Usage(**done["usage"])
+    return BuildReport(done["method"], done["counts"], usage, tuple(done["notes"]), tuple(done["pending"]))
+
+
+def _end_of_job(remote: Remote, job: str, progress: Progress) -> dict[str, Any]:
+    """Return the result of a job.
+
+    Raises:
+        InputError: it failed for what was sent.
+        ServiceUnavailable: it failed for another reason, or the server ended.
+    """
+    with remote.call("GET", f"/jobs/{job}", Accept="text/event-stream") as events:
+        for line in events:
+            if not line.startswith(b"data: "):
+                continue
+            state = json.loads(line[6:])
+            if state["state"] == "done":
+                return cast("dict[str, Any]", state["result"])
+            if state["state"] == "failed":
+                problem = state["problem"]
+                kind = InputError if problem["status"] < 500 else ServiceUnavailable
+                raise kind(f"{remote.url}: {problem['detail']}")
+            progress(
+                state["progress"]["stage"] or state["state"], state["progress"]["done"], state["progress"]["total"]
+            )
+    raise ServiceUnavailable(f"{remote.url} broke off. What is done is kept; run the command again.")

@@ -3,44 +3,14 @@
 One process owns the store and writes; queries run in reader processes that can be killed (``kgrag.server.readers``).
 Needs the extra ``server``: ``pip install '.[server]'``.
 
-module           what it does
-===============  =====================================================================
-``app``          paths and middleware
-``serving``      opens what is to be served, and listens
-``sparql``       ``/sparql`` and ``/update``
-``graphs``       ``/graphs``
-``description``  the description of the service, and ``/void``
-``operations``   reads a request as the protocol has it
-``streaming``    from a reader process to the client
-``datasets``     a knowledge base, or a plain scratch dataset
-``keys``         who may do what
-``keyfile``      the file of keys
-``front``        the short way to ``/sparql`` for plain requests
-``guard``        asks for a key for reading, on a private server
-``spending``     who may ask where an answer costs money
-``gating``       refuses writes that would make ontologies worse
-``judging``      runs in a reader process: what a write would do to ontologies
-``writing``      one turn for writing, and what is told of it
-``writelog``     the log of writes
-``tags``         when each graph changed last
-``wire``         one write for head and body of a small answer
-``watch``        request ids, and the log of requests
-``metrics``      what Prometheus reads
-``health``       ``/health``, ``/metrics``, ``/writes``
-``desk``         where questions are worked on, beside the event loop
-``api``          the JSON API
-``pages``        the web pages
-``media``        content negotiation
-``problems``     from an error to a status and a message
-``site``         what the endpoints share
-===============  =====================================================================
-=======
 =======================  =============================================================
 module                   what it contains
 =======================  =============================================================
 ``startup``              opens what is to be served, and listens
 ``app``                  routes and middleware
 ``server_state``         what the endpoints share; one write at a time
+``document_intake``      documents into a served knowledge base, some at a time
+``jobs``                 what takes longer than a request may
 ``served_data``          a knowledge base, or a plain scratch dataset
 ``sparql_endpoints``     ``/sparql`` and ``/update``
 ``fast_path``            the shorter way to ``/sparql`` for plain requests

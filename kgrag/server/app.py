@@ -49,7 +49,7 @@ _MIDDLEWARE = [
         CORSMiddleware,
         allow_origins=["*"],
         allow_methods=["GET", "HEAD", "POST", "PUT", "DELETE"],
-        allow_headers=["Authorization", "Content-Type", "If-Match", "If-None-Match", "X-Request-Id"],
+        allow_headers=["Authorization", "Content-Type", "If-Match", "If-None-Match", "Prefer", "X-Request-Id"],
         expose_headers=["ETag", "Location", "Retry-After", "X-Request-Id"],
     ),
     Middleware(GZipMiddleware, minimum_size=2048, compresslevel=4),
@@ -90,14 +90,12 @@ def create_app(
         copies = SnapshotPool(snapshots, dataset.snapshot, lambda: dataset.revision)
         pool = ReaderPool(copies, limits)
         gate = None if rules.gate is None else WriteGate(rules.gate, dataset, copies, limits)
-        app.state.server = ServerState(dataset, pool, rules, gate, metrics, logs.writes, workers)
+        state = app.state.server = ServerState(dataset, pool, rules, gate, metrics, logs.writes, workers)
         app.state.page_tables = OrderedDict()
         try:
             yield
         finally:
-            if gate is not None:
-                await gate.close()
-            await pool.close()
+            await state.close()
             if workers is not None:
                 await asyncio.to_thread(workers.close)
 

@@ -16,6 +16,7 @@ from starlette.types import Scope
 
 from kgrag.server.access_keys import Keys
 from kgrag.server.graph_etags import GraphETags
+from kgrag.server.jobs import JobQueue
 from kgrag.server.paid_access import PaidAccess
 from kgrag.server.problems import problem_of
 from kgrag.server.readers.reader_pool import ReaderPool
@@ -61,6 +62,7 @@ class ServerState:
         metrics: counts requests and writes.
         write_log: the log of writes.
         workers: threads that work on the knowledge base; None where a plain dataset is served.
+        jobs: what takes longer than a request may.
         write_lock: whoever writes holds it.
         etags: of the graphs.
     """
@@ -72,12 +74,20 @@ class ServerState:
     metrics: ServerMetrics
     write_log: WriteLog | None
     workers: WorkerThreads | None
+    jobs: JobQueue = field(default_factory=JobQueue)
     write_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     etags: GraphETags = field(init=False)
 
     def __post_init__(self) -> None:
         """Start counting the changes of graphs."""
         self.etags = GraphETags(self.dataset.epoch, lambda: self.dataset.revision)
+
+    async def close(self) -> None:
+        """End the jobs, the gate and the readers."""
+        await self.jobs.close()
+        if self.gate is not None:
+            await self.gate.close()
+        await self.pool.close()
 
     async def write(self, record: RequestRecord, work: Callable[[], object], *, status: int = 204) -> None:
         """Do a write in a thread; the caller holds ``write_lock``, and has put operation and graphs into the record.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,8 @@ __all__ = ["WorkerThreads"]
 
 _Value = TypeVar("_Value")
 _MAX_CACHED_AUDITS = 8
+_MAX_SECONDS_ALONE = 0.05
+_SECONDS_FOR_OTHERS = 0.001
 
 
 class WorkerThreads:
@@ -69,6 +72,21 @@ class WorkerThreads:
         """Return the result of a function that no two threads may run at the same time."""
         with self._kb_lock:
             return work()
+
+    def alone_in_parts(self, work: Callable[[Callable[[], None]], _Value]) -> _Value:
+        """Return the result of a function as ``alone`` does; what it is called with lets others in between."""
+        begun = time.monotonic()
+
+        def pause() -> None:
+            nonlocal begun
+            if time.monotonic() - begun > _MAX_SECONDS_ALONE:
+                self._kb_lock.release()
+                time.sleep(_SECONDS_FOR_OTHERS)  # else this thread would have the lock again before another wakes up
+                self._kb_lock.acquire()
+                begun = time.monotonic()
+
+        with self._kb_lock:
+            return work(pause)
 
     def warm(self) -> None:
         """Begin to load an embedding model of this process, once, so that the first question need not wait for it."""

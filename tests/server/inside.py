@@ -15,6 +15,7 @@ from kgrag.ports import Embedder
 from kgrag.resources import folder
 from kgrag.server.access_keys import Keys
 from kgrag.server.app import create_app
+from kgrag.server.readers.reader_request import ServerLimits
 from kgrag.server.served_data import CataloguedDataset
 from kgrag.server.server_state import AccessRules
 from kgrag.settings import Settings
@@ -45,11 +46,11 @@ class Inside:
 
 
 @contextmanager
-def served(kb: KnowledgeBase, rules: AccessRules | None = None) -> Iterator[Inside]:
+def served(kb: KnowledgeBase, rules: AccessRules | None = None, limits: ServerLimits | None = None) -> Iterator[Inside]:
     """Serve a knowledge base that has a folder, on a free port of loopback."""
     assert kb.path is not None
     own = kb.path / "cache" / f"snapshots-{secrets.token_hex(4)}"
-    app = create_app(CataloguedDataset(kb.store), own, rules=rules or AccessRules(Keys(KEY)), kb=kb)
+    app = create_app(CataloguedDataset(kb.store), own, rules=rules or AccessRules(Keys(KEY)), kb=kb, limits=limits)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False))
     listening = threading.Event()
     startup = server.startup

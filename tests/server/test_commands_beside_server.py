@@ -79,7 +79,7 @@ def test_reading_works_beside_the_server(folder: Path, beside: Server) -> None:
     assert _run("stats", "--kb", folder / "copy").returncode == 0
 
 
-@pytest.mark.parametrize("command", [("ingest", "README.md"), ("build", "passages"), ("doctor", "--repair")])
+@pytest.mark.parametrize("command", [("init",), ("doctor", "--repair")])
 def test_a_command_that_must_own_the_folder_says_who_does(
     folder: Path, beside: Server, command: tuple[str, ...]
 ) -> None:
@@ -87,6 +87,41 @@ def test_a_command_that_must_own_the_folder_says_who_does(
     assert done.returncode == 2
     assert f"process {beside.process.pid}" in done.stderr
     assert str(beside.client.base_url).rstrip("/") in done.stderr
+
+
+def test_documents_come_in_and_go_out_through_the_server_as_they_do_without_it(folder: Path, beside: Server) -> None:
+    docs = folder / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("# Lamp\n\nThe lamp of Ostrel is green.\n", encoding="utf-8")
+    (docs / "b.jsonl").write_text(
+        '{"id": "1", "text": "First record.", "due": "2024-05-01", "share": 0.5}\n{"id": "2", "text": "Second one."}\n',
+        encoding="utf-8",
+    )
+    (docs / "c.pdf").write_bytes(b"%PDF-1.4 nothing")
+    alone, through = folder / "alone", folder / "kb"
+
+    def both(*command: object) -> list[subprocess.CompletedProcess[str]]:
+        done = [_run(*command, "--kb", kb) for kb in (alone, through)]
+        assert done[0].stdout == done[1].stdout, done[1].stderr
+        assert done[0].returncode == done[1].returncode
+        return done
+
+    def stored(kb: Path) -> set[tuple[str, ...]]:
+        query = """SELECT ?d ?p ?o { GRAPH ?g { ?d a <https://w3id.org/kgrag/ns#Document> } GRAPH ?any { ?d ?p ?o } }"""
+        return set(_run("query", query, "--kb", kb, "--format", "csv").stdout.splitlines())
+
+    assert "3 documents" in both("ingest", docs)[1].stdout
+    assert both("ingest", docs)[0].returncode == 4
+    assert stored(alone) == stored(through)
+    (docs / "b.jsonl").write_text('{"id": "1", "text": "First record, changed."}\n', encoding="utf-8")
+    assert "2 replaced" in both("ingest", docs)[1].stdout
+    (docs / "a.md").unlink()
+    assert "1 forgotten" in both("sync", docs)[1].stdout
+    assert stored(alone) == stored(through)
+    assert "passages: " in both("build", "passages")[1].stdout
+    both("forget", f"{docs / 'b.jsonl'}#1")
+    assert stored(alone) == stored(through)
+    assert both("forget", "nobody")[1].returncode == 2
 
 
 def test_a_wrong_key_and_a_server_that_is_not_there_are_told(folder: Path, beside: Server) -> None:

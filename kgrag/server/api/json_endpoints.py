@@ -34,12 +34,22 @@ from kgrag.server.request_log import record_of
 from kgrag.server.server_state import state_of, workers_of
 from kgrag.server.worker_threads import WorkerThreads
 
-__all__ = ["ask", "audit", "audited", "check", "retrieve"]
+__all__ = [
+    "KEEP_ALIVE_SECONDS",
+    "ask",
+    "audit",
+    "audited",
+    "check",
+    "event",
+    "problem_of_body",
+    "read_body",
+    "retrieve",
+]
 
 _JSON, _EVENTS = "application/json", "text/event-stream"
 _MAX_BODY_BYTES = 1 << 20
 _MAX_FAULTS = 20
-_KEEP_ALIVE_SECONDS = 15.0
+KEEP_ALIVE_SECONDS = 15.0
 """Proxies close connections that are silent for longer than about a minute; a comment prevents that."""
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -56,7 +66,7 @@ async def ask(request: Request) -> Response:
         raise Problem(406, f"an answer is {_JSON} or {_EVENTS}. Accept one of them.")
     rules = state_of(request).rules
     rules.paid_access.check(request, rules.keys)
-    body = await _read_body(request, AskRequest)
+    body = await read_body(request, AskRequest)
     if body.keep:
         record = record_of(request)
         record.key = rules.keys.check(authorization_of(request)).name
@@ -100,24 +110,25 @@ async def _answer(
 
 async def _events(hits: list[Hit], answering: asyncio.Task[Answer], *, explain: bool) -> AsyncIterator[str]:
     """Yield the hits of an answer, and the answer when it is complete."""
-    yield _event("hits", {"hits": [hit_json(hit) for hit in hits]})
+    yield event("hits", {"hits": [hit_json(hit) for hit in hits]})
     while not answering.done():
         with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(asyncio.wait({answering})), _KEEP_ALIVE_SECONDS)
+            await asyncio.wait_for(asyncio.shield(asyncio.wait({answering})), KEEP_ALIVE_SECONDS)
             break
         yield ": still at work\n\n"
     try:
         answer = answering.result()
     except Exception as error:
-        yield _event("problem", problem_json(problem_of(error)))
+        yield event("problem", problem_json(problem_of(error)))
         return
     for number, text in enumerate(answer.sentences):
         cited = [citation_json(citation) for citation in answer.citations if citation.sentence == number]
-        yield _event("sentence", {"number": number, "text": text, "citations": cited})
-    yield _event("done", answer_json(answer, explain=explain))
+        yield event("sentence", {"number": number, "text": text, "citations": cited})
+    yield event("done", answer_json(answer, explain=explain))
 
 
-def _event(name: str, data: dict[str, Any]) -> str:
+def event(name: str, data: dict[str, Any]) -> str:
+    """Return a server-sent event."""
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
@@ -130,7 +141,7 @@ async def retrieve(request: Request) -> Response:
     """
     rules, workers = state_of(request).rules, workers_of(request)
     rules.paid_access.check(request, rules.keys)
-    body = await _read_body(request, RetrieveRequest)
+    body = await read_body(request, RetrieveRequest)
     where = await filter_of(request, body.where)
 
     def search() -> tuple[list[Hit], dict[str, float]]:
@@ -147,7 +158,7 @@ async def check(request: Request) -> Response:
         Problem: 400, 413, 415, 422.
         KgragError: what ``KnowledgeBase.check`` raises.
     """
-    body = await _read_body(request, CheckRequest)
+    body = await read_body(request, CheckRequest)
     workers = workers_of(request)
 
     def report() -> dict[str, Any]:
@@ -168,7 +179,7 @@ async def audit(request: Request) -> Response:
         Problem: 400, 413, 415, 422.
         KgragError: what ``KnowledgeBase.audit`` raises.
     """
-    body = await _read_body(request, AuditRequest)
+    body = await read_body(request, AuditRequest)
     options = AuditOptions(profile=body.profile, namespace=body.namespace, limit=body.limit)
     return _json((await audited(request, body.target or "", options)).to_json())
 
@@ -190,7 +201,7 @@ def _json(document: dict[str, Any]) -> Response:
     return JSONResponse(document, headers={"Cache-Control": "no-store"})
 
 
-async def _read_body(request: Request, model: type[_Model]) -> _Model:
+async def read_body(request: Request, model: type[_Model], max_bytes: int = _MAX_BODY_BYTES) -> _Model:
     """Return the body of a request as an instance of a model.
 
     Raises:
@@ -199,14 +210,15 @@ async def _read_body(request: Request, model: type[_Model]) -> _Model:
     media, charset = main_type(request.headers.get("content-type", ""))
     if media != _JSON or charset not in ("", "utf-8", "utf8"):
         raise Problem(415, f"the body is {media or 'of no type'} {charset}. Send {_JSON}, in UTF-8.")
-    body = await body_of(request, _MAX_BODY_BYTES)
+    body = await body_of(request, max_bytes)
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        raise _problem_of_body(error, model) from None
+        raise problem_of_body(error, model) from None
 
 
-def _problem_of_body(error: ValidationError, model: type[BaseModel]) -> Problem:
+def problem_of_body(error: ValidationError, model: type[BaseModel]) -> Problem:
+    """Return what is wrong with a body: 400 where it is no JSON, 422 where it is not what a model declares."""
     # without the input: it could be long, and answers of errors should not repeat what clients send
     details = error.errors(include_url=False, include_context=False, include_input=False)
     if any(detail["type"] == "json_invalid" for detail in details):

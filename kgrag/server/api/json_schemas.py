@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
 
 __all__ = [
     "AnswerReply",
     "AskRequest",
     "AuditReply",
     "AuditRequest",
+    "BuildRequest",
     "CheckReply",
     "CheckRequest",
+    "DocumentReply",
+    "DocumentRequest",
+    "ForgottenReply",
+    "IngestReply",
+    "JobReply",
     "ProblemReply",
+    "ReadDocument",
     "RetrievalReply",
     "RetrieveRequest",
+    "UnreadFile",
 ]
 
 Question = Annotated[
@@ -104,6 +112,105 @@ class PlaceReply(BaseModel):
     page: int = Field(default=0, description="Counts from 1.")
     heading: str = ""
     metadata: dict[str, Any] = {}
+
+
+class DocumentRequest(_Request):
+    """A document. Another one with the same `id` in the same feed replaces it."""
+
+    text: Annotated[str, StringConstraints(min_length=1), Field(description="What is searched and quoted.")]
+    id: str = Field(default="", description="What its source calls it.", examples=["T-7"])
+    title: str = ""
+    url: str = Field(default="", description="Where a person can open it.")
+    metadata: dict[str, Any] = Field(
+        default={},
+        description="Fields and values. Dates, decimals and IRIs are value objects of JSON-LD: "
+        '`{"@value": "2024-05-01", "@type": "http://www.w3.org/2001/XMLSchema#date"}`, `{"@id": "https://…"}`.',
+        examples=[{"tenant": "a", "year": 2024}],
+    )
+    cites: list[str] = Field(default=[], description="Identifiers or titles of what it cites.")
+    feed: str | None = Field(
+        default=None, description="The collection that its id belongs to; else `?feed=`, else api."
+    )
+
+
+class ReadDocument(DocumentRequest):
+    """A document that a client has read from a file, as a line of JSON Lines."""
+
+    location: str = Field(default="", description="Its place: the file, with `#id` behind for a record of it.")
+    source: str = Field(default="", description="The file that a record is from.")
+    media_type: str = "text/plain"
+    sections: list[Annotated[list[int | str], Field(min_length=4, max_length=4)]] = Field(
+        default=[], description="Each start, end, heading and page."
+    )
+
+
+class UnreadFile(_Request):
+    """A file that the client could not read whole: what is stored of it stays."""
+
+    unread: Annotated[str, StringConstraints(min_length=1)]
+
+
+class BuildRequest(_Request):
+    """What a build may use, and options of the method."""
+
+    options: dict[str, Any] = Field(default={}, description="As of `kgrag build METHOD --help`; none that names files.")
+    dry_run: bool = False
+    max_completions: Annotated[int, Field(ge=0)] | None = None
+    max_tokens: Annotated[int, Field(ge=0)] | None = None
+
+
+class IngestReply(BaseModel):
+    """What became of documents. `superseded`: how many were forgotten, because others took their places."""
+
+    documents: int
+    unchanged: int
+    duplicates: int
+    replaced: int
+    superseded: int
+    chunks: int
+    skipped: list[str]
+    broken: list[str]
+    violations: list[str]
+
+
+class DocumentReply(BaseModel):
+    """A stored document."""
+
+    iri: str
+    id: str
+    title: str
+    url: str
+    locations: list[str]
+    chunks: int
+    metadata: dict[str, Any]
+    text: str
+
+
+class ForgottenDocument(BaseModel):
+    """What went with a document; `remains` is what a query still finds, and is 0 unless something is wrong."""
+
+    document: str
+    title: str
+    dropped: int
+    trimmed: int
+    waiting: int
+    remains: int
+
+
+class ForgottenReply(RootModel[list[ForgottenDocument]]):
+    """What went with each document."""
+
+
+class JobReply(BaseModel):
+    """A job; `result` is what it did, once it is done, and `problem` why it failed."""
+
+    id: str
+    kind: Literal["documents", "build"]
+    state: Literal["waiting", "running", "done", "failed"]
+    progress: dict[str, Any]
+    seconds: float
+    result: dict[str, Any] | None = None
+    problem: dict[str, Any] | None = None
 
 
 class SpanReply(BaseModel):

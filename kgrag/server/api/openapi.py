@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -16,9 +17,16 @@ from kgrag.server.api.json_schemas import (
     AskRequest,
     AuditReply,
     AuditRequest,
+    BuildRequest,
     CheckReply,
     CheckRequest,
+    DocumentReply,
+    DocumentRequest,
+    ForgottenReply,
+    IngestReply,
+    JobReply,
     ProblemReply,
+    ReadDocument,
     RetrievalReply,
     RetrieveRequest,
 )
@@ -28,8 +36,9 @@ __all__ = ["OPERATIONS", "ApiOperation", "openapi"]
 _SCHEMAS = "#/components/schemas/"
 _REFUSALS = {
     "400": "The body is no JSON, or a value makes no sense here (an unknown method).",
-    "401": "Keeping an answer needs a key that is known, and so does asking where answers cost money.",
-    "403": "This server takes no writes; or answers cost money, and it has no keys or a page of another site asks.",
+    "401": "Writing, also keeping an answer, needs a key that is known; so does asking where answers cost money.",
+    "403": "The server or the key does not write; or answers cost money, and there are no keys or another site asks.",
+    "404": "There is no such document or job.",
     "409": "The method has nothing to look in yet.",
     "413": "The body is too large.",
     "415": "The body is no JSON by its Content-Type.",
@@ -41,17 +50,49 @@ _REFUSALS = {
 
 @dataclass(frozen=True)
 class ApiOperation:
-    """One path of the API."""
+    """One method of a path of the API.
+
+    Attributes:
+        path: its address, with the names of its variables in braces.
+        summary: what it does.
+        request: the body; None for none.
+        reply: the answer.
+        refusals: statuses of errors.
+        streams: what the events of an answer are, where it may be a stream of them.
+        method: of HTTP.
+        status: of the answer.
+        more: other bodies by media type, each with its schema.
+        parameters: of the query, each with its meaning.
+    """
 
     path: str
     summary: str
-    request: type[BaseModel]
+    request: type[BaseModel] | None
     reply: type[BaseModel]
     refusals: tuple[str, ...]
-    streams: bool = False
+    streams: str = ""
+    method: str = "post"
+    status: str = "200"
+    more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 _COMMON = ("400", "409", "413", "415", "422", "503")
+_WRITING = ("400", "401", "403", "413", "415", "422", "503")
+_FEED = {"feed": "The collection that the id belongs to; `api` without."}
+_INTAKE = {
+    **_FEED,
+    "chunk_tokens": "The largest chunk, in words and marks.",
+    "chunker": "Name of a registered chunker.",
+    "embed": "Whether the chunks are embedded now (`true`), or at their first use.",
+}
+_REPLACES = {
+    "name": "Name of the file that the body is.",
+    "replaces": "What goes: `places`: what was at the places of these documents; `files`: what else their files"
+    " contained; `folder`: what else was read from `folder`.",
+    "folder": "Real path of a folder.",
+}
+_FILE: dict[str, Any] = {"type": "string", "format": "binary"}
 OPERATIONS = (
     ApiOperation(
         "/ask",
@@ -59,7 +100,7 @@ OPERATIONS = (
         AskRequest,
         AnswerReply,
         (*_COMMON, "401", "403", "501"),
-        streams=True,
+        streams="Events `hits`, `sentence` (one each), `done` (the whole answer), `problem`.",
     ),
     ApiOperation(
         "/retrieve",
@@ -78,6 +119,57 @@ OPERATIONS = (
         AuditReply,
         ("400", "413", "415", "422", "503"),
     ),
+    ApiOperation(
+        "/documents",
+        "Add documents: up to 32 at once (200), more, JSON Lines and files as a job (202)",
+        DocumentRequest,
+        IngestReply,
+        _WRITING,
+        more={
+            "application/x-ndjson": {"$ref": f"{_SCHEMAS}{ReadDocument.__name__}"},
+            "multipart/form-data": {"type": "object", "additionalProperties": _FILE},
+            "*/*": _FILE,
+        },
+        parameters=_INTAKE | _REPLACES,
+    ),
+    ApiOperation(
+        "/documents/{id}",
+        "Add a document, or replace that of the same id (200)",
+        DocumentRequest,
+        IngestReply,
+        _WRITING,
+        method="put",
+        status="201",
+        parameters=_INTAKE,
+    ),
+    ApiOperation(
+        "/documents/{id}",
+        "Return the document of an id, IRI, location or title",
+        None,
+        DocumentReply,
+        ("400", "404", "503"),
+        method="get",
+        parameters=_FEED,
+    ),
+    ApiOperation(
+        "/documents/{id}",
+        "Delete the document of an id, IRI, location or title, and what was derived from it alone",
+        None,
+        ForgottenReply,
+        ("400", "401", "403", "404", "503"),
+        method="delete",
+        parameters=_FEED | {"all": "`true`: all documents of this id or title."},
+    ),
+    ApiOperation("/build/{method}", "Begin to build a method", BuildRequest, JobReply, _WRITING, status="202"),
+    ApiOperation(
+        "/jobs/{id}",
+        "Return how far a job is",
+        None,
+        JobReply,
+        ("404",),
+        method="get",
+        streams="Events `progress`, and at the end `done` or `failed`.",
+    ),
 )
 """Every path, as it is served and described."""
 
@@ -89,10 +181,13 @@ async def openapi(_request: Request) -> Response:
 
 @cache
 def _document() -> dict[str, Any]:
-    models: list[type[BaseModel]] = [ProblemReply]
+    models: list[type[BaseModel]] = [ProblemReply, JobReply, ReadDocument]
+    paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
-        models += [operation.request, operation.reply]
-    _, schemas = models_json_schema([(model, "validation") for model in models], ref_template=f"{_SCHEMAS}{{model}}")
+        models += [operation.reply, *([] if operation.request is None else [operation.request])]
+        paths.setdefault(operation.path, {})[operation.method] = _item(operation)
+    every = [(model, "validation") for model in dict.fromkeys(models)]
+    _, schemas = models_json_schema(every, ref_template=f"{_SCHEMAS}{{model}}")  # type: ignore[arg-type]
     return {
         "openapi": "3.1.0",
         "info": {
@@ -101,7 +196,7 @@ def _document() -> dict[str, Any]:
             "description": "Questions to one knowledge base. SPARQL is at `/sparql`, as its standard has it.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "paths": {operation.path: {"post": _post_item(operation)} for operation in OPERATIONS},
+        "paths": paths,
         "components": {
             "schemas": schemas["$defs"],
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
@@ -109,19 +204,37 @@ def _document() -> dict[str, Any]:
     }
 
 
-def _post_item(operation: ApiOperation) -> dict[str, Any]:
+def _item(operation: ApiOperation) -> dict[str, Any]:
     replies: dict[str, Any] = {"application/json": {"schema": _ref(operation.reply)}}
     if operation.streams:
-        events = "Events `hits`, `sentence` (one each), `done` (the whole answer), `problem`."
-        replies["text/event-stream"] = {"schema": {"type": "string", "description": events}}
+        replies["text/event-stream"] = {"schema": {"type": "string", "description": operation.streams}}
     problem = {"application/problem+json": {"schema": _ref(ProblemReply)}}
     refusals = {status: {"description": _REFUSALS[status], "content": problem} for status in sorted(operation.refusals)}
+    words = operation.path.replace("{", "").replace("}", "").strip("/").split("/")
     item: dict[str, Any] = {
-        "operationId": operation.path.removeprefix("/"),
+        "operationId": "_".join([operation.method, *words] if operation.path.startswith("/documents") else words),
         "summary": operation.summary,
-        "requestBody": {"required": True, "content": {"application/json": {"schema": _ref(operation.request)}}},
-        "responses": {"200": {"description": "Done.", "content": replies}, **refusals},
+        "responses": {operation.status: {"description": "Done.", "content": replies}, **refusals},
     }
+    if operation.more:
+        job = {"application/json": {"schema": _ref(JobReply)}}
+        item["responses"]["202"] = {"description": "A job; Location has its address.", "content": job}
+    if operation.request is not None:
+        bodies = {"application/json": {"schema": _ref(operation.request)}}
+        bodies |= {media: {"schema": dict(schema)} for media, schema in operation.more.items()}
+        item["requestBody"] = {"required": True, "content": bodies}
+    text = {"type": "string"}
+    named = [
+        {"name": name, "in": "path", "required": True, "schema": text}
+        for name in words
+        if f"{{{name}}}" in operation.path
+    ]
+    named += [
+        {"name": name, "in": "query", "description": meaning, "schema": text}
+        for name, meaning in operation.parameters.items()
+    ]
+    if named:
+        item["parameters"] = named
     return {**item, "security": [{}, {"key": []}]} if "401" in operation.refusals else item
 
 

@@ -1,0 +1,149 @@
+"""What takes longer than a request may: one job after the other, each with its progress and its end.
+
+A job is asked for its state at ``/jobs/{id}``. The last hundred are remembered, until the server ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal
+
+from kgrag.errors import ServiceUnavailable
+from kgrag.server.problems import problem_json, problem_of
+
+__all__ = ["Job", "JobQueue"]
+
+_MAX_WAITING = 8
+_MAX_KEPT = 100
+
+
+class Job:
+    """A piece of work, and how far it is.
+
+    Args:
+        kind: what is done: "documents", "build".
+        loop: of the server.
+
+    Attributes:
+        id: a name that nobody guesses.
+        state: "waiting", "running", "done" or "failed".
+        changed: set whenever something of it changes, and then replaced by a new event.
+    """
+
+    def __init__(self, kind: str, loop: asyncio.AbstractEventLoop) -> None:
+        self.id = secrets.token_hex(16)
+        self.state: Literal["waiting", "running", "done", "failed"] = "waiting"
+        self.changed = asyncio.Event()
+        self._kind = kind
+        self._loop = loop
+        self._begun = time.time()
+        self._ended: float | None = None
+        self._stage, self._done, self._total = "", 0, 0
+        self._result: dict[str, Any] | None = None
+        self._problem: dict[str, object] | None = None
+        self._stopping = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is done or has failed."""
+        return self.state in ("done", "failed")
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """Note how far it is; may be called from any thread.
+
+        Raises:
+            ServiceUnavailable: the server is about to end, and the job has to.
+        """
+        if self._stopping:
+            raise ServiceUnavailable("the server stops. What is done is kept; ask for the rest again.")
+        self._stage, self._done, self._total = stage, done, total
+        self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+    async def run(self, work: Callable[[Job], Awaitable[dict[str, Any]]]) -> None:
+        """Do the work, and keep what it returns or raises."""
+        self.state = "running"
+        self._tell()
+        try:
+            self._result = await work(self)
+            self.state = "done"
+        except Exception as error:  # whatever it is, the state of the job has to show it
+            self._problem = problem_json(problem_of(error))
+            self.state = "failed"
+        self._ended = time.time()
+        self._tell()
+
+    def stop(self) -> None:
+        """Let the next call of ``progress`` raise."""
+        self._stopping = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a client may know: ``result`` of one that is done, ``problem`` of one that failed."""
+        found: dict[str, Any] = {"id": self.id, "kind": self._kind, "state": self.state}
+        found["progress"] = {"stage": self._stage, "done": self._done, "total": self._total}
+        found["seconds"] = round((self._ended or time.time()) - self._begun, 3)
+        if self._result is not None:
+            found["result"] = self._result
+        if self._problem is not None:
+            found["problem"] = self._problem
+        return found
+
+
+class JobQueue:
+    """Does jobs one after the other, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._turn = asyncio.Lock()
+
+    def check(self) -> None:
+        """Check that one more job may wait.
+
+        Raises:
+            ServiceUnavailable: too many do already.
+        """
+        if len(self._tasks) > _MAX_WAITING:
+            raise ServiceUnavailable(f"{len(self._tasks)} jobs are waiting already. Ask again later.")
+
+    def submit(self, kind: str, work: Callable[[Job], Awaitable[dict[str, Any]]]) -> Job:
+        """Return a new job, which begins when those before it are over.
+
+        Args:
+            kind: what is done.
+            work: does it, and calls ``progress`` of the job often; its result is a JSON object.
+
+        Raises:
+            ServiceUnavailable: too many jobs wait already.
+        """
+        self.check()
+        job = Job(kind, asyncio.get_running_loop())
+        self._jobs[job.id] = job
+        over = [each for each in self._jobs.values() if each.is_over]
+        for each in over[: max(len(self._jobs) - _MAX_KEPT, 0)]:
+            del self._jobs[each.id]
+        task = asyncio.create_task(self._run(job, work))
+        self._tasks.add(task)  # the loop itself keeps weak references only
+        task.add_done_callback(self._tasks.discard)
+        return job
+
+    async def _run(self, job: Job, work: Callable[[Job], Awaitable[dict[str, Any]]]) -> None:
+        async with self._turn:
+            await job.run(work)
+
+    def find(self, job: str) -> Job | None:
+        """Return a job that is remembered."""
+        return self._jobs.get(job)
+
+    async def close(self) -> None:
+        """End all jobs after the step that each is at."""
+        for job in self._jobs.values():
+            job.stop()
+        await asyncio.gather(*self._tasks)
