@@ -2,15 +2,19 @@
 
 The page is parsed as a stream of events without a tree, so deep nesting costs nothing. Scripts, styles, templates and
 drawings are left out. Nothing is fetched.
+
+``link rel=canonical``, else ``og:url``, is the URL; ``html lang`` the field ``language``; each ``meta`` with a name or
+property a field of that name in lower case, but for those that concern browsers and robots.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from kgrag.model import Document
-from kgrag.text.readers.sources import Heading, Source, collapsed, sections
+from kgrag.text.metadata import typed
+from kgrag.text.readers.sources import Heading, Source, collapsed, listed, sections, web_address
 from kgrag.text.sentences import word_set
 
 __all__ = ["read"]
@@ -20,6 +24,10 @@ _HEAD_BYTES = 4096  # where an encoding or an XML declaration is looked for
 _CLOSED_XML = re.compile(r"<(a|b|div|em|i|iframe|p|script|span|strong|style|svg|textarea|title)\b([^<>]*)/>")
 _CLOSED_DRAWING = re.compile(r"<(svg)\b([^<>]*)/>")
 _SPACE = re.compile(r"[ \t\n\f\r]+")
+_TECHNICAL_META = re.compile(
+    r"viewport|robots|googlebot.*|bingbot|referrer|theme-color|color-scheme|format-detection|generator|handheldfriendly"
+    r"|mobileoptimized|apple-.*|mobile-web-app-.*|msapplication-.*|csrf-.*|.*-verification|twitter:.*|fb:.*"
+)
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
@@ -49,7 +57,20 @@ def read(source: Source) -> Iterator[Document]:
     text = "".join(page.parts)
     first = next((heading.words for heading in page.headings if heading.level == 1), "")
     title = collapsed("".join(page.title)) or first
-    yield source.document(text, title=title, sections=sections(page.headings, len(text)))
+    document = source.document(text, title=title, sections=sections(page.headings, len(text)))
+    yield source.described(document, _metadata(page.fields))
+
+
+def _metadata(fields: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    """Return what the elements of the head say as fields; the URL is the first web address of those that name it."""
+    found: dict[str, object] = {}
+    for name, values in fields.items():
+        items = [item for value in values for item in listed(value)] if name == "keywords" else [*map(typed, values)]
+        found[name] = items[0] if len(items) == 1 and name != "keywords" else items
+    for name in ("url", "og:url"):
+        if address := next(filter(None, map(web_address, fields.get(name, ()))), ""):
+            return {**{other: value for other, value in found.items() if other != name}, "url": address}
+    return found
 
 
 def _decoded(source: Source) -> str:
@@ -67,6 +88,7 @@ class _PageText:
         self.parts: list[str] = []
         self.headings: list[Heading] = []
         self.title: list[str] = []
+        self.fields: dict[str, list[str]] = {}
         self._length = 0
         self._gap = ""  # to be written before the next words: "", " ", " | ", a line end or two
         self._hidden: list[str] = []
@@ -76,7 +98,8 @@ class _PageText:
         self._heading: list[str] = []
         self._heading_start = 0
 
-    def start(self, tag: str, _attributes: object) -> None:
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._describe(tag, attributes)
         if tag in _HIDDEN or self._hidden:
             if tag in _HIDDEN:
                 self._hidden.append(tag)
@@ -121,6 +144,16 @@ class _PageText:
 
     def close(self) -> None:
         self._close_heading()
+
+    def _describe(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Note what an element says of the page."""
+        name = collapsed(attributes.get("name") or attributes.get("property") or "").lower()
+        if tag == "html":
+            self.fields["language"] = [attributes.get("lang") or attributes.get("xml:lang") or ""]
+        elif tag == "link" and attributes.get("rel", "").lower() == "canonical":
+            self.fields.setdefault("url", []).append(attributes.get("href", ""))
+        elif tag == "meta" and name and not _TECHNICAL_META.fullmatch(name):
+            self.fields.setdefault(name, []).append(attributes.get("content", ""))
 
     def _words(self, text: str) -> None:
         if text.startswith(" "):

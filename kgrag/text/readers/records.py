@@ -4,7 +4,9 @@ A record is an object. Its text is the first of ``text``, ``abstract``, ``conten
 joined by spaces) and ``chunks`` (objects with ``label`` and ``text``: sections, joined by line ends) that is there and
 not blank. Its identifier is the first of ``id``, ``_id``, ``idx`` and ``pmid``; ``title`` is kept as given, and so are
 ``cites`` and ``references`` (a list, or a string with ``;`` between; an item that is an object stands for its ``doi``,
-``id``, ``title``, ``text`` or ``key``, the first that is there).
+``id``, ``title``, ``text`` or ``key``, the first that is there). The first of ``url``, ``link`` and ``source_url`` that
+is a web address is its URL. Every other field is metadata, with the type that it has in JSON; cells of CSV are read by
+``metadata.typed``.
 
 CSV and TSV: one document per row where there is a text column, else the whole table, a line ``column: value; …`` per
 row.
@@ -16,10 +18,12 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kgrag.model import Document, Section
-from kgrag.text.readers.sources import LARGEST, Source, cleaned
+from kgrag.text.metadata import typed
+from kgrag.text.readers.sources import LARGEST, URL_FIELDS, Source, cleaned, label
 
 __all__ = ["TEXT_FIELDS", "read", "read_json", "read_lines", "record_document"]
 
@@ -30,6 +34,7 @@ _TEXT_COLUMNS = frozenset(TEXT_FIELDS[:3])
 _CITE_FIELDS = ("cites", "references")
 _WORK_FIELDS = ("doi", "id", "title", "text", "key")
 _IDENTIFIER_FIELDS = ("id", "_id", "idx", "pmid")
+_KNOWN_FIELDS = frozenset((*TEXT_FIELDS, *_IDENTIFIER_FIELDS, *_CITE_FIELDS, *URL_FIELDS, "title"))
 _DELIMITERS = ",;\t|"
 _MAX_HEADER_CHARACTERS = 65_536
 _MAX_FIELDS_CHARACTERS_SHOWN = 200
@@ -97,11 +102,12 @@ def record_document(record: Any, source: Source, *, place: str, anchor: str) -> 
     if not isinstance(record, Mapping):
         raise source.unreadable(f"{place} is {_kind(record)}; {_EXPECTED}.")
     text, sections = _body(record, source, place)
-    identifier = next((name for field in _IDENTIFIER_FIELDS if (name := _name(record.get(field)))), "")
+    named = next((field for field in _IDENTIFIER_FIELDS if label(record.get(field))), "id")
+    identifier, title = label(record.get(named)), label(record.get("title"))
     location = f"{source.location}#{identifier or anchor}".removesuffix("#")
-    return Document(
+    document = Document(
         text,
-        title=_name(record.get("title")),
+        title=title,
         location=location,
         source=source.location,
         id=identifier,
@@ -111,6 +117,16 @@ def record_document(record: Any, source: Source, *, place: str, anchor: str) -> 
         ),
         sections=sections,
     )
+    used = {*_CITE_FIELDS, *([named] if identifier else ()), *(["title"] if title else ()), *_repeating(record, text)}
+    return source.described(document, {field: value for field, value in record.items() if field not in used})
+
+
+def _repeating(record: Mapping[str, Any], text: str) -> Iterator[str]:
+    """Yield the fields whose words are those of the text: the one it is from, and any that only repeats it."""
+    words = text.split()
+    for field in TEXT_FIELDS:
+        if (body := _read_field(field, record.get(field))) and body[0].split() == words:
+            yield field
 
 
 def _body(record: Mapping[str, Any], source: Source, place: str) -> _Body:
@@ -143,16 +159,9 @@ def _read_field(field: str, value: Any) -> _Body | None:
     sections = []
     start = 0
     for part, text in zip(value, texts, strict=True):
-        sections.append(Section(start, start + len(text), _name(part.get("label"))))
+        sections.append(Section(start, start + len(text), label(part.get("label"))))
         start += len(text) + 1
     return "\n".join(texts), tuple(sections)
-
-
-def _name(value: Any) -> str:
-    """Return a title or identifier as text on one line; "" for a value that is neither text nor number."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return " ".join(cleaned(str(value)).split())
 
 
 def _cites(value: Any, field: str, source: Source, place: str) -> list[str]:
@@ -167,7 +176,7 @@ def _cites(value: Any, field: str, source: Source, place: str) -> list[str]:
     names = []
     for item in value:
         fields = [item.get(field) for field in _WORK_FIELDS] if isinstance(item, Mapping) else [item]
-        names.append(next((name for field in fields if (name := _name(field))), ""))
+        names.append(next((name for field in fields if (name := label(field))), ""))
     return [name for name in names if name]
 
 
@@ -200,10 +209,14 @@ def read(source: Source) -> Iterator[Document]:
 
 
 def _row_documents(source: Source, columns: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[Document]:
-    names = [name.lower() for name in columns]
+    names = [name.lower() if name.lower() in _KNOWN_FIELDS else name for name in columns]
     for line, row in rows:
-        record: Mapping[str, str] = dict(zip(names, row, strict=False))
-        yield record_document(record, source, place=f"line {line}", anchor=f"L{line}")
+        record: dict[str, str] = {}
+        for number, cell in enumerate(row, start=1):
+            name = (names[number - 1] if number <= len(names) else "") or f"column {number}"
+            record[f"{name} (column {number})" if name in record else name] = cell
+        document = record_document(record, source, place=f"line {line}", anchor=f"L{line}")
+        yield replace(document, metadata={field: typed(cell) for field, cell in document.metadata.items()})
 
 
 def _table_document(

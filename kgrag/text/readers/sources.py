@@ -7,22 +7,42 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import pyoxigraph as ox
 
 from kgrag.errors import UnreadableDocument
 from kgrag.model import Document, Section
 from kgrag.text.readers import encodings
 
-__all__ = ["LARGEST", "Heading", "Source", "cleaned", "collapsed", "place", "sections", "steady"]
+__all__ = [
+    "LARGEST",
+    "URL_FIELDS",
+    "Heading",
+    "Source",
+    "cleaned",
+    "collapsed",
+    "label",
+    "listed",
+    "place",
+    "sections",
+    "steady",
+    "web_address",
+]
 
 LARGEST = 1 << 30
 """The most bytes, after decompression, that one file or one line of a file may have."""
 
+URL_FIELDS = ("url", "link", "source_url")
+"""Fields in which a web address is looked for, in this order."""
+
 _ENCODING_SAMPLE_BYTES = 1 << 20
+_DEEPEST_FIELDS = 32  # objects within each other, in the metadata of one document
+_WEB_ADDRESS = re.compile(r"https?://[^\s<>\"{}|\\^`]+")
 _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -135,6 +155,84 @@ class Source:
             cites=cites,
             sections=sections,
         )
+
+    def described(self, document: Document, fields: Mapping[Any, Any]) -> Document:
+        """Return a document with what its source says of it: fields become its metadata, and its URL and id.
+
+        The first of ``URL_FIELDS`` that has a web address is the URL, and ``id`` the id, where the document has none.
+        A field without a value is left out, and one without a name is called ``unnamed``.
+
+        Raises:
+            UnreadableDocument: the fields are nested more than 32 deep.
+        """
+        known = dict(fields)
+        url = document.url
+        for field in URL_FIELDS if not url else ():
+            if url := web_address(known.get(field)):
+                del known[field]
+                break
+        identifier = document.id
+        if not identifier and (identifier := label(known.get("id"))):
+            del known["id"]
+        try:
+            metadata = _storable(known)
+        except RecursionError as error:
+            raise self.unreadable(f"has fields that are nested more than {_DEEPEST_FIELDS} deep.") from error
+        return replace(document, url=url, id=identifier, metadata=metadata)
+
+
+def web_address(value: object) -> str:
+    """Return a value that is the address of a web page; "" for any other, ``javascript:`` and the like included.
+
+    >>> web_address(" https://example.org/a "), web_address("javascript:alert(1)")
+    ('https://example.org/a', '')
+    """
+    text = value.value if isinstance(value, ox.NamedNode) else value
+    return text.strip() if isinstance(text, str) and _WEB_ADDRESS.fullmatch(text.strip()) else ""
+
+
+def label(value: object) -> str:
+    """Return a title or identifier as text on one line; "" for a value that is neither text nor number.
+
+    >>> label(" P 7 "), label(7), label(True)
+    ('P 7', '7', '')
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return collapsed(cleaned(str(value)))
+
+
+def listed(text: str) -> list[str]:
+    """Return the items of a list that is written with commas or semicolons between.
+
+    >>> listed("soy, maize; wheat")
+    ['soy', 'maize', 'wheat']
+    """
+    return [collapsed(item) for item in re.split("[,;]", text) if item.strip()]
+
+
+def _storable(fields: Mapping[Any, Any], depth: int = 1) -> dict[str, Any]:
+    """Return fields with clean names and values. Raises RecursionError where they are nested too deep."""
+    if depth > _DEEPEST_FIELDS:
+        raise RecursionError
+    kept: dict[str, Any] = {}
+    for key, value in fields.items():
+        name = collapsed(cleaned(str(key))) or "unnamed"
+        values = [item for item in _values(value, depth) if item not in ("", None)]
+        if values:
+            kept[name] = values if isinstance(value, list | tuple) or len(values) > 1 else values[0]
+    return kept
+
+
+def _values(value: Any, depth: int) -> Iterable[Any]:
+    """Return the values of a field in one list, also those of lists inside of lists."""
+    if isinstance(value, list | tuple):
+        if depth > _DEEPEST_FIELDS:
+            raise RecursionError
+        return [inner for item in value for inner in _values(item, depth + 1)]
+    if isinstance(value, Mapping):
+        return [_storable(value, depth + 1) or None]
+    return [cleaned(value) if isinstance(value, str) else value]
 
 
 def place(path: Path) -> str:
