@@ -56,13 +56,15 @@ Term = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
 class Section:
     """A stretch of a document's text with a heading path or a page number, as far as the format has them.
 
-    ``start`` and ``end`` are character offsets into the document's text; ``page`` counts from 1, 0 means none.
+    ``start`` and ``end`` are character offsets into the document's text; ``page`` counts from 1, 0 means none. A
+    ``whole`` one (a row of a table) is cut only where it is larger than a chunk; a chunk has as many of them as fit.
     """
 
     start: int
     end: int
     heading: str = ""
     page: int = 0
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -96,20 +96,27 @@ def read_paths(
     Args:
         paths: files and folders; a file that is named twice is read once.
         skipped: takes a line "path: reason" for every file of a folder whose suffix is unknown; None logs a warning.
-        broken: takes every file of a folder that cannot be read, with the message, instead of an error.
+        broken: takes every file of a folder that cannot be read, with the message, instead of an error; and every file
+            of which a part could not be read (a line that is no record), with that part. Its other documents are
+            yielded.
 
     Raises:
         UnreadableDocument: a path is not there; a named file has an unknown suffix; a folder holds nothing that can be
             read; a file is empty, binary, damaged, encrypted, not what its suffix says, or changed while it was read;
-            its reader failed.
+            its reader failed. Without ``broken`` also a file of which a part could not be read, behind its documents.
     """
     for path, named in find_files(paths, skipped=skipped).items():
         try:
-            yield from _read(path)
+            damage = yield from _read(path)
         except UnreadableDocument as error:
             if named or broken is None:
                 raise
             broken[path] = str(error)
+        else:
+            if damage and broken is None:
+                raise UnreadableDocument(damage)
+            if damage and broken is not None:
+                broken[path] = damage
 
 
 def find_files(paths: Iterable[Path], *, skipped: list[str] | None = None) -> dict[Path, bool]:
@@ -175,14 +182,19 @@ def _reader(path: Path, suffix: str) -> Reader:
     return found
 
 
-def _read(path: Path) -> Iterator[Document]:
+def _read(path: Path) -> Generator[Document, None, str]:
+    """Yield the documents of a file, and return what was left out of it, "" for nothing."""
     suffix = _suffix(path)
     if suffix not in suffixes() or not path.is_file():
         raise _unknown(path)
     reader = _reader(path, suffix)
+    source = Source(path, suffix, reader.media_type, place(path))
+    documents = 0
     with steady(path):
         try:
-            yield from reader.read(Source(path, suffix, reader.media_type, place(path)))
+            for document in reader.read(source):
+                documents += 1
+                yield document
         except (KgragError, MemoryError):
             raise
         except Exception as error:  # the reader may be of another package, and its fault must not stop other files
@@ -190,6 +202,10 @@ def _read(path: Path) -> Iterator[Document]:
             origin = f"reader '{plugin.name}' of {plugin.distribution} {plugin.version}"
             found = cleaned(f"{path}: the {origin} failed: {type(error).__name__}: {error}")
             raise UnreadableDocument(f"{found}. Report it to the authors of that package.") from error
+        damage = source.damage(documents)
+        if damage and not documents:
+            raise UnreadableDocument(damage)
+    return damage
 
 
 def _unknown(path: Path) -> UnreadableDocument:

@@ -9,7 +9,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,7 +20,9 @@ from kgrag.model import Document, Section
 from kgrag.text.readers import encodings
 
 __all__ = [
+    "DEEPEST_FIELDS",
     "LARGEST",
+    "LONGEST_LINE",
     "URL_FIELDS",
     "Heading",
     "Source",
@@ -35,25 +37,36 @@ __all__ = [
 ]
 
 LARGEST = 1 << 30
-"""The most bytes, after decompression, that one file or one line of a file may have."""
+"""The most bytes, after decompression, that one file may have."""
+
+LONGEST_LINE = 1 << 26
+"""The most characters of one line of a file that is read line by line."""
 
 URL_FIELDS = ("url", "link", "source_url")
 """Fields in which a web address is looked for, in this order."""
 
+DEEPEST_FIELDS = 32
+"""The most objects or lists within each other, in the metadata of one document."""
+
 _ENCODING_SAMPLE_BYTES = 1 << 20
-_DEEPEST_FIELDS = 32  # objects within each other, in the metadata of one document
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"{}|\\^`]+")
+_MAX_DEFECTS_SHOWN = 20
+_UNDECODED = re.compile("[\udc80-\udcff]")
 _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read: ``suffix`` is that of its content (``.txt`` for ``a.txt.gz``), ``location`` its place."""
+    """A file to read: ``suffix`` is that of its content (``.txt`` for ``a.txt.gz``), ``location`` its place.
+
+    ``defects`` are number and description of the lines or records that its reader left out.
+    """
 
     path: Path
     suffix: str
     media_type: str
     location: str
+    defects: list[tuple[int, str]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -74,6 +87,22 @@ class Source:
     def unreadable(self, found: str) -> UnreadableDocument:
         """Return the error that names this file and the problem found in it."""
         return UnreadableDocument(f"{self.name}: {found}")
+
+    def defect(self, number: int, found: str) -> None:
+        """Note that a line or record is left out: its number, and what was found in it. The others are read."""
+        self.defects.append((number, found))
+
+    def damage(self, documents: int) -> str:
+        """Return what was left out of a file of which so many documents were read; "" for nothing.
+
+        Every number is named, and what was found for the first 20.
+        """
+        if not self.defects:
+            return ""
+        shown = "; ".join(found.rstrip(".") for _, found in self.defects[:_MAX_DEFECTS_SHOWN])
+        more = _ranges([number for number, _ in self.defects[_MAX_DEFECTS_SHOWN:]])
+        read = f"{documents} were read and {len(self.defects)} left out: " if documents else ""
+        return f"{self.name}: {read}{shown}{f'; and {more}' if more else ''}."
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
@@ -118,24 +147,39 @@ class Source:
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield number (from 1) and text of every line that is not blank, one at a time.
 
+        A line that is too long or in another encoding than the first ones is left out, as a defect.
+
         Raises:
-            UnreadableDocument: a line is in another encoding than the first ones, or too long.
+            UnreadableDocument: as ``content``, or the first lines are no text.
         """
         with self.opened() as stream:
             sample = stream.read(_ENCODING_SAMPLE_BYTES)
         if not sample:
             raise self._empty()
         encoding = encodings.encoding_of(sample, self.name)
-        number = 0
-        with self.opened() as stream, io.TextIOWrapper(stream, encoding=encoding) as reader:
+        with self.opened() as stream, io.TextIOWrapper(stream, encoding, errors="surrogateescape") as reader:
+            number = 0
             try:
-                while line := reader.readline(LARGEST):
+                while line := reader.readline(LONGEST_LINE):
                     number += 1
-                    if not line.isspace():
+                    if len(line) == LONGEST_LINE and not line.endswith("\n"):
+                        self.defect(number, f"line {number} has more than {LONGEST_LINE:,} characters")
+                        self._pass_over_line(reader)
+                    elif _UNDECODED.search(line):
+                        found = f"line {number} has bytes that are not {encoding}, as the file begins"
+                        self.defect(number, f"{found}. Convert it to UTF-8.")
+                    elif not line.isspace():
                         yield number, line
-            except UnicodeDecodeError as error:
+            except UnicodeDecodeError as error:  # UTF-16 cut inside of a character
                 found = f"after line {number} there are bytes that are not {encoding} ({error.reason})"
                 raise self.unreadable(f"{found}. Convert it to UTF-8.") from error
+
+    def _pass_over_line(self, reader: io.TextIOWrapper) -> None:
+        passed = 0
+        while (piece := reader.readline(LONGEST_LINE)) and not piece.endswith("\n"):
+            passed += len(piece)
+            if passed > LARGEST:
+                raise self.unreadable(f"has a line of more than {LARGEST >> 20} MiB. Split it into records.")
 
     def document(
         self, text: str, *, title: str = "", sections: tuple[Section, ...] = (), cites: tuple[str, ...] = ()
@@ -166,18 +210,15 @@ class Source:
             UnreadableDocument: the fields are nested more than 32 deep.
         """
         known = dict(fields)
-        url = document.url
-        for field in URL_FIELDS if not url else ():
-            if url := web_address(known.get(field)):
-                del known[field]
-                break
+        named = next((name for name in URL_FIELDS if web_address(known.get(name))), "")
+        url = document.url or (web_address(known.pop(named)) if named else "")
         identifier = document.id
         if not identifier and (identifier := label(known.get("id"))):
             del known["id"]
         try:
             metadata = _storable(known)
         except RecursionError as error:
-            raise self.unreadable(f"has fields that are nested more than {_DEEPEST_FIELDS} deep.") from error
+            raise self.unreadable(f"has fields that are nested more than {DEEPEST_FIELDS} deep.") from error
         return replace(document, url=url, id=identifier, metadata=metadata)
 
 
@@ -211,9 +252,20 @@ def listed(text: str) -> list[str]:
     return [collapsed(item) for item in re.split("[,;]", text) if item.strip()]
 
 
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return numbers as text: ``3, 7-9``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)
+
+
 def _storable(fields: Mapping[Any, Any], depth: int = 1) -> dict[str, Any]:
     """Return fields with clean names and values. Raises RecursionError where they are nested too deep."""
-    if depth > _DEEPEST_FIELDS:
+    if depth > DEEPEST_FIELDS:
         raise RecursionError
     kept: dict[str, Any] = {}
     for key, value in fields.items():
@@ -227,7 +279,7 @@ def _storable(fields: Mapping[Any, Any], depth: int = 1) -> dict[str, Any]:
 def _values(value: Any, depth: int) -> Iterable[Any]:
     """Return the values of a field in one list, also those of lists inside of lists."""
     if isinstance(value, list | tuple):
-        if depth > _DEEPEST_FIELDS:
+        if depth > DEEPEST_FIELDS:
             raise RecursionError
         return [inner for item in value for inner in _values(item, depth + 1)]
     if isinstance(value, Mapping):
