@@ -91,11 +91,13 @@ def read_paths(
 ) -> Iterator[Document]:
     """Yield the documents of files and folders, a file at a time.
 
-    Folders are read recursively, in the order of names; hidden files and folders are passed over.
+    Folders are read recursively, in the order of names; hidden files and folders are passed over, and so are links to
+    folders and links that lead out of the folder.
 
     Args:
         paths: files and folders; a file that is named twice is read once.
-        skipped: takes a line "path: reason" for every file of a folder whose suffix is unknown; None logs a warning.
+        skipped: takes a line "path: reason" for every file and link of a folder that is passed over; None logs a
+            warning.
         broken: takes every file of a folder that cannot be read, with the message, instead of an error; and every file
             of which a part could not be read (a line that is no record), with that part. Its other documents are
             yielded.
@@ -140,11 +142,18 @@ def find_files(paths: Iterable[Path], *, skipped: list[str] | None = None) -> di
 def _readable(folder: Path, skipped: list[str] | None) -> list[Path]:
     """Give the files of a folder that can be read; the others are noted, or logged where there is no list."""
     files, others = [], []
+    root = Path(os.path.realpath(folder))
     for file in _walk(folder):
-        if _suffix(file) in suffixes() and file.is_file():
+        if outside := file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(root):
+            reason = "is a link that leads out of the folder. Name the file itself to read it"
+        elif file.is_dir():
+            reason = "is a link to a folder, which is not followed"
+        else:
+            reason = _why_not(file)
+        if not outside and _suffix(file) in suffixes() and file.is_file():
             files.append(file)
         else:
-            others.append(cleaned(f"{file}: {_why_not(file)}"))
+            others.append(cleaned(f"{file}: {reason}"))
     if skipped is not None:
         skipped.extend(others)
     elif others:
@@ -157,11 +166,14 @@ def _readable(folder: Path, skipped: list[str] | None) -> list[Path]:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and those below, and the links to folders, which are not followed."""
+
     def refuse(error: OSError) -> None:
         raise UnreadableDocument(f"{error.filename}: cannot be listed: {error.strerror}.") from error
 
     for parent, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        names += [name for name in folders if Path(parent, name).is_symlink()]
         yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
 
 

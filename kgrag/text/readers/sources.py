@@ -50,6 +50,7 @@ DEEPEST_FIELDS = 32
 
 _ENCODING_SAMPLE_BYTES = 1 << 20
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"{}|\\^`]+")
+_PIECE_BYTES = 1 << 20
 _MAX_DEFECTS_SHOWN = 20
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
@@ -125,13 +126,25 @@ class Source:
         Raises:
             UnreadableDocument: the file is empty, too large, or cannot be read.
         """
+        size = 0
+        with self.opened() as stream:  # counted first: a file of a megabyte may unpack to a thousand
+            while piece := stream.read(_PIECE_BYTES) if self.zipped else b"":
+                size += len(piece)
+                if size > LARGEST:
+                    break
+        if max(size, self._stored_size()) > LARGEST:
+            raise self.unreadable(f"has more than {LARGEST >> 20} MiB; split it into smaller files.")
         with self.opened() as stream:
-            data = stream.read(LARGEST + 1)
+            data = stream.read()
         if not data:
             raise self._empty()
-        if len(data) > LARGEST:
-            raise self.unreadable(f"has more than {LARGEST >> 20} MiB; split it into smaller files.")
         return data
+
+    def _stored_size(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except OSError as error:
+            raise self.unreadable(f"cannot be read: {error.strerror or error}.") from error
 
     def _empty(self) -> UnreadableDocument:
         return self.unreadable("is empty (0 bytes); expected text. Leave it out, or write it again.")

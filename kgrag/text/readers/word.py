@@ -120,6 +120,8 @@ def _characters(element: Any) -> Iterator[str]:
     for child in element:
         if child.tag == f"{_W}t":
             yield child.text or ""
+            for entity in child:  # never expanded: as it is written, and the text behind it
+                yield (entity.text or "") + (entity.tail or "")
         elif child.tag in _CHARACTERS:
             yield _CHARACTERS[child.tag]
         elif _is_read(child):
