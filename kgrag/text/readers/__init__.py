@@ -5,7 +5,7 @@ suffix                      what becomes a document
 ==========================  ===========================================================================
 .txt .text .rst             the file
 .md .markdown               the file, headings as sections
-.html .htm .xhtml           the text that a browser shows, headings as sections
+.html .htm .xhtml           the main text that a browser shows, headings as sections
 .pdf                        the text of all pages, pages as sections
 .docx                       paragraphs and tables, headings as sections
 .csv .tsv                   a row each where there is a ``text`` column, else the table
@@ -87,7 +87,11 @@ def read_path(path: Path) -> Iterator[Document]:
 
 
 def read_paths(
-    paths: Iterable[Path], *, skipped: list[str] | None = None, broken: dict[Path, str] | None = None
+    paths: Iterable[Path],
+    *,
+    skipped: list[str] | None = None,
+    broken: dict[Path, str] | None = None,
+    whole_pages: bool = False,
 ) -> Iterator[Document]:
     """Yield the documents of files and folders, a file at a time.
 
@@ -101,6 +105,7 @@ def read_paths(
         broken: takes every file of a folder that cannot be read, with the message, instead of an error; and every file
             of which a part could not be read (a line that is no record), with that part. Its other documents are
             yielded.
+        whole_pages: whether navigation is kept in the text of HTML pages.
 
     Raises:
         UnreadableDocument: a path is not there; a named file has an unknown suffix; a folder holds nothing that can be
@@ -109,7 +114,7 @@ def read_paths(
     """
     for path, named in find_files(paths, skipped=skipped).items():
         try:
-            damage = yield from _read(path)
+            damage = yield from _read(path, whole_pages)
         except UnreadableDocument as error:
             if named or broken is None:
                 raise
@@ -194,13 +199,13 @@ def _reader(path: Path, suffix: str) -> Reader:
     return found
 
 
-def _read(path: Path) -> Generator[Document, None, str]:
+def _read(path: Path, whole_pages: bool) -> Generator[Document, None, str]:
     """Yield the documents of a file, and return what was left out of it, "" for nothing."""
     suffix = _suffix(path)
     if suffix not in suffixes() or not path.is_file():
         raise _unknown(path)
     reader = _reader(path, suffix)
-    source = Source(path, suffix, reader.media_type, place(path))
+    source = Source(path, suffix, reader.media_type, place(path), whole_pages)
     documents = 0
     with steady(path):
         try:

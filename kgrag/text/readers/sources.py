@@ -60,13 +60,15 @@ _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 class Source:
     """A file to read: ``suffix`` is that of its content (``.txt`` for ``a.txt.gz``), ``location`` its place.
 
-    ``defects`` are number and description of the lines or records that its reader left out.
+    ``whole_pages`` asks for the navigation of HTML pages too. ``defects`` are number and description of the lines or
+    records that its reader left out.
     """
 
     path: Path
     suffix: str
     media_type: str
     location: str
+    whole_pages: bool = False
     defects: list[tuple[int, str]] = field(default_factory=list)
 
     @property
