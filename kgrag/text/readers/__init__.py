@@ -158,16 +158,16 @@ def _readable(folder: Path, skipped: list[str] | None) -> list[Path]:
     files, others = [], []
     root = Path(os.path.realpath(folder))
     for file in _walk(folder):
-        if outside := file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(root):
-            reason = "is a link that leads out of the folder. Name the file itself to read it"
-        elif file.is_dir():
-            reason = "is a link to a folder, which is not followed"
-        else:
-            reason = _why_not(file)
-        if not outside and _suffix(file) in suffixes() and file.is_file():
+        link = file.is_symlink()
+        if link and not Path(os.path.realpath(file)).is_relative_to(root):
+            others.append(f"{file}: is a link that leads out of the folder. Name the file itself to read it")
+        elif link and file.is_dir():
+            others.append(f"{file}: is a link to a folder, which is not followed")
+        elif _suffix(file) in suffixes() and file.is_file():
             files.append(file)
         else:
-            others.append(cleaned(f"{file}: {reason}"))
+            others.append(f"{file}: {_why_not(file)}")
+    others = [cleaned(line) for line in others]
     if skipped is not None:
         skipped.extend(others)
     elif others:
