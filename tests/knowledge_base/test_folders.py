@@ -120,9 +120,10 @@ def test_a_deleted_file_is_forgotten_however_its_folder_was_and_is_written(
     assert locations(kb) == [str(folder / "filters.txt"), str(folder / "valves.txt")]
 
 
-def test_a_link_that_is_deleted_takes_its_document_along(kb: KnowledgeBase, folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "tanks.txt").write_text("Tanks are large.")
-    (folder / "tanks.txt").symlink_to(tmp_path / "tanks.txt")
+def test_a_link_that_is_deleted_takes_its_document_along(kb: KnowledgeBase, folder: Path) -> None:
+    (folder / ".kept").mkdir()
+    (folder / ".kept" / "tanks.txt").write_text("Tanks are large.")
+    (folder / "tanks.txt").symlink_to(folder / ".kept" / "tanks.txt")
     kb.sync(folder)
     (folder / "tanks.txt").unlink()
     assert [one.title for one in kb.sync(folder).forgotten] == ["tanks"]
