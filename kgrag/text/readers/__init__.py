@@ -8,6 +8,10 @@ suffix                      what becomes a document
 .html .htm .xhtml           the main text that a browser shows, headings as sections
 .pdf                        the text of all pages, pages as sections
 .docx                       paragraphs and tables, headings as sections
+.pptx                       slides and their notes, each slide a section with its title and number
+.xlsx                       a line per row, which repeats the header, sheets as sections
+.epub                       the chapters in order, headings as sections
+.eml                        the body of the mail
 .csv .tsv                   a row each where there is a ``text`` column, else the table
 .json                       a record each: ``title``, ``text``, ``id``, ``cites``
 .jsonl .ndjson              a line each, the same
@@ -15,8 +19,9 @@ suffix                      what becomes a document
 
 These are registered as plug-ins are (group ``kgrag.readers``), so another package may add a suffix.
 
-All but .pdf and .docx also with ``.gz`` behind. Line ends become ``\n``; otherwise the characters of a text file are
-stored as they stand, so that every offset can be checked against it. Text is data: nothing in it is ever executed.
+All but .pdf, .docx, .pptx, .xlsx and .epub also with ``.gz`` behind. Line ends become ``\n``; otherwise the characters
+of a text file are stored as they stand, so that every offset can be checked against it. Text is data: nothing in it is
+ever executed.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ from pathlib import Path
 from kgrag import plugins
 from kgrag.errors import KgragError, PluginBroken, UnreadableDocument
 from kgrag.model import Document
-from kgrag.text.readers import html, markdown, pdf, records, word
+from kgrag.text.readers import book, html, mail, markdown, pdf, records, slides, word, workbook
 from kgrag.text.readers.sources import Source, cleaned, place, steady
 
 __all__ = ["Reader", "find_files", "read_path", "read_paths", "suffixes"]
@@ -60,15 +65,19 @@ class Reader:
 
 CSV = Reader(records.read, "text/csv")
 DOCX = Reader(word.read, "application/vnd.openxmlformats-officedocument.wordprocessingml.document", zipped=False)
+EML = Reader(mail.read, "message/rfc822")
+EPUB = Reader(book.read, "application/epub+zip", zipped=False)
 HTML = Reader(html.read, "text/html")
 JSON = Reader(records.read_json, "application/json")
 JSON_LINES = Reader(records.read_lines, "application/jsonl")
 MARKDOWN = Reader(markdown.read, "text/markdown")
 PDF = Reader(pdf.read, "application/pdf", zipped=False)
 PLAIN = Reader(markdown.read_plain, "text/plain")
+PPTX = Reader(slides.read, "application/vnd.openxmlformats-officedocument.presentationml.presentation", zipped=False)
 RESTRUCTURED = Reader(markdown.read_plain, "text/x-rst")
 TSV = Reader(records.read, "text/tab-separated-values")
 XHTML = Reader(html.read, "application/xhtml+xml")
+XLSX = Reader(workbook.read, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", zipped=False)
 
 
 @cache
@@ -149,16 +158,16 @@ def _readable(folder: Path, skipped: list[str] | None) -> list[Path]:
     files, others = [], []
     root = Path(os.path.realpath(folder))
     for file in _walk(folder):
-        if outside := file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(root):
-            reason = "is a link that leads out of the folder. Name the file itself to read it"
-        elif file.is_dir():
-            reason = "is a link to a folder, which is not followed"
-        else:
-            reason = _why_not(file)
-        if not outside and _suffix(file) in suffixes() and file.is_file():
+        link = file.is_symlink()
+        if link and not Path(os.path.realpath(file)).is_relative_to(root):
+            others.append(f"{file}: is a link that leads out of the folder. Name the file itself to read it")
+        elif link and file.is_dir():
+            others.append(f"{file}: is a link to a folder, which is not followed")
+        elif _suffix(file) in suffixes() and file.is_file():
             files.append(file)
         else:
-            others.append(cleaned(f"{file}: {reason}"))
+            others.append(f"{file}: {_why_not(file)}")
+    others = [cleaned(line) for line in others]
     if skipped is not None:
         skipped.extend(others)
     elif others:

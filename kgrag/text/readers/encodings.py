@@ -56,7 +56,7 @@ def decode(data: bytes, where: str, *, declared: str = "") -> str:
     # printed manuals write bold letters with backspaces.
     allowed = len(text) // 100
     if encoding in ("utf-8", "utf-8-sig"):
-        allowed = text.count("\b") + len(text) // 10
+        allowed = text.count("\b") + max(len(text) // 10, 16)
     if sum(1 for _ in _CONTROL.finditer(text)) > allowed:
         raise _binary(where)
     return text

@@ -21,7 +21,7 @@ from kgrag.text.readers.navigation import Region
 from kgrag.text.readers.sources import Heading, Source, collapsed, listed, sections, web_address
 from kgrag.text.sentences import word_set
 
-__all__ = ["read"]
+__all__ = ["opened_elements", "read", "read_page"]
 
 _DECLARED = re.compile(rb"<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]+)", flags=re.IGNORECASE)
 _HEAD_BYTES = 4096  # where an encoding or an XML declaration is looked for
@@ -49,10 +49,7 @@ def read(source: Source) -> Iterator[Document]:
     Raises:
         UnreadableDocument: no text.
     """
-    markup = _decoded(source).encode("utf-8")
-    page = _parsed(source, markup, whole=source.whole_pages)
-    if page.is_blank:
-        page = _parsed(source, markup, whole=True)
+    page = _page(source, _decoded(source))
     text, headings = page.main()
     first = next((heading.words for heading in headings if heading.level == 1), "")
     title = collapsed("".join(page.title)) or first
@@ -60,13 +57,28 @@ def read(source: Source) -> Iterator[Document]:
     yield source.described(document, _metadata(page.fields))
 
 
-def _parsed(source: Source, markup: bytes, *, whole: bool) -> _PageText:
+def read_page(source: Source, markup: str) -> tuple[str, list[Heading]]:
+    """Return text and headings of a page that is a part of a source.
+
+    Raises:
+        UnreadableDocument: it cannot be parsed.
+    """
+    return _page(source, markup).main()
+
+
+def _page(source: Source, markup: str) -> _PageText:
+    """Return the page without its navigation, or with it where the source wants it or there is nothing else."""
+    page = _parsed(source, markup, whole=source.whole_pages)
+    return _parsed(source, markup, whole=True) if page.is_blank else page
+
+
+def _parsed(source: Source, markup: str, *, whole: bool) -> _PageText:
     from lxml import etree
 
     page = _PageText(whole=whole)
     parser = etree.HTMLParser(target=page, encoding="utf-8", huge_tree=True)
     try:
-        parser.feed(markup)
+        parser.feed(markup.encode("utf-8"))
         parser.close()
     except etree.LxmlError as error:
         raise source.unreadable(f"is no HTML that can be parsed ({error}). Convert it, or leave it out.") from error
@@ -90,7 +102,12 @@ def _decoded(source: Source) -> str:
         found = _DECLARED.search(stream.read(_HEAD_BYTES))
     text = source.text(found[1].decode("ascii", "replace") if found else "")
     is_xml = source.suffix == ".xhtml" or text[:_HEAD_BYTES].lstrip().startswith("<?xml")
-    return (_CLOSED_XML if is_xml else _CLOSED_DRAWING).sub(r"<\1\2></\1>", text)
+    return opened_elements(text) if is_xml else _CLOSED_DRAWING.sub(r"<\1\2></\1>", text)
+
+
+def opened_elements(markup: str) -> str:
+    """Return XHTML whose empty elements (``<script/>``) have an end of their own, as HTML wants it."""
+    return _CLOSED_XML.sub(r"<\1\2></\1>", markup)
 
 
 class _PageText:

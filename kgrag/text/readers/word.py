@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from kgrag.errors import UnreadableDocument
 from kgrag.model import Document
 from kgrag.text.readers import office
 from kgrag.text.readers.sources import Heading, Source, cleaned, collapsed, label, sections
@@ -42,7 +40,9 @@ def read(source: Source) -> Iterator[Document]:
     Raises:
         UnreadableDocument: no docx, damaged, too large when unpacked, or without text.
     """
-    document, properties = _opened(source)
+    document, properties = office.opened(source, _loaded)
+    if document.element.body is None:
+        raise source.unreadable("is a docx file without a body. Save it again as docx.")
     blocks = [block for block in _blocks(document.element.body, _levels(document)) if block.text]
     starts = accumulate((len(block.text) + len(_BLOCK_BREAK) for block in blocks), initial=0)
     headings = [
@@ -58,27 +58,10 @@ def read(source: Source) -> Iterator[Document]:
     yield source.described(source.document(text, title=title, sections=sections(headings, len(text))), properties)
 
 
-def _opened(source: Source) -> tuple[Any, dict[str, Any]]:
-    """Return the document as python-docx has it, and its properties."""
+def _loaded(data: io.BytesIO) -> Any:
     import docx
 
-    data = io.BytesIO(source.content())
-    try:
-        with zipfile.ZipFile(data) as archive:
-            office.refuse_bomb(source, archive)
-            properties = office.properties(archive)
-        document = docx.Document(data)
-        if document.element.body is None:
-            raise source.unreadable("is a docx file without a body. Save it again as docx.")
-        return document, properties
-    except UnreadableDocument:
-        raise
-    except zipfile.BadZipFile as error:
-        found = "is no docx file (an older .doc, one with a password, or damaged)"
-        raise source.unreadable(f"{found}: {error}. Save it as docx without a password.") from error
-    except Exception as error:  # python-docx and lxml raise nearly anything on damaged parts
-        reason = collapsed(str(error)) or type(error).__name__
-        raise source.unreadable(f"is no docx file, or damaged ({reason}). Save it again as docx.") from error
+    return docx.Document(data)
 
 
 def _levels(document: Any) -> dict[str, int]:
@@ -119,9 +102,7 @@ def _text(element: Any) -> str:
 def _characters(element: Any) -> Iterator[str]:
     for child in element:
         if child.tag == f"{_W}t":
-            yield child.text or ""
-            for entity in child:  # never expanded: as it is written, and the text behind it
-                yield (entity.text or "") + (entity.tail or "")
+            yield from office.characters(child)
         elif child.tag in _CHARACTERS:
             yield _CHARACTERS[child.tag]
         elif _is_read(child):

@@ -95,6 +95,15 @@ def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
     assert "there is no such file or folder" in refused(tmp_path / "folder")
 
 
+def test_the_first_document_comes_before_the_second_file_is_opened(make: Make, tmp_path: Path) -> None:
+    make("a.txt", "x")
+    later = make("b.txt", "old")
+    documents = read_path(tmp_path)
+    assert next(documents).text == "x"
+    later.write_text("new")
+    assert next(documents).text == "new"
+
+
 def test_a_file_named_twice_is_read_once(make: Make, tmp_path: Path) -> None:
     path = make("a.txt", "x")
     assert len(list(read_paths([tmp_path, path, path]))) == 1

@@ -94,6 +94,10 @@ def test_bytes_that_only_repeat_are_refused_as_binary(make: Make, data: bytes) -
     assert "binary file" in refused(make("a.txt", data))
 
 
+def test_a_short_text_with_a_few_control_characters_is_text(make: Make) -> None:
+    assert only(make("a.txt", "a\x1f\x1fb")).text == "a\x1f\x1fb"
+
+
 def test_a_printed_manual_with_backspaces_is_text(make: Make) -> None:
     text = "N\bNA\bAM\bME\bE\n  ls - list\n" * 20
     assert only(make("a.txt", text)).text == text
