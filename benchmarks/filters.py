@@ -1,13 +1,13 @@
 """Filters before ranking: recall against exact filtering, and time against no filter, for the method ``passages``.
 
-    python -m benchmarks.filters                 60,000 documents, of which the neighbour graph has all
-    python -m benchmarks.filters --size 20000
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.filters         60,000 documents, all in the neighbour graph
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.filters --size 20000
 
 Each document is one chunk of made-up words with a made-up vector (``benchmarks.vectors``); questions come from the same
 source. Documents are allowed at random, but for the last line, where those that are allowed are near each other and few
 questions are near them. ``dense`` and ``bm25`` are the share of the ten best allowed chunks, found by looking at every
-one, that the signal returns; times are of ``KnowledgeBase.retrieve`` with both signals, and ``x`` is the median over
-that without filter. ``first`` is the first question with a filter, which looks its documents up.
+one, that the signal returns; times are processor time of ``KnowledgeBase.retrieve`` with both signals (on one thread,
+so that what else runs matters little), and ``x`` is the median over that without filter. ``first`` is the first question with a filter, which looks its documents up.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _measure(
 ) -> float:
     """Print a line; returns the median seconds of a question."""
     first = _seconds(lambda: kb.retrieve(questions[0], k=_K, where=where))
-    times = [_seconds(lambda text=text: kb.retrieve(text, k=_K, where=where)) for text in questions]  # type: ignore[misc]
+    times = [_seconds(lambda text=text: kb.retrieve(text, k=_K, where=where)) for text in questions]
     chunks = sorted(kb.allowed(where or "?document a kg:Document").chunks)
     dense, words = _exact(kb, questions, vectors, chunks)
     recalls = []
@@ -120,9 +120,9 @@ def _exact(
 
 
 def _seconds(work: Any) -> float:
-    started = time.perf_counter()
+    started = time.thread_time()
     work()
-    return time.perf_counter() - started
+    return time.thread_time() - started
 
 
 if __name__ == "__main__":
