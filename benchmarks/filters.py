@@ -7,7 +7,8 @@ Each document is one chunk of made-up words with a made-up vector (``benchmarks.
 source. Documents are allowed at random, but for the last line, where those that are allowed are near each other and few
 questions are near them. ``dense`` and ``bm25`` are the share of the ten best allowed chunks, found by looking at every
 one, that the signal returns; times are processor time of ``KnowledgeBase.retrieve`` with both signals (on one thread,
-so that what else runs matters little), and ``x`` is the median over that without filter. ``first`` is the first question with a filter, which looks its documents up.
+so that what else runs matters little), and ``x`` is the median over that without filter. ``first`` is the first
+question with a filter, which looks its documents up.
 """
 
 from __future__ import annotations
