@@ -23,7 +23,7 @@ from kgrag.index.hnsw import HnswIndex
 from kgrag.index.vector_folder import FolderSpaces
 from kgrag.ports import Vectors
 
-__all__ = ["main"]
+__all__ = ["made_up", "main"]
 
 _DIMENSION, _HIDDEN, _CLUSTERS = 384, 32, 200
 _QUESTIONS, _K, _BATCH = 200, 10, 10_000
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _measure(size: int, folder: Path) -> None:
-    source = _source(np.random.default_rng(7))
+    source = made_up(np.random.default_rng(7))
     questions = source(_QUESTIONS)
     build = _seconds(lambda: _fill(folder, size, source))
     opened = _seconds(lambda: _open(folder))
@@ -59,7 +59,8 @@ def _measure(size: int, folder: Path) -> None:
     print(f"{size:7d}  {build:10.1f}  {opened:6.2f}  {times_ms}  {recall:9.3f}  {others}", flush=True)
 
 
-def _source(random: np.random.Generator) -> Callable[[int], Vectors]:
+def made_up(random: np.random.Generator) -> Callable[[int], Vectors]:
+    """Return a function that draws so many unit vectors, about as hard to index as sentence embeddings are."""
     centres = random.normal(size=(_CLUSTERS, _HIDDEN))
     spread = random.normal(size=(_HIDDEN, _DIMENSION)) / np.sqrt(_HIDDEN)
 

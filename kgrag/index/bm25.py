@@ -44,6 +44,7 @@ _FORMAT = 2
 _METHOD = "lucene"
 _ARRAYS = ("data", "indices", "indptr")
 _MAX_TEXTS_ALL_SCORED = 20_000  # up to so many, scoring all is quicker than choosing
+_MAX_TEXTS_SCORED_ONE_BY_ONE = 500  # allowed texts that are looked up in what each term is worth
 _SCORE_ROUNDING = 1e-5  # more than the order of a sum changes it
 
 Places = npt.NDArray[np.int32]
@@ -167,15 +168,14 @@ class LexicalIndex:
             every = self._scores.get_scores_from_ids(terms)
             found = np.flatnonzero(every > 0).astype(np.int32) if allowed is None else allowed[every[allowed] > 0]
             return found.astype(np.int32), every[found]
-        if allowed is not None and len(allowed) <= _MAX_TEXTS_ALL_SCORED:
-            candidates = allowed.astype(np.int32)
-            found = candidates[sum((self._worths(term, candidates) for term in set(terms)), np.float32(0)) > 0]
+        if allowed is not None and len(allowed) <= _MAX_TEXTS_SCORED_ONE_BY_ONE:
+            found = allowed.astype(np.int32)
         else:
             found = self._promising(terms, k, allowed)
         scores = np.zeros(len(found), np.float32)
         for term in terms:
             scores += self._worths(term, found)
-        return found, scores
+        return found[scores > 0], scores[scores > 0]
 
     def _promising(self, terms: Sequence[int], k: int, allowed: npt.NDArray[np.int64] | None) -> Places:
         """Return the places of allowed texts that can be among the k best, ascending.

@@ -38,7 +38,9 @@ __all__ = [
 ]
 
 _MAX_ROWS_OUTSIDE_GRAPH = 50_000  # rows searched exactly, in under 2 ms, before a graph is worth its building
+_MAX_KEYS_RANKED_EXACTLY = 5_000  # allowed keys that are looked at one by one
 _KEYS_PER_CANDIDATE = 4  # allowed keys that are looked at one by one in the time that the graph takes for a candidate
+_MIN_CANDIDATES_WITHIN = 256  # of a search within some keys: those that are further away are found less surely
 _MAX_CANDIDATES = 4_096  # asked of the graph before all allowed rows are looked at
 _MIN_DEAD_ROWS_TO_COMPACT = 1024  # fewer are never worth a compaction
 _MIN_DEAD_SHARE_TO_COMPACT = 0.3
@@ -142,7 +144,7 @@ class HnswIndex:
         self._prepare()
         with self._lock.reading():
             slots = None if within is None else self._kept.of(within, self._table.slots_of)
-            if self._graph is not None:
+            if self._graph is not None and (slots is None or len(slots) > _MAX_KEYS_RANKED_EXACTLY):
                 slots = self._candidates(self._graph, target[0], k=k, slots=slots)
             return self._table.best(target[0], k, slots)
 
@@ -200,7 +202,7 @@ class HnswIndex:
         if slots is not None:
             allowed = np.zeros(len(self._table), dtype=bool)
             allowed[slots] = True
-            count = count * len(self._table) // max(len(slots), 1)  # so that about 2 k of them are allowed
+            count = max(_MIN_CANDIDATES_WITHIN, count * len(self._table) // len(slots))
         while count <= max(_MAX_CANDIDATES, 2 * k) and (slots is None or _KEYS_PER_CANDIDATE * count < len(slots)):
             near = graph.nearest(vector, count)
             near = near[allowed[near]]

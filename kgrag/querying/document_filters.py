@@ -134,7 +134,7 @@ _KNOWN = RevisionCache[Allowed]()
 
 def matching_query(pattern: str) -> str:
     """Return the query for what a pattern binds to ``?document``; the pattern was checked by ``read_filter``."""
-    return queries.describe("filters/matching").text.replace("{}", f"{{{pattern}\n}}", 1)
+    return queries.bind("filters/matching").replace("{}", f"{{{pattern}\n}}", 1)
 
 
 def _allowed(wanted: DocumentFilter, store: TripleStore, select: Callable[[str], Table] | None) -> Allowed:
@@ -172,8 +172,9 @@ def _meeting(condition: Condition, store: TripleStore) -> set[str]:
     if condition.bounds:
         bound.append(queries.bind("filters/in_range", **about, **none | dict(condition.bounds)))
     if condition.values is not None:
-        bound.append(queries.bind("filters/with_value", **about, values=list(condition.values)))
         numbers = [term for term in condition.values if isinstance(term, ox.Literal) and term.datatype in _NUMBERS]
+        others = [term for term in condition.values if term not in numbers]
+        bound.append(queries.bind("filters/with_value", **about, values=others))
         bound += [
             queries.bind("filters/in_range", **about, **none | {"at_least": [number], "at_most": [number]})
             for number in numbers  # 7 and 7.0 are equal

@@ -186,3 +186,25 @@ def test_read_only_use_writes_nothing(store, tmp_path):
     _add(store, "Rye is sown.")
     assert bm25.fresh(store, tmp_path, save=False).search("rye", 1)
     assert list(tmp_path.iterdir()) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from("rye pea oat seed sow deep".split()), min_size=1, max_size=6), max_size=30),
+    st.sets(st.integers(0, 29)),
+    st.integers(1, 12),
+    st.sampled_from([(100, 100), (0, 100), (0, 3), (0, 0)]),
+)
+def test_a_search_within_some_keys_is_the_whole_ranking_without_the_others(texts, allowed, k, limits):
+    names = [f"urn:{number:02}" for number in range(len(texts))]
+    index = LexicalIndex.build(names, [" ".join(words) for words in texts])
+    within = frozenset(f"urn:{number:02}" for number in allowed)
+    whole = [pair for pair in index.search("rye seed deep rye", 30) if pair[0] in within]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bm25, "_MAX_TEXTS_ALL_SCORED", limits[0])
+        patch.setattr(bm25, "_MAX_TEXTS_SCORED_ONE_BY_ONE", limits[1])
+        for _ in range(2):  # looked up, and kept
+            found = index.search("rye seed deep rye", k, within)
+            assert [score for _, score in found] == pytest.approx([score for _, score in whole[:k]], rel=1e-5)
+            assert {iri for iri, _ in found} <= within
+        assert index.search("rye seed deep rye", k, sorted(within)) == found

@@ -52,6 +52,8 @@ def brute_force(held: dict[str, Vectors], vector: Vectors, k: int) -> list[str]:
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph from the 40th row on, so that few rows show what many do."""
     monkeypatch.setattr(hnsw, "_MAX_ROWS_OUTSIDE_GRAPH", 40)
+    monkeypatch.setattr(hnsw, "_MAX_KEYS_RANKED_EXACTLY", 10)
+    monkeypatch.setattr(hnsw, "_MIN_CANDIDATES_WITHIN", 1)
     monkeypatch.setattr(hnsw, "_KEYS_PER_CANDIDATE", 1)
     monkeypatch.setattr(hnsw, "_MIN_DEAD_ROWS_TO_COMPACT", 8)
     monkeypatch.setattr(hnsw, "_MIN_SEARCH_BREADTH", 8)
