@@ -90,6 +90,8 @@ def read_settings(**overrides: Any) -> Settings:
         ):
             values["api_key"] = SecretStr(key)
         return Settings(**values)
+    except UnicodeDecodeError as error:
+        raise InvalidSettings(f"{_FILE} is not UTF-8, at byte {error.start}. Save it as UTF-8.") from None
     except (ValidationError, tomllib.TOMLDecodeError) as error:
         raise InvalidSettings(_explain(error)) from None
 

@@ -2,6 +2,8 @@
 
 import errno
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -252,6 +254,35 @@ def test_a_knowledge_base_on_a_disk_that_may_only_be_read_can_be_asked(run, monk
     assert run("backup", "copy.kb")[0] == 0
     code, _, err = run("ingest", str(DEMO / "texts"))
     assert (code, "NotWritable" in err) == (2, True)
+
+
+def test_asking_an_empty_folder_creates_nothing_in_it(run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    code, _, err = run("ask", "When?", "--kb", "empty")
+    assert (code, "there is no knowledge base" in err) == (2, True)
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_too_little_memory_is_said_in_a_sentence(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_much(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("kgrag.knowledge_base.KnowledgeBase.query", too_much)
+    monkeypatch.setattr("kgrag.knowledge_base.KnowledgeBase.raw_query", too_much)
+    run("ingest", str(DEMO / "texts"), "--no-embed")
+    code, _, err = run("query", "ASK {}")
+    assert (code, "Traceback" in err, "ulimit -v" in err) == (2, False, True)
+
+
+def test_too_few_open_files_name_no_wrong_way_out(tmp_path: Path) -> None:
+    code = (
+        "import resource, sys; from pathlib import Path; from kgrag.store.oxigraph import OxigraphStore; "
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); OxigraphStore.open(Path(sys.argv[1]))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "store")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[1])
+    assert "ulimit -n" in done.stderr
+    assert "Make it writable" not in done.stderr
 
 
 def test_doctor_notes_what_is_behind_and_brings_it_up_to_date(run) -> None:

@@ -49,6 +49,12 @@ def test_broken_toml_is_refused() -> None:
         read_settings()
 
 
+def test_a_file_that_is_not_utf8_is_refused() -> None:
+    Path("kgrag.toml").write_bytes('kb = "ö"'.encode("latin-1"))
+    with pytest.raises(InvalidSettings, match="not UTF-8, at byte 6"):
+        read_settings()
+
+
 def test_the_key_is_never_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     settings = read_settings()

@@ -69,6 +69,11 @@ def main() -> None:
     set_loudness(logging.NOTSET)
     try:
         app()
+    except MemoryError:
+        typer.echo(
+            "MemoryError: this process may take no more memory. Allow more (`ulimit -v`), or do less at once.", err=True
+        )
+        sys.exit(2)
     except KgragError as error:
         typer.echo(f"{type(error).__name__}: {_as_typed(str(error), sys.argv[1:])}", err=True)
         sys.exit(_exit_code(error))

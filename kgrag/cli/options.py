@@ -170,7 +170,7 @@ def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> Kn
 
     configured = read_settings(kb=named_kb(kb), **settings)
     _LOG.info("knowledge base %s, model %s, embedder %s", configured.kb, configured.model, configured.embedder)
-    if access != "write" and not configured.kb.is_dir():
+    if access != "write" and not (configured.kb.is_dir() and any(configured.kb.iterdir())):
         raise InputError(
             f"there is no knowledge base at {configured.kb}. Fill one first: kgrag ingest PATH --kb {configured.kb}"
         )

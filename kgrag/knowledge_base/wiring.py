@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from kgrag import plugins
-from kgrag.errors import InvalidSettings
+from kgrag.errors import InvalidSettings, StateError
 from kgrag.knowledge_base import services
 from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
@@ -50,6 +50,7 @@ class Wiring:
         self._given_embedder = embedder
         self._methods: dict[str, Method] = {}
         self._rerankers: dict[str, Reranker] = {}
+        self._closed = False
         self._store = self._open_store()
         if not read_only:
             self._finish_what_was_cut_short()
@@ -88,8 +89,13 @@ class Wiring:
 
     @property
     def store(self) -> TripleStore:
-        """The triple store."""
+        """The triple store. Raises StateError when the knowledge base is closed."""
+        self._refuse_closed()
         return self._store
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise StateError("this knowledge base is closed. Open it again.")
 
     @cached_property
     def embedder(self) -> CachedEmbedder:
@@ -176,7 +182,9 @@ class Wiring:
         Raises:
             UnknownName: there is no such method.
             InvalidSettings: it has no such hyper-parameter, or the value does not fit.
+            StateError: the knowledge base is closed.
         """
+        self._refuse_closed()
         if spec not in self._methods:
             self._methods[spec] = self._make(spec, lambda: self.model)
         return self._methods[spec]
@@ -236,6 +244,7 @@ class Wiring:
             if isinstance(made, Closes):
                 made.close()
         self._store.close()
+        self._closed = True
 
     def __enter__(self) -> Self:
         """Return itself."""

@@ -44,7 +44,9 @@ def open_folder(folder: Path | None, *, read_only: bool = False) -> ox.Store:
                 f"{folder} was opened by this process before, and results of a query keep it open. "
                 "Let go of the results, then open it again."
             ) from error
-        raise StorageFailed(f"{folder} cannot be opened for writing: {error}. Make it writable.") from error
+        # the engine's own message about too few open files says what to do
+        advice = "" if "ulimit" in str(error) else " Make it writable."
+        raise StorageFailed(f"{folder} cannot be opened for writing: {str(error).rstrip('.')}.{advice}") from error
 
 
 def _open_for_reading(folder: Path) -> ox.Store:
@@ -58,7 +60,8 @@ def _open_for_reading(folder: Path) -> ox.Store:
         except (OSError, RuntimeError) as error:  # the writer swapped files between our listing and our opening them
             failure = error
             time.sleep(0.01 * attempt)
-    raise StorageFailed(f"{folder} cannot be opened for reading: {failure}. Mend it from a backup.") from failure
+    advice = "" if "ulimit" in str(failure) else " Mend it from a backup."
+    raise StorageFailed(f"{folder} cannot be opened for reading: {str(failure).rstrip('.')}.{advice}") from failure
 
 
 def recorded_names(store: ox.Store, base: str | None) -> Names:

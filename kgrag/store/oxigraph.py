@@ -9,6 +9,7 @@ The default graph is always empty: what an update writes there moves to the grap
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -61,6 +62,7 @@ class OxigraphStore:
         self._validator = validator
         self._lock = lock
         self._read_only = read_only
+        self._process = os.getpid()
         self._closed = False
         self._turn = threading.RLock()
         self._stated: Sequence[ox.Quad] = ()
@@ -345,6 +347,7 @@ class OxigraphStore:
         Raises:
             StorageFailed: the file cannot be written.
         """
+        self._refuse_another_process()
         with self._turn, engine():
             return quad_files.dump(self._engine(), target)
 
@@ -390,6 +393,7 @@ class OxigraphStore:
         """
         if folder.exists():
             raise StorageFailed(f"{folder} exists; a snapshot needs a new folder. Choose another name.")
+        self._refuse_another_process()
         with self._turn, engine():
             store = self._engine()
             if self._lock is None and not self._read_only:  # a store in memory has no files to link
@@ -430,12 +434,15 @@ class OxigraphStore:
 
     def flush(self) -> None:
         """Make all that was acknowledged survive a power cut."""
+        self._refuse_another_process()
         if not self._read_only:
             with self._turn, engine():
                 self._engine().flush()
 
     def close(self) -> None:
-        """Flush and release the lock; a second call does nothing."""
+        """Flush and release the lock; a second call does nothing, nor does one in a process that inherited it."""
+        if self._inherited():
+            return
         with self._turn:
             if self._closed:
                 return
@@ -457,13 +464,30 @@ class OxigraphStore:
         """Close."""
         self.close()
 
+    def _inherited(self) -> bool:
+        """Return whether this process is the child of the one that opened the folder; a store in memory is its own."""
+        return self._folder is not None and os.getpid() != self._process
+
+    def _refuse_another_process(self) -> None:
+        """Refuse a process that inherited the store by fork: the engine's threads and files are the parent's.
+
+        Asked before any lock is taken, which another thread of the parent may have had at the fork.
+        """
+        if self._inherited():
+            raise StateError(
+                f"process {self._process} opened this knowledge base, and process {os.getpid()} inherited it by fork. "
+                "Open it again in the new process: for reading, or for writing once the first one has closed it."
+            )
+
     def _engine(self) -> ox.Store:
+        self._refuse_another_process()
         if self._closed:
             raise StateError("this store is closed. Open it again.")
         return self._store
 
     @contextmanager
     def _writing(self) -> Iterator[ox.Store]:
+        self._refuse_another_process()
         with self._turn:
             if self._read_only:
                 raise StateError("this store was opened for reading only. Open it for writing to change it.")

@@ -7,7 +7,7 @@ import pytest
 
 from kgrag import Budget, KnowledgeBase
 from kgrag.capabilities import Answers, Draws, Trains, capable, having
-from kgrag.errors import BudgetSpent, InvalidSettings
+from kgrag.errors import BudgetSpent, InvalidSettings, StateError
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.methods.og_rag import OgRagOptions
 from kgrag.methods.poly_rag import PolyRagOptions
@@ -84,3 +84,14 @@ def test_a_capability_that_a_method_lacks_is_refused_with_the_methods_that_have_
     assert capable(kb.method("cg_rag"), Draws, "cg_rag").picture
     assert having(Answers) == ["cg_rag", "obqc", "poly_rag"]
     assert having(Trains) == ["cg_rag"]
+
+
+def test_a_closed_knowledge_base_answers_nothing(kb: KnowledgeBase, tmp_path: Path) -> None:
+    (tmp_path / "rye.md").write_text("# Rye\n\nRye is sown in October.\n", encoding="utf-8")
+    kb.ingest(tmp_path / "rye.md")
+    method = kb.method("passages")
+    assert method is kb.method("passages")
+    kb.close()
+    for use in (lambda: kb.retrieve("rye"), lambda: kb.method("passages"), lambda: kb.store, kb.stats, kb.ingest):
+        with pytest.raises(StateError, match="closed"):
+            use()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -107,6 +108,39 @@ def test_a_version_without_a_migration_is_refused(earlier: Path, monkeypatch: py
     monkeypatch.setattr(migrations, "MIGRATIONS", {})
     with pytest.raises(SchemaMismatch, match="earlier kgrag"):
         OxigraphStore.open(earlier)
+
+
+FORK = """
+import os
+store = OxigraphStore.open(Path(sys.argv[1]))
+store.update("INSERT DATA { <urn:s> <urn:p> 1 }")
+child = os.fork()
+if not child:
+    for action in (lambda: len(store), lambda: store.update("INSERT DATA { <urn:s> <urn:p> 2 }"), store.flush):
+        try:
+            action()
+        except Exception as error:
+            print(type(error).__name__, "inherited it by fork" in str(error), flush=True)
+    store.close()
+    del store, action
+    print("gone", flush=True)
+    os._exit(0)  # the way of multiprocessing; the engine's library crashes at an ordinary exit
+print(os.waitpid(child, 0)[1], flush=True)
+store.update("INSERT DATA { <urn:s> <urn:p> 3 }")
+try:
+    OxigraphStore.open(Path(sys.argv[1]))
+except Exception as error:
+    print(type(error).__name__, flush=True)
+store.close()
+print(OxigraphStore.open(Path(sys.argv[1])).revision, flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_process_that_inherited_a_store_by_fork_is_refused_and_leaves_it_whole(folder: Path) -> None:
+    with child(FORK, folder) as process:
+        out, _ = process.communicate(timeout=60)
+    assert out.splitlines() == ["StateError True"] * 3 + ["gone", "0", "StoreLocked", "2"]
 
 
 def test_another_process_that_writes_is_named(folder: Path) -> None:
