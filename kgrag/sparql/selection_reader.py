@@ -124,12 +124,12 @@ class Selections(Patterns):
     ) -> list[Selected]:
         """Read what follows a group, and settle what is selected."""
         scene = _Scene(where, braces=braces)
-        start, before = self.start, len(self.wanted)
+        start, wanted = self.start, len(self.wanted)
         if self.take_word("GROUP"):
             self.need_word("BY", "after GROUP")
             scene.grouped = self._group_by(where)
             scene.grouping = self.place(start, self.last)
-            scene.grouped_on = tuple(dict.fromkeys(one.variable for one in self.wanted[before:]))
+            scene.grouped_on = tuple(dict.fromkeys(one.variable for one in self.wanted[wanted:]))
         if self.take_word("HAVING"):
             more = True
             while more:

@@ -80,7 +80,7 @@ class DataView:
         self._forget_what_changed()
         query = bind("obqc_data/spelt", p=p, text=ox.Literal(text))
         if query not in self._rows:
-            self._rows[query] = self.store.select(query).rows
+            self._rows[query] = tuple(self.store.select(query).rows)
         values = [value for (value,) in self._rows[query] or () if isinstance(value, ox.Literal)]
         return [value for value in values if value.value == text] or values
 

@@ -156,9 +156,9 @@ def _patterns(graph: QueryGraph, query: Query) -> None:
         _ends(graph, node, pattern)
     for one, other in _together(scopes):
         graph.add(one, CHECK.together, other)
-    for (first, *_), *others in parts(query):
-        for other in others:
-            graph.add(nodes[first], CHECK.separate, nodes[other[0]])
+    for parted in parts(query):
+        for begin, *_ in parted[1:]:
+            graph.add(nodes[parted[0][0]], CHECK.separate, nodes[begin])
 
 
 def _ends(graph: QueryGraph, node: ox.NamedNode, pattern: Pattern) -> None:

@@ -107,9 +107,9 @@ def _statements(query: Query) -> list[list[Pattern]]:
     for pattern in query.patterns:
         if pattern.unless:
             continue
-        before = statements[-1][-1] if statements else None
-        step = before is not None and pattern.path and before.path
-        if step and isinstance(pattern.subject, Blank) and pattern.subject in (before.subject, before.object):
+        before = statements[-1][-1] if statements else pattern
+        shared = isinstance(pattern.subject, Blank) and pattern.subject in (before.subject, before.object)
+        if shared and before is not pattern and pattern.path and before.path:
             statements[-1].append(pattern)
         else:
             statements.append([pattern])
