@@ -216,7 +216,6 @@ def forget(
     server: ServerOption = None,
 ) -> None:
     """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
-
     if erase:  # the files are written anew, so no server may have them open
         with open_kb(kb) as opened:
             print_erasure(opened.erase(document, every=every))
