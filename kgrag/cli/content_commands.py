@@ -25,6 +25,7 @@ _MAX_LINES_SHOWN = 20
 _COUNTS = ("documents", "chunks", "unchanged", "duplicates", "superseded", "replaced")
 
 ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registered chunker.")]
+WholePagesOption = Annotated[bool, typer.Option("--whole-pages", help="Keep the navigation of HTML pages.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -79,15 +80,14 @@ def load(
 
 
 def ingest(
-    paths: Annotated[
-        list[Path], typer.Argument(help="Files or folders: txt, md, html, pdf, docx, csv, json, jsonl (.gz too).")
-    ],
+    paths: Annotated[list[Path], typer.Argument(help="Files or folders; `kgrag plugins` lists the formats.")],
     kb: KbOption = None,
     chunk_tokens: Annotated[
         int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
     ] = 180,
     chunker: ChunkerOption = "pauses",
     embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Embed the chunks now, or at first use.")] = True,
+    whole_pages: WholePagesOption = False,
     server: ServerOption = None,
 ) -> None:
     """Read documents, cut them into chunks with exact offsets, publish and embed them."""
@@ -95,13 +95,20 @@ def ingest(
 
     def ingest_here() -> None:
         with open_kb(kb) as opened, progress_bar() as progress:
-            report = opened.ingest(*paths, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, embed=embed)
+            report = opened.ingest(
+                *paths,
+                chunk_tokens=chunk_tokens,
+                chunker=chunker,
+                progress=progress,
+                embed=embed,
+                whole_pages=whole_pages,
+            )
         counts = {name: getattr(report, name) for name in _COUNTS}
         violations = [f"{v.focus}: {v.message}" for v in report.violations]
         _end_ingest(counts, report.skipped, report.broken, violations)
 
     def ingest_there(remote: Remote) -> None:
-        skipped, broken, source = _reading(paths)
+        skipped, broken, source = _reading(paths, whole_pages)
         options = {**chunking, "replaces": "files", "embed": str(embed).lower()}
         with progress_bar() as progress:
             done = documents_through(remote, source, broken.keys(), options, progress)
@@ -110,13 +117,13 @@ def ingest(
     through(server, ingest_here, ingest_there)
 
 
-def _reading(paths: Sequence[Path]) -> tuple[list[str], dict[Path, str], Iterator[Document]]:
+def _reading(paths: Sequence[Path], whole_pages: bool) -> tuple[list[str], dict[Path, str], Iterator[Document]]:
     """Return the files that are left out and those that are broken, filled on the way, and the documents."""
     from kgrag.text.readers import read_paths
 
     skipped: list[str] = []
     broken: dict[Path, str] = {}
-    return skipped, broken, read_paths(paths, skipped=skipped, broken=broken)
+    return skipped, broken, read_paths(paths, skipped=skipped, broken=broken, whole_pages=whole_pages)
 
 
 def _end_ingest(
@@ -142,19 +149,22 @@ def sync(
         int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
     ] = 180,
     chunker: ChunkerOption = "pauses",
+    whole_pages: WholePagesOption = False,
     server: ServerOption = None,
 ) -> None:
     """Bring the knowledge base in step with a folder: add what is new, change what changed, forget what is gone."""
 
     def sync_here() -> None:
         with open_kb(kb) as opened, progress_bar() as progress:
-            done = opened.sync(folder, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress)
+            done = opened.sync(
+                folder, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, whole_pages=whole_pages
+            )
         forgotten = [{"name": one.title or one.document, "remains": len(one.remains)} for one in done.forgotten]
         counts = {name: getattr(done.ingested, name) for name in _COUNTS}
         _end_sync(counts, forgotten, done.misplaced, done.ingested.broken, done.undecided)
 
     def sync_there(remote: Remote) -> None:
-        _, broken, source = _reading([folder])
+        _, broken, source = _reading([folder], whole_pages)
         options = {"chunk_tokens": str(chunk_tokens), "chunker": chunker}
         options |= {"replaces": "folder", "folder": os.path.realpath(folder)}
         with progress_bar() as progress:

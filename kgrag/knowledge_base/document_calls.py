@@ -34,10 +34,12 @@ class DocumentCalls(Wiring):
         chunker: str = ingestion.CHUNKER,
         progress: Progress | None = None,
         embed: bool = True,
+        whole_pages: bool = False,
     ) -> IngestReport:
         """Read documents (files or folders), chunk them, publish them, embed the chunks.
 
-        A broken file inside a folder is reported and the rest goes on; one that is named itself raises.
+        With ``whole_pages`` the text of an HTML page has its navigation as well. A broken
+        file inside a folder is reported and the rest goes on; one that is named itself raises.
 
         Raises:
             UnreadableDocument: nothing readable was found under a path.
@@ -48,7 +50,7 @@ class DocumentCalls(Wiring):
         skipped: list[str] = []
         broken: dict[Path, str] = {}
         report = intake.take_in(
-            read_paths(_paths(paths), skipped=skipped, broken=broken),
+            read_paths(_paths(paths), skipped=skipped, broken=broken, whole_pages=whole_pages),
             ingest=partial(ingestion.ingest, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress),
             store=self.store,
             spaces=self.spaces,
@@ -123,8 +125,11 @@ class DocumentCalls(Wiring):
         chunk_tokens: int = 180,
         chunker: str = ingestion.CHUNKER,
         progress: Progress | None = None,
+        whole_pages: bool = False,
     ) -> Followed:
         """Bring the knowledge base in step with a folder: new and changed documents in, deleted ones out, in one pass.
+
+        ``whole_pages`` is as of ``ingest``.
 
         Raises:
             UnreadableDocument: the folder holds nothing that can be read; nothing is deleted then.
@@ -135,7 +140,7 @@ class DocumentCalls(Wiring):
         skipped: list[str] = []
         broken: dict[Path, str] = {}
         (path,) = _paths([folder])
-        source = read_paths([path], skipped=skipped, broken=broken)
+        source = read_paths([path], skipped=skipped, broken=broken, whole_pages=whole_pages)
         contents = folder_sync.FolderContents(path, source, broken.keys())
         done = folder_sync.follow(
             contents,

@@ -469,10 +469,7 @@ class OxigraphStore:
         return self._folder is not None and os.getpid() != self._process
 
     def _refuse_another_process(self) -> None:
-        """Refuse a process that inherited the store by fork: the engine's threads and files are the parent's.
-
-        Asked before any lock is taken, which another thread of the parent may have had at the fork.
-        """
+        """Refuse a process that inherited the store by fork: threads, files and perhaps locks are the parent's."""
         if self._inherited():
             raise StateError(
                 f"process {self._process} opened this knowledge base, and process {os.getpid()} inherited it by fork. "
