@@ -10,6 +10,7 @@ protocol              where it is used
 ``Traverses``         ``kgrag tree``
 ``Proposes``          ``kgrag proposals``
 ``ChecksQueries``     ``kgrag check``, ``KnowledgeBase.check``
+``ChecksFiles``       ``kgrag doctor``
 ``RetrievesWithout``  ``kgrag eval``, of questions with documents that cannot be the answer
 ``RetrievesAmong``    a filter (``--where``) on ``kgrag retrieve``, ``ask`` and ``eval``
 ``AnswersAmong``      the same for a method that has an answer of its own
@@ -32,6 +33,7 @@ from kgrag import plugins
 from kgrag.answering.labelled_questions import Labelled
 from kgrag.drawing.tree_picture import TreeView
 from kgrag.errors import InvalidSettings, PluginBroken
+from kgrag.index.array_files import FileFault
 from kgrag.model import Allowed, Answer, BuildReport, Hit
 from kgrag.ports import Progress
 from kgrag.querying.ontology_check import Check
@@ -39,6 +41,7 @@ from kgrag.querying.ontology_check import Check
 __all__ = [
     "Answers",
     "AnswersAmong",
+    "ChecksFiles",
     "ChecksQueries",
     "Counts",
     "Draws",
@@ -170,6 +173,14 @@ class ChecksQueries(Protocol):
 
     def checked(self, sparql: str) -> Check:
         """Return where a query departs from the ontologies. Raises NotBuilt."""
+
+
+@runtime_checkable
+class ChecksFiles(Protocol):
+    """Keeps files next to the store, and can compare them with it."""
+
+    def file_faults(self) -> Sequence[FileFault]:
+        """Return the files that are not what the store says; nothing is changed."""
 
 
 @runtime_checkable

@@ -17,7 +17,8 @@
     │   ├── SchemaMismatch          written by a newer kgrag, or with another base IRI
     │   ├── EmbeddingMismatch       vectors made by another embedder
     │   ├── VectorsCorrupt          a vector file whose checksum is wrong (rebuilt by the caller)
-    │   ├── StorageFailed           the disk refused (full, read-only)
+    │   ├── StorageFailed           the disk refused (full), or a file is damaged
+    │   │   └── NotWritable             the folder, or its disk, may only be read
     │   └── PluginBroken            a plug-in that is installed and cannot be used
     ├── ShapeViolation          exit code 1: a graph does not conform to its shape
     ├── BudgetSpent             exit code 4: what was done is kept, the rest waits for the next build
@@ -44,6 +45,7 @@ __all__ = [
     "MappingError",
     "NotBuilt",
     "NotDecided",
+    "NotWritable",
     "PluginBroken",
     "QueryParameterError",
     "ReplyCut",
@@ -135,6 +137,10 @@ class VectorsCorrupt(StateError):
 
 class StorageFailed(StateError):
     """The disk refused a write (full, read-only)."""
+
+
+class NotWritable(StorageFailed):
+    """The folder of the knowledge base, or the disk that it is on, may only be read."""
 
 
 class PluginBroken(StateError):

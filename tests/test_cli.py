@@ -1,5 +1,6 @@
 """The command line, as a new user meets it."""
 
+import errno
 import json
 from collections.abc import Iterator
 from importlib import metadata
@@ -237,6 +238,20 @@ def test_a_backup_opens_as_a_knowledge_base(run) -> None:
     code, out, _ = run("ask", "When is chickpea sown in the Hill Zone?", "--kb", "copy.kb")
     assert code == 0
     assert "10 March" in out
+
+
+def test_a_knowledge_base_on_a_disk_that_may_only_be_read_can_be_asked(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("ingest", str(DEMO / "texts"))
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("filelock.FileLock.acquire", refused)
+    code, out, err = run("ask", "When is chickpea sown in the Hill Zone?")
+    assert (code, "10 March" in out, "reading only" in err) == (0, True, True)
+    assert run("backup", "copy.kb")[0] == 0
+    code, _, err = run("ingest", str(DEMO / "texts"))
+    assert (code, "NotWritable" in err) == (2, True)
 
 
 def test_doctor_notes_what_is_behind_and_brings_it_up_to_date(run) -> None:

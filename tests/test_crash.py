@@ -46,7 +46,7 @@ def _run(task: str, path: Path, source: str, *, kill_after: float | None = None)
 
 def _content(path: Path) -> Counter[ox.Quad]:
     """Give every quad but those that say when something was published."""
-    when = {DCTERMS.created, KG.publication, KG.revision}
+    when = {DCTERMS.created, KG.lineage, KG.publication, KG.revision}
     kinds = {KG.Publication, KG.Rewrite}
     with KnowledgeBase(path, settings=Settings(), embedder=HashEmbedder(), read_only=True) as kb:
         return Counter(

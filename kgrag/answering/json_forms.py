@@ -11,7 +11,7 @@ from typing import Any
 
 from kgrag.model import Answer, Citation, Hit, Place, Span
 
-__all__ = ["answer_json", "citation_json", "hit_json", "place_json", "retrieval_json"]
+__all__ = ["answer_json", "citation_json", "hit_json", "metadata_json", "place_json", "retrieval_json"]
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
@@ -44,9 +44,14 @@ def place_json(place: Place) -> dict[str, Any]:
         "url": place.url,
         "page": place.page,
         "heading": place.heading,
-        "metadata": {field: _value_json(value) for field, value in place.metadata.items()},
+        "metadata": metadata_json(place.metadata),
     }
     return {name: value for name, value in document.items() if value}
+
+
+def metadata_json(metadata: Mapping[str, object]) -> dict[str, Any]:
+    """Return the fields of a document as a JSON object: dates in ISO form, several values as a list."""
+    return {field: _value_json(value) for field, value in metadata.items()}
 
 
 def _value_json(value: object) -> object:

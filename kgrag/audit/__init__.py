@@ -4,6 +4,7 @@ from kgrag.audit.auditing import AuditOptions, audit, audit_triples
 from kgrag.audit.checks import Check, check_named, load_checks
 from kgrag.audit.findings import Audit, AuditFinding, Undecided
 from kgrag.audit.profiles import load_profile, profile_names
+from kgrag.audit.validating import ValidationOptions, validate_triples
 from kgrag.shacl.pyshacl_validation import Validation, validate
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Check",
     "Undecided",
     "Validation",
+    "ValidationOptions",
     "audit",
     "audit_triples",
     "check_named",
@@ -20,4 +22,5 @@ __all__ = [
     "load_profile",
     "profile_names",
     "validate",
+    "validate_triples",
 ]

@@ -28,7 +28,7 @@ from kgrag.ports import Embedder, TripleStore, Workbench
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.vocab import KG
 
-__all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine", "refuse_violations"]
+__all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine", "limited", "refuse_violations"]
 
 ENGINE = "kgrag SHACL engine on Oxigraph"
 MAX_FINDINGS_IN_REFUSAL = 5
@@ -40,9 +40,10 @@ class AuditOptions:
     """Options of an audit.
 
     ``profile`` is a name, or the path of a TOML file. ``limit`` is how many findings per check are listed; counts stay
-    exact. ``reasoner`` asks for the checks that need one, and ``seconds`` is the time it may take. ``metrics`` asks for
-    metrics too. LOG-09 compares labels by ``embedder``, where its profile has that check. ``competency`` is a file or
-    folder of competency questions, asked by ``kgrag.knowledge_base``; each may take ``seconds`` too.
+    exact. ``reasoner`` asks for the checks that need one, as some profiles do by themselves, and ``seconds`` is the
+    time it may take. ``metrics`` asks for metrics too. LOG-09 compares labels by ``embedder``, where its profile has
+    that check. ``competency`` is a file or folder of competency questions, asked by ``kgrag.knowledge_base``; each may
+    take ``seconds`` too.
     """
 
     profile: str = "default"
@@ -123,7 +124,7 @@ def examine(
         # literals of a graph may be as an update left them, which keeps no record of how they were written
         parsed=store is None,
     )
-    given = StepInput(target, store, options.reasoner, options.seconds, options.embedder)
+    given = StepInput(target, store, options.reasoner or profile.reasoner, options.seconds, options.embedder)
     report = _report(target, profile, catalogue, run_checks(catalogue, profile, given), options)
     return Examination(replace(report, metrics=measure(target)) if options.metrics else report, target)
 
@@ -142,7 +143,7 @@ def _report(
         target=target.name,
         profile=profile.name,
         counts={**counts, "suppressed": kept.suppressed, "not_decided": len(results.not_decided)},
-        findings=tuple(_limited(kept.findings, options.limit)),
+        findings=tuple(limited(kept.findings, options.limit)),
         slow=results.slow,
         engine=f"{ENGINE}; by pyshacl: {', '.join(results.by_pyshacl)}" if results.by_pyshacl else ENGINE,
         not_decided=results.not_decided,
@@ -154,7 +155,8 @@ def _report(
     )
 
 
-def _limited(findings: Sequence[AuditFinding], limit: int | None) -> Iterable[AuditFinding]:
+def limited(findings: Sequence[AuditFinding], limit: int | None) -> Iterable[AuditFinding]:
+    """Yield the first findings of each check, at most ``limit``; None = all."""
     listed: Counter[str] = Counter()
     for finding in findings:
         listed[finding.check] += 1
@@ -181,7 +183,8 @@ def refuse_violations(
         store: where they are to enter; imports that it contains are at hand.
 
     Raises:
-        ShapeViolation: a draft has violations; the message is the report.
+        ShapeViolation: a draft has violations, or a check that the profile asks for reached no verdict; the message is
+            the report.
         UnknownName: there is no such profile.
     """
     options = AuditOptions(profile=profile, limit=MAX_FINDINGS_IN_REFUSAL)
@@ -190,7 +193,7 @@ def refuse_violations(
         for draft in drafts
         if draft.kind == KG.OntologyGraph
     )
-    refused = [as_text(audit) for audit in audits if not audit.conforms]
+    refused = [as_text(audit) for audit in audits if not audit.conforms or audit.undecided_though_asked]
     if refused:
         reports = "\n\n".join(refused)
         raise ShapeViolation(f"{len(refused)} of {len(audits)} ontologies do not conform to '{profile}'.\n\n{reports}")

@@ -28,7 +28,7 @@ from kgrag.ports import TripleStore, Workbench
 from kgrag.shacl.pyshacl_validation import by_pyshacl
 from kgrag.vocab import AUDIT, digest, local_name
 
-__all__ = ["CheckResults", "compiled", "run_checks"]
+__all__ = ["CheckResults", "compiled", "level", "run_checks", "with_fingerprints"]
 
 SLOW_SECONDS = 0.1
 """A check that took longer is listed as slow."""
@@ -72,8 +72,10 @@ def run_checks(catalogue: Catalogue, profile: Profile, given: StepInput) -> Chec
         given: the target and what was asked for.
     """
     view = cast("TripleStore", given.target.bench)
-    validate = shacl.validation(view, graphs=_GRAPHS, merged=True, written=given.target.written)
-    runner = _Runner(given, compiled(catalogue.files), catalogue.owners, validate)
+    shapes = compiled(catalogue.files)
+    unread = dict(shapes.undecided)
+    validate = shacl.validation(view, graphs=_GRAPHS, merged=True, written=given.target.written, undecided=unread)
+    runner = _Runner(given, shapes, catalogue.owners, validate, unread)
     findings: list[AuditFinding] = []
     undecided: list[Undecided] = []
     seconds: dict[str, float] = {}
@@ -91,13 +93,27 @@ def run_checks(catalogue: Catalogue, profile: Profile, given: StepInput) -> Chec
             undecided.append(Undecided(check.identifier, str(reason), not isinstance(reason, Unasked)))
         seconds[check.identifier] = time.perf_counter() - begin
     findings += runner.unowned()
+    off = {check.identifier for check in catalogue.checks if profile.severity(check) == OFF}
+    for shape, why in sorted(unread.items()):
+        if (owner := catalogue.owners.get(shape, "")) not in off:
+            undecided.append(Undecided(owner or local_name(shape), why, asked=True))
     order = {severity: number for number, severity in enumerate(SEVERITIES)}
     findings.sort(key=lambda f: (order[f.severity], f.check, f.focus, f.path, f.value, f.message))
-    marked = tuple(_with_fingerprints(findings, given.target))
+    marked = tuple(with_fingerprints(findings, given.target))
     return CheckResults(marked, tuple(undecided), seconds, tuple(sorted(runner.shapes.elsewhere)))
 
 
-def _with_fingerprints(findings: Sequence[AuditFinding], target: AuditTarget) -> Iterator[AuditFinding]:
+def level(severity: str) -> str:
+    """Return which of the three severities one counts as that a shape states: one of a user's own is a violation.
+
+    ``Debug`` and ``Trace`` are those of SHACL 1.2 below ``Info``.
+    """
+    if severity in ("Debug", "Trace"):
+        return "Info"
+    return severity if severity in SEVERITIES else "Violation"
+
+
+def with_fingerprints(findings: Sequence[AuditFinding], target: AuditTarget) -> Iterator[AuditFinding]:
     """Yield findings with fingerprints; a blank node counts by its content, and the message names its owner."""
     blank = any(text.startswith("_:") for finding in findings for text in (finding.focus, finding.value))
     nodes = BlankNodes.of(target.bench.triples(AUDIT.target)) if blank else BlankNodes({}, {})
@@ -123,6 +139,7 @@ class _Runner:
     shapes: shacl.Shapes
     owners: Mapping[str, str]
     validate: Callable[[shacl.Shapes], list[Violation]]
+    unread: dict[str, str]
     by_owner: dict[str, list[Violation]] = field(default_factory=dict)
 
     def findings(self, check: Check) -> list[AuditFinding]:
@@ -139,7 +156,13 @@ class _Runner:
     def unowned(self) -> list[AuditFinding]:
         """Return the violations of shapes that belong to no check, with the shape's own name and severity."""
         return [
-            replace(self._from_violation(v), check=local_name(v.shape), severity=v.severity)
+            replace(
+                self._from_violation(v),
+                check=local_name(v.shape),
+                severity=level(v.severity),
+                terms=v.terms,
+                stated_severity="" if v.severity in SEVERITIES else v.severity,
+            )
             for v in self._violations("")
         ]
 
@@ -149,7 +172,9 @@ class _Runner:
         if self.shapes.elsewhere and not self.by_owner:
             self.by_owner[""] = []  # marks the run of pyshacl as done, whatever it finds
             bench = cast("TripleStore", self.given.target.bench)
-            for violation in by_pyshacl(bench, self.shapes, _GRAPHS, written=self.given.target.written):
+            violations, failed = by_pyshacl(bench, self.shapes, _GRAPHS, written=self.given.target.written)
+            self.unread.update(failed)
+            for violation in violations:
                 self.by_owner.setdefault(self.owners.get(violation.shape, ""), []).append(violation)
         return [*by_engine, *self.by_owner.get(owner, [])]
 

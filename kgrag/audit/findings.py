@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kgrag.audit.checks import SEVERITIES, Check
+from kgrag.model import ViolationTerms
 
 __all__ = ["Audit", "AuditFinding", "Undecided"]
 
@@ -17,7 +18,9 @@ class AuditFinding:
 
     ``focus`` is an IRI or the name of a blank node, ``path`` a property or "", ``value`` a term as text or "".
     ``fingerprint`` stays the same from audit to audit while check, focus, path and value do. ``component`` is the SHACL
-    component that was violated, "sparql" for a finding of a query or a step.
+    component that was violated, "sparql" for a finding of a query or a step. ``stated_severity`` is what a shape states
+    that is none of the three severities; the finding then counts as ``severity``. ``terms`` are those of the
+    result, where a shape of a user's own found it.
     """
 
     check: str
@@ -30,12 +33,15 @@ class AuditFinding:
     fix: str = ""
     fingerprint: str = ""
     component: str = "sparql"
+    stated_severity: str = ""
+    terms: ViolationTerms | None = field(default=None, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return its part of the audit's JSON form, without empty fields."""
         return {
             "check": self.check,
             "severity": self.severity,
+            **({"stated_severity": self.stated_severity} if self.stated_severity else {}),
             "focus": self.focus,
             **({"path": self.path} if self.path else {}),
             **({"value": self.value} if self.value else {}),
@@ -63,7 +69,8 @@ class Audit:
     ``findings`` are at most ``limit`` per check, worst first, then by check, focus, path and value. ``slow`` lists
     checks that took more than a tenth of a second. ``totals`` has the exact count of each check with a finding,
     ``checks`` describes those that were run, ``fingerprints`` are those of all findings, ``namespaces`` the target's
-    own, ``files`` where it was read from.
+    own, ``files`` where it was read from. ``shapes`` names a user's own shapes that were run. From the severity
+    ``conforms_below`` on, a finding breaks conformance.
     """
 
     target: str
@@ -80,11 +87,13 @@ class Audit:
     namespaces: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     fingerprints: tuple[str, ...] = field(default=(), repr=False)
+    shapes: tuple[str, ...] = ()
+    conforms_below: str = "Violation"
 
     @property
     def conforms(self) -> bool:
-        """Whether no violation was found; undecided checks do not count."""
-        return not self.counts["Violation"]
+        """Whether no finding is too bad to conform: in an audit, no violation. Undecided checks do not count."""
+        return not self.at_or_above(self.conforms_below)
 
     @property
     def undecided_though_asked(self) -> bool:

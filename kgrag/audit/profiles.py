@@ -6,6 +6,7 @@ Those that ship stand in ``shapes/profiles/<name>.toml``. A user's own file has 
     families = ["met", "ann"]          # instead of those of the profile that is extended
     namespace = "https://example.org/o#"
     shapes = ["ours.ttl"]              # beside this file: checks, or plain SHACL
+    reasoner = true                    # ask a reasoner, as --reasoner does
 
     [severities]
     "ANN-02" = "Warning"
@@ -26,12 +27,23 @@ from kgrag.resources import closest, find, listing
 
 __all__ = ["Profile", "catalogue_of", "load_profile", "profile_names"]
 
-_KEYS = {"description": str, "extends": str, "families": list, "namespace": str, "severities": dict, "shapes": list}
+_KEYS = {
+    "description": str,
+    "extends": str,
+    "families": list,
+    "namespace": str,
+    "reasoner": bool,
+    "severities": dict,
+    "shapes": list,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A profile; ``base`` is the shipped one that checks' own severities go by, ``severities`` win over these."""
+    """A profile; ``base`` is the shipped one that checks' own severities go by, ``severities`` win over these.
+
+    With ``reasoner``, a reasoner is asked in every audit, whether or not the audit's options ask for it.
+    """
 
     name: str
     base: str
@@ -40,6 +52,7 @@ class Profile:
     shapes: tuple[Path, ...] = ()
     namespace: str = ""
     description: str = ""
+    reasoner: bool = False
 
     def severity(self, check: Check) -> str:
         """Give how bad the findings of a check are; "Off" when it is not run."""
@@ -136,4 +149,5 @@ def _changed(base: Profile, read: Mapping[str, Any], path: Path) -> Profile:
         shapes=(*base.shapes, *(path.parent / each for each in read.get("shapes", ()))),
         namespace=read.get("namespace", base.namespace),
         description=read.get("description", base.description),
+        reasoner=read.get("reasoner", base.reasoner),
     )

@@ -27,6 +27,7 @@ from kgrag.cli import (
     serve_command,
     train_command,
     tree_command,
+    validate_command,
 )
 from kgrag.cli.options import Commands, remember
 from kgrag.cli.printing import set_loudness
@@ -50,6 +51,7 @@ for part in (
     ask_commands,
     check_command,
     audit_command,
+    validate_command,
     reason_command,
     maintenance_commands,
     serve_command,

@@ -16,7 +16,7 @@ from kgrag.errors import InputError
 if TYPE_CHECKING:
     from kgrag.audit import Audit, AuditOptions
 
-__all__ = ["register"]
+__all__ = ["FailOn", "print_report", "register"]
 
 
 class FailOn(StrEnum):
@@ -117,7 +117,7 @@ def audit(
     if diff is not None:
         _show(compare_audits(found, diff), format_)
     else:
-        _print(found, format_, output)
+        print_report(found, format_, output)
     if found.at_or_above(fail_on.value):
         raise typer.Exit(1)
     if found.undecided_though_asked:
@@ -165,7 +165,12 @@ class _AuditTask:
         return self.targets[0]
 
 
-def _print(found: Audit, form: str, output: Path | None) -> None:
+def print_report(found: Audit, form: str, output: Path | None) -> None:
+    """Print a report in a form, or write it to a file.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
     from kgrag.audit.reports import written
 
     text = written(found, form)

@@ -1,17 +1,21 @@
-"""Commands that fill a knowledge base: init, load, ingest, sync, forget, import."""
+"""Commands that fill a knowledge base: init, load, ingest, sync, documents, forget, import."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgrag.cli.options import KbOption, open_kb
-from kgrag.cli.printing import note, progress_bar
+from kgrag.answering.json_forms import metadata_json
+from kgrag.cli.maintenance_commands import print_erasure
+from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
+from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import Remote, ServerOption, documents_through, forget_through, load_through, through
+from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     from kgrag.model import Document
@@ -26,7 +30,7 @@ ChunkerOption = Annotated[str, typer.Option("--chunker", help="Name of a registe
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (init, load, ingest, sync, forget):
+    for command in (init, load, ingest, sync, documents, forget):
         app.command()(command)
     app.command("import")(import_)
 
@@ -180,15 +184,45 @@ def _end_sync(
         raise typer.Exit(_code_of(counts) if broken else 1)
 
 
+def documents(
+    kb: KbOption = None,
+    where: WhereOption = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or JSON.")] = JsonFormat.TEXT,
+) -> None:
+    """List documents: title, id, places, metadata."""
+    with open_kb(kb, access="either") as opened:
+        listed = opened.documents(where or None)
+    if format_ is JsonFormat.JSON:
+        print_json([asdict(one) | {"metadata": metadata_json(one.metadata)} for one in listed])
+        return
+    for one in listed:
+        typer.echo(f"{one.title or one.id or one.iri}  ({one.chunks} chunks)")
+        for name, value in (("id", one.id), ("url", one.url), *(("in", place) for place in one.locations)):
+            if value:
+                typer.echo(f"    {name}: {value}")
+        for name, value in sorted(one.metadata.items()):
+            typer.echo(f"    {name}: {', '.join(map(str, value)) if isinstance(value, tuple) else value}")
+    note(f"{len(listed)} documents")
+
+
 def forget(
     document: Annotated[str, typer.Argument(help="IRI, location, id or title of a document.")],
     kb: KbOption = None,
     every: Annotated[
         bool, typer.Option("--all", help="All documents of this id or title, where several have it.")
     ] = False,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Delete its words from every file, and prove it by a search.")
+    ] = False,
     server: ServerOption = None,
 ) -> None:
     """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
+    if erase:
+        if server is not None:
+            raise InputError("an erasure rewrites the folder, and no server does that. Stop it, and erase with --kb.")
+        with open_kb(kb) as opened:
+            print_erasure(opened.erase(document, every=every))
+        return
 
     def forget_here() -> None:
         with open_kb(kb) as opened:

@@ -1,21 +1,24 @@
-"""Commands that look after a knowledge base: stats, doctor, export, backup, demo."""
+"""Commands that look after a knowledge base: stats, doctor, export, backup, vacuum, demo."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgrag.cli.options import JsonFormat, KbOption, open_kb
 from kgrag.cli.printing import note, print_json
 
-__all__ = ["register"]
+if TYPE_CHECKING:
+    from kgrag.knowledge_base.erasure import Erasure
+
+__all__ = ["print_erasure", "register"]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (stats, doctor, export, backup, demo):
+    for command in (stats, doctor, export, backup, vacuum, demo):
         app.command()(command)
 
 
@@ -66,19 +69,49 @@ def export(
     file: Annotated[Path, typer.Argument(help="N-Quads file to write; .nq.gz is compressed.")],
     kb: KbOption = None,
 ) -> None:
-    """Write the whole knowledge base as N-Quads, and a manifest in the same folder."""
+    """Write the whole knowledge base as N-Quads, with a manifest and an archive of weights and completions."""
     with open_kb(kb, access="read") as opened:
         typer.echo(f"{opened.export(file):,} quads to {file}")
+    _say_what_is_left_out()
 
 
 def backup(
     folder: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
     kb: KbOption = None,
 ) -> None:
-    """Write a hard-linked copy that opens as a knowledge base."""
+    """Write a copy that opens as a knowledge base, with trained weights and paid completions, and read all of it."""
     with open_kb(kb, access="either") as opened:
         opened.backup(folder)
         typer.echo(f"{folder}: open it with --kb {folder}")
+    _say_what_is_left_out()
+
+
+def _say_what_is_left_out() -> None:
+    from kgrag.store.kept_files import LEFT_OUT
+
+    note(f"left out: {LEFT_OUT}; the first use makes them again")
+
+
+def vacuum(kb: KbOption = None) -> None:
+    """Write every file anew without what is in no triple any more: words of documents that were forgotten."""
+    with open_kb(kb) as opened:
+        print_erasure(opened.vacuum())
+
+
+def print_erasure(done: Erasure) -> None:
+    """Print what an erasure did; exit code 1 when its search found something."""
+    typer.echo(
+        f"erased {len(done.documents)} documents: {done.dropped} graphs dropped, {done.completions} completions "
+        f"deleted; {done.sought} runs of words and names sought in {done.files} files and every triple, found in "
+        f"{len(done.found)} places"
+    )
+    for place in done.found:
+        note(f"found in: {place}")
+    for backup in done.backups:
+        note(f"not touched: the backup {backup}")
+    note("not touched: exports, other backups, copies elsewhere, and blocks of the disk that are free and not reused")
+    if done.found:
+        raise typer.Exit(1)
 
 
 def demo(

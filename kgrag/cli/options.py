@@ -160,10 +160,11 @@ def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> Kn
     Args:
         kb: the value of ``--kb`` after the command.
         access: "write"; "read" while another process may write; "either" writes (vectors and indices that
-            are out of date are saved anew) unless another process does, and then reads what was there at the start.
+            are out of date are saved anew) unless another process does or nobody may, and then reads what was there at
+            the start.
         settings: values that win over environment and file.
     """
-    from kgrag.errors import InputError, StoreLocked
+    from kgrag.errors import InputError, NotWritable, StoreLocked
     from kgrag.knowledge_base import KnowledgeBase
     from kgrag.settings import read_settings
 
@@ -175,7 +176,7 @@ def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> Kn
         )
     try:
         return KnowledgeBase(configured.kb, settings=configured, read_only=access == "read")
-    except StoreLocked as error:
+    except (StoreLocked, NotWritable) as error:
         if access != "either":
             raise
         note(f"reading only: {error}")

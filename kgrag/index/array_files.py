@@ -1,5 +1,7 @@
 """Files of arrays next to the store: caches that record the revision they reflect and are made again when in doubt.
 
+They record its lineage too (``kgrag.store.lineage``): those of another store are not used.
+
 A file is an uncompressed ``.npz`` after its own SHA-256; it is parsed only if that agrees, as arrays without
 objects, and replaced by one rename. ``Sidecars`` keeps what was read open for as long as the store lives.
 """
@@ -24,13 +26,17 @@ import numpy.typing as npt
 
 from kgrag.errors import StorageFailed
 from kgrag.ports import TripleStore
+from kgrag.store.lineage import lineage
 
-__all__ = ["Iris", "KeptPlaces", "Making", "Sidecars", "packed", "read_arrays", "unpacked", "write_arrays"]
+__all__ = ["FileFault", "Iris", "KeptPlaces", "Making", "Sidecars", "packed", "read_arrays", "unpacked", "write_arrays"]
 
 Places = npt.NDArray[np.int64]
 
 _CHECKSUM_BYTES = 32
 _MAX_SETS_KEPT = 8
+_LINEAGE = "lineage"
+_DESCRIPTIONS = {_LINEAGE, "settings"}
+"""Arrays of a file that say what it was made from; the others are what it was made for."""
 
 
 class RevisionedArrays(Protocol):
@@ -40,14 +46,26 @@ class RevisionedArrays(Protocol):
     def revision(self) -> int:
         """The store revision that it reflects."""
 
-    def save(self, path: Path) -> None:
-        """Write it. Raises StorageFailed."""
+    def save(self, path: Path, *, lineage: str = "") -> None:
+        """Write it, with the lineage of its revision (``write_arrays``). Raises StorageFailed."""
 
     def at(self, revision: int) -> Self:
         """Return the same arrays as those of another revision, where the store did not change them in between."""
 
 
 Cached = TypeVar("Cached", bound=RevisionedArrays)
+
+
+@dataclass(frozen=True, slots=True)
+class FileFault:
+    """A file next to the store that is not what it should be.
+
+    ``message`` names it and the way out; ``remade`` when it can be deleted, since the next use makes it again.
+    """
+
+    path: Path
+    message: str
+    remade: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +112,8 @@ class Sidecars(Generic[Cached]):
             opened = self._open.setdefault(store, {})
             arrays = opened.get(path)
             if arrays is None and folder is not None:
-                arrays = making.load(path)
-            # a file of a later revision than the store's is that of another store, such as one restored from a backup
+                arrays = _of_this_store(store, path, making.load(path))
+            # a file of a later revision than the store's was written meanwhile, or before the store was put back
             if (
                 arrays is None
                 or arrays.revision > store.revision
@@ -103,11 +121,55 @@ class Sidecars(Generic[Cached]):
             ):
                 arrays = making.make()
                 if folder is not None and save:
-                    arrays.save(path)
+                    arrays.save(path, lineage=lineage(store, arrays.revision))
             elif arrays.revision != store.revision:
                 arrays = arrays.at(store.revision)
             opened[path] = arrays
         return arrays
+
+    def faults(self, store: TripleStore, folder: Path | None, making: Making[Cached], *, name: str) -> list[FileFault]:
+        """Compare a sidecar's file with one that is made anew; [] also where there is none, or one that is behind.
+
+        Arguments as of ``fresh``; nothing is changed.
+        """
+        path = Path() if folder is None else folder / f"{name}.npz"
+        if not path.is_file():
+            return []
+        arrays = making.load(path)
+        if arrays is None:
+            return [FileFault(path, f"{path} is damaged; the next use makes it again.")]
+        if _of_this_store(store, path, arrays) is None:
+            return [FileFault(path, f"{path} was made from another store; the next use makes it again.")]
+        if arrays.revision > store.revision or making.changed(arrays.revision):
+            return []
+        with tempfile.TemporaryDirectory() as scratch:
+            copies = Path(scratch) / "stored.npz", Path(scratch) / "made.npz"
+            arrays.save(copies[0])
+            making.make().save(copies[1])
+            stored, made = map(read_arrays, copies)
+        members = made.keys() - _DESCRIPTIONS
+        same = members == stored.keys() - _DESCRIPTIONS and all(
+            np.array_equal(stored[member], made[member]) for member in members
+        )
+        message = f"{path} does not have what the store has. Delete it, and the next use makes it again."
+        return [] if same else [FileFault(path, message)]
+
+
+def _of_this_store(store: TripleStore, path: Path, arrays: Cached | None) -> Cached | None:
+    """Return arrays that were read from a file; None for those of another store with the same revision number."""
+    return arrays if arrays is not None and _lineage_in(path) == lineage(store, arrays.revision) else None
+
+
+def _lineage_in(path: Path) -> str:
+    """Return the lineage that ``write_arrays`` recorded in a file, "" where there is none; only this is read."""
+    try:
+        with path.open("rb") as file:
+            file.seek(_CHECKSUM_BYTES)
+            with zipfile.ZipFile(file) as archive:
+                data = np.lib.format.read_array(io.BytesIO(archive.read(f"{_LINEAGE}.npy")), allow_pickle=False)
+        return "".join(unpacked(data))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,14 +290,14 @@ def read_arrays(path: Path) -> dict[str, Any]:
             }
 
 
-def write_arrays(path: Path, members: Mapping[str, Any]) -> None:
-    """Write arrays to a new file, then swap it with the old one.
+def write_arrays(path: Path, members: Mapping[str, Any], *, lineage: str = "") -> None:
+    """Write arrays, and the lineage of the revision that they reflect, to a new file; then swap it with the old one.
 
     Raises:
         StorageFailed: the disk refused; the old file is then left as it was.
     """
     try:
-        _swap_in(path, members)
+        _swap_in(path, {**members, _LINEAGE: packed([lineage])})
     except OSError as error:
         message = f"the index {path} could not be written: {error}. Free space or make the folder writable."
         raise StorageFailed(message) from error

@@ -24,10 +24,20 @@ import regex
 
 from kgrag.errors import InvalidSettings
 from kgrag.index import vector_spaces
-from kgrag.index.array_files import Iris, KeptPlaces, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
+from kgrag.index.array_files import (
+    FileFault,
+    Iris,
+    KeptPlaces,
+    Making,
+    Sidecars,
+    packed,
+    read_arrays,
+    unpacked,
+    write_arrays,
+)
 from kgrag.ports import TripleStore
 
-__all__ = ["LexicalIndex", "fresh", "tokens_of"]
+__all__ = ["LexicalIndex", "faults", "fresh", "tokens_of"]
 
 _WORD = regex.compile(r"\w\w+|\d")
 _FORMAT = 2
@@ -221,17 +231,25 @@ class LexicalIndex:
         """Return the same index as that of another revision, where no text changed in between."""
         return replace(self, revision=revision)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, *, lineage: str = "") -> None:
         """Write the index to a new file, then swap it with the old one.
 
         Raises:
             StorageFailed: the disk refused; the old file is then left as it was.
         """
         scores = self._scores
-        terms = sorted(scores.vocab_dict, key=scores.vocab_dict.__getitem__)
+        # bm25s numbers terms anew in each process: sorted, equal indexes make equal files; "", its own, has no column
+        terms = sorted(term for term in scores.vocab_dict if term)
+        columns = np.array([scores.vocab_dict[term] for term in terms], dtype=np.int64)
+        starts, ends = scores.scores["indptr"][columns], scores.scores["indptr"][columns + 1]
+        bounds = np.concatenate([[0], np.cumsum(ends - starts)])
+        places = np.arange(bounds[-1]) + np.repeat(starts - bounds[:-1], ends - starts)
+        members: dict[str, Any] = {name: scores.scores[name][places] for name in ("data", "indices")}
+        members |= {"indptr": bounds.astype(scores.scores["indptr"].dtype), **self.iris.members("iris")}
         settings = {"format": _FORMAT, "revision": self.revision, "k1": scores.k1, "b": scores.b}
-        members: dict[str, Any] = {name: scores.scores[name] for name in _ARRAYS} | self.iris.members("iris")
-        write_arrays(path, members | {"terms": packed(terms), "settings": packed([json.dumps(settings)])})
+        write_arrays(
+            path, members | {"terms": packed(terms), "settings": packed([json.dumps(settings)])}, lineage=lineage
+        )
 
     @classmethod
     def load(cls, path: Path) -> LexicalIndex | None:
@@ -275,15 +293,23 @@ def fresh(
         UnknownName: there is no such space.
         StorageFailed: the disk refused the rebuilt index.
     """
-    making = Making(
+    return _OPEN.fresh(store, folder, _making(store, space, progress), name=space, save=save)
+
+
+def faults(store: TripleStore, folder: Path | None, *, space: str) -> list[FileFault]:
+    """Compare the file of a BM25 index with the texts of the store; [] where there is none, or one that is behind."""
+    return _OPEN.faults(store, folder, _making(store, space, None), name=space)
+
+
+_OPEN = Sidecars[LexicalIndex]()
+
+
+def _making(store: TripleStore, space: str, progress: vector_spaces.Progress) -> Making[LexicalIndex]:
+    return Making(
         load=LexicalIndex.load,
         make=lambda: _made(store, space, progress),
         changed=lambda revision: vector_spaces.changed(space, store=store, since=revision),
     )
-    return _OPEN.fresh(store, folder, making, name=space, save=save)
-
-
-_OPEN = Sidecars[LexicalIndex]()
 
 
 def _made(store: TripleStore, space: str, progress: vector_spaces.Progress) -> LexicalIndex:

@@ -16,7 +16,7 @@ import errno
 import logging
 import os
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -55,13 +55,21 @@ _log = logging.getLogger(__name__)
 class HnswIndex:
     """Unit vectors keyed by IRI (``ports.VectorIndex``); safe to use from several threads."""
 
-    def __init__(self, manifest: Manifest, *, folder: Path | None = None, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        *,
+        folder: Path | None = None,
+        read_only: bool = False,
+        lineage: Callable[[int], str] | None = None,
+    ) -> None:
         """Open the space that ``manifest`` describes.
 
         Args:
             manifest: of the files in ``folder``; one without segments for an empty space.
             folder: None keeps everything in memory.
             read_only: ``save`` writes nothing, everything else works.
+            lineage: returns the lineage of a revision of the store, which ``save`` records.
 
         Raises:
             VectorsCorrupt: a file of rows or IRIs is missing, cut short or damaged.
@@ -69,6 +77,7 @@ class HnswIndex:
         self._folder = folder
         self._writes = folder is not None and not read_only
         self._manifest = manifest
+        self._lineage = lineage
         self._revision = manifest.revision
         self._lock = ReadWriteLock()
         self._graph: NeighbourGraph | None = None
@@ -245,7 +254,14 @@ class HnswIndex:
         covered = graph.covered if graph else (old.covered if saved else 0)
         dead = tuple(table.dead())
         manifest = replace(
-            old, revision=revision, generation=generation, segments=segments, dead=dead, graph=saved, covered=covered
+            old,
+            revision=revision,
+            generation=generation,
+            segments=segments,
+            dead=dead,
+            graph=saved,
+            covered=covered,
+            lineage=self._lineage(revision) if self._lineage else "",
         )
         return table, graph, manifest
 

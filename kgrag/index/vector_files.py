@@ -27,6 +27,7 @@ __all__ = [
     "adopt",
     "check",
     "commit",
+    "faults",
     "read_keys",
     "read_manifest",
     "read_rows",
@@ -61,7 +62,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a space consists of; ``graph`` covers the first ``covered`` slots, ``dead`` are slots without a key."""
+    """What a space consists of; ``graph`` covers the first ``covered`` slots, ``dead`` are slots without a key.
+
+    ``revision`` is the store revision that it reflects, and ``lineage`` the lineage of that revision.
+    """
 
     identity: str
     dimension: int
@@ -71,6 +75,7 @@ class Manifest:
     dead: tuple[int, ...] = ()
     graph: StoredFile | None = None
     covered: int = 0
+    lineage: str = ""
 
     def names(self) -> set[str]:
         """Return the names of the files that belong to the space, the manifest's too."""
@@ -172,6 +177,24 @@ def check(folder: Path, file: StoredFile) -> Path:
     except OSError as error:
         raise VectorsCorrupt(f"{path} cannot be read: {error}.") from error
     raise VectorsCorrupt(f"{path} is cut short or damaged: its size or SHA-256 is not the recorded one.")
+
+
+def faults(folder: Path) -> list[str]:
+    """Return why the files of a space are not what its manifest says; [] for a sound space, and where there is none."""
+    try:
+        manifest = read_manifest(folder)
+    except VectorsCorrupt as error:
+        return [str(error)]
+    if manifest is None:
+        return []
+    found = []
+    for file in (*(f for segment in manifest.segments for f in (segment.vectors, segment.keys)), manifest.graph):
+        try:
+            if file is not None:
+                check(folder, file)
+        except VectorsCorrupt as error:
+            found.append(str(error))
+    return found
 
 
 def read_keys(folder: Path, segment: Segment) -> list[str]:

@@ -6,6 +6,7 @@ import logging
 import re
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from kgrag.errors import EmbeddingMismatch, StorageFailed, UnknownName, VectorsCorrupt
@@ -23,7 +24,15 @@ _log = logging.getLogger(__name__)
 class FolderSpaces:
     """Opens each space once (``ports.VectorSpaces``); safe to use from several threads."""
 
-    def __init__(self, folder: Path | None, *, identity: str, dimension: int, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        *,
+        identity: str,
+        dimension: int,
+        read_only: bool = False,
+        lineage: Callable[[int], str] | None = None,
+    ) -> None:
         """Name the folder; nothing is read or written yet.
 
         Args:
@@ -31,7 +40,10 @@ class FolderSpaces:
             identity: of the embedder, recorded with every space.
             dimension: of its vectors.
             read_only: spaces can be changed in memory and are never written.
+            lineage: returns the lineage of a revision of the store; a space that was made from another store is then
+                treated as absent. None takes every space.
         """
+        self._lineage = lineage
         self._folder = folder
         self._empty = Manifest(identity, dimension)
         self._read_only = read_only
@@ -95,12 +107,25 @@ class FolderSpaces:
                 if manifest in manifests_tried[-1:]:
                     break  # nobody wrote meanwhile, so that it is damaged
                 manifests_tried.append(manifest)
+                if manifest is not self._empty and not self._same_store(name, manifest):
+                    break
                 self._same_embedder(name, manifest)
-                return HnswIndex(manifest, folder=folder, read_only=self._read_only)
+                return self._index(manifest, folder)
             except (VectorsCorrupt, OSError, ValueError) as error:
                 failure = error
-        _log.warning("Vector space '%s' is damaged and will be made again from the store: %s", name, failure)
-        return HnswIndex(self._empty, folder=folder, read_only=self._read_only)
+        if failure is not None:
+            _log.warning("Vector space '%s' is damaged and will be made again from the store: %s", name, failure)
+        return self._index(self._empty, folder)
+
+    def _index(self, manifest: Manifest, folder: Path) -> HnswIndex:
+        return HnswIndex(manifest, folder=folder, read_only=self._read_only, lineage=self._lineage)
+
+    def _same_store(self, name: str, manifest: Manifest) -> bool:
+        """Return whether a space was made from this store, and not from one with the same revision number."""
+        if self._lineage is None or manifest.lineage == self._lineage(manifest.revision):
+            return True
+        _log.warning("Vector space '%s' was made from another store, and will be made again from this one.", name)
+        return False
 
     def _same_embedder(self, name: str, manifest: Manifest) -> None:
         recorded, wanted = (manifest.identity, manifest.dimension), (self._empty.identity, self._empty.dimension)

@@ -5,13 +5,16 @@ Queries read: ``health/*``, ``catalogue/uncatalogued``, ``catalogue/quarantined`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from kgrag import queries, shacl
+from kgrag.capabilities import ChecksFiles
 from kgrag.errors import EmbeddingMismatch
-from kgrag.index import vector_spaces
-from kgrag.ports import Embedder, TripleStore, VectorSpaces
+from kgrag.index import bm25, vector_files, vector_spaces
+from kgrag.knowledge_base import build_marks
+from kgrag.ports import Embedder, FindsDamage, Method, TripleStore, VectorSpaces
 from kgrag.vocab import local_name
 
 __all__ = ["Finding", "examine"]
@@ -32,18 +35,37 @@ class Finding:
     fault: bool = True
 
 
-def examine(store: TripleStore, *, spaces: VectorSpaces, embedder: Embedder, repair: bool = False) -> list[Finding]:
-    """Return all findings; a healthy knowledge base has no fault among them.
+def examine(
+    store: TripleStore,
+    *,
+    spaces: VectorSpaces,
+    embedder: Embedder,
+    repair: bool = False,
+    folder: Path | None = None,
+    methods: Iterable[Method] = (),
+) -> list[Finding]:
+    """Return all findings; a healthy knowledge base has no fault among them. Of a damaged store nothing else is read.
 
     Args:
         store: the store.
         spaces: its vector spaces.
         embedder: embeds again what a repair needs.
-        repair: bring vector spaces up to date; one that is wrong is dropped first and made anew.
+        repair: bring vector spaces up to date; one that is wrong is dropped first and made anew. Wrong files that the
+            next use makes again are deleted.
+        folder: of the knowledge base; None in memory.
+        methods: those whose files are compared with the store.
     """
+    if isinstance(store, FindsDamage) and (damage := store.damage()):
+        return [Finding("store", each) for each in damage]
     violations = shacl.validate(store, shacl.graph_shapes())[:_MAX_ROWS_PER_CHECK]
     shapes = [Finding("shapes", f"{each.focus} in <{each.graph}>: {each.message}") for each in violations]
-    return [*_catalogue(store), *shapes, *_vectors(store, spaces, embedder, repair)]
+    return [
+        *_catalogue(store),
+        *shapes,
+        *_vector_files(folder, spaces, repair),
+        *_vectors(store, spaces, embedder, repair),
+        *_files(store, folder, methods, repair),
+    ]
 
 
 def _catalogue(store: TripleStore) -> Iterator[Finding]:
@@ -60,6 +82,8 @@ def _catalogue(store: TripleStore) -> Iterator[Finding]:
     for (label,) in store.select(queries.bind("health/unsupported", catalogue=catalogue)).values():
         words = "is accepted, and every statement that spoke for it was forgotten."
         yield Finding("unsupported", f"'{label}' {words} `kgrag proposals --reopen` takes it back.", fault=False)
+    for method in build_marks.unfinished(store):
+        yield Finding("unfinished", build_marks.warning(store, method), fault=False)
     for (graph,) in store.select(queries.bind("health/stale", catalogue=catalogue)).values():
         yield Finding("stale", f"<{graph}> lost a source; the next build of its method mends it.", fault=False)
 
@@ -78,6 +102,29 @@ def _vectors(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, repai
             vector_spaces.fresh(name, store=store, spaces=spaces, embedder=embedder)
             finding = replace(finding, mended=True)
         yield finding
+
+
+def _vector_files(folder: Path | None, spaces: VectorSpaces, repair: bool) -> Iterator[Finding]:
+    """Compare the files of vector spaces with their checksums; a repair drops what is damaged, to be made anew."""
+    if folder is None:
+        return
+    for name in sorted(vector_spaces.spaces()):
+        faults = vector_files.faults(folder / "vectors" / name)
+        if faults and repair:
+            spaces.drop(name)
+        for message in faults:
+            yield Finding("vectors", f"{message} The next use makes the vectors again.", mended=repair)
+
+
+def _files(store: TripleStore, folder: Path | None, methods: Iterable[Method], repair: bool) -> Iterator[Finding]:
+    lexical = None if folder is None else folder / "lexical"
+    faults = [fault for space in vector_spaces.spaces() for fault in bm25.faults(store, lexical, space=space)]
+    faults += [fault for method in methods if isinstance(method, ChecksFiles) for fault in method.file_faults()]
+    for fault in faults:
+        mended = repair and fault.remade
+        if mended:
+            fault.path.unlink(missing_ok=True)
+        yield Finding("files", fault.message, mended=mended)
 
 
 def _space(store: TripleStore, spaces: VectorSpaces, name: str) -> Finding | None:

@@ -13,11 +13,11 @@ from kgrag.errors import InputError
 from kgrag.knowledge_base.wiring import Wiring
 from kgrag.model import Document
 from kgrag.ports import Progress
-from kgrag.text import documents, ingestion
-from kgrag.text.documents import StoredDocument
+from kgrag.text import ingestion
 from kgrag.text.ingestion import IngestReport
 
 if TYPE_CHECKING:
+    from kgrag.knowledge_base.erasure import Erasure
     from kgrag.knowledge_base.folder_sync import Followed
     from kgrag.knowledge_base.forgetting import Forgotten
 
@@ -116,10 +116,6 @@ class DocumentCalls(Wiring):
         self.method("passages").build(progress=progress)
         self.store.flush()
 
-    def documents(self) -> list[StoredDocument]:
-        """Return every document: IRI, title, id, URL, locations, metadata and count of chunks; by title."""
-        return documents.listing(self.store)
-
     def sync(
         self,
         folder: str | Path,
@@ -163,9 +159,37 @@ class DocumentCalls(Wiring):
         from kgrag.knowledge_base import forgetting
 
         found = forgetting.named(self.store, name, every=every)
-        done = [forgetting.forget(document, store=self.store, spaces=self.spaces) for document in found]
+        done = [
+            forgetting.forget(document, store=self.store, spaces=self.spaces, then=found[number:])
+            for number, document in enumerate(found, 1)
+        ]
         self.store.flush()
         return done
+
+    def erase(self, name: str, *, every: bool = False) -> Erasure:
+        """Forget the documents that ``forget`` would, and delete their words from every file of the knowledge base.
+
+        Returns:
+            ``found`` names where the words were found afterwards, and ``backups`` what still has them elsewhere.
+
+        Raises:
+            UnknownName: there is no such document.
+            InputError: as of ``forget``.
+            StorageFailed: the disk refused; the next opening for writing goes on.
+        """
+        from kgrag.knowledge_base import erasure, forgetting
+
+        return erasure.erase(self, forgetting.named(self.store, name, every=every))
+
+    def vacuum(self) -> Erasure:
+        """Delete from every file what is in no triple any more.
+
+        Raises:
+            StorageFailed: the disk refused; the next opening for writing goes on.
+        """
+        from kgrag.knowledge_base import erasure
+
+        return erasure.vacuum(self)
 
     def remove(self, id: str, *, feed: str = "api") -> Forgotten:  # noqa: A002 - it is called so everywhere
         """Delete the document that was added with an id, and what was derived from it alone; returns what went.

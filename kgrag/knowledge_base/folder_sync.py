@@ -82,12 +82,17 @@ def follow(
     real = functools.cache(os.path.realpath)
     folder = sources.cleaned(real(str(contents.folder))).rstrip(os.sep) + os.sep
     unread = {sources.place(file) for file in contents.broken}
+    taken = {location for _, location in seen}
     forgotten: list[Forgotten] = []
     undecided: list[str] = []
     misplaced = 0
     for document, locations in documents.places(store).items():
         here = _here(locations, folder, real)
-        lost = {place for place in here.values() if (document, place) not in seen and not _in_files(place, unread)}
+        lost = {
+            place
+            for place in here.values()
+            if (document, place) not in seen and (place in taken or not _in_files(place, unread))
+        }
         going = [location for location in locations if _goes(location, here, lost)]
         if going:
             gone = intake.leave(document, going, store=store, spaces=spaces)

@@ -7,6 +7,10 @@ written from something gone loses its words and keeps its place, so that the nex
 left; its graph is marked stale. A proposal loses the evidence that is gone, and goes when nothing is left and
 no person decided it. Vectors follow at once, BM25 indices at their next use.
 
+A document goes in one atomic step: a killed call has forgotten it, or has not begun. What has to be forgotten together
+with it, or because of it, is written down in that step as well (``kg:forgets`` of the knowledge base), and is forgotten
+at the next opening for writing where the process died before.
+
 Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/listing``.
 """
 
@@ -30,7 +34,7 @@ from kgrag.text import documents
 from kgrag.text.readers.sources import place
 from kgrag.vocab import KG
 
-__all__ = ["Forgotten", "forget", "named"]
+__all__ = ["Forgotten", "finish", "forget", "named", "to_forget"]
 
 _IRIS_PER_QUERY = 500
 _MAX_DOCUMENTS_SHOWN = 5
@@ -103,13 +107,16 @@ def named(store: TripleStore, name: str, *, every: bool = False) -> list[str]:
     )
 
 
-def forget(document: str, *, store: TripleStore, spaces: VectorSpaces) -> Forgotten:
-    """Delete a document and return what went with it; a killed call is finished by calling again.
+def forget(
+    document: str, *, store: TripleStore, spaces: VectorSpaces | None = None, then: Sequence[str] = ()
+) -> Forgotten:
+    """Delete a document, in one atomic step, and return what went with it.
 
     Args:
         document: its IRI.
         store: where it is.
-        spaces: the vectors of what is gone are dropped from them.
+        spaces: the vectors of what is gone are dropped from them; None: at their next use.
+        then: IRIs of documents that are to be forgotten as well, whatever becomes of this process.
 
     Raises:
         UnknownName: there is no such document.
@@ -123,9 +130,9 @@ def forget(document: str, *, store: TripleStore, spaces: VectorSpaces) -> Forgot
     going = _Going(_dropped(store, document, graph), set())
     going.gone |= _undescribed(store, document, graph, going.dropped)
     _add_references(store, going)
-    _trim(store, going)
-    store.remove([ox.NamedNode(iri) for iri in going.dropped])
-    _drop_vectors(spaces, going.gone | going.silent)
+    _delete(store, going, then)
+    if spaces is not None:
+        _drop_vectors(spaces, going.gone | going.silent)
     remains = tuple((where, iri) for where, iri in _rows(store, "forgetting/found", "things", going.gone))
     waiting = tuple(sorted(going.silent))
     return Forgotten(document, title, tuple(going.dropped), tuple(sorted(going.trimmed)), waiting, remains)
@@ -197,24 +204,41 @@ def _unsupported_proposals(store: TripleStore, gone: Collection[str]) -> set[str
     }
 
 
-def _trim(store: TripleStore, going: _Going) -> None:
-    """Take what is gone, and the words of what was written from it, out of the graphs that stay."""
+def _delete(store: TripleStore, going: _Going, then: Sequence[str]) -> None:
+    """Drop graphs, and take what is gone, and the words of what was written from it, out of those that stay."""
+    lexical = (store.names.lexical_graph(graph) for graph in going.dropped)
+    dropped = [*_nodes(going.dropped), *(graph for graph in lexical if store.described(graph))]
     trimmed = _nodes(sorted(going.trimmed))
+    update = queries.bind(
+        "forgetting/forget",
+        catalogue=store.names.catalogue,
+        graphs=trimmed,
+        gone=_nodes(sorted(going.gone)),
+        silent=_nodes(sorted(going.silent)),
+        dropped=dropped,
+    )
     marked = _kinds(lambda kind: kind.when_source_goes == "stale")
     stale = [graph for graph, kind in going.trimmed.items() if kind in marked]
-    both = [(iri, True) for iri in sorted(going.gone)] + [(iri, False) for iri in sorted(going.silent)]
-    for first in range(0, len(both), _IRIS_PER_QUERY):
-        batch = both[first : first + _IRIS_PER_QUERY]
-        update = queries.bind(
-            "forgetting/forget",
-            catalogue=store.names.catalogue,
-            graphs=trimmed,
-            gone=_nodes(iri for iri, gone in batch if gone),
-            silent=_nodes(iri for iri, gone in batch if not gone),
-            dropped=_nodes(going.dropped),
-            stale=_nodes(sorted(stale)),
-        )
-        store.update(update, graphs=trimmed)
+    catalogue = store.names.catalogue
+    stated = [ox.Quad(graph, KG.stale, ox.Literal(True), catalogue) for graph in _nodes(stale)]
+    with store.stating([*stated, *to_forget(store, then)]):
+        store.update(update, graphs=[*trimmed, *dropped])
+
+
+def to_forget(store: TripleStore, documents: Iterable[str]) -> list[ox.Quad]:
+    """Return the statements that documents have to be forgotten, for ``store.stating``; ``forget`` takes them back."""
+    kb, catalogue = store.names.knowledge_base, store.names.catalogue
+    return [ox.Quad(kb, KG.forgets, document, catalogue) for document in _nodes(documents)]
+
+
+def finish(store: TripleStore) -> list[Forgotten]:
+    """Forget the documents that an operation had to forget and did not come to, and return what went with them."""
+    rows = store.select(queries.bind("forgetting/intended", catalogue=store.names.catalogue)).values()
+    return [
+        forget(document, store=store)
+        for (document,) in rows
+        if store.described(store.names.document_graph(ox.NamedNode(document)))
+    ]
 
 
 def _drop_vectors(spaces: VectorSpaces, iris: Collection[str]) -> None:

@@ -115,6 +115,7 @@ class _Settling:
     """Compares what came to a place with what else is there, a batch of documents at a time.
 
     ``_file`` is the file that is being read, ``_held`` what it holds (pairs of document and location), as far as read.
+    ``_refused`` are places whose new document is in quarantine, so that the old one stays.
     """
 
     store: TripleStore
@@ -124,13 +125,17 @@ class _Settling:
     superseded: int = 0
     _file: str = ""
     _held: set[tuple[str, str]] = field(default_factory=set)
+    _refused: set[str] = field(default_factory=set)
 
     def published(self, batch: Sequence[Document]) -> None:
         """Settle the files that are complete, and the places of a feed."""
         complete: dict[str, set[tuple[str, str]]] = {}
         latest: dict[str, str] = {}
         for document in batch:
-            iri = documents.document_iri(document, self.store.names).value
+            node = documents.document_iri(document, self.store.names)
+            iri = node.value
+            if not self.store.described(self.store.names.document_graph(node)):
+                self._refused.add(document.location)
             file = document.source or document.location
             if file != self._file and self._file:
                 complete[self._file] = self._held
@@ -155,7 +160,7 @@ class _Settling:
         going: dict[str, list[str]] = defaultdict(list)
         for document, location, file in self._at(held):
             taken = {location for _, location in held[file]} if file in defective else {location}
-            if (document, location) not in held[file] and location in taken:
+            if (document, location) not in held[file] and location in taken - self._refused:
                 going[document].append(location)
         for document, locations in going.items():
             self.superseded += leave(document, locations, store=self.store, spaces=self.spaces) is not None

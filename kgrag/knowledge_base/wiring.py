@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cached_property
@@ -15,6 +17,7 @@ from kgrag.knowledge_base import services
 from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, Settings, read_settings
+from kgrag.store.lineage import lineage
 
 if TYPE_CHECKING:
     from kgrag.llm.budget import Budget
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Wiring"]
 
+_LOG = logging.getLogger(__name__)
 _STORE, _VECTORS, _LEXICAL, _CACHE, _MODELS = "store", "vectors", "lexical", "cache", "models"
 
 
@@ -47,6 +51,8 @@ class Wiring:
         self._methods: dict[str, Method] = {}
         self._rerankers: dict[str, Reranker] = {}
         self._store = self._open_store()
+        if not read_only:
+            self._finish_what_was_cut_short()
 
     def _open_store(self) -> OpenedStore:
         from kgrag.shacl import graph_validator
@@ -56,6 +62,24 @@ class Wiring:
             self._folder(_STORE), base=base, validator=graph_validator(), read_only=self.read_only
         )
         return opened
+
+    def _finish_what_was_cut_short(self) -> None:
+        """Do what a killed process had begun and not come to, with one line in the log."""
+        from kgrag.knowledge_base import erasure, forgetting
+
+        try:
+            if erasure.intended(self.path):
+                _LOG.warning("finishing what was cut short: an erasure")
+                erased = erasure.resume(self)
+                for place in erased.found:
+                    _LOG.warning("what was erased was found in %s", place)
+            elif done := forgetting.finish(self._store):
+                self._store.flush()
+                names = ", ".join(one.title or one.document for one in done)
+                _LOG.warning("finished what was cut short: forgot %d documents (%s)", len(done), names)
+        except BaseException:
+            self._store.close()
+            raise
 
     def _folder(self, *parts: str) -> Path | None:
         return None if self.path is None else self.path.joinpath(*parts)
@@ -96,6 +120,7 @@ class Wiring:
             identity=self.embedder.identity,
             dimension=self.embedder.dimension,
             read_only=self.read_only,
+            lineage=lambda revision: lineage(self.store, revision),
         )
         return opened
 
@@ -107,7 +132,10 @@ class Wiring:
         inner = self._given_model or self._configured_model()
         if self._given_model is None and self.settings.model == EXTRACTIVE:
             return inner
-        return CachedModel(inner, self._folder(_CACHE, "completions.sqlite"), mode=self.settings.completions)
+        mode, path = self.settings.completions, self._folder(_CACHE, "completions.sqlite")
+        if mode == "record" and self.read_only and self.path is not None and not os.access(self.path, os.W_OK):
+            path = None  # a disk that may only be read: what is paid for is kept for as long as this process lives
+        return CachedModel(inner, path, mode=mode)
 
     def _configured_model(self) -> LanguageModel:
         """Return the registered model of that name, else the chat model of that name at ``base_url``."""
@@ -190,6 +218,16 @@ class Wiring:
         tunable = {key: value for key, value in declared.items() if key not in ports}
         made: Method = kind(**wired, **_hyper_parameters(spec, tail, tunable))
         return made
+
+    def release_copies(self) -> None:
+        """Let go of what was made from the store and kept in files of its own; each is made again when next used."""
+        for name in ("embedder", "runner"):
+            made = self.__dict__.get(name)
+            if isinstance(made, Closes):
+                made.close()
+        for name in ("runner", "search"):
+            self.__dict__.pop(name, None)
+        self._methods.clear()
 
     def close(self) -> None:
         """Save what is in memory and release the folder."""

@@ -1,6 +1,7 @@
 """Keeps completions, so that a rerun costs nothing, a crash resumes, and a recorded run replays offline.
 
-A completion is keyed by the model's identity, the prompt's text and its schema. Each is written to disk, in a
+A completion is keyed by the model's identity, the prompt's text and its schema, and kept with a checksum: what was
+changed on the disk is asked for again, never passed on. Each is written to disk, in a
 transaction of its own, before it is passed on: a killed process loses nothing that it had received. The inner model is
 read in a thread of its own (``ahead``), so that its completions are kept as they come, however slow the consumer.
 """
@@ -12,8 +13,8 @@ import json
 import logging
 import sqlite3
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -22,10 +23,11 @@ from threading import Event, RLock, Thread
 from typing import Any, Literal, Self, TypeVar
 
 from kgrag.errors import CompletionMissing, StorageFailed
+from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, packed, strings, unpacked
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.ports import LanguageModel
 
-__all__ = ["CachedModel", "ahead"]
+__all__ = ["CachedModel", "ahead", "erase"]
 
 Item = TypeVar("Item")
 
@@ -114,7 +116,7 @@ class CachedModel:
         for number, completion in self.inner.as_completed(list(prompts.values())):
             key = keys[number]
             if not completion.problem and completion.finish == "stop":
-                self._write(key, prompts[key].name, completion)
+                self._write(key, prompts[key], completion)
             yield key, completion
 
     def close(self) -> None:
@@ -139,18 +141,22 @@ class CachedModel:
         # A row that is missing or unreadable is a completion to ask for again.
         with suppress(ValueError, LookupError, TypeError):
             value = json.loads(rows[0][0])
-            return Completion(text=value["text"], data=value["data"], model=value["model"])
+            # rows of the first versions of kgrag have no checksum
+            if value.pop("sha256", None) in (None, _checksum(key, value)):
+                return Completion(text=value["text"], data=value["data"], model=value["model"])
+            _LOG.warning("a completion in %s was changed on the disk; it is not used", self.path)
         return None
 
-    def _write(self, key: str, prompt: str, completion: Completion) -> None:
+    def _write(self, key: str, prompt: Prompt, completion: Completion) -> None:
         value = {
+            "marks": packed(marks_of(strings(prompt.variables or prompt.text))),
             "text": completion.text,
             "data": completion.data,
             "model": completion.model,
             "input_tokens": completion.usage.input_tokens,
             "output_tokens": completion.usage.output_tokens,
         }
-        self._run(_WRITE, key, prompt, json.dumps(value))
+        self._run(_WRITE, key, prompt.name, json.dumps(value | {"sha256": _checksum(key, value)}))
 
     def _run(self, statement: str, *values: str) -> list[Any]:
         """Run one statement in a transaction of its own; begin a new file when this one turns out to be damaged."""
@@ -212,6 +218,83 @@ class CachedModel:
             part = self.path.with_name(self.path.name + suffix)
             if part.exists():
                 part.rename(aside.with_name(aside.name + suffix))
+
+
+def _checksum(key: str, value: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a completion under its key, in hexadecimal digits."""
+    return hashlib.sha256(json.dumps([key, value], sort_keys=True).encode()).hexdigest()
+
+
+def erase(path: Path, gone: Callable[[Collection[str]], set[int]], texts: Collection[str], words: set[str]) -> int:
+    """Delete the completions that were made from texts or name them, and write the file anew without them.
+
+    A completion goes when its prompt has a mark of the texts, or of a reply that goes and is in words of its own, or
+    when its reply has a mark of the texts or one of the words. One of a version that kept no marks is judged by its
+    reply alone.
+
+    Args:
+        path: an SQLite file; nothing happens where there is none.
+        gone: returns the marks of texts that nothing which stays has.
+        texts: what was erased.
+        words: in lower case.
+
+    Returns:
+        How many were deleted.
+
+    Raises:
+        StorageFailed: the file cannot be read or written; nothing was deleted then.
+    """
+    if not path.is_file():
+        return 0
+    try:
+        with closing(sqlite3.connect(path, timeout=_BUSY_TIMEOUT_SECONDS, isolation_level=None)) as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute(_TABLE)
+            deleted = _keys_made_from(connection, gone, texts, words)
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("DELETE FROM completion WHERE key = ?", [(key,) for key in deleted])
+            connection.execute("COMMIT")
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return len(deleted)
+    except sqlite3.Error as error:
+        raise StorageFailed(f"the cache of completions {path} cannot be written anew: {error}.") from error
+
+
+def _keys_made_from(
+    connection: sqlite3.Connection,
+    gone: Callable[[Collection[str]], set[int]],
+    texts: Collection[str],
+    words: set[str],
+) -> set[str]:
+    """Return the keys of the completions that ``erase`` deletes."""
+    deleted: set[str] = set()
+    marks, new = set[int](), gone(texts)
+    while new:
+        marks |= new
+        replies: list[str] = []
+        for key, text in connection.execute("SELECT key, value FROM completion"):
+            if key in deleted:
+                continue
+            try:
+                value = json.loads(text)
+                reply = list(strings(value["data"] if value["data"] is not None else value["text"]))
+                named = not words.isdisjoint(WORDS.findall(value["text"].casefold()))
+                made_from = not marks.isdisjoint(unpacked(value.get("marks", "")) | marks_of(reply))
+            except (ValueError, LookupError, TypeError, AttributeError):  # unreadable, and asked for again anyway
+                reply, named, made_from = [], True, True
+            if named or made_from:
+                deleted.add(key)
+                replies += reply
+        in_no_source = gone(replies)
+        # a reply that mostly repeats texts that stay leads to nothing else that was made from the ones that go
+        own_words = [reply for reply in map(_long_marks, replies) if 2 * len(reply & in_no_source) > len(reply)]
+        new = (set().union(*own_words) & in_no_source) - marks
+    return deleted
+
+
+def _long_marks(text: str) -> set[int]:
+    return marks_of([text]) if len(WORDS.findall(text)) >= WORDS_PER_MARK else set()
 
 
 def ahead(source: Generator[Item, None, None]) -> Iterator[Item]:

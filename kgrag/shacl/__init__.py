@@ -7,8 +7,9 @@ everything is taken from the union of the chosen graphs, as SHACL's one data gra
 
 Covered: all of SHACL Core, and ``sh:sparql`` where its SELECT may run once for all focus nodes. Shapes within shapes
 are run for all values at once; which nodes depart from them is what ``sh:not``, ``sh:or`` and the like are decided by.
-Not covered are custom components, SHACL Advanced Features, and other SELECTs: ``load_shapes`` refuses them by
-name, or with ``elsewhere=True`` names them for another engine. Recursive shapes are always refused.
+Not covered are recursive shapes, custom components, SHACL Advanced Features, and other SELECTs: ``load_shapes`` refuses
+them by name, or with ``elsewhere=True`` names them for another engine. What is no SHACL at all is refused too, or with
+``elsewhere=True`` named as not decided, while the rest of the shapes is run.
 
 Extension: ``kg:targetGraphKind kg:DocumentGraph`` confines a shape to graphs that the catalogue lists as of this kind;
 without another target, every subject in such a graph is a focus node.

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
 import pyoxigraph as ox
 
-from kgrag.shacl.shapes_graph import PropertyPath, joined
+from kgrag.model import Term, plain
+from kgrag.shacl.shapes_graph import SH, PropertyPath, joined
 from kgrag.vocab import RDF, RDFS
 
-__all__ = ["NESTED", "Branch", "Constraint", "Shapes", "Target"]
+__all__ = ["NESTED", "Branch", "Constraint", "Shapes", "Source", "Target"]
 
 NESTED = frozenset({"and", "node", "not", "or", "property", "qualifiedMaxCount", "qualifiedMinCount", "xone"})
 """Components whose values are shapes; ``property`` only in a shape within a shape: elsewhere it reports itself."""
@@ -34,6 +35,22 @@ class Target:
     def __bool__(self) -> bool:
         """Return whether there is a target of any kind."""
         return any((self.classes, self.subjects_of, self.objects_of, self.nodes, self.kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a report says of a constraint: the terms of the shapes graph that it was read from.
+
+    ``described`` are the triples of ``shape`` and ``path`` where these are blank nodes; ``constraint`` is the node of a
+    SPARQL constraint.
+    """
+
+    shape: Term
+    severity: ox.NamedNode
+    messages: tuple[ox.Literal, ...] = ()
+    path: Term | None = None
+    described: tuple[ox.Triple, ...] = ()
+    constraint: Term | None = None
 
 
 Branch = tuple["Constraint", ...]
@@ -60,6 +77,7 @@ class Constraint:
     message: str = ""
     select: str = ""
     branches: tuple[Branch, ...] = ()
+    source: Source | None = field(default=None, repr=False, compare=False)
 
     @property
     def query(self) -> str:
@@ -83,6 +101,11 @@ class Constraint:
             names |= {RDF.type, RDFS.subClassOf}
         return names
 
+    def aimed_at(self, target: Target) -> Constraint:
+        """Return the constraint with another target, in the shapes within it as well."""
+        branches = tuple(tuple(inner.aimed_at(target) for inner in branch) for branch in self.branches)
+        return replace(self, target=target, branches=branches)
+
     def each(self) -> Iterator[Constraint]:
         """Yield the constraint, and every one of the shapes within it."""
         yield self
@@ -95,17 +118,37 @@ class Constraint:
 class Shapes:
     """Shapes, compiled.
 
-    ``elsewhere`` names the shapes that the engine does not cover (shape -> reason), and ``rest`` is the graph
-    of shapes in which only these have targets; both are empty unless ``load_shapes`` was asked to accept such shapes.
+    ``elsewhere`` names the shapes that the engine does not cover (shape -> reason), and ``rest`` is the graph of shapes
+    in which only these have targets, by the triples ``targets``. ``undecided`` names the shapes of which something
+    could not be read (shape -> reasons); what else they ask for is among the constraints. All of them are empty unless
+    ``load_shapes`` was asked to accept such shapes.
     """
 
     constraints: tuple[Constraint, ...]
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     rest: tuple[ox.Triple, ...] = ()
+    targets: frozenset[ox.Triple] = frozenset()
+    undecided: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of constraints."""
         return len(self.constraints)
+
+    def rest_of(self, name: str) -> Iterator[ox.Triple]:
+        """Yield ``rest`` without the targets of all shapes but the one of this name."""
+        return (triple for triple in self.rest if triple not in self.targets or plain(triple.subject) == name)
+
+    def aimed_at(self, shape: str, nodes: Sequence[ox.NamedNode]) -> Shapes:
+        """Return the shapes with some nodes for the focus nodes of one of them, which is the only one compiled."""
+        target = Target(nodes=tuple(nodes))
+        aims = [ox.Triple(ox.NamedNode(shape), ox.NamedNode(SH + "targetNode"), node) for node in nodes]
+        untargeted = [triple for triple in self.rest if triple not in self.targets]
+        return replace(
+            self,
+            constraints=tuple(constraint.aimed_at(target) for constraint in self.constraints),
+            rest=(*untargeted, *aims) if self.elsewhere else (),
+            targets=frozenset(aims),
+        )
 
     def each(self) -> list[Constraint]:
         """Return every constraint, those of inner shapes as well."""

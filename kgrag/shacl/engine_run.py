@@ -6,34 +6,31 @@ Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``.
 from __future__ import annotations
 
 import logging
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 import pyoxigraph as ox
 
-from kgrag import queries
-from kgrag.errors import InvalidRDF, KgragError
-from kgrag.model import GraphDraft, Table, Term, Violation, plain
+from kgrag.errors import InvalidRDF, InvalidSPARQL, KgragError
+from kgrag.model import GraphDraft, Table, Term, Violation, ViolationTerms
 from kgrag.ports import TripleStore, Validator
 from kgrag.resources import find
 from kgrag.shacl.compiled_shapes import NESTED, Branch, Constraint, Shapes, Target
 from kgrag.shacl.constraint_queries import ConstraintQueries, Row, Where, named, rows
-from kgrag.shacl.shapes_graph import ends, is_step, path_text
+from kgrag.shacl.results import default_message, violation_of
+from kgrag.shacl.shapes_graph import ends, is_step
 from kgrag.shacl.shapes_reader import load_shapes
 from kgrag.shacl.sparql_constraints import asks_in_graphs, over_union
 from kgrag.shacl.written_literals import Written
 from kgrag.shacl.written_statements import WrittenView
 from kgrag.store import graph_kinds
-from kgrag.vocab import local_name
 
 __all__ = ["graph_shapes", "graph_validator", "validate", "validation"]
 
 _LOG = logging.getLogger(__name__)
-MAX_MESSAGE_CHARACTERS = 500
-"""How long a message may get that quotes values of the data."""
 
 _BY_VALUE = frozenset(
     {
@@ -46,16 +43,6 @@ _BY_NODE = frozenset({"disjoint", "lessThan", "lessThanOrEquals", "maxCount", "u
 """Components that read each node with its values alone; a node without values conforms, unless ``wanted`` is 0."""
 _NEED_TWO_VALUES = frozenset({"maxCount", "uniqueLang"})
 """Components that only a node with two values can violate."""
-_NESTED_MESSAGES = {
-    "and": "{path} has {value}, which departs from one of the shapes that it must conform to",
-    "node": "{path} has {value}, which departs from the shape wanted",
-    "not": "{path} has {value}, which conforms to a shape that it must not conform to",
-    "or": "{path} has {value}, which conforms to none of the shapes wanted",
-    "qualifiedMaxCount": "has more than {wanted} of {path} that conform to the shape wanted",
-    "qualifiedMinCount": "has fewer than {wanted} of {path} that conform to the shape wanted",
-    "sparql": "departs from a SPARQL constraint",
-    "xone": "{path} has {value}, which does not conform to exactly one of the shapes wanted",
-}
 
 
 @cache
@@ -119,10 +106,12 @@ def validation(
     graphs: Sequence[ox.NamedNode] | None = None,
     merged: bool = False,
     written: Written | None = None,
+    undecided: dict[str, str] | None = None,
 ) -> Callable[[Shapes], list[Violation]]:
     """Return a function that validates some named graphs against shapes; its counts are reused for the next shapes.
 
-    Arguments and errors are those of ``validate``. The graphs must not change meanwhile.
+    Arguments and errors are those of ``validate``. The graphs must not change meanwhile. With ``undecided``, a shape
+    that cannot be run is no error: it is written there with the reason.
     """
     if merged and graphs is None:
         raise ValueError("merged=True takes the union of some graphs, and none were given. Pass graphs=[...].")
@@ -139,19 +128,33 @@ def validation(
     def check(shapes: Shapes) -> list[Violation]:
         if graphs is not None and not graphs:
             return []
-        _refuse_mismatch(shapes, merged=merged)
+        if undecided is None:
+            _refuse_mismatch(shapes.each(), merged=merged)
         kinds = asker.kinds() if any(c.target.kinds for c in shapes.constraints) else frozenset()
         constraints = [c for c in shapes.constraints if not c.target.kinds or not kinds.isdisjoint(c.target.kinds)]
         run = _ValidationRun(asker, asker)
-        if view is None:
-            return [violation for constraint in constraints for violation in run.check(constraint)]
-        on_copy = _ValidationRun(view.asker, asker)
-        violations: list[Violation] = []
-        for constraint, copied in zip(constraints, view.take(constraints), strict=True):
-            violations += (on_copy if copied else run).check(constraint)
-        return violations
+        on_copy = run if view is None else _ValidationRun(view.asker, asker)
+        copied = [False] * len(constraints) if view is None else view.take(constraints)
+        runs = [on_copy if on_its_copy else run for on_its_copy in copied]
+        if undecided is None:
+            return [violation for each, its in zip(constraints, runs, strict=True) for violation in its.check(each)]
+        return _as_far_as_decided(constraints, runs, undecided, merged=merged)
 
     return check
+
+
+def _as_far_as_decided(
+    constraints: Sequence[Constraint], runs: Sequence[_ValidationRun], undecided: dict[str, str], *, merged: bool
+) -> list[Violation]:
+    """Return the violations of those constraints that can be run; write the shapes of the others to ``undecided``."""
+    violations: list[Violation] = []
+    for constraint, run in zip(constraints, runs, strict=True):
+        try:
+            _refuse_mismatch(constraint.each(), merged=merged)
+            violations += list(run.check(constraint))
+        except (InvalidRDF, InvalidSPARQL) as error:
+            undecided[constraint.shape] = str(error)
+    return violations
 
 
 def graph_validator() -> Validator:
@@ -166,8 +169,8 @@ def graph_validator() -> Validator:
     return check
 
 
-def _refuse_mismatch(shapes: Shapes, *, merged: bool) -> None:
-    for constraint in shapes.each():
+def _refuse_mismatch(constraints: Iterable[Constraint], *, merged: bool) -> None:
+    for constraint in constraints:
         if merged and constraint.target.kinds:
             raise InvalidRDF(
                 f"shape {constraint.shape}: kg:targetGraphKind confines it to graphs of a kind, and a union of graphs "
@@ -197,13 +200,38 @@ class _ValidationRun:
 
     def check(self, constraint: Constraint) -> Iterator[Violation]:
         """Yield the violations of one constraint."""
-        message = constraint.message or _default_message(constraint)
+        message = constraint.message or default_message(constraint)
         columns = ("graph", "focus", "path", "value", "other")
         ordered = sorted(self._rows(constraint), key=lambda row: [str(row.get(name) or "") for name in columns])
         times = self._times(constraint) if ordered and constraint.steps else {}
-        for row in ordered:
-            violation = _violation(constraint, row, message)
+        for row, violation in zip(ordered, self._violations(constraint, ordered, message), strict=True):
             yield from [violation] * times.get((row["graph"], row["focus"]), 1)
+
+    def _violations(self, constraint: Constraint, violating: Sequence[Row], message: str) -> Iterator[Violation]:
+        """Yield one violation per row; where values depart from a shape by sh:node, with the results of that shape."""
+        details: dict[Where, list[ViolationTerms]] = {}
+        if constraint.component == "node" and violating:
+            wanted = {(row["graph"], row["value"]) for row in violating}
+            details = self._results(constraint.branches[0], wanted)
+        for row in violating:
+            violation = violation_of(constraint, row, message)
+            if own := details.get((row["graph"], row.get("value"))):
+                violation = replace(
+                    violation, terms=replace(cast("ViolationTerms", violation.terms), details=tuple(own))
+                )
+            yield violation
+
+    def _results(self, branch: Branch, nodes: set[Where]) -> dict[Where, list[ViolationTerms]]:
+        """Return (graph, node) -> the results of an inner shape for some nodes."""
+        results: dict[Where, list[ViolationTerms]] = {}
+        for part in branch:
+            narrowed = self._narrowed(part, nodes)
+            inner = [row for row in self._rows(narrowed, inner=True) if (row["graph"], row["focus"]) in nodes]
+            for row, violation in zip(
+                inner, self._violations(part, inner, part.message or default_message(part)), strict=True
+            ):
+                results.setdefault((row["graph"], row["focus"]), []).append(cast("ViolationTerms", violation.terms))
+        return results
 
     def _times(self, constraint: Constraint) -> dict[Where, int]:
         """Return (graph, node) -> in how many ways outer shapes lead to it: SHACL reports a violation once for each."""
@@ -412,37 +440,3 @@ def _unfit_nodes(departing: Sequence[set[Where]], wanted: set[int]) -> set[Term 
         for node in nodes:
             counts[node] = counts.get(node, 0) + 1
     return {node for (_, node), count in counts.items() if len(departing) - count not in wanted}
-
-
-def _violation(constraint: Constraint, row: Mapping[str, Term | None], message: str) -> Violation:
-    path = path_text(constraint.path)
-    texts = {name: plain(term) for name, term in row.items()}
-    in_message = texts | {"path": local_name(texts.get("path") or path) or "the node", "this": texts["focus"]}
-    return Violation(
-        graph=texts["graph"],
-        focus=texts["focus"],
-        message=re.sub(r"\{[?$]?(\w+)\}", lambda m: in_message.get(m[1], m[0]), message)[:MAX_MESSAGE_CHARACTERS],
-        shape=constraint.shape,
-        path=texts.get("path") or path,
-        value=texts.get("value", ""),
-        severity=constraint.severity,
-        component=constraint.component,
-    )
-
-
-def _default_message(constraint: Constraint) -> str:
-    """Return the ``message`` line of the component's query with the wanted values."""
-    message = _NESTED_MESSAGES.get(constraint.component, constraint.component)
-    if constraint.component not in _NESTED_MESSAGES:
-        header = queries.describe(constraint.query).header
-        line = re.search(r"^message\s+(.*)$", header, flags=re.MULTILINE)
-        message = line[1] if line else message
-    wanted = constraint.values.get("wanted", "")
-    words = ", ".join(_word(item) for item in (wanted if isinstance(wanted, list) else [wanted]))
-    return message.replace("{wanted}", words)
-
-
-def _word(wanted: Term | int | str) -> str:
-    if isinstance(wanted, int | str):
-        return str(wanted)
-    return local_name(wanted.value) if isinstance(wanted, ox.NamedNode) else plain(wanted)

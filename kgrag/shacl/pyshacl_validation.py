@@ -1,8 +1,8 @@
 """Validate a union of named graphs against any SHACL: what the engine does not cover goes to pyshacl, and is named.
 
 The engine runs on the store. pyshacl runs on a copy of the graphs in memory, which takes minutes
-for a million triples; custom components, SHACL Advanced Features, and SPARQL constraints that need one run per
-focus node are decided here.
+for a million triples; recursive shapes, custom components, SHACL Advanced Features, and SPARQL constraints that need
+one run per focus node are decided here. What neither can decide is named with the reason.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyoxigraph as ox
 
 from kgrag import shacl
 from kgrag.errors import InvalidRDF
-from kgrag.model import Term, Violation, plain
+from kgrag.model import Term, Violation, ViolationTerms, plain
 from kgrag.ports import TripleStore
 from kgrag.shacl.shapes_graph import SH as _SH
 from kgrag.shacl.shapes_graph import ShapesGraph, path_text
@@ -26,7 +26,7 @@ from kgrag.vocab import XSD
 if TYPE_CHECKING:
     import rdflib
 
-__all__ = ["Validation", "by_pyshacl", "validate"]
+__all__ = ["Validation", "by_pyshacl", "validate", "validate_shapes"]
 
 _SPARQL = frozenset(_SH + name for name in ("ask", "construct", "select", "update"))
 _FETCHES = re.compile(r"\b(FROM|LOAD|SERVICE)\b", flags=re.IGNORECASE)
@@ -34,10 +34,14 @@ _FETCHES = re.compile(r"\b(FROM|LOAD|SERVICE)\b", flags=re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Violations, and the shapes that pyshacl decided (shape -> why the engine could not)."""
+    """Violations, and the shapes that pyshacl decided (shape -> why the engine could not).
+
+    ``undecided`` are those of which neither came to a verdict on all that they ask for (shape -> why).
+    """
 
     violations: tuple[Violation, ...]
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    undecided: Mapping[str, str] = field(default_factory=dict)
 
 
 def validate(
@@ -52,40 +56,74 @@ def validate(
         written: the literals that the store changed, as they were written; None = not known.
 
     Raises:
-        InvalidRDF: a file does not parse or contains what is no SHACL, shapes are recursive, or pyshacl fails.
+        InvalidRDF: a file does not parse.
     """
-    shapes = shacl.load_shapes(files, elsewhere=True)
-    violations = shacl.validate(store, shapes, graphs=graphs, merged=True, written=written)
+    return validate_shapes(store, shacl.load_shapes(files, elsewhere=True), graphs=graphs, written=written)
+
+
+def validate_shapes(
+    store: TripleStore, shapes: shacl.Shapes, *, graphs: Sequence[ox.NamedNode], written: shacl.Written | None = None
+) -> Validation:
+    """Validate the union of some named graphs against compiled shapes; arguments as of ``validate``."""
+    undecided = dict(shapes.undecided)
+    run = shacl.validation(store, graphs=graphs, merged=True, written=written, undecided=undecided)
+    violations = run(shapes)
     if shapes.elsewhere and graphs:
-        violations += by_pyshacl(store, shapes, graphs, written=written)
-    return Validation(tuple(violations), dict(shapes.elsewhere))
+        further, failed = by_pyshacl(store, shapes, graphs, written=written)
+        violations += further
+        undecided |= failed
+    return Validation(tuple(violations), dict(shapes.elsewhere), undecided)
 
 
 def by_pyshacl(
     store: TripleStore, shapes: shacl.Shapes, graphs: Sequence[ox.NamedNode], *, written: shacl.Written | None = None
-) -> list[Violation]:
+) -> tuple[list[Violation], dict[str, str]]:
     """Run pyshacl on a copy of the union of graphs, with the shapes that the engine does not cover.
 
     Literals are compared as they were written, where all of that is known; else numbers and dates in one common form.
+    Where it fails on all shapes together, each is run alone.
+
+    Returns:
+        Violations, and the shapes on which pyshacl fails or that would use the network (shape -> reason).
+    """
+    triples = (triple for graph in graphs for triple in store.triples(graph))
+    exact = written is not None and written.whole
+    undecided: dict[str, str] = {}
+    try:
+        _refuse_network(shapes)
+        data = _copy(written.restored(triples) if written else triples, exact)
+    except InvalidRDF as error:
+        return [], dict.fromkeys(shapes.elsewhere, str(error))
+    try:
+        return _run(data, shapes.rest, exact), undecided
+    except InvalidRDF as error:
+        if len(shapes.elsewhere) == 1:
+            return [], dict.fromkeys(shapes.elsewhere, f"pyshacl, to which it was left, failed: {error}")
+    violations: list[Violation] = []
+    for name in sorted(shapes.elsewhere):
+        try:
+            violations += _run(data, shapes.rest_of(name), exact)
+        except InvalidRDF as error:
+            undecided[name] = f"pyshacl, to which it was left, failed: {error}"
+    return violations, undecided
+
+
+def _run(data: rdflib.Graph, shapes: Iterable[ox.Triple], exact: bool) -> list[Violation]:
+    """Return the violations that pyshacl finds.
 
     Raises:
-        InvalidRDF: pyshacl fails on a shape, or a shape would use the network.
+        InvalidRDF: it fails.
     """
     import pyshacl
     from rdflib.namespace import SH
 
-    _refuse_network(shapes)
-    triples = (triple for graph in graphs for triple in store.triples(graph))
-    exact = written is not None and written.whole
-    data, rest = _copy(written.restored(triples) if written else triples, exact), _copy(shapes.rest, exact)
+    rest = _copy(shapes, exact)
     try:
         _, report, _ = pyshacl.validate(data, shacl_graph=rest, advanced=True, inplace=True)
     except Exception as error:  # pyshacl and rdflib raise many kinds
-        names = ", ".join(sorted(shapes.elsewhere))
-        raise InvalidRDF(f"shape {names}: pyshacl, to which it was left, failed: {error}. Mend the shape.") from error
+        raise InvalidRDF(f"{error}") from error
     if not hasattr(report, "subjects"):
-        names = ", ".join(sorted(shapes.elsewhere))
-        raise InvalidRDF(f"shape {names}: pyshacl, to which it was left, failed: {report}. Mend the shape.")
+        raise InvalidRDF(f"{report}")
     paths = ShapesGraph(ox.parse(report.serialize(format="nt"), format=ox.RdfFormat.N_TRIPLES))
     violations = [
         replace(_violation(report, result, paths), shape=_named(rest, report.value(result, SH.sourceShape)))
@@ -154,4 +192,25 @@ def _violation(report: rdflib.Graph, result: Any, paths: ShapesGraph) -> Violati
         value="" if value is None else str(value),
         severity=local(SH.resultSeverity),
         component="sparql" if component == "SPARQL" else component[:1].lower() + component[1:],
+        terms=_terms(
+            paths, ox.BlankNode(str(result)) if isinstance(result, rdflib.BNode) else ox.NamedNode(str(result))
+        ),
+    )
+
+
+def _terms(report: ShapesGraph, result: Term) -> ViolationTerms:
+    """Return a result of a report as its terms."""
+    names = "focusNode resultPath resultSeverity sourceConstraint sourceConstraintComponent sourceShape value"
+    terms: dict[str, Any] = {name: next(iter(report.objects(result, _SH + name)), None) for name in names.split()}
+    return ViolationTerms(
+        focus=terms["focusNode"],
+        shape=terms["sourceShape"],
+        component=terms["sourceConstraintComponent"],
+        severity=terms["resultSeverity"],
+        messages=tuple(t for t in report.objects(result, _SH + "resultMessage") if isinstance(t, ox.Literal)),
+        value=terms["value"],
+        path=terms["resultPath"],
+        described=tuple(report.description([terms["sourceShape"], terms["resultPath"]])),
+        constraint=terms["sourceConstraint"],
+        details=tuple(_terms(report, detail) for detail in report.objects(result, _SH + "detail")),
     )

@@ -5,7 +5,7 @@ Source: SHACL (W3C Recommendation 20 July 2017), sections 1 and 2.3.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -140,13 +140,13 @@ class ShapesGraph:
 
     def error(self, node: Term, name: str, problem: str) -> InvalidRDF:
         """Return the error to raise for a property of a node."""
-        return InvalidRDF(f"shape {self._name(node)}: {name.replace(SH, 'sh:')} {problem}.")
+        return InvalidRDF(f"shape {self.name(node)}: {name.replace(SH, 'sh:')} {problem}.")
 
     def beyond(self, node: Term, name: str, problem: str) -> NotCovered:
         """Return the error to raise for what the engine does not cover."""
         return NotCovered(str(self.error(node, name, problem)))
 
-    def _name(self, node: Term) -> str:
+    def name(self, node: Term) -> str:
         """Return the name of a node for a message: its IRI, or that of the shape that it is part of."""
         seen = {node}
         while isinstance(node, ox.BlankNode):
@@ -160,6 +160,19 @@ class ShapesGraph:
     def objects(self, node: Term, name: str) -> list[Term]:
         """Return the values of a property."""
         return self.index.get(node, {}).get(name, [])
+
+    def description(self, nodes: Iterable[Term | None]) -> Iterator[ox.Triple]:
+        """Yield the triples of those nodes that are blank, and of the blank nodes that they lead to."""
+        waiting = list(nodes)
+        seen: set[Term] = set()
+        while waiting:
+            subject = waiting.pop()
+            if not isinstance(subject, ox.BlankNode) or subject in seen:
+                continue
+            seen.add(subject)
+            for name, objects in self.index.get(subject, {}).items():
+                yield from (ox.Triple(subject, ox.NamedNode(name), term) for term in objects)
+                waiting += objects
 
     def single(self, node: Term, name: str) -> Term | None:
         """Return the only value of a property, or None."""

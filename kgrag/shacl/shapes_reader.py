@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyoxigraph as ox
 
+from kgrag.errors import InputError, InvalidRDF, closest
 from kgrag.model import Term, plain
-from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Target
+from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Source, Target
 from kgrag.shacl.components import COMPONENTS, typed, values
 from kgrag.shacl.shapes_graph import SH, Node, NotCovered, ShapesGraph, parse
 from kgrag.shacl.sparql_constraints import select_text
@@ -30,6 +32,7 @@ _TARGETS = {
 }
 
 _SHAPE_TYPES = frozenset({ox.NamedNode(SH + "NodeShape"), ox.NamedNode(SH + "PropertyShape")})
+_CLASS_TYPES = frozenset({OWL.Class, ox.NamedNode(RDFS.prefix + "Class")})
 
 
 def _words(names: str) -> frozenset[str]:
@@ -54,39 +57,71 @@ _FOREIGN = _words(
     "optional orderBy parameter predicate propertyValidator resultAnnotation returnType rule subject target this union "
     "update validator values"
 )
+_REFERRING = _INNER | {RDF.prefix + "first"}
+"""Properties by which a shape refers to another, or to a list of others."""
+_REPORT_TYPES = _words("AbstractResult ValidationReport ValidationResult")
+_TYPES = _REPORT_TYPES | _words(
+    "ConstraintComponent Function JSConstraint JSExecutable JSFunction JSLibrary JSRule JSTarget JSTargetType "
+    "JSValidator NodeKind NodeShape Parameter Parameterizable PrefixDeclaration PropertyGroup PropertyShape "
+    "ResultAnnotation Rule SPARQLAskExecutable SPARQLAskValidator SPARQLConstraint SPARQLConstructExecutable "
+    "SPARQLExecutable SPARQLFunction SPARQLRule SPARQLSelectExecutable SPARQLSelectValidator SPARQLTarget "
+    "SPARQLTargetType SPARQLUpdateExecutable Severity Shape Target TargetType TripleRule Validator"
+)
 
 
-def load_shapes(paths: Iterable[Path], *, also: str = "", elsewhere: bool = False) -> Shapes:
+def load_shapes(
+    paths: Iterable[Path],
+    *,
+    also: str = "",
+    triples: Iterable[ox.Triple | ox.Quad] = (),
+    elsewhere: bool = False,
+    shape: str = "",
+) -> Shapes:
     """Read and compile the shapes of RDF files; a shape may refer to one in another file.
 
     Args:
         paths: the files.
         also: further shapes, as Turtle.
-        elsewhere: accept a shape with something that this engine does not cover, and name it in ``Shapes.elsewhere``.
+        triples: further shapes.
+        elsewhere: accept a shape with something that this engine does not cover, and name it in ``Shapes.elsewhere``;
+            and one with something that is no SHACL or cannot be read, and name it in ``Shapes.undecided``.
+        shape: compile the shape of this IRI only, whether or not it has a target; "" = every shape that has one.
 
     Raises:
-        InvalidRDF: a file does not parse, or a shape contains something that is no SHACL, that refers back to it, or
-            (without ``elsewhere``) that this engine does not cover. The message names the shape and the property.
+        InvalidRDF: a file does not parse; or, without ``elsewhere``, a shape contains something that is no SHACL, or
+            that this engine does not cover. The message names the shape and the property.
+        InputError: ``shape`` is named, and there is none.
     """
     further = ox.parse(also, format=ox.RdfFormat.TURTLE, rename_blank_nodes=True)
-    return _Reader([*(triple for path in paths for triple in parse(path)), *further]).shapes(elsewhere=elsewhere)
+    whole = [*(triple for path in paths for triple in parse(path)), *further, *triples]
+    return _Reader(whole, tolerant=elsewhere).shapes(shape)
 
 
 class _Reader:
     """A reader of one graph of shapes."""
 
-    def __init__(self, triples: list[ox.Quad]) -> None:
-        self._triples = triples
+    def __init__(self, triples: list[ox.Quad | ox.Triple], *, tolerant: bool) -> None:
+        self._triples = [each.triple if isinstance(each, ox.Quad) else each for each in triples]
         self._graph = ShapesGraph(triples)
         # the properties that components declared in the shapes have as parameters
         parameters = [
             term for properties in self._graph.index.values() for term in properties.get(SH + "parameter", [])
         ]
         self._custom = frozenset(plain(path) for term in parameters for path in self._graph.objects(term, SH + "path"))
+        self._tolerant = tolerant
+        self._undecided: dict[str, dict[str, None]] = {}
+        self._unknown = dict(self._unknown_terms())
+        # SHACL takes a class of the shapes for a target if its type is a class of classes there
+        self._class_types = self._subclasses(_CLASS_TYPES)
+        self._shape_types = self._subclasses(_SHAPE_TYPES)
 
-    def shapes(self, *, elsewhere: bool) -> Shapes:
-        """Compile every shape with a target; constraints of a shape together, in the order of the shapes' names."""
-        self._refuse_unknown()
+    def shapes(self, only: str) -> Shapes:
+        """Compile every shape with a target, or ``only`` one; constraints of a shape together, by the shapes' names."""
+        if only and ox.NamedNode(only) not in self._graph.index:
+            known = sorted(node.value for node in self._graph.index if isinstance(node, ox.NamedNode))
+            raise InputError(f"the shapes do not describe <{only}>. {closest(only, known)}")
+        for node, error in self._unknown.items():
+            self._undecide(node, error)
         constraints: list[Constraint] = []
         left: dict[Node, str] = {}
         for node in sorted(self._graph.index, key=str):
@@ -94,32 +129,89 @@ class _Reader:
             if not isinstance(node, ox.NamedNode | ox.BlankNode) or self._graph.objects(node, SH + "parameter"):
                 continue
             try:
-                if target := self._target(node):
+                if only not in ("", plain(node)):
+                    continue
+                if (target := self._target(node)) or only:
                     constraints += list(self._shape(node, plain(node), Constraint("", "", target), (node,)))
             except NotCovered as error:
-                if not elsewhere:
+                if not self._tolerant:
                     raise
                 left[node] = str(error)
+            except InvalidRDF as error:
+                self._undecide(node, error)
         names = {plain(node): reason for node, reason in left.items()}
-        return Shapes(tuple(constraints), names, tuple(self._rest(left)) if left else ())
+        undecided = {name: " ".join(reasons) for name, reasons in self._undecided.items()}
+        targets = frozenset(triple for triple in self._triples if left and self._is_target(triple))
+        kept = {plain(node) for node in left}
+        rest = self._triples if left else []
+        return Shapes(
+            tuple(constraints),
+            elsewhere=names,
+            rest=tuple(triple for triple in rest if triple not in targets or plain(triple.subject) in kept),
+            targets=targets,
+            undecided=undecided,
+        )
 
-    def _rest(self, left: Iterable[Node]) -> Iterator[ox.Triple]:
-        """Yield the triples of the shapes without the targets of those that the engine runs."""
-        kept = set(left)
-        classes = {OWL.Class, ox.NamedNode(RDFS.prefix + "Class")}
-        for quad in self._triples:
-            implicit = quad.predicate == RDF.type and quad.object in classes
-            if quad.subject in kept or not (implicit or quad.predicate.value in _TARGETS.values()):
-                yield quad.triple
+    def _undecide(self, node: Term, error: InvalidRDF) -> None:
+        """Record why something in a shape cannot be decided; raise it unless that is tolerated."""
+        if not self._tolerant:
+            raise error
+        self._undecided.setdefault(self._graph.name(node), {})[str(error)] = None
 
-    def _refuse_unknown(self) -> None:
-        """Refuse a misspelt term of SHACL, on every node that has another term of SHACL or such a type."""
+    def _decided(
+        self, constraints: Iterator[Constraint], outer: Constraint, chain: tuple[Term, ...]
+    ) -> Iterator[Constraint]:
+        """Yield constraints as far as they can be read; of a shape within a shape, all or none.
+
+        Without one of its constraints, a shape finds less, but within ``sh:not`` or ``sh:or`` the outer shape would
+        find what is no violation.
+        """
+        try:
+            yield from constraints
+        except InvalidRDF as error:
+            if outer.component or isinstance(error, NotCovered):
+                raise
+            self._undecide(chain[0], error)
+
+    def _is_target(self, quad: ox.Triple) -> bool:
+        """Return whether a triple says what the focus nodes of a shape are."""
+        implicit = quad.predicate == RDF.type and quad.object in self._class_types
+        return implicit or quad.predicate.value in {*_TARGETS.values(), SH + "target"}
+
+    def _subclasses(self, classes: frozenset[ox.NamedNode]) -> frozenset[Term]:
+        """Return classes with those below them in the shapes graph."""
+        below: dict[Term, list[Term]] = {}
         for node, properties in self._graph.index.items():
-            by_type = any(plain(kind).startswith(SH) for kind in properties.get(RDF.type.value, ()))
-            in_shapes = by_type or not properties.keys().isdisjoint(_KNOWN)
-            for name in properties:
-                if in_shapes and name.startswith(SH) and name not in _KNOWN | _FOREIGN:
-                    raise self._graph.error(node, name, "is not covered by this engine, or no SHACL")
+            for above in properties.get(RDFS.subClassOf.value, ()):
+                below.setdefault(above, []).append(node)
+        reached: set[Term] = set()
+        waiting: list[Term] = list(classes)
+        while waiting:
+            if (each := waiting.pop()) not in reached:
+                reached.add(each)
+                waiting += below.get(each, [])
+        return frozenset(reached)
+
+    def _unknown_terms(self) -> Iterator[tuple[Term, InvalidRDF]]:
+        """Yield the shapes, and the nodes that look like shapes, with a misspelt term of SHACL, and the error.
+
+        Reports may be in a file of shapes, and are no shapes.
+        """
+        index = self._graph.index
+        within = {node for each in index.values() for name in _REFERRING & each.keys() for node in each[name]}
+        for node, properties in index.items():
+            types = {plain(kind) for kind in properties.get(RDF.type.value, ())}
+            if not types.isdisjoint(_REPORT_TYPES):
+                continue
+            by_type = {kind for kind in types if kind.startswith(SH)}
+            names = {name for name in properties if name.startswith(SH)}
+            if not by_type and names.isdisjoint(_KNOWN) and node not in within:
+                continue
+            unknown = [(name, _KNOWN | _FOREIGN) for name in names - _KNOWN - _FOREIGN]
+            unknown += [(name, _TYPES) for name in by_type - _TYPES]
+            if unknown:
+                name, known = min(unknown, key=lambda pair: pair[0])
+                yield node, self._graph.error(node, name, f"is no term of SHACL that is covered{_nearest(name, known)}")
 
     def _target(self, node: Node) -> Target:
         graph = self._graph
@@ -128,8 +220,8 @@ class _Reader:
             wanted = "term" if part == "nodes" else "IRI"
             targets[part] = tuple(typed(graph, node, name, term, wanted) for term in graph.objects(node, name))
         types = graph.objects(node, RDF.type.value)
-        implicit = any(t in types for t in (OWL.Class, ox.NamedNode(RDFS.prefix + "Class")))
-        if implicit and isinstance(node, ox.NamedNode) and not _SHAPE_TYPES.isdisjoint(types):
+        implicit = not self._class_types.isdisjoint(types)
+        if implicit and isinstance(node, ox.NamedNode) and not self._shape_types.isdisjoint(types):
             targets["classes"] += (node,)
         if graph.objects(node, SH + "target"):
             raise graph.beyond(node, SH + "target", "is not covered by this engine")
@@ -145,28 +237,43 @@ class _Reader:
                 raise self._graph.beyond(node, property_name, "is not covered by this engine")
         if self._graph.true(node, SH + "deactivated"):
             return
-        severity = plain(self._graph.single(node, SH + "severity")).removeprefix(SH) or "Violation"
-        path, message = self._graph.path(node), self._message(node)
-        base = replace(outer, shape=name, path=path, severity=severity, message=message)
+        if outer.component and node in self._unknown:
+            raise self._unknown[node]
+        severity = self._graph.single(node, SH + "severity") or ox.NamedNode(SH + "Violation")
+        if not isinstance(severity, ox.NamedNode):
+            raise self._graph.error(node, SH + "severity", f"has {severity}, and an IRI was expected")
+        path, messages, at = self._graph.path(node), self._messages(node), self._graph.single(node, SH + "path")
+        described = tuple(self._graph.description([node, at]))
+        source = Source(node, severity, messages, at, described)
+        word, message = severity.value.removeprefix(SH), _english(messages)
+        base = replace(outer, shape=name, path=path, severity=word, message=message, source=source)
         for component in COMPONENTS:
-            for bound in values(self._graph, node, component):
-                yield replace(base, component=component, values=bound)
-        yield from self._selects(node, base)
+            bound = values(self._graph, node, component)
+            with_values = (replace(base, component=component, values=each) for each in bound)
+            yield from self._decided(with_values, outer, chain)
+        for query in self._graph.objects(node, SH + "sparql"):
+            yield from self._decided(self._selects(query, base), outer, chain)
         inner = replace(base, path=(), steps=(*base.steps, base.path) if base.path else base.steps)
-        yield from self._nested(node, base, inner, chain)
+        yield from self._decided(self._nested(node, base, inner, chain), outer, chain)
         for child in self._graph.objects(node, SH + "property"):
-            if isinstance(child, ox.Literal | ox.Triple) or not self._graph.objects(child, SH + "path"):
-                raise self._graph.error(node, SH + "property", f"points to {child}, which has no sh:path")
-            branch = self._inner(child, SH + "property", inner, chain)
-            if base.path and outer.component:
-                yield replace(base, component="property", branches=(branch,))
-            else:
-                yield from branch
+            yield from self._decided(self._property(child, base, inner, chain), outer, chain)
+
+    def _property(
+        self, child: Term, base: Constraint, inner: Constraint, chain: tuple[Term, ...]
+    ) -> Iterator[Constraint]:
+        """Yield the constraints of a property shape of a shape."""
+        if isinstance(child, ox.Literal | ox.Triple) or not self._graph.objects(child, SH + "path"):
+            raise self._graph.error(chain[-1], SH + "property", f"points to {child}, which has no sh:path")
+        branch = self._inner(child, SH + "property", inner, chain)
+        if base.path and base.component:
+            yield replace(base, component="property", branches=(branch,))
+        else:
+            yield from branch
 
     def _inner(self, child: Term, name: str, inner: Constraint, chain: tuple[Term, ...]) -> Branch:
         """Return the constraints of a shape that a shape refers to by the property ``name``."""
         if child in chain:
-            raise self._graph.error(child, name, "leads back to the shape. SHACL leaves recursive shapes undefined")
+            raise self._graph.beyond(child, name, "leads back to the shape, and this engine runs no recursive shapes")
         if not isinstance(child, ox.NamedNode | ox.BlankNode):
             raise self._graph.error(chain[-1], name, f"has {child}, and a shape was expected")
         if child not in self._graph.index:
@@ -217,15 +324,25 @@ class _Reader:
         shapes = {shape for child in nearby for shape in self._graph.objects(child, SH + "qualifiedValueShape")}
         return sorted(shapes - {wanted}, key=str)
 
-    def _selects(self, node: Node, base: Constraint) -> Iterator[Constraint]:
-        for query in self._graph.objects(node, SH + "sparql"):
-            if not self._graph.true(query, SH + "deactivated"):
-                message = self._message(query) or base.message
-                select = select_text(self._graph, query, base.path)
-                yield replace(base, component="sparql", select=select, message=message)
+    def _selects(self, query: Term, base: Constraint) -> Iterator[Constraint]:
+        if not self._graph.true(query, SH + "deactivated"):
+            select = select_text(self._graph, query, base.path)
+            source = cast("Source", base.source)
+            messages = self._messages(query) or source.messages
+            source = replace(source, messages=messages, constraint=query)
+            yield replace(base, component="sparql", select=select, message=_english(messages), source=source)
 
-    def _message(self, node: Term) -> str:
-        """Return the message of a shape: the English one, else the first."""
+    def _messages(self, node: Term) -> tuple[ox.Literal, ...]:
+        """Return the messages of a shape: first those in English or in no language."""
         texts = [term for term in self._graph.objects(node, SH + "message") if isinstance(term, ox.Literal)]
-        texts.sort(key=lambda term: ((term.language or "en") != "en", term.value))
-        return texts[0].value if texts else ""
+        return tuple(sorted(texts, key=lambda term: ((term.language or "en") != "en", term.value)))
+
+
+def _english(messages: tuple[ox.Literal, ...]) -> str:
+    return messages[0].value if messages else ""
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    """Return the question that names the known term nearest to a term; "" where none is near."""
+    near = get_close_matches(name.removeprefix(SH), sorted(each.removeprefix(SH) for each in known), 1)
+    return f". Did you mean sh:{near[0]}?" if near else ""

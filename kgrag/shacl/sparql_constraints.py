@@ -19,11 +19,12 @@ from kgrag.shacl.shapes_graph import SH, PropertyPath, ShapesGraph, sparql_path
 from kgrag.sparql.query_reader import read
 from kgrag.sparql.syntax import Scope, Variable
 from kgrag.sparql.tokens import tokens
-from kgrag.vocab import OWL
+from kgrag.vocab import OWL, PREFIXES
 
 __all__ = ["asks_in_graphs", "over_union", "select_text"]
 
 _THIS = Variable("this")
+_WELL_KNOWN = {name: PREFIXES[name] for name in ("dcterms", "owl", "prov", "rdf", "rdfs", "skos", "xsd")} | {"sh": SH}
 _REFUSED = re.compile(
     r"(?<![:?$\w-])(MINUS|VALUES|SERVICE|FROM|LIMIT|OFFSET|LATERAL|AS\s*[?$]this)\b", flags=re.IGNORECASE
 )
@@ -62,8 +63,11 @@ def select_text(graph: ShapesGraph, node: Term, path: PropertyPath) -> str:
 
 
 def _prefixes(graph: ShapesGraph, node: Term) -> list[str]:
-    """Return the PREFIX lines that ``sh:prefixes`` leads to, through imports as well."""
-    lines: dict[str, None] = {}
+    """Return the PREFIX lines that ``sh:prefixes`` leads to, through imports as well; well-known prefixes have one too.
+
+    Published shapes use ``owl:`` without declaring it, since some engines know it.
+    """
+    declared: dict[str, str] = {}
     seen: set[Term] = set()
     waiting = list(graph.objects(node, SH + "prefixes"))
     while waiting:
@@ -74,8 +78,9 @@ def _prefixes(graph: ShapesGraph, node: Term) -> list[str]:
         waiting += graph.objects(ontology, OWL.prefix + "imports")
         for prefix in graph.objects(ontology, SH + "declare"):
             name, namespace = (plain(graph.single(prefix, SH + part)) for part in ("prefix", "namespace"))
-            lines[f"PREFIX {name}: {ox.NamedNode(namespace)}\n"] = None
-    return list(lines)
+            if declared.setdefault(name, namespace) != namespace:
+                raise graph.error(ontology, SH + "declare", f"has two namespaces for the prefix '{name}'")
+    return [f"PREFIX {name}: {ox.NamedNode(space)}\n" for name, space in {**_WELL_KNOWN, **declared}.items()]
 
 
 def _reason_against(text: str) -> str:

@@ -17,7 +17,7 @@ from kgrag.model import Term
 from kgrag.ports import Workbench
 from kgrag.vocab import RDF, XSD
 
-__all__ = ["MARK", "Written", "as_written", "marked"]
+__all__ = ["MARK", "Written", "as_written", "marked", "unmarked"]
 
 MARK = "urn:kgrag:written:"
 """Prefix of the datatype of a literal that is in the copy as it was written."""
@@ -68,6 +68,13 @@ class Written:
 def marked(literal: ox.Literal) -> ox.Literal:
     """Return a literal with a datatype that the store does not know, and so leaves as it is."""
     return ox.Literal(literal.value, datatype=ox.NamedNode(MARK + literal.datatype.value))
+
+
+def unmarked(term: Term | None) -> Term | None:
+    """Return a term without the mark of ``marked``."""
+    if isinstance(term, ox.Literal) and term.datatype.value.startswith(MARK):
+        return ox.Literal(term.value, datatype=ox.NamedNode(term.datatype.value.removeprefix(MARK)))
+    return term
 
 
 def as_written(triples: Iterable[ox.Triple], bench: Workbench, *, whole: bool = True) -> Written:

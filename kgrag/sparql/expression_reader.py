@@ -47,12 +47,17 @@ class Used:
 
 @dataclass(slots=True)
 class ExpressionParts:
-    """The variables, comparisons, functions and aggregates of an expression."""
+    """The variables, comparisons, functions and aggregates of an expression.
+
+    ``distinct`` are the beginnings of aggregates with DISTINCT; ``joins`` are the variables of each comparison or call.
+    """
 
     used: list[Used] = field(default_factory=list)
     comparisons: list[Comparison] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
     aggregates: list[tuple[str, int, int]] = field(default_factory=list)
+    distinct: set[int] = field(default_factory=set)
+    joins: list[tuple[Variable, ...]] = field(default_factory=list)
     aggregated: bool = False
     harmless: bool = False
 
@@ -75,6 +80,7 @@ class Expressions(Terms):
         super().__init__(text, limits)
         self.reading = ExpressionParts()
         self.filters: list[Filter] = []
+        self.joins: list[tuple[Variable, ...]] = []
         self.functions: dict[str, None] = {}
         self.wanted: list[Wanted] = []
 
@@ -108,6 +114,7 @@ class Expressions(Terms):
         place, context = self.place(start, self.last), self.group.context
         comparisons, functions = tuple(reading.comparisons), tuple(reading.functions)
         self.filters.append(Filter(clause, variables, comparisons, functions, place, context))
+        self.joins += reading.joins
         return reading
 
     def constrained(self, clause: str) -> ExpressionParts:
@@ -142,18 +149,24 @@ class Expressions(Terms):
         return node
 
     def _relation(self) -> Node | None:
-        start, left = self.start, self._sum()
+        before, start, left = len(self.reading.used), self.start, self._sum()
         if self.text.startswith("<", self.start):
             self.recut("<=" if self.text.startswith("<=", self.start) else "<")
         kind = self.kind
         if kind in _RELATIONS:
             self.advance()
             self._compared(left, kind, self._sum(), start)
+            self._join(before)
             return None
         if kind == "word" and self.word.startswith(("IN", "NOT")):
             self._membership(left, start)
+            self._join(before)
             return None
         return left
+
+    def _join(self, before: int) -> None:
+        """Note that the variables used since then are connected."""
+        self.reading.joins.append(tuple(used.variable for used in self.reading.used[before:]))
 
     def _membership(self, left: Node | None, start: int) -> None:
         operator = "not in" if self.take_word("NOT") else "in"
@@ -242,9 +255,11 @@ class Expressions(Terms):
             return []
         self.need("(", "before a list")
         self.deeper()
+        before = len(self.reading.used)
         found = [self.expression()]
         while self.take(","):
             found.append(self.expression())
+        self._join(before)
         self.need(")", "after a list")
         self.depth -= 1
         return found
@@ -294,7 +309,8 @@ class Expressions(Terms):
             self.problem("syntax", f"{name} is outside a SELECT. Count in a sub-select.", (start, self.last), name)
         self.need("(", f"after {name}")
         self.deeper()
-        self.take_word("DISTINCT")
+        if self.take_word("DISTINCT"):
+            self.reading.distinct.add(start)
         outer, self.reading.aggregated = self.reading.aggregated, True
         if not (name == "COUNT" and self.take("*")):
             self.expression()

@@ -141,7 +141,10 @@ class Patterns(Expressions, Paths):
             name = self.text[start:end]
             what = f"BIND sets {name}, but it has a value from the patterns before. Take another name."
             self.problem("syntax", what, (start, end), name)
-        self.variable()
+        given = self.variable().term
+        self.joins.append(
+            (*(used.variable for used in reading.used), *([given] if isinstance(given, Variable) else []))
+        )
         self.need(")", "after BIND")
         self.depth -= 1
 
@@ -155,6 +158,7 @@ class Patterns(Expressions, Paths):
             self.advance()
             return
         variables = self._data_variables()
+        self.joins.append(tuple(node.term for node in variables if isinstance(node.term, Variable)))
         self.need("{", "after the variables of VALUES")
         while self.kind != "}":
             self._row(variables)

@@ -11,7 +11,7 @@ import pyoxigraph as ox
 from kgrag.errors import InvalidSPARQL
 from kgrag.sparql.expression_reader import Wanted
 from kgrag.sparql.selection_reader import Column, Selections
-from kgrag.sparql.syntax import Filter, Inline, Limits, Pattern, Query, Scope, Selected, Use, Variable
+from kgrag.sparql.syntax import Aggregate, Filter, Inline, Limits, Pattern, Query, Scope, Selected, Use, Variable
 from kgrag.sparql.term_reader import DEFAULT_PREFIXES, Group, Selection
 
 __all__ = ["QueryReader", "read"]
@@ -23,7 +23,7 @@ _UPDATES = {
     **dict.fromkeys(("ADD", "MOVE", "COPY"), ("SILENT", "GRAPH", "DEFAULT", "iri", "name")),
     **{"LOAD": ("SILENT", "iri", "name"), "WITH": ("iri", "name")},
 }
-_Item = TypeVar("_Item", Pattern, Filter, Inline, Use)
+_Item = TypeVar("_Item", Aggregate, Pattern, Filter, Inline, Use)
 
 
 def read(text: str, *, limits: Limits | None = None) -> Query:
@@ -189,6 +189,8 @@ class QueryReader(Selections):
             uses=self._grouped(uses),
             inline=self._grouped(self.inline),
             bound=frozenset(self.given),
+            joins=tuple(join for join in self.joins if len(join) > 1),
+            aggregates=self._grouped(self.aggregates),
             functions=tuple(self.functions),
             problems=tuple(self.problems),
             uses_service=self.uses_service,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kgrag.sparql.expression_reader import ExpressionParts, Wanted
 from kgrag.sparql.pattern_reader import Patterns
-from kgrag.sparql.syntax import Limits, Pattern, Selected, Variable
+from kgrag.sparql.syntax import Aggregate, Limits, Pattern, Place, Selected, Variable
 from kgrag.sparql.term_reader import Group, Node, Selection
 
 __all__ = ["Column", "Selections"]
@@ -41,6 +41,9 @@ class _Scene:
     after: Group = field(default_factory=Group)
     named: Group = field(default_factory=Group)
     grouped: dict[str, None] | None = None
+    braces: Place | None = None
+    grouping: Place | None = None
+    grouped_on: tuple[Variable, ...] = ()
 
 
 class Selections(Patterns):
@@ -49,6 +52,7 @@ class Selections(Patterns):
     def __init__(self, text: str, limits: Limits) -> None:
         super().__init__(text, limits)
         self.template: list[Pattern] = []
+        self.aggregates: list[Aggregate] = []
 
     def sub_select(self) -> None:
         """Read a SELECT inside a group; only what it selects is visible outside."""
@@ -62,6 +66,7 @@ class Selections(Patterns):
         self.selections.pop()
         self.group = outer
         outer.visible.update(dict.fromkeys(one.name for one in selected))
+        self.joins.append(tuple(self.scoped(one.name) for one in selected))
 
     def select_clause(self, selection: Selection) -> list[Column] | None:
         """Read what is selected; None is ``*``."""
@@ -101,18 +106,30 @@ class Selections(Patterns):
         self, columns: list[Column] | None, selection: Selection, form: str = "SELECT"
     ) -> list[Selected]:
         """Read WHERE and what follows it, and settle what is selected."""
-        where = self.group
+        where, braces = self.group, None
         if form != "DESCRIBE" or self.kind == "{" or self.word.startswith("WHERE"):
             self.take_word("WHERE")
+            start = self.start
             self.braces()
-        return self.modifiers(columns, selection, form, where)
+            braces = self.place(start, self.last)
+        return self.modifiers(columns, selection, form, where, braces)
 
-    def modifiers(self, columns: list[Column] | None, selection: Selection, form: str, where: Group) -> list[Selected]:
+    def modifiers(
+        self,
+        columns: list[Column] | None,
+        selection: Selection,
+        form: str,
+        where: Group,
+        braces: Place | None = None,
+    ) -> list[Selected]:
         """Read what follows a group, and settle what is selected."""
-        scene = _Scene(where)
+        scene = _Scene(where, braces=braces)
+        start, before = self.start, len(self.wanted)
         if self.take_word("GROUP"):
             self.need_word("BY", "after GROUP")
             scene.grouped = self._group_by(where)
+            scene.grouping = self.place(start, self.last)
+            scene.grouped_on = tuple(dict.fromkeys(one.variable for one in self.wanted[before:]))
         if self.take_word("HAVING"):
             more = True
             while more:
@@ -212,7 +229,26 @@ class Selections(Patterns):
                 )
             seen.add(column.name)
             self._check(column, scene)
+            self._note_aggregates(column, scene)
         return [self._selected(column) for column in columns]
+
+    def _note_aggregates(self, column: Column, scene: _Scene) -> None:
+        if column.reading is None or scene.braces is None:
+            return
+        for name, start, end in column.reading.aggregates:
+            used = (one.variable for one in column.reading.used if start <= one.start < end)
+            self.aggregates.append(
+                Aggregate(
+                    name,
+                    start in column.reading.distinct,
+                    tuple(dict.fromkeys(used)),
+                    self.place(start, end),
+                    scene.braces,
+                    scene.grouping,
+                    scene.grouped_on,
+                    scene.where.context,
+                )
+            )
 
     def _check(self, column: Column, scene: _Scene) -> None:
         span, variable = (column.start, column.end), self.scoped(column.name)

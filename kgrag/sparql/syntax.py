@@ -9,6 +9,7 @@ from typing import TypeAlias
 import pyoxigraph as ox
 
 __all__ = [
+    "Aggregate",
     "Blank",
     "Comparison",
     "Edit",
@@ -132,6 +133,24 @@ class Selected:
 
 
 @dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One aggregate among the columns of a SELECT.
+
+    ``place`` is that of the call, ``where`` that of the group in braces whose solutions it aggregates, ``grouping``
+    that of GROUP BY, None without one; ``grouped`` are the variables in GROUP BY. ``context`` is that of the group.
+    """
+
+    name: str
+    distinct: bool
+    variables: tuple[Variable, ...]
+    place: Place
+    where: Place
+    grouping: Place | None = None
+    grouped: tuple[Variable, ...] = ()
+    context: tuple[Scope, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """A variable compared with constants: ``?v operator constant``, turned round where the text has it so."""
 
@@ -217,6 +236,7 @@ class Query:
     the text uses without declaring them: the store wants them declared. ``bound`` are the variables that something
     gives a value somewhere, except by MINUS and EXISTS. ``functions`` are built-in names in capitals and IRIs.
     ``triple_terms``: the text has RDF 1.2 triple terms, reifiers or annotations, which aren't analysed.
+    ``joins``: variables that one comparison or call of a FILTER, one BIND, one VALUES or one sub-select connects.
     A text of form "UPDATE" is recognised, not read.
     """
 
@@ -231,6 +251,8 @@ class Query:
     uses: tuple[Use, ...] = ()
     inline: tuple[Inline, ...] = ()
     bound: frozenset[Variable] = frozenset()
+    joins: tuple[tuple[Variable, ...], ...] = ()
+    aggregates: tuple[Aggregate, ...] = ()
     functions: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     uses_service: bool = False

@@ -13,8 +13,12 @@ module                 what it does
 ``rdf_files``          RDF files to drafts of graphs
 ``rdf_guard``          refuses RDF files that would kill or stall a parser
 ``quad_files``         dump and load as N-Quads
-``transfer``           export and import: a dump with a manifest
+``transfer``           export and import: a dump with a manifest and an archive of files
+``kept_files``         copies of what cannot be made again from the quads, with checksums
+``verification``       whether every block of a store can be read
 ``identity``           which knowledge base a folder contains
+``migrations``         from the layout of an earlier version to the present one
+``lineage``            which history a revision belongs to
 ``locking``            one writer per folder
 ``engine``             maps the engine's exceptions to ours, and makes closing release the folder
 ``scratch``            ``OxigraphScratch``: a store in memory for query checks and audits

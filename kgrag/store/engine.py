@@ -15,7 +15,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL, KgragError, StateError, StorageFailed, StoreLocked
 
-__all__ = ["closable", "engine", "release"]
+__all__ = ["closable", "damaged", "engine", "exchanged", "release"]
 
 _MAX_LINE_CHARACTERS = 120
 _MAX_EXPECTATION_CHARACTERS = 200
@@ -28,7 +28,7 @@ def engine(text: str = "") -> Iterator[None]:
     Raises:
         InvalidSPARQL: the text does not parse, or cannot be evaluated.
         StoreLocked: another process has the folder open.
-        StorageFailed: the disk refused.
+        StorageFailed: the disk refused, or a file of the store is damaged.
     """
     try:
         yield
@@ -39,6 +39,8 @@ def engine(text: str = "") -> Iterator[None]:
             raise
         raise InvalidSPARQL(_syntax_message(error, text)) from error
     except (ValueError, RuntimeError) as error:
+        if "Corruption" in _engine_message(error):  # RocksDB met a block that is not what its checksum says
+            raise damaged(error) from error
         if not text:
             raise
         raise InvalidSPARQL(f"{_engine_message(error)}. The store cannot evaluate this text.") from error
@@ -48,9 +50,19 @@ def engine(text: str = "") -> Iterator[None]:
             raise StoreLocked(
                 f"the store's folder is in use: {message}. Close the other process, or open it for reading only."
             ) from error
+        if "Corruption" in message:
+            raise damaged(error) from error
         raise StorageFailed(
             f"the store could not be read or written: {message}. Free space or mend the folder, and try again."
         ) from error
+
+
+def damaged(error: BaseException) -> StorageFailed:
+    """Return what to raise for an error of the engine about a file that is not what it wrote; it names the file."""
+    return StorageFailed(
+        f"the store is damaged: {_engine_message(error)}. Put back the folder of a backup (`kgrag backup`); where the "
+        "damage is in one index only, `kgrag export` still works, and `kgrag import` makes a new one."
+    )
 
 
 def _engine_message(error: BaseException) -> str:
@@ -103,6 +115,14 @@ class _ClosableStore:
 def closable(store: ox.Store) -> ox.Store:
     """Return a stand-in that passes every call on to the store, until ``release`` empties it."""
     return cast("ox.Store", _ClosableStore(store))
+
+
+def exchanged(store: ox.Store, other: ox.Store | None) -> None:
+    """Let a stand-in made by ``closable`` pass calls on to another store, whose folder takes the old one's place.
+
+    None releases the folder meanwhile.
+    """
+    cast("_ClosableStore", store).store = other
 
 
 def release(store: ox.Store) -> None:

@@ -4,6 +4,7 @@ Oxigraph stores numbers, dates, times, durations and booleans by value: ``"01"^^
 ``"1"^^xsd:integer``. What is rewritten is found by a round trip through a store in memory, so it is exact for the
 engine in use. A graph of somebody else's RDF gets a companion, its lexical graph (``Names.lexical_graph``), that keeps
 each rewritten literal, and ``as_loaded`` reads the two together; a graph of our own must contain canonical literals.
+Literals inside triple terms are rewritten too, and no companion keeps those.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ __all__ = [
 _NEVER_REWRITTEN = frozenset({XSD.string, ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")})
 
 
-def as_stored(literals: Iterable[ox.Literal]) -> dict[ox.Literal, ox.Literal]:
-    """Return those literals that the engine rewrites, each with what it becomes."""
-    distinct = [literal for literal in dict.fromkeys(literals) if literal.datatype not in _NEVER_REWRITTEN]
+def as_stored(values: Iterable[ox.Literal | ox.Triple]) -> dict[ox.Literal | ox.Triple, Term]:
+    """Return those literals and triple terms that the engine rewrites, each with what it becomes."""
+    distinct = [value for value in dict.fromkeys(values) if getattr(value, "datatype", None) not in _NEVER_REWRITTEN]
     if not distinct:
         return {}
     scratch = ox.Store()
     # the row number is the subject, since two literals may become one
-    scratch.extend(ox.Quad(ox.NamedNode(f"urn:{row}"), RDF.object, literal) for row, literal in enumerate(distinct))
+    scratch.extend(ox.Quad(ox.NamedNode(f"urn:{row}"), RDF.object, value) for row, value in enumerate(distinct))
     after = {quad.subject.value: quad.object for quad in scratch}
-    pairs = ((literal, after[f"urn:{row}"]) for row, literal in enumerate(distinct))
+    pairs = ((value, after[f"urn:{row}"]) for row, value in enumerate(distinct))
     return {before: stored for before, stored in pairs if before != stored}
 
 
@@ -49,11 +50,11 @@ def refuse_rewritten(graphs: Mapping[ox.NamedNode, Sequence[ox.Triple]]) -> None
     Raises:
         InvalidRDF: one is not; the message shows how to write it.
     """
-    rewritten = as_stored(literal for triples in graphs.values() for literal in _literals(triples))
+    rewritten = as_stored(value for triples in graphs.values() for value in _values(triples))
     if not rewritten:
         return
     graph, written = next(
-        (graph, literal) for graph, triples in graphs.items() for literal in _literals(triples) if literal in rewritten
+        (graph, value) for graph, triples in graphs.items() for value in _values(triples) if value in rewritten
     )
     raise InvalidRDF(
         f"graph {graph.value} contains {written}, which the store would rewrite to {rewritten[written]}. "
@@ -61,12 +62,12 @@ def refuse_rewritten(graphs: Mapping[ox.NamedNode, Sequence[ox.Triple]]) -> None
     )
 
 
-def canonical(draft: GraphDraft, rewritten: Mapping[ox.Literal, ox.Literal]) -> GraphDraft:
+def canonical(draft: GraphDraft, rewritten: Mapping[ox.Literal | ox.Triple, Term]) -> GraphDraft:
     """Return the draft with its literals as the engine stores them, each triple once."""
 
     def stored(triple: ox.Triple) -> ox.Triple:
         value = triple.object
-        if isinstance(value, ox.Literal) and value in rewritten:
+        if isinstance(value, ox.Literal | ox.Triple) and value in rewritten:
             return ox.Triple(triple.subject, triple.predicate, rewritten[value])
         return triple
 
@@ -77,14 +78,14 @@ def companions(drafts: Iterable[GraphDraft], names: Names) -> list[GraphDraft]:
     """Return drafts as they will be stored, each followed by its lexical graph where a literal is rewritten."""
     stored = []
     for draft in drafts:
-        rewritten = as_stored(_literals(draft.triples))
+        rewritten = as_stored(_values(draft.triples))
         stored.append(canonical(draft, rewritten))
-        if rewritten and draft.kind != KG.LexicalGraph:
+        if any(isinstance(value, ox.Literal) for value in rewritten) and draft.kind != KG.LexicalGraph:
             stored.append(_lexical_graph(draft, rewritten, names))
     return stored
 
 
-def _lexical_graph(draft: GraphDraft, rewritten: Mapping[ox.Literal, ox.Literal], names: Names) -> GraphDraft:
+def _lexical_graph(draft: GraphDraft, rewritten: Mapping[ox.Literal | ox.Triple, Term], names: Names) -> GraphDraft:
     records: dict[ox.Triple, None] = {}
     for triple in draft.triples:
         written = triple.object
@@ -104,10 +105,10 @@ def _lexical_graph(draft: GraphDraft, rewritten: Mapping[ox.Literal, ox.Literal]
     )
 
 
-def _literals(triples: Iterable[ox.Triple]) -> Iterable[ox.Literal]:
+def _values(triples: Iterable[ox.Triple]) -> Iterator[ox.Literal | ox.Triple]:
     for triple in triples:
         value = triple.object
-        if isinstance(value, ox.Literal):
+        if isinstance(value, ox.Literal | ox.Triple):
             yield value
 
 

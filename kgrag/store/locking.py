@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from kgrag.errors import StorageFailed, StoreLocked
+from kgrag.errors import NotWritable, StorageFailed, StoreLocked
 
 __all__ = ["WriterLock"]
 
@@ -20,7 +21,8 @@ class WriterLock:
 
     Raises:
         StoreLocked: another process, or another store of this process, writes to the folder.
-        StorageFailed: the lock file cannot be made.
+        NotWritable: the folder, or its disk, may only be read.
+        StorageFailed: the lock file cannot be made for another reason.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -35,8 +37,9 @@ class WriterLock:
             raise self._locked(folder) from None
         except OSError as error:
             self._lock.release()
-            raise StorageFailed(
-                f"no lock file can be made next to {folder}: {error}. Make its folder writable."
+            refused = error.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
+            raise (NotWritable if refused else StorageFailed)(
+                f"no lock file can be made next to {folder}: {error}. Make its folder writable, or open it for reading."
             ) from error
 
     def _locked(self, folder: Path) -> StoreLocked:

@@ -24,8 +24,9 @@ from kgrag.model import GraphDraft, Publication, Table
 from kgrag.ports import Validator
 from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
-from kgrag.store import identity, publication_plan, quad_files
+from kgrag.store import identity, migrations, publication_plan, quad_files, rewriting, verification
 from kgrag.store.engine import engine, release
+from kgrag.store.lineage import drawn
 from kgrag.store.locking import WriterLock
 from kgrag.store.publishing import Publishing, exchange
 from kgrag.store.update_record import Rewriting
@@ -52,15 +53,19 @@ class OxigraphStore:
         validator: Validator | None = None,
         lock: WriterLock | None = None,
         read_only: bool = False,
+        folder: Path | None = None,
     ) -> None:
         self._store = store
+        self._folder = folder
         self._names = names
         self._validator = validator
         self._lock = lock
         self._read_only = read_only
         self._closed = False
         self._turn = threading.RLock()
+        self._stated: Sequence[ox.Quad] = ()
         self._revision = identity.revision(store, names)
+        self._unwritten_lineage = drawn()
 
     @classmethod
     def open(
@@ -82,18 +87,24 @@ class OxigraphStore:
 
         Raises:
             StoreLocked: another process writes to it; the message names the process.
-            SchemaMismatch: it was written by a newer kgrag, or has another base IRI.
+            SchemaMismatch: it was written by a newer kgrag, or has another base IRI, or is to be read only and was
+                written by an earlier one.
             StorageFailed: the folder cannot be read or written, or is to be read only and does not exist.
         """
         lock = WriterLock(folder) if folder is not None and not read_only else None
         store = None
         try:
             with engine():
+                if folder is not None and not read_only:
+                    rewriting.finish(folder)
                 store = identity.open_folder(folder, read_only=read_only)
                 names = identity.recorded_names(store, base)
-                if not read_only:
+                if read_only:
+                    migrations.refuse_earlier(store, names)
+                else:
+                    migrations.migrate(store, names)
                     identity.write_founding(store, names)
-                return cls(store, names, validator=validator, lock=lock, read_only=read_only)
+                return cls(store, names, validator=validator, lock=lock, read_only=read_only, folder=folder)
         except BaseException:
             if store is not None:
                 release(store)
@@ -210,7 +221,9 @@ class OxigraphStore:
             StorageFailed: the disk refused; nothing entered.
         """
         with self._writing() as store:
-            publishing = Publishing(store, self._names, self._revision)
+            publishing = Publishing(
+                store, self._names, self._revision, stated=self._stated, lineage=self._unwritten_lineage
+            )
             with engine():
                 publishing.compare(drafts)
             if self._validator is not None and publishing.writes():
@@ -221,7 +234,7 @@ class OxigraphStore:
                 with engine():
                     publishing.write()
             finally:
-                self._revision = publishing.revision  # of two atomic steps the first may have entered
+                self._advance(publishing.revision)  # of two atomic steps the first may have entered
             return publishing.outcome()
 
     def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
@@ -263,11 +276,13 @@ class OxigraphStore:
     def _rewrite(
         self, store: ox.Store, update: str, graphs: Sequence[ox.NamedNode] | None, *, one_way: bool = False
     ) -> None:
-        rewriting = Rewriting(store, self._names, revision=self._revision + 1, graphs=graphs, one_way=one_way)
-        rewriting.write(update)
+        revision, lineage = self._revision + 1, self._unwritten_lineage
+        stated = [*self._stated, *publication_plan.lineage_of(revision, self._names, lineage)]
+        record = Rewriting(store, self._names, revision=revision, graphs=graphs, one_way=one_way, stated=stated)
+        record.write(update)
         identity.write_founding(store, self._names)
-        self._revision = identity.revision(store, self._names)
-        rewriting.settle()
+        self._advance(identity.revision(store, self._names))
+        record.settle()
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs, their lexical companions and their catalogue entries in one atomic step.
@@ -290,12 +305,34 @@ class OxigraphStore:
             entries = [quad for graph in dropped for quad in store.quads_for_pattern(graph, None, None, catalogue)]
             kinds = [quad.object for quad in entries if quad.predicate == RDF.type]
             statements = publication_plan.publication(
-                self._revision + 1, KG.Publication, publication_plan.now(), self._names, removed=kinds
+                self._revision + 1,
+                KG.Publication,
+                publication_plan.now(),
+                self._names,
+                removed=kinds,
+                lineage=self._unwritten_lineage,
             )
             with engine():
-                exchange(store, entries, statements, dropped)
-            self._revision += 1
+                exchange(store, entries, [*statements, *self._stated], dropped)
+            self._advance(self._revision + 1)
             return len(existing)
+
+    @contextmanager
+    def stating(self, statements: Sequence[ox.Quad]) -> Iterator[None]:
+        """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step.
+
+        Without a change nothing is written. One such account at a time: an inner one takes the place of the outer.
+        """
+        self._stated = statements
+        try:
+            yield
+        finally:
+            self._stated = ()
+
+    def _advance(self, revision: int) -> None:
+        """Set the revision; the first change of this writer has named its lineage, and stated what there was."""
+        if revision != self._revision:
+            self._revision, self._unwritten_lineage, self._stated = revision, "", ()
 
     def _exists(self, graph: ox.NamedNode) -> bool:
         return self._store.contains_named_graph(graph) or self.described(graph)
@@ -337,6 +374,7 @@ class OxigraphStore:
                 exchange(store, identity.creation_quads(store, self._names), [])
                 try:
                     store.bulk_extend(counted())
+                    migrations.migrate(store, self._names)
                 finally:
                     identity.write_founding(store, self._names)
                     self._revision = identity.revision(store, self._names)
@@ -360,6 +398,35 @@ class OxigraphStore:
                 copy.flush()
             else:
                 store.backup(str(folder))
+
+    def rewrite(self) -> None:
+        """Write the whole store anew, so that no file of its folder has a term that no triple has.
+
+        The engine never takes a deleted term out of its files. The new folder takes the place of the old one by two
+        renames; what a process that dies in between leaves is put right by the next ``open`` for writing.
+
+        Raises:
+            StorageFailed: the disk refused; the old folder is then still in use.
+        """
+        with self._writing() as store, engine():
+            self.flush()
+            if self._folder is not None:
+                rewriting.rewrite(store, self._folder)
+
+    def damage(self) -> list[str]:
+        """Read every block of the store; return what is damaged, one sentence each. Takes 8 s per 100,000 quads.
+
+        Raises:
+            StorageFailed: it cannot be opened once more.
+        """
+        if self._folder is None:
+            return verification.damage(self._engine())
+        self.flush()
+        another = identity.open_folder(self._folder, read_only=True)  # this one has blocks in memory that it read
+        try:
+            return verification.damage(another)
+        finally:
+            release(another)
 
     def flush(self) -> None:
         """Make all that was acknowledged survive a power cut."""

@@ -24,6 +24,7 @@ __all__ = [
     "entry",
     "founding",
     "kind_of",
+    "lineage_of",
     "merge",
     "now",
     "publication",
@@ -191,7 +192,13 @@ def _count(change: Change, catalogue: ox.NamedNode) -> list[ox.Quad]:
 
 
 def publication(
-    revision: int, kind: ox.NamedNode, created: ox.Literal, names: Names, *, removed: Iterable[Term] = ()
+    revision: int,
+    kind: ox.NamedNode,
+    created: ox.Literal,
+    names: Names,
+    *,
+    removed: Iterable[Term] = (),
+    lineage: str = "",
 ) -> list[ox.Quad]:
     """Return the catalogue's statements about one change of the store.
 
@@ -201,6 +208,7 @@ def publication(
         created: when it was made.
         names: of the knowledge base.
         removed: kinds of the graphs that it took away, or made graphs of another kind.
+        lineage: that of the writer, where this is its first change; else "".
     """
     node, catalogue = names.publication(revision), names.catalogue
     return [
@@ -208,9 +216,15 @@ def publication(
         ox.Quad(node, KG.revision, number(revision), catalogue),
         ox.Quad(node, DCTERMS.created, created, catalogue),
         *(ox.Quad(node, KG.removedKind, kind_removed, catalogue) for kind_removed in dict.fromkeys(removed)),
+        *lineage_of(revision, names, lineage),
         ox.Quad(catalogue, RDF.type, KG.CatalogueGraph, catalogue),
         ox.Quad(catalogue, KG.publication, node, catalogue),
     ]
+
+
+def lineage_of(revision: int, names: Names, lineage: str) -> list[ox.Quad]:
+    """Return the catalogue's statement that a writer's first change names its lineage; [] for ""."""
+    return [ox.Quad(names.publication(revision), KG.lineage, ox.Literal(lineage), names.catalogue)] if lineage else []
 
 
 def founding(names: Names, created: ox.Literal, missing: Callable[[ox.NamedNode, ox.NamedNode], bool]) -> list[ox.Quad]:

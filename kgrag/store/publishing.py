@@ -42,8 +42,12 @@ _RowFunction = Callable[..., ox.NamedNode | ox.BlankNode | ox.Literal | ox.Tripl
 class Publishing:
     """One call of ``publish``; call ``compare``, ``rehearsal``, ``put_aside``, ``write``, ``outcome`` in this order."""
 
-    def __init__(self, store: ox.Store, names: Names, revision: int) -> None:
+    def __init__(
+        self, store: ox.Store, names: Names, revision: int, *, stated: Sequence[ox.Quad] = (), lineage: str = ""
+    ) -> None:
         self.revision = revision
+        self._stated = stated
+        self._lineage = lineage
         self._store = store
         self._names = names
         self._now = publication_plan.now()
@@ -152,6 +156,7 @@ class Publishing:
         entering += self._publication(quad.object for quad in entries if quad.predicate == RDF.type)
         exchange(self._store, [*leaving, *entries], entering, [*emptied, *stale])
         self.revision += 1
+        self._lineage = ""
         self._quads_by_graph.clear()  # entries name the publication, which is the next one from here on
 
     def _stale_lexical_graphs(self) -> list[ox.NamedNode]:
@@ -185,7 +190,10 @@ class Publishing:
         return [quad for quad in repeated if quad not in self._store]
 
     def _publication(self, removed: Iterable[Term] = ()) -> list[ox.Quad]:
-        return publication_plan.publication(self.revision + 1, KG.Publication, self._now, self._names, removed=removed)
+        publication = publication_plan.publication(
+            self.revision + 1, KG.Publication, self._now, self._names, removed=removed, lineage=self._lineage
+        )
+        return [*publication, *self._stated]
 
     def outcome(self) -> Publication:
         """Report what became of the drafts."""

@@ -1,16 +1,25 @@
-"""A whole knowledge base as one N-Quads file with a manifest next to it, and back."""
+"""A whole knowledge base as one N-Quads file with a manifest next to it, and back.
+
+Files that cannot be made again from the quads (``kept_files``) travel in an archive of their own, ``<file>.files.tar``.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import tarfile
+import tempfile
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from kgrag.errors import InvalidRDF, SchemaMismatch
+from kgrag.errors import InvalidRDF, SchemaMismatch, StateError, StorageFailed
 from kgrag.ports import TripleStore
+from kgrag.store import kept_files
 from kgrag.vocab import SCHEMA_VERSION
 
-__all__ = ["export", "import_", "manifest_path"]
+__all__ = ["archive_path", "export", "import_", "manifest_path"]
 
 _BYTES_PER_READ = 1 << 20
 
@@ -20,13 +29,28 @@ def manifest_path(target: Path) -> Path:
     return target.with_name(target.name + ".manifest.json")
 
 
-def export(store: TripleStore, target: Path) -> int:
-    """Write every quad to ``target`` (gzipped when it ends in .gz) and a manifest with count and checksum.
+def archive_path(target: Path) -> Path:
+    """Return the path of the archive of an export: the file's name with ``.files.tar`` behind it."""
+    return target.with_name(target.name + ".files.tar")
 
-    The quads are written under another name first, so that a killed export leaves no half file under the final one.
+
+def export(store: TripleStore, target: Path, *, folder: Path | None = None, settings: str = "") -> int:
+    """Write every quad to ``target`` (gzipped when it ends in .gz), an archive of files, and a manifest with checksums.
+
+    Quads and archive are written under other names first, so that a killed export leaves no half file under the final
+    ones.
+
+    Args:
+        store: the store.
+        target: the N-Quads file.
+        folder: of the knowledge base, whose files that cannot be made again go into the archive.
+        settings: the text of ``kgrag.toml`` for the archive.
 
     Returns:
         The count of quads.
+
+    Raises:
+        StorageFailed: a file cannot be read or written.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     # the suffix stays last, because it decides on compression
@@ -38,28 +62,75 @@ def export(store: TripleStore, target: Path) -> int:
         "base_iri": store.names.base,
         "quads": quads,
         "sha256": _checksum(partial),
+        "left_out": kept_files.LEFT_OUT,
+        "files": _archive(folder, archive_path(target), settings),
     }
     partial.replace(target)
     manifest_path(target).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return quads
 
 
-def import_(store: TripleStore, source: Path) -> int:
-    """Read an export into an empty store.
+def _archive(folder: Path | None, target: Path, settings: str) -> list[dict[str, Any]]:
+    """Write the files that cannot be made again to an archive, which is removed when there are none; list them."""
+    with tempfile.TemporaryDirectory(prefix=".partial-", dir=target.parent) as scratch:
+        files = kept_files.copy(folder, Path(scratch) / "files", settings=settings)
+        if not files:
+            target.unlink(missing_ok=True)  # of an earlier export
+            return []
+        partial = Path(scratch) / target.name
+        try:
+            with tarfile.open(partial, "w") as archive:
+                for file in files:
+                    archive.add(Path(scratch) / "files" / file.path, file.path)
+            partial.replace(target)
+        except OSError as error:
+            raise StorageFailed(f"{target} cannot be written: {error}. Choose another place.") from error
+    return [asdict(file) for file in files]
+
+
+def import_(store: TripleStore, source: Path, *, folder: Path | None = None) -> int:
+    """Read an export into an empty store, and its files into the folder of the knowledge base.
+
+    The files come first, so that an import that was killed can be repeated.
 
     Returns:
         The count of quads.
 
     Raises:
-        InvalidRDF: the file is not what its manifest says, or does not parse.
+        InvalidRDF: the file or its archive is not what its manifest says, or does not parse.
         SchemaMismatch: it was exported from another base IRI or a newer schema version.
+        StateError: the folder has other files of the same names.
     """
     if not source.is_file():
         raise InvalidRDF(f"{source} is not a file. Name the N-Quads file that `kgrag export` wrote.")
-    manifest = manifest_path(source)
-    if manifest.is_file():
-        _check_manifest(json.loads(manifest.read_text(encoding="utf-8")), source, store)
+    if manifest_path(source).is_file():
+        manifest = json.loads(manifest_path(source).read_text(encoding="utf-8"))
+        _check_manifest(manifest, source, store)
+        if manifest.get("files") and folder is not None:
+            _unpack(archive_path(source), manifest["files"], folder)
     return store.load(source)
+
+
+def _unpack(archive: Path, files: list[dict[str, Any]], folder: Path) -> None:
+    """Put the files of an archive into a folder. Raises InvalidRDF, StateError, StorageFailed."""
+    with tempfile.TemporaryDirectory(prefix=".partial-", dir=folder) as scratch:
+        try:
+            with tarfile.open(archive) as opened:
+                opened.extractall(scratch, filter="data")
+        except (OSError, tarfile.TarError) as error:
+            raise InvalidRDF(
+                f"{archive} cannot be read: {error}. It holds {', '.join(file['path'] for file in files)}; "
+                "copy it next to the N-Quads file."
+            ) from error
+        if wrong := kept_files.checked(Path(scratch), files):
+            raise InvalidRDF(f"{archive}: {', '.join(wrong)} is not what the manifest says. Copy the archive again.")
+        existing = [file for file in files if (folder / file["path"]).exists()]
+        if other := kept_files.checked(folder, existing):
+            raise StateError(f"{folder} has another {', '.join(other)}, which would be lost. Import into a new --kb.")
+        for file in files:
+            target = folder / file["path"]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(Path(scratch) / file["path"], target)
 
 
 def _check_manifest(manifest: dict[str, object], source: Path, store: TripleStore) -> None:

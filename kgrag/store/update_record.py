@@ -42,6 +42,7 @@ class Rewriting:
         revision: int,
         graphs: Sequence[ox.NamedNode] | None,
         one_way: bool = False,
+        stated: Sequence[ox.Quad] = (),
     ) -> None:
         """Read what is to be compared.
 
@@ -51,8 +52,10 @@ class Rewriting:
             revision: the number of this change.
             graphs: whose quads the update may change; None = any.
             one_way: it only adds, or only removes.
+            stated: what the catalogue gains with it.
         """
         self._store = store
+        self._stated = stated
         self._names = names
         self._revision = revision
         self._graphs = graphs
@@ -87,7 +90,7 @@ class Rewriting:
         """
         created = publication_plan.now()
         kind = KG.Rewrite if self._graphs is None else KG.Publication
-        rows = publication_plan.publication(self._revision, kind, created, self._names)
+        rows = [*publication_plan.publication(self._revision, kind, created, self._names), *self._stated]
         after = queries.bind(
             "catalogue/rewrite",
             catalogue=self._names.catalogue,

@@ -8,9 +8,10 @@ an emoji sequence, an ideograph, a letter of Thai. Two segments that share a gra
 - chunks do not overlap, follow the order of the text, and begin and end with a token.
 
 Sections (headings, pages) end a chunk, unless one is smaller than an eighth of the limit: that joins its successor (the
-last one its predecessor). Inside, a chunk ends at the last blank line of its second half; else in its last two thirds
-at the last sentence end, line end, comma, or space; else before any token that may begin a line (text without spaces).
-Where what is left is little more than a chunk, it is shared out so that no crumb remains at the end.
+last one its predecessor). Rows of a table (sections that are ``whole``) share chunks, and none that fits into a chunk
+is cut. Otherwise a chunk ends at the last blank line of its second half; else in its last two thirds at the last
+sentence end, line end, comma, or space; else before any token that may begin a line (text without spaces). Where what
+is left is little more than a chunk, it is shared out so that no crumb remains at the end.
 
 >>> [piece.text for piece in chunk(Document("Sow in June. Weed twice.\n\nHarvest in autumn."), tokens=8)]
 ['Sow in June. Weed twice.', 'Harvest in autumn.']
@@ -20,11 +21,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
+from itertools import groupby, islice
 
 import regex
 
@@ -65,8 +66,9 @@ def chunk(document: Document, *, tokens: int = 180) -> list[Chunk]:
         raise InvalidSettings(f"chunks of {tokens} tokens: expected at least 1. The default is 180.")
     text = _tokenized(document.text)
     chunks: list[Chunk] = []
+    rows = sorted(section.start for section in document.sections if section.whole)
     for stretch in _stretches(document, text, tokens):
-        for start, end, size in _pieces(text, stretch, tokens):
+        for start, end, size in _pieces(text, stretch, tokens, rows):
             piece = document.text[start:end]
             chunks.append(Chunk(piece, start, end, len(chunks), size, heading=stretch.heading, page=stretch.page))
     return chunks
@@ -132,7 +134,7 @@ def _stretches(document: Document, text: _TokenizedText, tokens: int) -> Iterato
     least = max(tokens // 8, 1)
     growing: list[Section] = []
     complete: list[Section] = []
-    for section in _covering(document, text):
+    for section in _tables(_covering(document, text)):
         growing.append(section)
         if sum(1 for _ in islice(text.spans(growing[0].start, section.end), least)) == least:
             if complete:
@@ -150,12 +152,19 @@ def _covering(document: Document, text: _TokenizedText) -> Iterator[Section]:
         end = text.border_from(section.end)
         if start >= end:
             continue
-        if start > position:
+        if start > position and not text.text[position:start].isspace():
             yield Section(position, start)
-        yield Section(start, end, section.heading, section.page)
+        yield Section(start, end, section.heading, section.page, section.whole)
         position = end
     if position < length:
         yield Section(position, length)
+
+
+def _tables(sections: Iterable[Section]) -> Iterator[Section]:
+    """Join neighbouring rows under the same heading into one section; yield other sections as they are."""
+    for (heading, page, whole), group in groupby(sections, key=lambda each: (each.heading, each.page, each.whole)):
+        rows = list(group)
+        yield from [Section(rows[0].start, rows[-1].end, heading, page)] if whole else rows
 
 
 def _joined(sections: Sequence[Section]) -> _Stretch:
@@ -169,19 +178,27 @@ def _joined(sections: Sequence[Section]) -> _Stretch:
     return _Stretch(sections[0].start, sections[-1].end, chosen.heading, chosen.page)
 
 
-def _pieces(text: _TokenizedText, stretch: _Stretch, tokens: int) -> Iterator[tuple[int, int, int]]:
-    """Yield start, end and number of tokens of every chunk of a stretch."""
+def _pieces(
+    text: _TokenizedText, stretch: _Stretch, tokens: int, rows: Sequence[int]
+) -> Iterator[tuple[int, int, int]]:
+    """Yield start, end and number of tokens of every chunk of a stretch; ``rows`` are the starts of rows, sorted."""
     spans = text.spans(stretch.start, stretch.end)
     ahead = tokens + max(1, tokens // 4)
     window = list(islice(spans, ahead))
     while len(window) > tokens:
         # Near the end the last chunks share what is left, so that none is a crumb.
         most = tokens if len(window) == ahead else min(tokens, len(window) - len(window) // 4)
-        size = _size(text.text, window, most)
+        size = _rows_that_fit(window[: tokens + 1], rows) or _size(text.text, window, most)
         yield window[0][0], window[size - 1][1], size
         window = window[size:] + list(islice(spans, size))
     if window:
         yield window[0][0], window[-1][1], len(window)
+
+
+def _rows_that_fit(window: Sequence[tuple[int, int]], rows: Sequence[int]) -> int:
+    """Return how many tokens of the window are before the last row that begins in it; 0 where none does."""
+    last = bisect_right(rows, window[-1][0]) - 1
+    return bisect_left(window, (rows[last], 0)) if last >= 0 else 0
 
 
 def _size(text: str, window: Sequence[tuple[int, int]], most: int) -> int:

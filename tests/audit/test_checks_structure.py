@@ -253,7 +253,5 @@ def test_what_is_known_of_real_ontologies_is_found(real: Path, file: str, check:
     forms = {".ttl": ox.RdfFormat.TURTLE, ".owl": ox.RdfFormat.RDF_XML}
     path = real / file
     quads = ox.parse(path=path, format=forms[path.suffix], base_iri="https://example.org/")
-    found = audit_triples(
-        (quad.triple for quad in quads), name=file, bench=OxigraphScratch(), options=AuditOptions(profile="owl-dl")
-    )
+    found = audit_triples((quad.triple for quad in quads), name=file, bench=OxigraphScratch(), options=AuditOptions())
     assert {local_name(each.focus) for each in found.findings if each.check == check} == foci

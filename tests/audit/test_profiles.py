@@ -54,6 +54,16 @@ def test_a_shape_without_a_check_speaks_for_itself(write, audited) -> None:
     assert {(f.check, f.severity) for f in found.findings} == {("OWN-01-shape", "Info")}
 
 
+def test_a_severity_of_a_users_own_counts_as_a_violation_and_is_named(write, audited) -> None:
+    shape = CHECK[: CHECK.index("aud:OWN-01 a")] + CHECK[CHECK.index("aud:OWN-01-shape a") :]
+    write(shape.replace("sh:minCount", "sh:severity ex:Blocker ; sh:minCount"), "own.ttl")
+    found = audited(FLAWED, profile=str(write('shapes = ["own.ttl"]\nfamilies = []\n', "p.toml")))
+    blocker = "https://example.org/o#Blocker"
+    assert {(f.severity, f.stated_severity) for f in found.findings} == {("Violation", blocker)}
+    assert found.counts["Violation"] == 3
+    assert found.to_json()["findings"][0]["stated_severity"] == blocker
+
+
 def test_a_shape_beyond_the_engine_is_decided_by_pyshacl_and_named(write, audited) -> None:
     select = 'sh:sparql [ sh:message "odd" ; sh:select "SELECT $this WHERE { $this ?p ?o } LIMIT 1" ] .'
     head = CHECK[: CHECK.index("aud:OWN-01 a")]

@@ -99,3 +99,17 @@ def test_a_competency_question_that_fails_fails_the_audit(run) -> None:
     code, out, _ = run("audit", "o.ttl", "--profile", "light", "--competency", "q.rq")
     assert code == 1
     assert "Is rye a crop? Expected false: found true." in out
+
+
+@java
+def test_the_profile_owl_dl_finds_an_inconsistent_ontology_without_being_asked_for_a_reasoner(run) -> None:
+    code, out, _ = run("audit", "bad.ttl", "--profile", "owl-dl")
+    assert code == 1
+    assert "LOG-01  Inconsistent ontology  (1)" in out
+
+
+def test_the_profile_owl_dl_is_not_decided_where_the_reasoner_fails(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    code, out, _ = run("audit", "o.ttl", "--profile", "owl-dl", "--fail-on", "never")
+    assert code == 3
+    assert "not decided  LOG-01" in out

@@ -120,9 +120,8 @@ def test_a_deleted_file_is_forgotten_however_its_folder_was_and_is_written(
     assert locations(kb) == [str(folder / "filters.txt"), str(folder / "valves.txt")]
 
 
-def test_a_link_that_is_deleted_takes_its_document_along(kb: KnowledgeBase, folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "tanks.txt").write_text("Tanks are large.")
-    (folder / "tanks.txt").symlink_to(tmp_path / "tanks.txt")
+def test_a_link_that_is_deleted_takes_its_document_along(kb: KnowledgeBase, folder: Path) -> None:
+    (folder / "tanks.txt").symlink_to(folder / "pumps.txt")
     kb.sync(folder)
     (folder / "tanks.txt").unlink()
     assert [one.title for one in kb.sync(folder).forgotten] == ["tanks"]
@@ -204,3 +203,16 @@ def test_a_document_is_forgotten_by_its_path_in_any_spelling(
     kb.ingest(folder)
     monkeypatch.chdir(folder)
     assert [one.title for one in kb.forget("../manuals/pumps.txt")] == ["pumps"]
+
+
+def test_a_changed_record_of_a_file_with_a_bad_line_replaces_the_old_one_and_no_other_is_lost(
+    kb: KnowledgeBase, folder: Path
+) -> None:
+    lines = ['{"id": "1", "text": "The pump is red."}', '{"id": "2", "text": "The valve is old."}']
+    (folder / "records.jsonl").write_text("\n".join(lines))
+    kb.sync(folder)
+    (folder / "records.jsonl").write_text("\n".join([lines[0].replace("red", "blue"), '{"id": "2", "text": ']))
+    assert kb.sync(folder).ingested.broken
+    texts = {hit.text for hit in kb.retrieve("pump valve", k=9)}
+    assert {"The pump is blue.", "The valve is old."} <= texts
+    assert "The pump is red." not in texts

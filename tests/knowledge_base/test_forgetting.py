@@ -7,7 +7,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgrag import KnowledgeBase, queries, shacl
-from kgrag.errors import UnknownName
+from kgrag.errors import StorageFailed, UnknownName
 from kgrag.index import vector_spaces
 from kgrag.knowledge_base import forgetting
 from kgrag.model import Document
@@ -15,6 +15,7 @@ from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.text import ingestion
 from kgrag.vocab import KG, PROV
+from tests.cut_short import content, killed_after
 
 SECRET = "Zanzibar"
 
@@ -38,6 +39,12 @@ def found(kb: KnowledgeBase, word: str) -> list[str]:
 def trees(kb: KnowledgeBase) -> set[str]:
     graphs = [kb.store.names.tree_graph(tree) for tree in ("similarity", "relatedness")]
     return {str(triple) for graph in graphs for triple in kb.store.triples(graph)}
+
+
+def chunks(kb: KnowledgeBase, title: str) -> list[str]:
+    (document,) = forgetting.named(kb.store, title)
+    graph = kb.store.names.document_graph(ox.NamedNode(document))
+    return [triple.subject.value for triple in kb.store.triples(graph) if triple.object == KG.Chunk]
 
 
 @pytest.fixture
@@ -152,19 +159,75 @@ def test_an_activity_that_used_it_is_struck_from_provenance(built: KnowledgeBase
     assert struck.startswith(done.document.replace(":document/", ":chunk/"))
 
 
-def test_a_call_that_was_cut_short_is_finished_by_the_next(
-    built: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(graphs: object) -> int:
-        raise KeyboardInterrupt
+def test_a_document_is_forgotten_in_one_step(built: KnowledgeBase) -> None:
+    before = built.store.revision
+    built.forget("The Secret.txt")
+    assert built.store.revision == before + 1
 
-    with monkeypatch.context() as patched:
-        patched.setattr(type(built.store), "remove", lambda self, graphs: stop(graphs))
-        with pytest.raises(KeyboardInterrupt):
-            built.forget("The Secret")
-    built.forget("The Secret")
-    assert found(built, SECRET) == []
-    assert [one for one in built.doctor() if one.fault] == []
+
+def test_a_document_that_was_to_go_with_another_goes_at_the_next_opening(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def opened(name: str) -> KnowledgeBase:
+        return KnowledgeBase(tmp_path / name, settings=Settings(), embedder=HashEmbedder())
+
+    for name in ("whole", "killed"):
+        with opened(name) as kb:
+            fill(kb)
+            kb.build("sire_rag:cluster_tokens=120")
+            first, second = (forgetting.named(kb.store, title)[0] for title in ("The Secret", "Singer 1"))
+            if name == "whole":
+                for document in (first, second):
+                    forgetting.forget(document, store=kb.store, spaces=kb.spaces)
+            else:
+                with killed_after(1), pytest.raises(StorageFailed):
+                    forgetting.forget(first, store=kb.store, spaces=kb.spaces, then=[second])
+                assert found(kb, "Singer 1 was born")
+    caplog.clear()
+    with opened("killed") as kb:
+        assert [record.levelname for record in caplog.records if "Singer 1" in record.message] == ["WARNING"]
+        assert found(kb, "Singer 1 was born") == []
+        assert found(kb, "kgrag/ns#forgets") == []
+        kb.build("sire_rag:cluster_tokens=120")
+        answers = [kb.retrieve(f"Singer {i}", method="sire_rag", k=9) for i in range(9)]
+        graphs = content(kb)
+    with opened("whole") as kb:
+        kb.build("sire_rag:cluster_tokens=120")
+        assert content(kb) == graphs
+        assert [kb.retrieve(f"Singer {i}", method="sire_rag", k=9) for i in range(9)] == answers
+
+
+def test_a_document_that_another_replaces_goes_although_the_process_dies(tmp_path: Path) -> None:
+    with KnowledgeBase(tmp_path / "k", settings=Settings(), embedder=HashEmbedder()) as kb:
+        fill(kb, 2)
+        (old,) = forgetting.named(kb.store, "The Secret")
+        new = [Document("Nothing is secret any more.", "The Secret")]
+        with killed_after(1), pytest.raises(StorageFailed), kb.store.stating(forgetting.to_forget(kb.store, [old])):
+            ingestion.ingest(new, store=kb.store)
+        assert len(forgetting.named(kb.store, "The Secret", every=True)) == 2
+    with KnowledgeBase(tmp_path / "k", settings=Settings(), embedder=HashEmbedder()) as kb:
+        assert len(forgetting.named(kb.store, "The Secret")) == 1
+        assert found(kb, SECRET) == []
+
+
+def test_a_build_mends_a_tree_that_is_marked_stale(built: KnowledgeBase) -> None:
+    before = trees(built)
+    names, chunk = built.store.names, min(chunks(built, "The Secret"))
+    graphs = [names.tree_graph(tree) for tree in ("similarity", "relatedness")]
+    update = queries.bind(
+        "forgetting/forget",
+        catalogue=names.catalogue,
+        graphs=graphs,
+        gone=[ox.NamedNode(chunk)],
+        silent=[],
+        dropped=[],
+    )
+    with built.store.stating([ox.Quad(graph, KG.stale, ox.Literal(True), names.catalogue) for graph in graphs]):
+        built.store.update(update, graphs=graphs)
+    assert trees(built) != before
+    built.build("sire_rag:cluster_tokens=120")
+    assert trees(built) == before
+    assert [finding for finding in built.doctor() if finding.check == "stale"] == []
 
 
 def test_forgetting_all_leaves_no_node(kb: KnowledgeBase) -> None:

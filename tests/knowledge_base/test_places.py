@@ -158,3 +158,9 @@ def test_an_empty_document_and_odd_metadata_are_refused(kb: KnowledgeBase) -> No
 def test_ingest_says_what_it_takes(kb: KnowledgeBase, wrong: Any) -> None:
     with pytest.raises(InputError):
         kb.ingest(*wrong)
+
+
+def test_documents_are_listed_by_their_fields(kb: KnowledgeBase) -> None:
+    kb.add_many(Document(f"Seal {year}.", id=str(year), metadata={"year": year}) for year in (2024, 2025, 2026))
+    assert sorted(one.id for one in kb.documents(where={"year": {"from": 2025}})) == ["2025", "2026"]
+    assert [one.id for one in kb.documents(where="?document kgm:year 2024")] == ["2024"]

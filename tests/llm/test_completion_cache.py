@@ -14,7 +14,8 @@ from threading import Event
 import pytest
 
 from kgrag.errors import CompletionMissing, ServiceUnavailable, StorageFailed
-from kgrag.llm.completion_cache import CachedModel, ahead
+from kgrag.llm.completion_cache import CachedModel, ahead, erase
+from kgrag.llm.text_marks import marks_of
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.testing import ScriptedModel
 from tests.fake_openai import FakeOpenAI
@@ -255,6 +256,31 @@ def test_an_entry_that_cannot_be_read_is_asked_for_again(path):
     assert len(inner.prompts) == 5
 
 
+def test_a_completion_that_was_changed_on_the_disk_is_asked_for_again(path, caplog):
+    with CachedModel(scripted(), path) as model:
+        (first,) = model.complete(PROMPTS[:1])
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE completion SET value = replace(value, 'number 0', 'number 9')")
+    file.close()
+    with pytest.raises(CompletionMissing), CachedModel(scripted(), path, mode="replay") as model:
+        model.complete(PROMPTS[:1])
+    with caplog.at_level(logging.WARNING), CachedModel(scripted(), path) as model:
+        assert model.complete(PROMPTS[:1])[0].data == first.data
+    assert "was changed on the disk" in caplog.text
+
+
+def test_a_completion_of_an_earlier_version_without_a_checksum_is_reused(path):
+    with CachedModel(scripted(), path) as model:
+        model.complete(PROMPTS[:1])
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE completion SET value = json_remove(value, '$.sha256')")
+    file.close()
+    inner = scripted()
+    with CachedModel(inner, path) as model:
+        model.complete(PROMPTS[:1])
+    assert inner.prompts == []
+
+
 def test_a_folder_that_cannot_be_made_is_a_storage_failure(tmp_path):
     (tmp_path / "file").write_text("in the way")
     with (
@@ -357,3 +383,37 @@ def test_a_taker_that_stops_closes_the_source() -> None:
     next(taken)
     taken.close()
     assert closed.wait(5)
+
+
+def test_completions_made_from_a_text_are_erased_and_so_are_those_made_from_their_own_words(path):
+    text = "Ann Lee met the other singer in Bath last year"
+    replies = {
+        "facts": "Two vocalists came together once in a town of Somerset",
+        "summary": "A meeting took place",
+        "other": "Soybean is sown in June",
+    }
+    prompts = {
+        "facts": Prompt("facts", f"State the facts: {text}.", {"text": text}),
+        "summary": Prompt("summary", f"Sum up: {replies['facts']}", {"texts": [replies["facts"], "Something else"]}),
+        "other": Prompt("other", "State the facts: Soybean.", {"text": "Soybean is sown in the month of June"}),
+    }
+    with CachedModel(ScriptedModel(replies), path) as model:
+        model.complete(list(prompts.values()))
+        assert erase(path, marks_of, [text], set()) == 2
+    with CachedModel(ScriptedModel({}), path, mode="replay") as model:
+        assert model.complete([prompts["other"]])[0].text == replies["other"]
+        for name in ("facts", "summary"):
+            with pytest.raises(CompletionMissing):
+                model.complete([prompts[name]])
+    content = b"".join(file.read_bytes() for file in path.parent.iterdir())
+    assert b"vocalists" not in content
+    assert b"A meeting" not in content
+    assert b"Soybean" in content
+
+
+def test_a_completion_of_a_version_that_kept_no_marks_is_judged_by_its_reply(path):
+    with CachedModel(ScriptedModel(lambda prompt: prompt.text), path) as model:
+        model.complete([Prompt("a", "Who is Farida?"), Prompt("a", "Who is Ann?")])
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE completion SET value = json_remove(value, '$.marks')")
+    assert erase(path, marks_of, ["an old text about something"], {"farida"}) == 1

@@ -21,8 +21,8 @@ from kgrag.testing import HashEmbedder
 TOPICS = ("barley", "lentil", "mulch", "irrigation", "weed", "beetle")
 
 
-def papers(folder: Path, *records: dict[str, object]) -> Path:
-    path = folder / "papers.jsonl"
+def papers(folder: Path, *records: dict[str, object], name: str = "papers") -> Path:
+    path = folder / f"{name}.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
 
@@ -102,6 +102,43 @@ def test_each_chunk_gets_k_edges_into_a_cited_paper_the_most_relevant_first() ->
 # --- the graph ------------------------------------------------------------------------------------------------------
 
 
+def test_after_redraw_the_edges_are_those_of_a_fresh_build(tmp_path: Path) -> None:
+    first, more = tmp_path / "first", tmp_path / "more"
+    for folder in (first, more):
+        folder.mkdir()
+    texts = [f"{topic} soil soil and {other} care. {topic} needs {other}." for topic in TOPICS for other in TOPICS]
+    cited = {"id": "core", "title": "Core", "text": " ".join(texts)}
+    citing = {
+        "id": "new",
+        "title": "Citing",
+        "text": "Barley and soil need care. Weed and beetle need mulch.",
+        "cites": ["core"],
+    }
+    grown = {"id": "more", "title": "More", "text": "Soil and barley and care, again and again. " * 80}
+    papers(first, cited, citing)
+    papers(more, grown)
+
+    def weights(kb: KnowledgeBase) -> set[str]:
+        rows = kb.query("SELECT ?e ?w WHERE { GRAPH ?g { ?e a kg:CitationEdge ; kg:weight ?w } }").values()
+        return {" ".join(row) for row in rows}
+
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as kb:
+        kb.ingest(first, chunk_tokens=30)
+        assert kb.build("cg_rag").notes == ()
+        kb.ingest(more, chunk_tokens=30)
+        (note,) = kb.build("cg_rag").notes
+        assert "the edges of 1 documents" in note
+        aged = weights(kb)
+        assert kb.build("cg_rag", redraw=True).counts["drawn"] == 1
+        redrawn, revision = weights(kb), kb.store.revision
+        assert kb.build("cg_rag", redraw=True).notes == ()
+        assert kb.store.revision == revision
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as kb:
+        kb.ingest(first, more, chunk_tokens=30)
+        kb.build("cg_rag")
+        assert weights(kb) == redrawn != aged
+
+
 def test_the_graph_conforms_and_knows_cycles_missing_targets_and_duplicates(built: KnowledgeBase) -> None:
     figures = built.stats("cg_rag")
     assert figures["unresolved"] == 1
@@ -117,7 +154,9 @@ def test_no_edge_leads_from_a_chunk_to_itself(built: KnowledgeBase) -> None:
 
 
 def test_building_again_after_a_new_paper_draws_only_what_it_touches(built: KnowledgeBase, tmp_path: Path) -> None:
-    built.ingest(papers(tmp_path, {"id": "no such paper", "title": "Found at last", "text": "Straw is gold."}))
+    built.ingest(
+        papers(tmp_path, {"id": "no such paper", "title": "Found at last", "text": "Straw is gold."}, name="more")
+    )
     counts = built.build("cg_rag").counts
     assert counts["drawn"] == 2  # the new one, and the one that cites it
     assert counts["unresolved"] == 0
@@ -273,7 +312,7 @@ def test_the_graph_is_asked_for_where_it_is_missing(kb: KnowledgeBase, tmp_path:
 
 
 def test_papers_that_came_after_the_build_are_found_without_edges(built: KnowledgeBase, tmp_path: Path) -> None:
-    built.ingest(papers(tmp_path, {"id": "late", "title": "Late", "text": "Quinoa ripens late."}))
+    built.ingest(papers(tmp_path, {"id": "late", "title": "Late", "text": "Quinoa ripens late."}, name="more"))
     assert built.retrieve("When does quinoa ripen?", method="cg_rag", k=1)[0].attributes["title"] == "Late"
 
 

@@ -151,7 +151,7 @@ def test_it_finds_papers_of_questions_that_it_has_not_seen(built: KnowledgeBase,
     assert hits[0].text.startswith("We propose rule 18 ")
 
 
-def test_weights_stand_with_the_knowledge_base_and_damaged_ones_are_not_used(tmp_path: Path) -> None:
+def test_weights_are_kept_with_the_knowledge_base(tmp_path: Path) -> None:
     with KnowledgeBase(tmp_path / "k.kb", settings=Settings(), embedder=HashEmbedder()) as kb:
         kb.ingest(corpus(tmp_path))
         kb.build("cg_rag")
@@ -159,12 +159,56 @@ def test_weights_stand_with_the_knowledge_base_and_damaged_ones_are_not_used(tmp
         expected = kb.retrieve("Who made the peazon method?", method="cg_rag:encoder=trained", k=3)
     with KnowledgeBase(tmp_path / "k.kb", settings=Settings(), embedder=HashEmbedder(), read_only=True) as kb:
         assert kb.retrieve("Who made the peazon method?", method="cg_rag:encoder=trained", k=3) == expected
-    (path,) = (tmp_path / "k.kb" / "models").iterdir()
-    path.write_bytes(path.read_bytes()[:-3] + b"abc")
+
+
+@pytest.mark.parametrize(("change", "state"), [("flip", "damaged"), ("cut", "damaged"), ("delete", "lost")])
+def test_a_trained_encoder_that_is_not_the_recorded_one_is_named_with_the_way_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, change: str, state: str
+) -> None:
     with KnowledgeBase(tmp_path / "k.kb", settings=Settings(), embedder=HashEmbedder()) as kb:
+        kb.ingest(corpus(tmp_path))
+        kb.build("cg_rag")
+        kb.train("cg_rag", questions(tmp_path, "q.jsonl", CROPS[:16]), **QUICK)
+    (path,) = (tmp_path / "k.kb" / "models").iterdir()
+    data = path.read_bytes()
+    path.write_bytes({"flip": data[:-3] + b"abc", "cut": data[:-300], "delete": b""}[change])
+    if change == "delete":
+        path.unlink()
+    with KnowledgeBase(tmp_path / "k.kb", settings=Settings(), embedder=HashEmbedder()) as kb:
+        kb.retrieve("Who?", method="cg_rag")
+        assert f"{path.name} is {state}. Put the file back from a backup" in caplog.text
+        assert [finding.check for finding in kb.doctor(repair=True) if finding.fault and not finding.mended] == [
+            "files"
+        ]
         assert kb.stats("cg_rag")["encoder"] == "untrained"
         with pytest.raises(NotBuilt, match="kgrag train cg_rag"):
             kb.retrieve("Who?", method="cg_rag:encoder=trained")
+        path.write_bytes(data)
+        assert kb.stats("cg_rag")["encoder"] == "trained"
+        path.rename(path.with_name("cg_rag.pt"))  # as versions of before named it
+        assert kb.stats("cg_rag")["encoder"] == "trained"
+
+
+def test_a_training_that_is_killed_before_its_record_leaves_the_encoder_of_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with KnowledgeBase(tmp_path / "k.kb", settings=Settings(), embedder=HashEmbedder()) as kb:
+        kb.ingest(corpus(tmp_path))
+        kb.build("cg_rag")
+        kb.train("cg_rag", questions(tmp_path, "q.jsonl", CROPS[:16]), **QUICK)
+        expected = kb.retrieve("Who made the peazon method?", method="cg_rag:encoder=trained", k=3)
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(Path, "replace", _killed)
+            kb.train("cg_rag", questions(tmp_path, "r.jsonl", CROPS[:12]), **QUICK, seed=1)
+    with KnowledgeBase(tmp_path / "k.kb", settings=Settings(), embedder=HashEmbedder()) as kb:
+        assert kb.retrieve("Who made the peazon method?", method="cg_rag:encoder=trained", k=3) == expected
+        assert [finding for finding in kb.doctor() if finding.fault] == []
+        trainings = queries.bind("cg_rag/trainings", provenance=kb.store.names.provenance)
+        assert len(kb.store.select(trainings).rows) == 1
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_an_encoder_of_another_embedder_is_not_used(built: KnowledgeBase, tmp_path: Path) -> None:

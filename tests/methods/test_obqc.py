@@ -149,8 +149,48 @@ def test_a_valid_query_that_finds_nothing_is_unknown_and_says_so(made: Make) -> 
     empty = RIGHT.replace("?a in:agentName", "FILTER (?number = 'P-{}') ?a in:agentName")
     answer, prompts = _asked(made, *(empty.replace("{}", str(n)) for n in range(11, 20)))
     assert (answer.unknown, len(prompts)) == (True, 4)
-    assert "finds no row" in answer.text
+    assert "Without `FILTER (?number = 'P-11')` the query gives 2 rows." in answer.text
     assert "P-11" in answer.sparql
+
+
+EMPTY_CLASS = """
+in:LossPayment a owl:Class . in:Claim a owl:Class . in:Reserve a owl:Class .
+in:hasLossPayment a owl:ObjectProperty ; rdfs:domain in:Claim ; rdfs:range in:LossPayment .
+in:about a owl:ObjectProperty ; rdfs:domain in:Claim .
+in:lossPaymentAmount a owl:DatatypeProperty .
+"""
+PAYMENTS = """
+:c1 a in:Claim ; in:hasLossPayment :l1 ; in:about :l1 . :l1 in:lossPaymentAmount 1200 .
+:c2 a in:Claim ; in:hasLossPayment :l2 ; in:about :l2 . :l2 in:lossPaymentAmount 2300 .
+"""
+PAID = HEAD + "SELECT ?amount {{ ?c in:{} ?p . ?p a in:LossPayment ; in:lossPaymentAmount ?amount }} ORDER BY ?amount"
+
+
+def test_a_type_that_the_data_leave_out_and_a_range_implies_is_left_out_and_the_answer_says_so(made: Make) -> None:
+    model = ScriptedModel({"obqc/ask": PAID.format("hasLossPayment")})
+    kb = made(model, ontology=ONTOLOGY + EMPTY_CLASS, data=DATA + PAYMENTS)
+    answer = kb.ask("What was paid?", method="obqc")
+    note, *rows = answer.text.splitlines()
+    assert (rows, len(model.prompts)) == (["1200", "2300"], 1)
+    assert note.startswith(
+        "`?p a in:LossPayment` was left out: no thing in the data has that class, and it is the range"
+    )
+    assert "a in:LossPayment" not in answer.sparql
+
+
+def test_an_empty_result_names_the_pattern_that_is_too_much_to_the_model_and_to_the_user(made: Make) -> None:
+    model = ScriptedModel({"obqc/ask": PAID.format("about"), "obqc/repair": PAID.format("about")})
+    kb = made(model, ontology=ONTOLOGY + EMPTY_CLASS, data=DATA + PAYMENTS)
+    answer = kb.ask("What was paid?", method="obqc")
+    why = "Without `?p a in:LossPayment` the query gives 2 rows; no thing in the data has that class."
+    assert why in model.prompts[1].text
+    assert (answer.unknown, why in answer.text) == (True, True)
+
+
+def test_an_empty_result_that_no_single_omission_explains_says_so(made: Make) -> None:
+    query = HEAD + "SELECT ?n { ?p in:policyNumber ?n ; in:soldByAgent ?a . FILTER(?n = 'P-9') FILTER(?n = 'P-8') }"
+    answer = made(ScriptedModel({"obqc/ask": query, "obqc/repair": query})).ask("Which policy?", method="obqc")
+    assert "at least two do not fit the data" in answer.text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pyoxigraph as ox
 import pytest
 
 from kgrag import audit
-from kgrag.errors import InvalidRDF
 from tests.quad_store import QuadStore
 
 EX = "http://example.org/"
@@ -17,7 +16,7 @@ PREFIXES = """
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 """
 GRAPHS = [ox.NamedNode(EX + "g"), ox.NamedNode(EX + "h")]
-DATA = 'ex:g { ex:a a ex:A ; ex:p ex:b ; rdfs:label "A" . } ex:h { ex:c a ex:A . ex:b ex:q 7 . } ex:i { ex:z a ex:A . }'
+DATA = 'ex:g { ex:a a ex:A ; ex:p ex:b ; rdfs:label "A" . } ex:h { ex:c a ex:A . ex:b ex:q 7 . } ex:i { ex:z a ex:A . } ex:g { ex:loop ex:next ex:loop . }'
 LABELLED = "ex:Labelled a sh:NodeShape ; sh:targetClass ex:A ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ] ."
 CUSTOM = """
 ex:Component a sh:ConstraintComponent ; sh:parameter [ sh:path ex:below ] ; sh:validator ex:Below .
@@ -74,18 +73,29 @@ def test_no_graphs_have_no_violation_and_start_no_engine(validated) -> None:
 
 
 def test_sparql_that_shacl_forbids_is_refused_with_the_shape(validated) -> None:
-    with pytest.raises(InvalidRDF, match="ex.*Minus.*pyshacl"):
-        validated(
-            "ex:Minus a sh:NodeShape ; sh:targetClass ex:A ; sh:sparql "
-            '[ sh:select "SELECT $this WHERE { $this ?p ?o MINUS { $this ?p 1 } }" ] .'
-        )
+    minus = (
+        "ex:Minus a sh:NodeShape ; sh:targetClass ex:A ; sh:sparql "
+        '[ sh:select "SELECT $this WHERE { $this ?p ?o MINUS { $this ?p 1 } }" ] .'
+    )
+    validation = validated(LABELLED + minus)
+    assert short(validation) == [("Labelled", "c", "minCount")]
+    assert "pyshacl" in validation.undecided[EX + "Minus"]
 
 
-def test_recursive_shapes_are_refused_and_go_nowhere(validated) -> None:
-    with pytest.raises(InvalidRDF, match="recursive"):
-        validated(
-            "ex:S a sh:NodeShape ; sh:targetClass ex:A ; sh:not [ sh:property [ sh:path ex:p ; sh:node ex:S ] ] ."
-        )
+RECURSIVE = "ex:S a sh:NodeShape ; sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:node ex:S ; sh:maxCount 0 ] ."
+
+
+def test_a_recursive_shape_is_decided_by_pyshacl(validated) -> None:
+    validation = validated(LABELLED + RECURSIVE)
+    assert short(validation) == [("Labelled", "c", "minCount"), ("S", "a", "maxCount")]
+    assert validation.undecided == {}
+
+
+def test_a_recursion_that_data_never_end_is_not_decided_and_the_rest_is(validated) -> None:
+    endless = "ex:E a sh:NodeShape ; sh:targetNode ex:loop ; sh:property [ sh:path ex:next ; sh:node ex:E ] ."
+    validation = validated(LABELLED + CUSTOM + endless)
+    assert set(validation.undecided) == {EX + "E"}
+    assert ("Custom", "a", "Component") in short(validation)
 
 
 @pytest.mark.parametrize(
@@ -98,5 +108,45 @@ def test_recursive_shapes_are_refused_and_go_nowhere(validated) -> None:
     ],
 )
 def test_sparql_that_would_ask_another_server_is_refused(validated, select: str) -> None:
-    with pytest.raises(InvalidRDF, match="another server"):
-        validated(f'ex:S a sh:NodeShape ; sh:targetClass ex:A ; sh:sparql [ sh:select "{select}" ] .')
+    validation = validated(
+        f'{LABELLED} ex:S a sh:NodeShape ; sh:targetClass ex:A ; sh:sparql [ sh:select "{select}" ] .'
+    )
+    assert "another server" in validation.undecided[EX + "S"]
+    assert short(validation) == [("Labelled", "c", "minCount")]
+
+
+UNREADABLE = {
+    "a misspelt term": ("sh:nodekind sh:IRI", "Did you mean sh:nodeKind"),
+    "a term of SHACL 1.2": ("sh:memberShape [ sh:nodeKind sh:IRI ]", "sh:memberShape is no term of SHACL"),
+    "an unreadable SELECT": ('sh:sparql [ sh:select "SELECT $this WHERE { $this ?p }" ]', "sh:select"),
+    "a misspelt term within sh:not": ("sh:not [ sh:nodekind sh:IRI ]", "Did you mean sh:nodeKind"),
+    "a bad value": ('sh:minLength "x"', "sh:minLength"),
+    "a shape that nothing describes": ("sh:node ex:nowhere", "do not describe"),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_read_is_not_decided_and_the_rest_is_validated(validated, name: str) -> None:
+    term, reason = UNREADABLE[name]
+    shape = f"ex:S a sh:NodeShape ; sh:targetClass ex:A ; {term} ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ] ."
+    validation = validated(LABELLED + shape)
+    assert short(validation) == [("Labelled", "c", "minCount"), ("S", "c", "minCount")]
+    assert reason in validation.undecided[EX + "S"]
+
+
+def test_a_prefix_that_everybody_knows_need_not_be_declared(validated) -> None:
+    select = '[ sh:select "SELECT $this WHERE { $this a ?c FILTER NOT EXISTS { $this rdfs:label ?l } }" ]'
+    validation = validated(f"ex:S a sh:NodeShape ; sh:targetClass ex:A ; sh:sparql {select} .")
+    assert (short(validation), validation.undecided) == ([("S", "c", "sparql")], {})
+
+
+def test_a_report_in_a_file_of_shapes_is_no_shape(validated) -> None:
+    report = "[] a sh:ValidationReport ; sh:conforms false ; sh:result [ a sh:ValidationResult ; sh:focusNode ex:a ] ."
+    validation = validated(LABELLED + report)
+    assert (short(validation), validation.undecided) == ([("Labelled", "c", "minCount")], {})
+
+
+def test_a_class_whose_type_is_a_class_of_classes_is_its_own_target(validated) -> None:
+    meta = "ex:Meta rdfs:subClassOf rdfs:Class . ex:A a ex:Meta , sh:NodeShape ; "
+    validation = validated(meta + "sh:property [ sh:path rdfs:label ; sh:minCount 1 ] .")
+    assert short(validation) == [("A", "c", "minCount")]

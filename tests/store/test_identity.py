@@ -19,6 +19,7 @@ from kgrag.errors import (
     StorageFailed,
     StoreLocked,
 )
+from kgrag.store import migrations
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.vocab import KG, SCHEMA_VERSION, XSD, number
 from tests.store.oxigraph_drafts import EDGE, N, content, edge, listed, ontology
@@ -48,6 +49,64 @@ def test_what_was_published_is_there_after_opening_again(folder: Path) -> None:
     with OxigraphStore.open(folder) as store:
         assert content(store) == before
         assert (store.revision, store.names.base) == (1, "urn:mine:")
+
+
+@pytest.fixture
+def earlier(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store of a made-up version 0, in which documents were called papers; and the way from it to version 1."""
+    paper = ox.NamedNode("urn:old:Paper")
+    with OxigraphStore.open(folder) as store:
+        names = store.names
+        store.update(f"INSERT DATA {{ GRAPH <urn:g> {{ <urn:d> a {paper} }} }}")
+        version = f"GRAPH {names.catalogue} {{ {names.knowledge_base} {KG.schemaVersion} "
+        store.update(f"DELETE DATA {{ {version} 1 }} }} ; INSERT DATA {{ {version} 0 }} }}")
+
+    def rename(engine: ox.Store, names: object) -> tuple[list[ox.Quad], list[ox.Quad]]:
+        old = list(engine.quads_for_pattern(None, None, paper, None))
+        return old, [ox.Quad(quad.subject, quad.predicate, KG.Document, quad.graph_name) for quad in old]
+
+    monkeypatch.setattr(migrations, "MIGRATIONS", {0: rename})
+    return folder
+
+
+def _is_of_the_present_version(store: OxigraphStore) -> bool:
+    versions = [t for t in store.triples(store.names.catalogue) if t.predicate == KG.schemaVersion]
+    renamed = store.ask("ASK { GRAPH <urn:g> { <urn:d> a <https://w3id.org/kgrag/ns#Document> } }")
+    return renamed and [triple.object for triple in versions] == [number(SCHEMA_VERSION)]
+
+
+def test_a_store_of_an_earlier_version_is_migrated_when_it_is_opened_for_writing(
+    earlier: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with OxigraphStore.open(earlier) as store:
+        assert _is_of_the_present_version(store)
+        revision = store.revision
+    assert caplog.text.count("was migrated from schema version 0 to 1") == 1
+    with OxigraphStore.open(earlier) as store:
+        assert store.revision == revision
+
+
+def test_a_store_of_an_earlier_version_is_not_read_before_it_is_migrated(earlier: Path) -> None:
+    with pytest.raises(SchemaMismatch, match="kgrag doctor"):
+        OxigraphStore.open(earlier, read_only=True)
+    OxigraphStore.open(earlier).close()
+    OxigraphStore.open(earlier, read_only=True).close()
+
+
+def test_an_import_of_an_earlier_version_has_the_present_one_only(earlier: Path, tmp_path: Path) -> None:
+    engine = ox.Store(str(earlier))
+    engine.dump(str(tmp_path / "all.nq"), ox.RdfFormat.N_QUADS)
+    del engine
+    with OxigraphStore.open(tmp_path / "b.kb" / "store") as store:
+        store.load(tmp_path / "all.nq")
+        assert _is_of_the_present_version(store)
+        store.update("INSERT DATA { <urn:s> <urn:p> 1 }")
+
+
+def test_a_version_without_a_migration_is_refused(earlier: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrations, "MIGRATIONS", {})
+    with pytest.raises(SchemaMismatch, match="earlier kgrag"):
+        OxigraphStore.open(earlier)
 
 
 def test_another_process_that_writes_is_named(folder: Path) -> None:

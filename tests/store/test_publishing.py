@@ -9,7 +9,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
-from kgrag import queries
+from kgrag import KnowledgeBase, queries
 from kgrag.errors import InvalidRDF, ShapeViolation, StateError, StorageFailed
 from kgrag.model import GraphDraft, Violation
 from kgrag.ports import TripleStore
@@ -342,3 +342,17 @@ def test_a_closed_store_says_so(store: OxigraphStore) -> None:
         store.publish([edge()])
     with pytest.raises(StateError, match="closed"):
         store.graphs()
+
+
+def test_a_file_whose_triple_term_has_a_literal_that_the_engine_rewrites_is_loaded_once(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    file = tmp_path / "terms.ttl"
+    file.write_text(
+        "<urn:e:o> a <http://www.w3.org/2002/07/owl#Ontology> . "
+        '<urn:e:a> <urn:e:b> <<( <urn:e:x> <urn:e:y> "01"^^<http://www.w3.org/2001/XMLSchema#int> )>> .'
+    )
+    kb.load(file)
+    before = len(kb.store), kb.store.revision
+    assert kb.load(file).published == ()
+    assert (len(kb.store), kb.store.revision) == before

@@ -51,8 +51,11 @@ def pieces(text: str, tokens: int) -> list[str]:
 def sectioned(draw: st.DrawFn) -> Document:
     text = draw(texts)
     place = st.integers(min_value=0, max_value=len(text))
-    spans = draw(st.lists(st.tuples(place, place, st.sampled_from(["", "A", "A > B", "C"])), max_size=5))
-    return Document(text, sections=tuple(Section(start, end, heading) for start, end, heading in spans))
+    spans = st.tuples(place, place, st.sampled_from(["", "A", "A > B", "C"]), st.booleans())
+    found = draw(st.lists(spans, max_size=5))
+    return Document(
+        text, sections=tuple(Section(start, end, heading, whole=whole) for start, end, heading, whole in found)
+    )
 
 
 @given(sectioned(), limits)

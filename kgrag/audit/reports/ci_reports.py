@@ -102,7 +102,7 @@ def as_junit(audit: Audit) -> str:
         found[finding.check].append(finding)
     skipped = {undecided.check: undecided.reason for undecided in audit.not_decided}
     families: dict[str, list[str]] = defaultdict(list)
-    for name in sorted({*audit.checks, *found}):
+    for name in sorted({*audit.checks, *audit.shapes, *found, *skipped}):
         families[audit.checks[name].family if name in audit.checks else "own"].append(name)
     root = ElementTree.Element("testsuites", name=printable(f"kgrag audit of {audit.target}"))
     for family, names in sorted(families.items()):

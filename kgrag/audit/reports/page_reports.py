@@ -38,7 +38,7 @@ def _markdown(audit: Audit) -> Iterator[str]:
     short = shortened(audit)
     yield f"# Audit of {_cell(audit.target)}"
     yield ""
-    yield f"Profile `{audit.profile}`: {headline(audit)}."
+    yield f"Profile `{audit.profile}`: {headline(audit)}." if audit.profile else f"{headline(audit)}."
     for (severity, check), found in groupby(audit.findings, key=lambda f: (f.severity, f.check)):
         yield from ("", f"## {severity}: {check} {title(audit, check)} ({audit.totals[check]})", "")
         if check in audit.checks:

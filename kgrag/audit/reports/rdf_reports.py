@@ -12,7 +12,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgrag.audit.findings import Audit, AuditFinding
-from kgrag.model import GraphDraft
+from kgrag.model import GraphDraft, ViolationTerms
 from kgrag.store.provenance import Deed, provenance_draft
 from kgrag.vocab import AUDIT, DCTERMS, KG, PROV, RDF, XSD, Names, number
 
@@ -25,12 +25,18 @@ _Node = ox.NamedNode | ox.BlankNode
 
 
 def as_shacl(audit: Audit) -> str:
-    """Return a SHACL validation report in Turtle; the source shape of a result is the check."""
+    """Return a SHACL validation report in Turtle.
+
+    The source shape of a result is the check; a result of a user's own shape has the terms of data and shapes.
+    """
     report = ox.BlankNode("report")
     results = {ox.BlankNode(f"result{number}"): finding for number, finding in enumerate(audit.findings)}
     # SHACL has results of whatever severity break conformance, unlike an audit
-    triples = [*_report(report, results, conforms=not audit.findings)]
+    triples = [*_report(report, results, conforms=not audit.totals)]
     for result, finding in results.items():
+        if finding.terms is not None:
+            triples += _of_terms(result, finding.terms)
+            continue
         component = "SPARQL" if finding.component == "sparql" else finding.component[:1].upper() + finding.component[1:]
         check = ox.NamedNode(AUDIT.prefix + re.sub(r"[^\w-]", "-", finding.check))
         triples += _result(result, finding, check)
@@ -40,7 +46,7 @@ def as_shacl(audit: Audit) -> str:
             if name != "resultPath" or isinstance(term, ox.NamedNode)
         ]
         triples.append(ox.Triple(result, _sh("sourceConstraintComponent"), _sh(f"{component}ConstraintComponent")))
-    return _turtle(triples, {"aud": AUDIT.prefix, "sh": _SH, "xsd": XSD.prefix, "rdf": RDF.prefix})
+    return _turtle(list(dict.fromkeys(triples)), {"aud": AUDIT.prefix, "sh": _SH, "xsd": XSD.prefix, "rdf": RDF.prefix})
 
 
 def audit_drafts(
@@ -116,6 +122,27 @@ def _result(result: _Node, finding: AuditFinding, check: ox.NamedNode) -> Iterat
     yield ox.Triple(result, _sh("resultMessage"), ox.Literal(finding.message))
     yield ox.Triple(result, _sh("resultSeverity"), _sh(finding.severity))
     yield ox.Triple(result, _sh("sourceShape"), check)
+
+
+def _of_terms(result: ox.BlankNode, terms: ViolationTerms) -> Iterator[ox.Triple]:
+    """Yield a result in the terms of data and shapes, and the results that it is due to."""
+    yield ox.Triple(result, RDF.type, _sh("ValidationResult"))
+    stated = {
+        "focusNode": terms.focus,
+        "resultPath": terms.path,
+        "resultSeverity": terms.severity,
+        "sourceConstraint": terms.constraint,
+        "sourceConstraintComponent": terms.component,
+        "sourceShape": terms.shape,
+        "value": terms.value,
+    }
+    yield from (ox.Triple(result, _sh(name), term) for name, term in stated.items() if term is not None)
+    yield from (ox.Triple(result, _sh("resultMessage"), message) for message in terms.messages)
+    yield from terms.described
+    for place, detail in enumerate(terms.details):
+        node = ox.BlankNode(f"{result.value}d{place}")
+        yield ox.Triple(result, _sh("detail"), node)
+        yield from _of_terms(node, detail)
 
 
 def _terms(finding: AuditFinding) -> dict[str, _Node | ox.Literal]:

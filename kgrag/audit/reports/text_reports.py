@@ -67,11 +67,11 @@ def as_explanation(check: Check) -> str:
 
 def _lines(audit: Audit) -> Iterator[str]:
     short = shortened(audit)
-    yield f"{audit.target}  (profile {audit.profile})"
+    yield f"{audit.target}  (profile {audit.profile})" if audit.profile else audit.target
     yield from (f"names like :this are in {namespace}" for namespace in audit.namespaces)
     for (severity, check), findings in groupby(audit.findings, key=lambda f: (f.severity, f.check)):
         yield ""
-        yield f"{severity:<9} {check}  {title(audit, check)}  ({audit.totals[check]})"
+        yield f"{severity:<9} {short(check)}  {title(audit, check)}  ({audit.totals[check]})"
         listed = 0
         for finding in findings:
             listed += 1
@@ -82,7 +82,7 @@ def _lines(audit: Audit) -> Iterator[str]:
     if audit.not_decided:
         yield ""
     for undecided in audit.not_decided:
-        yield f"not decided  {undecided.check}  {title(audit, undecided.check)}: {undecided.reason}"
+        yield f"not decided  {short(undecided.check)}  {title(audit, undecided.check)}: {undecided.reason}"
     for text in audit.unused_suppressions:
         yield f"suppression  {text}"
     yield ""

@@ -4,10 +4,20 @@ Graphs written: one citation graph per document. Vectors: those of chunks. Queri
 ``passages/evidence``, and those of ``kgrag.index.vector_spaces``. Prompt read: ``cg_rag/neighbourhood``.
 """
 
-from kgrag.declarations import GraphKind, MethodDeclaration
+from dataclasses import dataclass
+
+from kgrag.declarations import GraphKind, MethodDeclaration, option
 from kgrag.vocab import KG
 
-__all__ = ["DECLARATION"]
+__all__ = ["DECLARATION", "CgRagOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class CgRagOptions:
+    """Options of ``kgrag build cg_rag``."""
+
+    redraw: bool = option(False, help="Weigh edges anew that were weighed when the corpus was another.")
+
 
 DECLARATION = MethodDeclaration(
     name="cg_rag",
@@ -28,4 +38,5 @@ DECLARATION = MethodDeclaration(
             subject_goes=True,
         ),
     ),
+    options=CgRagOptions,
 )

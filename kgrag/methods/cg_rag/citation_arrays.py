@@ -19,7 +19,17 @@ import numpy as np
 import numpy.typing as npt
 
 from kgrag import queries
-from kgrag.index.array_files import Iris, KeptPlaces, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
+from kgrag.index.array_files import (
+    FileFault,
+    Iris,
+    KeptPlaces,
+    Making,
+    Sidecars,
+    packed,
+    read_arrays,
+    unpacked,
+    write_arrays,
+)
 from kgrag.methods.cg_rag.citation_graph import KINDS, chunks_of
 from kgrag.methods.cg_rag.edges import EdgeKind
 from kgrag.ports import TripleStore, Vectors
@@ -221,11 +231,11 @@ class CitationArrays:
         """Return the same arrays as those of another revision, which changed no edge."""
         return replace(self, revision=revision)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, *, lineage: str = "") -> None:
         """Write the arrays. Raises StorageFailed."""
         settings = packed([json.dumps({"format": _FORMAT_VERSION, "revision": self.revision})])
         members = {name: getattr(self, name) for name in _ARRAYS}
-        write_arrays(path, members | self.iris.members("iris") | {"settings": settings})
+        write_arrays(path, members | self.iris.members("iris") | {"settings": settings}, lineage=lineage)
 
     @classmethod
     def load(cls, path: Path) -> CitationArrays | None:
@@ -267,7 +277,15 @@ def fresh(store: TripleStore, folder: Path | None, *, save: bool = True) -> Cita
     Raises:
         StorageFailed: the disk refused a new file.
     """
+    return _OPEN.fresh(store, folder, _making(store), name=_FILE_NAME, save=save)
 
+
+def faults(store: TripleStore, folder: Path | None) -> list[FileFault]:
+    """Compare the file of the arrays with the citation graph; [] where there is none, or one that is behind."""
+    return _OPEN.faults(store, folder, _making(store), name=_FILE_NAME)
+
+
+def _making(store: TripleStore) -> Making[CitationArrays]:
     def changed(since: int) -> bool:
         kinds = (KG.CitationGraph, KG.DocumentGraph)
         catalogue = store.names.catalogue
@@ -275,8 +293,7 @@ def fresh(store: TripleStore, folder: Path | None, *, save: bool = True) -> Cita
             store.ask(queries.bind("spaces/changed", catalogue=catalogue, kind=kind, since=since)) for kind in kinds
         )
 
-    making = Making(load=CitationArrays.load, make=lambda: _read(store), changed=changed)
-    return _OPEN.fresh(store, folder, making, name=_FILE_NAME, save=save)
+    return Making(load=CitationArrays.load, make=lambda: _read(store), changed=changed)
 
 
 def _read(store: TripleStore) -> CitationArrays:

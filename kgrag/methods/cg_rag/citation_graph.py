@@ -54,9 +54,13 @@ class EdgeSignals:
 
 @dataclass(slots=True)
 class GraphUpdate:
-    """Numbers of documents whose edges were drawn, stayed, or were dropped with the document; what is pending."""
+    """Numbers of documents whose edges were drawn, stayed, or were dropped with the document; what is pending.
+
+    ``aged`` of those that stayed cite others, and were weighed by how rare words were in another corpus.
+    """
 
     drawn: int = 0
+    aged: int = 0
     unchanged: int = 0
     dropped: int = 0
     pending: list[str] = field(default_factory=list)
@@ -87,6 +91,7 @@ def draw(
     citations: Citations,
     signals: EdgeSignals,
     *,
+    redraw: bool = False,
     progress: Progress = None,
 ) -> GraphUpdate:
     """Publish the edges of every document whose chunks, citations or settings changed, and drop those of vanished ones.
@@ -96,15 +101,25 @@ def draw(
         chunks: of every document, as ``chunks_of`` returns them.
         citations: who cites whom.
         signals: what edges between documents are weighed by.
+        redraw: draw those as well whose edges were weighed when the corpus was another.
         progress: called after each batch of documents.
     """
+    corpus = digest(*sorted(chunk for each in chunks.values() for chunk in each))
     graphs = {store.names.citation_graph(ox.NamedNode(document)).value: document for document in chunks}
     rows = store.select(queries.bind("cg_rag/graphs", catalogue=store.names.catalogue)).values()
-    drawn_from = {graphs[graph]: fingerprint for graph, fingerprint in rows if graph in graphs}
+    drawn_from = {graphs[graph]: parameters.partition(" ") for graph, parameters in rows if graph in graphs}
     vanished = [ox.NamedNode(graph) for graph, _ in rows if graph not in graphs]
     update = GraphUpdate(dropped=store.remove(vanished) if vanished else 0)
     fingerprints = {document: _fingerprint(document, chunks, citations, signals) for document in chunks}
-    changed = [document for document in chunks if drawn_from.get(document) != fingerprints[document]]
+    changed = [each for each in chunks if drawn_from.get(each, ("",))[0] != fingerprints[each]]
+    same = chunks.keys() - set(changed)
+    aged = [
+        each for each in chunks if each in same and drawn_from[each][2] != corpus and _cited(each, chunks, citations)
+    ]
+    if redraw:
+        changed += aged
+    else:
+        update.aged = len(aged)
     update.unchanged = len(chunks) - len(changed)
     weights = signals.lexical.weights() if changed else None
     for first in range(0, len(changed), _DOCUMENTS_PER_PUBLICATION):
@@ -119,7 +134,7 @@ def draw(
                     edges,
                     cited=cited,
                     unresolved=citations.unresolved.get(paper.document, ()),
-                    fingerprint=fingerprints[paper.document],
+                    fingerprint=f"{fingerprints[paper.document]} {corpus}",
                     names=store.names,
                 )
             )
@@ -137,6 +152,7 @@ def _fingerprint(
     """Return a digest of all that decides which edges begin in a document, but for how rare its words are elsewhere.
 
     With the rarity of words, which changes with every document, each ingest would draw the edges of all documents anew.
+    Hence the corpus is recorded beside it, and ``redraw`` goes by that.
     """
     cited = (part for other in _cited(document, chunks, citations) for part in ("cites", other, *chunks[other]))
     settings = (_EDGES_VERSION, str(signals.top), signals.embedder)

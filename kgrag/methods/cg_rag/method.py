@@ -14,11 +14,19 @@ from kgrag import queries
 from kgrag.answering import cited_answers
 from kgrag.answering.labelled_questions import Labelled
 from kgrag.answering.passage_hits import passage_hits
-from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
+from kgrag.index.array_files import FileFault
 from kgrag.index.bm25 import LexicalIndex
-from kgrag.methods.cg_rag import citation_arrays, citation_graph, citations, lesegr, neighbourhoods, training
+from kgrag.methods.cg_rag import (
+    CgRagOptions,
+    citation_arrays,
+    citation_graph,
+    citations,
+    lesegr,
+    neighbourhoods,
+    training,
+)
 from kgrag.methods.cg_rag.citation_arrays import CitationArrays, FloatArray, IntArray, QuestionView, ReachLimits
 from kgrag.methods.cg_rag.training_examples import TrainingRecipe, read_examples, refuse_leaks
 from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit
@@ -27,6 +35,10 @@ from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIn
 __all__ = ["CgRag"]
 
 _SPACE = "chunk"
+_AGED = (
+    "the edges of {count} documents are weighed by how rare words were when the corpus was another; "
+    "`kgrag build cg_rag --redraw` weighs them anew."
+)
 _CHUNKS_PER_HIDDEN_DOCUMENT = 200
 _ENCODERS = ("auto", "trained", "untrained")
 _AGGREGATIONS = ("mean", "sum")
@@ -91,7 +103,7 @@ class CgRag:
 
     def build(
         self,
-        options: NoOptions = NoOptions(),  # noqa: ARG002 - there is nothing to choose
+        options: CgRagOptions = CgRagOptions(),
         *,
         progress: Progress | None = None,
         dry_run: bool = False,
@@ -99,7 +111,7 @@ class CgRag:
         """Resolve citations, draw the edges that changed, embed the chunks; again changes nothing.
 
         Args:
-            options: none.
+            options: ``redraw`` weighs those edges anew as well that were weighed when the corpus was another.
             progress: called after each batch.
             dry_run: count the chunks that would be embedded, and write nothing.
 
@@ -116,12 +128,13 @@ class CgRag:
         dense, words = self._dense(progress), self._words(progress)
         found = citations.read_citations(self.store)
         signals = citation_graph.EdgeSignals(dense, words, self.embedder.identity, self.top)
-        drawn = citation_graph.draw(self.store, chunks, found, signals, progress=progress)
+        drawn = citation_graph.draw(self.store, chunks, found, signals, redraw=options.redraw, progress=progress)
         arrays = self._arrays()
         edges = len(arrays.neighbours) // 2
         counts = {"documents": len(chunks), "chunks": len(arrays), "edges": edges, **found.counts}
         counts |= {"drawn": drawn.drawn, "unchanged": drawn.unchanged, "dropped": drawn.dropped}
-        return BuildReport(self.name, counts, pending=tuple(drawn.pending))
+        notes = (_AGED.format(count=drawn.aged),) if drawn.aged else ()
+        return BuildReport(self.name, counts, notes=notes, pending=tuple(drawn.pending))
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
         """Return the k best chunks, best first; ties by IRI.
@@ -231,6 +244,10 @@ class CgRag:
         figures: dict[str, Any] = {kind.rpartition("#")[2]: int(count) for kind, count in table}
         encoder = "untrained" if self._trained_encoder() is None else "trained"
         return figures | citations.read_citations(self.store).counts | {"encoder": encoder}
+
+    def file_faults(self) -> list[FileFault]:
+        """Compare the files of the citation arrays and of the trained encoder with the store."""
+        return [*citation_arrays.faults(self.store, self.lexical), *self._encoder_file().faults()]
 
     def view(self, question: str, without: Sequence[str] = (), allowed: Allowed | None = None) -> QuestionView:
         """Return what a question reaches, as if the documents ``without`` or not allowed were not there."""

@@ -3,12 +3,16 @@
 Cross-entropy of the chunks of the right documents against every other chunk that the question reaches, AdamW, a share
 of the *documents* held out to know when to stop. The weights are one file behind its SHA-256; the provenance graph has
 the same checksum with the recipe, the figures and the time.
+
+Queries read: ``cg_rag/trainings``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -20,8 +24,10 @@ import numpy as np
 import numpy.typing as npt
 import pyoxigraph as ox
 
+from kgrag import queries
 from kgrag.answering.labelled_questions import wording
 from kgrag.errors import InvalidSettings, StorageFailed
+from kgrag.index.array_files import FileFault
 from kgrag.index.vector_spaces import Progress
 from kgrag.methods.cg_rag.citation_arrays import QuestionView
 from kgrag.methods.cg_rag.citation_graph import METHOD
@@ -36,7 +42,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EncoderFile", "TrainedEncoder", "train"]
 
-_FILE_NAME = "cg_rag.pt"
+_LOG = logging.getLogger(__name__)
+
 _CHECKSUM_BYTES = 32
 _MIN_QUESTIONS = 8
 
@@ -64,17 +71,26 @@ def _question_digest(question: str) -> str:
     return digest("question", wording(question))
 
 
-_Opened = dict[str, tuple[tuple[int, int] | None, TrainedEncoder | None]]
-_OPEN: WeakKeyDictionary[TripleStore, _Opened] = WeakKeyDictionary()
-"""By store and path: the time and size of the file that was read, and what it contained."""
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What was found of a trained encoder, in which state of store and folder, and why the recorded one is missing."""
+
+    state: Any
+    encoder: TrainedEncoder | None
+    fault: FileFault | None = None
+
+
+_OPEN: WeakKeyDictionary[TripleStore, dict[str, _Kept]] = WeakKeyDictionary()
+"""By store and folder ("" in memory)."""
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderFile:
-    """Where the trained encoder of a knowledge base is kept.
+    """Where the trained encoder of a knowledge base is kept: a file that is named by the SHA-256 of its weights.
 
-    ``folder`` None keeps it in memory, for as long as the store is open; ``embedder`` is the identity of what makes the
-    vectors: an encoder that was trained on those of another embedder is not used.
+    The record of the last training in the provenance graph decides which file counts. ``folder`` None keeps the encoder
+    in memory, for as long as the store is open; ``embedder`` is the identity of what makes the vectors: an encoder that
+    was trained on those of another embedder is not used.
     """
 
     store: TripleStore
@@ -82,37 +98,60 @@ class EncoderFile:
     embedder: str
 
     def load(self) -> TrainedEncoder | None:
-        """Return the trained encoder; None without one, with a damaged one, or with one for another embedder."""
-        opened = _OPEN.setdefault(self.store, {})
-        key = "" if self.folder is None else str(self.folder / _FILE_NAME)
-        if self.folder is not None:
-            try:
-                status = Path(key).stat()
-                state = (status.st_mtime_ns, status.st_size)
-            except OSError:  # there is none
-                state = None
-            if key not in opened or opened[key][0] != state:
-                opened[key] = (state, _read(Path(key)) if state else None)
-        trained = opened.get(key, (None, None))[1]
+        """Return the trained encoder; None without one, and without one for this embedder.
+
+        None as well, with a warning, where the file of the recorded one is lost or damaged.
+        """
+        trained = self._kept().encoder
         return trained if trained is not None and trained.record.get("embedder") == self.embedder else None
+
+    def faults(self) -> list[FileFault]:
+        """Return why the encoder of the last training cannot be used; [] where it can, and without a training."""
+        fault = self._kept().fault
+        return [] if fault is None else [fault]
+
+    def _kept(self) -> _Kept:
+        opened = _OPEN.setdefault(self.store, {})
+        if self.folder is None:
+            return opened.get("", _Kept(None, None))
+        files = sorted(self.folder.glob(f"{METHOD}*.pt"))
+        state = self.store.revision, [(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files]
+        kept = opened.get(str(self.folder))
+        if kept is None or kept.state != state:
+            encoder, fault = _recorded_encoder(self.store, self.folder)
+            if fault is not None and (kept is None or kept.fault != fault):
+                _LOG.warning("%s Until then it answers without.", fault.message)
+            kept = opened[str(self.folder)] = _Kept(state, encoder, fault)
+        return kept
 
     def save(self, data: bytes, record: dict[str, Any], started: datetime) -> None:
         """Keep an encoder (``encoder.dumped``) in place of the one before, and publish its record.
 
+        The record comes after the file, and the older file goes last: a process that dies in between leaves the encoder
+        of before in use, or the new one.
+
         Raises:
             StorageFailed: the disk refused the file.
         """
-        checksum = hashlib.sha256(data)
-        _publish_record(self.store, record, checksum.hexdigest(), started)
+        checksum = hashlib.sha256(data).hexdigest()
         if self.folder is None:
-            _OPEN.setdefault(self.store, {})[""] = (None, _restored(data))
+            _publish_record(self.store, record, checksum, started)
+            _OPEN.setdefault(self.store, {})[""] = _Kept(None, _restored(data))
             return
-        path = self.folder / _FILE_NAME
+        path = self.folder / _file_name(checksum)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
             unfinished = path.with_suffix(".part")
-            unfinished.write_bytes(checksum.digest() + data)
+            with unfinished.open("wb") as file:
+                file.write(bytes.fromhex(checksum) + data)
+                file.flush()
+                os.fsync(file.fileno())
             unfinished.replace(path)  # readers find the old file or the new one, never half of one
+            _publish_record(self.store, record, checksum, started)
+            self.store.flush()
+            for older in self.folder.glob(f"{METHOD}*.pt"):
+                if older != path:
+                    older.unlink()
         except OSError as error:
             message = (
                 f"the trained encoder {path} could not be written: {error}. Free space or make the folder writable."
@@ -120,13 +159,36 @@ class EncoderFile:
             raise StorageFailed(message) from error
 
 
-def _read(path: Path) -> TrainedEncoder | None:
+def _file_name(checksum: str) -> str:
+    return f"{METHOD}-{checksum[:16]}.pt"
+
+
+def _recorded_encoder(store: TripleStore, folder: Path) -> tuple[TrainedEncoder | None, FileFault | None]:
+    """Return the encoder of the last training, or why it is not there; neither where none is recorded."""
+    rows = store.select(queries.bind("cg_rag/trainings", provenance=store.names.provenance)).values()
+    # times are recorded to the second: of trainings that ended in the same one, the file that is there is the last
+    checksums = [json.loads(parameters)["sha256"] for ended, parameters in rows if ended == rows[0][0]]
+    # versions of before named the file of every encoder alike
+    paths = [folder / name for checksum in checksums for name in (_file_name(checksum), f"{METHOD}.pt")]
+    existing = [path for path in paths if path.is_file()]
+    for path in existing:
+        if (trained := _read(path, checksums)) is not None:
+            return trained, None
+    if not paths:
+        return None, None
+    path, state = (existing[0], "damaged") if existing else (paths[0], "lost")
+    message = (
+        f"the trained encoder {path} is {state}. Put the file back from a backup, or run `kgrag train cg_rag` again."
+    )
+    return None, FileFault(path, message, remade=False)
+
+
+def _read(path: Path, checksums: Sequence[str]) -> TrainedEncoder | None:
     try:
-        data = path.read_bytes()
+        body = path.read_bytes()[_CHECKSUM_BYTES:]
     except OSError:
         return None
-    checksum, body = data[:_CHECKSUM_BYTES], data[_CHECKSUM_BYTES:]
-    return _restored(body) if hashlib.sha256(body).digest() == checksum else None
+    return _restored(body) if hashlib.sha256(body).hexdigest() in checksums else None
 
 
 def _restored(data: bytes) -> TrainedEncoder | None:

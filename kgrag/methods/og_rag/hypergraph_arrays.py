@@ -23,7 +23,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.index import vector_spaces
-from kgrag.index.array_files import Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
+from kgrag.index.array_files import FileFault, Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
 from kgrag.model import plain
 from kgrag.ports import TripleStore
 from kgrag.vocab import KG
@@ -126,14 +126,14 @@ class Adjacency:
             with_value=PlaceLists.grouped(self.value_of[nodes], nodes, len(self.values)),
         )
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, *, lineage: str = "") -> None:
         """Write the arrays to a new file and swap it in. Raises StorageFailed."""
         settings = {"format": _FILE_FORMAT, "revision": self.revision}
         members: dict[str, Any] = {"settings": packed([json.dumps(settings)])}
         for name in ("nodes", "keys", "values", "edges"):
             members |= getattr(self, name).members(name)
         members |= {"sizes": self.sizes, "key_of": self.key_of, "value_of": self.value_of}
-        write_arrays(path, members | {"bounds": self.edges_of.bounds, "places": self.edges_of.places})
+        write_arrays(path, members | {"bounds": self.edges_of.bounds, "places": self.edges_of.places}, lineage=lineage)
 
     @classmethod
     def load(cls, path: Path) -> Adjacency | None:
@@ -166,7 +166,15 @@ def fresh(
     Raises:
         StorageFailed: the disk refused the new file.
     """
+    return _OPEN.fresh(store, folder, _making(store, progress), name=_FILE_NAME, save=save)
 
+
+def faults(store: TripleStore, folder: Path | None) -> list[FileFault]:
+    """Compare the file with the hypergraph of the store; [] where there is none, or one that is behind."""
+    return _OPEN.faults(store, folder, _making(store, None), name=_FILE_NAME)
+
+
+def _making(store: TripleStore, progress: vector_spaces.Progress) -> Making[Adjacency]:
     def changed(since: int) -> bool:
         bound = [
             queries.bind("spaces/changed", catalogue=store.names.catalogue, kind=kind, since=since)
@@ -174,8 +182,7 @@ def fresh(
         ]
         return any(store.ask(query) for query in bound)
 
-    making = Making(load=Adjacency.load, make=lambda: _read(store, progress), changed=changed)
-    return _OPEN.fresh(store, folder, making, name=_FILE_NAME, save=save)
+    return Making(load=Adjacency.load, make=lambda: _read(store, progress), changed=changed)
 
 
 @dataclass(frozen=True, slots=True)

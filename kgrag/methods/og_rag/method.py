@@ -13,6 +13,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
+from kgrag.index.array_files import FileFault
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.mapping.factual_blocks import Pair, line
 from kgrag.methods.og_rag import OgRagOptions, hypergraph_arrays, hypergraph_drafts, user_rules
@@ -162,6 +163,10 @@ class OgRag:
             "nodes_per_hyperedge": _spread(edges[0][1:]),
             "degree": _spread(nodes[0][1:]),
         }
+
+    def file_faults(self) -> list[FileFault]:
+        """Compare the file of the hypergraph's arrays with the store."""
+        return hypergraph_arrays.faults(self.store, self.lexical)
 
     def _relevant(self, question: str, part: AllowedEdges | None) -> dict[str, Relevance]:
         """Return the relevant hypernodes, N(Q), of a part of the hypergraph where there is a filter."""

@@ -100,7 +100,8 @@ class TreeGrowth:
     def is_current(self, tree: str, leaves: Sequence[TreeLeaf]) -> bool:
         """Whether a tree was grown from these very leaves with these settings, so that a build would leave it alone."""
         now = (self._settings_digest(), digest(*sorted(_iris(leaves))))
-        return self._matches(self._stored(tree)[1], *now)
+        _, record, stale = self._stored(tree)
+        return self._matches(record, *now) and not stale
 
     def _matches(self, record: _TreeRecord, settings: str, leaves: str) -> bool:
         return not self.settings.whole and (record.settings, record.leaves) == (settings, leaves)
@@ -110,15 +111,17 @@ class TreeGrowth:
 
     def _update(self, plan: _TreePlan) -> None:
         """Bring a tree up to its leaves, unless it was grown from these very ones with these settings."""
-        tree, before = self._stored(plan.tree)
+        tree, before, stale = self._stored(plan.tree)
         settings, leaves = self._settings_digest(), digest(*sorted(_iris(plan.leaves)))
         pending_before = len(self.pending)
-        if self._matches(before, settings, leaves):
+        current = self._matches(before, settings, leaves)
+        if current and not stale:
             self.kept += len(tree.summaries)
             return
         builder = self._builder(plan.tree)
         changed = before.changed + len(tree.leaves ^ set(_iris(plan.leaves)))
-        other = before.settings != settings or not tree.summaries
+        # a stale tree whose leaves are those that it was grown from lost something that cannot be told from them
+        other = current or before.settings != settings or not tree.summaries
         # a dual tree is always grown whole: once stored, its clusters by text and by entity look alike
         if self.settings.whole or other or plan.more_clusters or changed > _MAX_SHARE_CHANGED * len(plan.leaves):
             summaries = grow(plan.leaves, builder, plan.more_clusters() if plan.more_clusters else ())
@@ -138,14 +141,15 @@ class TreeGrowth:
         if self.progress:
             self.progress(f"sire_rag {plan.tree} tree", len(summaries), len(summaries))
 
-    def _stored(self, tree: str) -> tuple[SummaryTree, _TreeRecord]:
-        """Return a tree as the store contains it; an empty one where there is none."""
+    def _stored(self, tree: str) -> tuple[SummaryTree, _TreeRecord, bool]:
+        """Return a tree as the store contains it, empty where there is none, its record, and whether it is stale."""
         graph = self.store.names.tree_graph(tree)
         query = queries.bind("sire_rag/tree", catalogue=self.store.names.catalogue, tree=graph)
         rows = self.store.select(query).values()
         if not rows:
-            return SummaryTree(), _TreeRecord()
-        return tree_drafts.read_tree(self.store.triples(graph)), _TreeRecord.read(rows[0][0])
+            return SummaryTree(), _TreeRecord(), False
+        parameters, stale = rows[0]
+        return tree_drafts.read_tree(self.store.triples(graph)), _TreeRecord.read(parameters), stale == "true"
 
     def _heirs(self, tree: SummaryTree, plan: _TreePlan) -> dict[str, str]:
         """Return the new leaf that takes the places of each leaf that is gone, where both are made of the same parts.

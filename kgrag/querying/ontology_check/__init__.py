@@ -10,6 +10,7 @@ module                  contents
 ``query_graph``         the query's patterns as RDF, and its parts that share no variable
 ``ontology_graph``      what the ontology states of the query's terms, and which classes are compatible
 ``data_graph``          what the data have of them
+``fan_out``             which aggregates the data show to count values several times
 ``check_rules``         reads rules and runs them
 ``examination``         one check
 ``check_findings``      ``Finding`` and ``Check``, and how terms are written for a person

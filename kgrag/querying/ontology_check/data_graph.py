@@ -6,19 +6,23 @@ question is an ASK that ends at its first match.
 ===================  ================================================================================================
 statement            meaning
 ===================  ================================================================================================
-``check:absent``     the data -> a constant that is in neither data nor ontology
+``check:absent``     a node -> a constant that is in neither data nor ontology; ``check:instead``: the one value of its
+                     property that has the same text, with another datatype, language or case
 ``check:unused``     property -> a class of which no instance has it, though the class has instances
+``check:repeats``    aggregate -> how its result differs with each value once; ``check:remedy``: what to write
 ``check:instances``  class -> "none", or "subclasses" when only subclasses of it have instances
 ===================  ================================================================================================
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyoxigraph as ox
 
+from kgrag.model import Term as ModelTerm
 from kgrag.ports import TripleStore
 from kgrag.queries import bind
 from kgrag.querying.ontology_check.ontology_graph import CLASSES, PROPERTIES, QueryTerms
@@ -28,22 +32,40 @@ from kgrag.vocab import CHECK, RDF
 
 __all__ = ["DATA", "DataView", "data_graph"]
 
+Rows = tuple[tuple[ModelTerm | None, ...], ...]
 DATA = ox.NamedNode("urn:kgrag:check:data")
 
 
 @dataclass(slots=True)
 class DataView:
-    """Asks a store and remembers the answers until its revision changes."""
+    """Asks a store and remembers the answers until its revision changes.
+
+    ``run`` returns the rows of a query over the facts, with a limit on time, and None for one that failed; without it,
+    nothing that takes running the query is checked.
+    """
 
     store: TripleStore
+    run: Callable[[str], Rows | None] | None = None
     _answers: dict[tuple[str, str], bool] = field(default_factory=dict)
+    _rows: dict[str, Rows | None] = field(default_factory=dict)
     _revision: int = -1
+
+    def rows(self, sparql: str) -> Rows | None:
+        """Return the rows of a query over the facts; None when it cannot be run."""
+        self._forget_what_changed()
+        if sparql not in self._rows:
+            self._rows[sparql] = self.run(sparql) if self.run else None
+        return self._rows[sparql]
+
+    def _forget_what_changed(self) -> None:
+        if self._revision != self.store.revision:
+            self._answers.clear()
+            self._rows.clear()
+            self._revision = self.store.revision
 
     def ask(self, question: str, /, **values: Any) -> bool:
         """Ask a stored query of ``obqc_data``."""
-        if self._revision != self.store.revision:
-            self._answers.clear()
-            self._revision = self.store.revision
+        self._forget_what_changed()
         key = (question, repr(sorted(values.items(), key=lambda item: item[0])))
         if key not in self._answers:
             self._answers[key] = self.store.ask(bind(f"obqc_data/{question}", **values))
@@ -52,6 +74,15 @@ class DataView:
     def occurs(self, term: ox.NamedNode | ox.Literal) -> bool:
         """Return whether a term is the object of any triple, an IRI also the subject."""
         return self.ask("occurs", term=term) or (isinstance(term, ox.NamedNode) and self.ask("described", term=term))
+
+    def spelt(self, p: ox.NamedNode, text: str) -> list[ox.Literal]:
+        """Return the values of a property that have a text, exactly or else in another case or with a time."""
+        self._forget_what_changed()
+        query = bind("obqc_data/spelt", p=p, text=ox.Literal(text))
+        if query not in self._rows:
+            self._rows[query] = self.store.select(query).rows
+        values = [value for (value,) in self._rows[query] or () if isinstance(value, ox.Literal)]
+        return [value for value in values if value.value == text] or values
 
     def instances(self, index: OntologyIndex, name: str) -> str:
         """Return "some", "subclasses" when only subclasses have instances, or "none"."""
@@ -66,11 +97,15 @@ def data_graph(
 ) -> list[ox.Quad]:
     """Return the data graph of one query; IRIs that start with one of ``ignored`` are left out."""
     quads = []
-    for term in _constants(query):
+    for number, (term, predicate) in enumerate(_constants(query).items()):
         in_ontology = term.value in index.mentioned or term.value in CLASSES | PROPERTIES
         known = (isinstance(term, ox.NamedNode) and in_ontology) or term.value.startswith(ignored)
         if not known and not view.occurs(term):
-            quads.append(ox.Quad(DATA, CHECK.absent, term, DATA))
+            node = ox.NamedNode(f"urn:kgrag:check:absent:{number:06}")
+            quads.append(ox.Quad(node, CHECK.absent, term, DATA))
+            if isinstance(term, ox.Literal) and isinstance(predicate, ox.NamedNode):
+                spelt = view.spelt(predicate, term.value)
+                quads += [ox.Quad(node, CHECK.instead, value, DATA) for value in spelt if len(spelt) == 1]
     named = (name for name in terms.classes if name not in CLASSES and not name.startswith(ignored))
     counted = {name: view.instances(index, name) for name in named}
     for name, found in counted.items():
@@ -83,14 +118,14 @@ def data_graph(
     return quads
 
 
-def _constants(query: Query) -> dict[ox.NamedNode | ox.Literal, None]:
-    """Return the constants that are subject or object; classes and what schema patterns name are left out."""
-    constants: dict[ox.NamedNode | ox.Literal, None] = {}
+def _constants(query: Query) -> dict[ox.NamedNode | ox.Literal, Term]:
+    """Return the constants that are subject or object, each with a predicate; classes and schema terms are left out."""
+    constants: dict[ox.NamedNode | ox.Literal, Term] = {}
     for pattern in query.patterns:
         ends = [] if pattern.free_subject else [pattern.subject]
         if pattern.predicate != RDF.type and not pattern.free_object:
             ends.append(pattern.object)
-        constants |= dict.fromkeys(end for end in ends if isinstance(end, ox.NamedNode | ox.Literal))
+        constants |= {end: pattern.predicate for end in ends if isinstance(end, ox.NamedNode | ox.Literal)}
     return constants
 
 

@@ -12,7 +12,7 @@ Deviations:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -25,12 +25,14 @@ from kgrag.ports import Scratch
 from kgrag.queries import describe
 from kgrag.querying.ontology_check.check_findings import Check, Finding, TermNames
 from kgrag.querying.ontology_check.check_rules import SEVERITIES, Rule, chosen, violations
-from kgrag.querying.ontology_check.data_graph import DataView, data_graph
+from kgrag.querying.ontology_check.data_graph import DATA, DataView, data_graph
+from kgrag.querying.ontology_check.fan_out import fan_out
 from kgrag.querying.ontology_check.ontology_graph import ontology_graph, terms_of
 from kgrag.querying.ontology_check.ontology_index import OntologyIndex
-from kgrag.querying.ontology_check.query_graph import QueryGraph, query_graph, syntax_graph
+from kgrag.querying.ontology_check.query_graph import QueryGraph, parts, query_graph, syntax_graph
 from kgrag.sparql.query_reader import read
-from kgrag.sparql.syntax import Pattern, Place, Query
+from kgrag.sparql.syntax import Edit, Pattern, Place, Query
+from kgrag.vocab import CHECK
 
 __all__ = ["Options", "examine"]
 
@@ -87,9 +89,36 @@ def examine(
     unresolved = tuple(f"{each.subject}:" for each in asked.problems if each.rule == "undeclared-prefix")
     about = ontology_graph(index, terms, allowed=(*options.allowed, *unresolved))
     data = [] if view is None or not graph.patterns else data_graph(view, index, asked, terms, ignored=unresolved)
+    for quad in data:
+        if quad.predicate == CHECK.instead:
+            graph.mends |= _respelt(asked, quad, data)
+    if view is not None and view.run is not None and not parts(asked):
+        data += _fan_outs(asked, graph, view)
     scratch.fill([*graph.quads, *about.quads, *data])
     session = _Session(options, view, graph, TermNames(asked.prefixes, graph.shown, about.alternatives))
     return Check(query=asked.text, findings=_findings(session, scratch, rules), read=asked)
+
+
+def _fan_outs(query: Query, graph: QueryGraph, view: DataView) -> Iterator[ox.Quad]:
+    """Yield how the result of each aggregate whose rows a join repeats differs from that with each value once."""
+    for number, aggregate in enumerate(query.aggregates):
+        found = fan_out(query, aggregate, view)
+        if found is not None:
+            node = graph.node("aggregate", number)
+            shown = f": it gives {found.value}, and {found.once} with each value once" if found.once else ""
+            yield ox.Quad(node, CHECK.repeats, ox.Literal(shown), DATA)
+            yield ox.Quad(node, CHECK.remedy, ox.Literal(found.remedy), DATA)
+
+
+def _respelt(query: Query, instead: ox.Quad, data: Sequence[ox.Quad]) -> dict[ox.NamedNode, Edit]:
+    """Return the change that writes a literal as the data have it, where its text is the same and it occurs once."""
+    absent = next(each.object for each in data if each.subject == instead.subject and each.predicate == CHECK.absent)
+    places = [pattern.places[2] for pattern in query.patterns if pattern.object == absent]
+    node, value = instead.subject, instead.object
+    same = isinstance(absent, ox.Literal) and isinstance(value, ox.Literal) and absent.value == value.value
+    if not same or len(places) != 1 or not isinstance(node, ox.NamedNode):
+        return {}
+    return {node: Edit(places[0].start, places[0].end, str(value))}
 
 
 def _place(error: InvalidSPARQL, text: str) -> Place:

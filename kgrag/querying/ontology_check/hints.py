@@ -19,6 +19,7 @@ from kgrag.querying.ontology_check.check_findings import Check, Finding, TermNam
 from kgrag.querying.ontology_check.class_expressions import ANYTHING, Expression
 from kgrag.querying.ontology_check.ontology_graph import value_kind, within
 from kgrag.querying.ontology_check.ontology_index import OntologyIndex
+from kgrag.querying.ontology_check.query_graph import parts
 from kgrag.querying.ontology_check.repairs import applied, lengthened, turned
 from kgrag.sparql.syntax import Edit, Pattern, Query, Variable
 from kgrag.sparql.syntax import Term as ReadTerm
@@ -45,6 +46,7 @@ _MIN_TERM_SCORE = 60.0  # of 100, by rapidfuzz
 MAX_STEPS = 4
 _MAX_PATHS = 4
 _MAX_MOVES = 5_000
+_MAX_VARIABLES_JOINED = 4
 
 Step = tuple[str, bool]
 """A property, and whether it is walked backwards."""
@@ -73,18 +75,20 @@ class _Advisor:
     recheck: Recheck
     checks: int = 0
     ways: dict[int, tuple[list[tuple[Edit, str]], bool]] = field(default_factory=dict)
+    apart: dict[int, tuple[list[int], list[int]]] = field(default_factory=dict)
+    joined: int = 0
 
     def advised(self, finding: Finding) -> Finding:
         if finding.rule in _HEAD:
             return self._with_hint(finding, self._readable(finding))
         if finding.rule == "undeclared-prefix":
             return self._with_prefix(finding)
-        if not finding.blocks:
-            return finding
+        if finding.rule == "disconnected":
+            return self._with_hint(finding, self._join(finding))
         span = (finding.start, finding.end)
         patterns = (each for each in self.read.patterns if span in {(place.start, place.end) for place in each.places})
         pattern = next(patterns, None)
-        if pattern is None:
+        if pattern is None or not finding.blocks:
             return finding
         if finding.rule in _ENDS:
             return self._with_ways(finding)
@@ -131,6 +135,43 @@ class _Advisor:
         if mend is None:
             return finding
         return replace(finding, mend=mend, hint=f"Declare it: {mend.text.strip()}")
+
+    # --- joins -------------------------------------------------------------------------------------------------
+
+    def _join(self, finding: Finding) -> str:
+        """Return the triple that joins the part of a finding with the part before it, by domains and ranges."""
+        if not self.apart:
+            for first, *others in parts(self.read):
+                begins = {self.read.patterns[other[0]].places[1].start: other for other in others}
+                self.apart |= {start: (first, other) for start, other in begins.items()}
+        first, other = self.apart.get(finding.start, ([], []))
+        self.joined += 1
+        if self.joined > _MAX_ROOTS_WITH_WAYS:
+            return ""
+        ways = [*self._joins(first, other), *self._joins(other, first)]
+        best = [text for steps, text in ways if steps == min(ways)[0]][:3]
+        apart = "if both are meant to be independent, put each into a sub-select of its own."
+        return f"Write {' or '.join(best)} to join them; {apart}" if best else ""
+
+    def _joins(self, here: Sequence[int], there: Sequence[int]) -> list[tuple[int, str]]:
+        """Return (steps, text) for the property paths from a variable of one part to a variable of another."""
+        starts, ends = self._variables(here), self._variables(there)
+        found = []
+        for (start, one), (end, other) in product(starts.items(), ends.items()):
+            for source, target in product(one, other):
+                if within(self.index, source, ((target,),)):
+                    found.append((0, f"`?{start.name}` in the place of `?{end.name}`"))
+                for path in shortest_paths(self.index, source, ((target,),))[:1]:
+                    steps = "/".join(f"{'^' if backwards else ''}{self.names.iri(step)}" for step, backwards in path)
+                    found.append((len(path) + _inverses(path), f"`?{start.name} {steps} ?{end.name}`"))
+        return list(dict.fromkeys(found))
+
+    def _variables(self, numbers: Sequence[int]) -> dict[Variable, list[str]]:
+        """Return the first variables of a part whose class is known, each with its classes."""
+        patterns = [self.read.patterns[number] for number in numbers]
+        ends = dict.fromkeys(end for pattern in patterns for end in (pattern.subject, pattern.object))
+        classes = ((end, self._classes(end, None)) for end in ends if isinstance(end, Variable))
+        return dict(islice(((end, found) for end, found in classes if found), _MAX_VARIABLES_JOINED))
 
     # --- ways --------------------------------------------------------------------------------------------------
 

@@ -12,11 +12,12 @@ statement                 meaning
 ``check:type``            pattern ``?s rdf:type C`` -> C
 ``check:scope``           pattern -> its context; ``check:together`` links two contexts when patterns in one hold
                           together with patterns in the other (also a context and itself)
-``check:separate``        pattern -> the first pattern of another part of the query that shares no variable with it
+``check:separate``        pattern -> the first pattern of another part of its scope that nothing joins with it
 ``check:name``            variable -> its name; ``check:bound true`` when something binds it
 ``a check:Selection``     ``check:variable``: a column of the outermost SELECT that is a plain variable
 ``a check:Use``           ``check:variable``, ``check:role``: a variable that needs a value
 ``a check:Comparison``    ``check:variable``, ``check:operator``, ``check:constant``, with ``datatype`` and ``family``
+``a check:Aggregate``     ``check:name``: a SUM, COUNT ... among the columns of a SELECT, as it is written
 ``a check:Call``          ``check:function``: a function that the store does not have
 ``a check:Problem``       ``check:kind``, ``check:name``: what the reader could read past
 ``a check:Request``       ``check:form`` (SELECT ... UPDATE), ``check:service true``
@@ -26,7 +27,7 @@ statement                 meaning
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 
 import pyoxigraph as ox
@@ -41,8 +42,8 @@ __all__ = [
     "QUERY",
     "QueryGraph",
     "QueryTerm",
+    "parts",
     "query_graph",
-    "separate",
     "syntax_graph",
 ]
 
@@ -119,6 +120,10 @@ def query_graph(query: Query) -> QueryGraph:
     _uses(graph, query)
     _comparisons(graph, query)
     _calls(graph, query)
+    for number, aggregate in enumerate(query.aggregates):
+        node = graph.node("aggregate", number, aggregate.place)
+        graph.add(node, RDF.type, CHECK.Aggregate)
+        graph.add(node, CHECK.name, ox.Literal(query.text[aggregate.place.start : aggregate.place.end]))
     for problem in query.problems:
         name = problem.message if problem.rule == "syntax" else problem.subject
         _problem(graph, problem.rule, name, problem.place, mend=problem.mend)
@@ -151,8 +156,9 @@ def _patterns(graph: QueryGraph, query: Query) -> None:
         _ends(graph, node, pattern)
     for one, other in _together(scopes):
         graph.add(one, CHECK.together, other)
-    for first, second in separate(query):
-        graph.add(nodes[first], CHECK.separate, nodes[second])
+    for (first, *_), *others in parts(query):
+        for other in others:
+            graph.add(nodes[first], CHECK.separate, nodes[other[0]])
 
 
 def _ends(graph: QueryGraph, node: ox.NamedNode, pattern: Pattern) -> None:
@@ -240,49 +246,69 @@ def _calls(graph: QueryGraph, query: Query) -> None:
             graph.add(node, CHECK.function, ox.NamedNode(name))
 
 
-def separate(query: Query) -> list[tuple[int, int]]:
-    """Return (first pattern of the query, first pattern of another part) where nothing connects the two.
+def parts(query: Query) -> list[list[list[int]]]:
+    """Return, for each scope of the query that falls into parts which nothing joins, the numbers of their patterns.
 
-    Variables, blank nodes and IRIs connect, and so do FILTER, BIND and patterns inside OPTIONAL, UNION or a sub-select.
-    Only patterns that hold for certain, of the same SELECT, are called separate: a sub-select is as a rule a single
-    row on purpose. [] for a query with triple terms, which connect as well and are not read.
+    A scope is a SELECT, one OPTIONAL or one branch of a UNION; what is inside EXISTS and MINUS makes no rows and is not
+    judged. Shared variables and blank nodes join, an IRI that the query describes (it is a subject), a
+    comparison or call of a FILTER, BIND, VALUES and the columns of a sub-select. A constant that is only an object
+    joins nothing, nor does a pattern without variables, which makes no rows. An OPTIONAL joins what is inside it, and
+    what is outside only where a query asks with BOUND whether it holds. An ASK has no rows to multiply, and no harm is
+    done where all that is selected are aggregates that count nothing twice. [] for a query with triple terms, which
+    join as well and are not read.
     """
-    if query.triple_terms:
+    if query.triple_terms or query.form == "ASK":
         return []
     leaders = _Leaders()
-    for pattern in query.patterns:
-        leaders.join(_parts_ends(pattern))
-    for each in query.filters:
-        leaders.join(list(each.variables))
-    leaders.join([use.variable for use in query.uses if use.clause == "BIND"])
-    leaders.join([each.variable for each in query.inline if each.variable is not None])
-    pairs: list[tuple[int, int]] = []
-    for numbers in _regions(query):
-        firsts: dict[ReadTerm, int] = {}
-        for number in numbers:
-            firsts.setdefault(leaders.of(_parts_ends(query.patterns[number])[0]), number)
-        first, *others = firsts.values()
-        pairs += [(first, other) for other in others]
-    return pairs
+    for join in query.joins:
+        leaders.join(list(join))
+    described = {pattern.subject for pattern in query.patterns if isinstance(pattern.subject, ox.NamedNode)}
+    optional = {pattern for pattern in query.patterns if any(scope.kind == "optional" for scope in pattern.unless)}
+    late = optional if "BOUND" not in query.functions else set()
+    regions = _regions(query)
+    found = []
+    for inside in (False, True):
+        for pattern in query.patterns:
+            if (pattern in late) == inside:
+                leaders.join(_joining(pattern, described))
+        for numbers in regions:
+            if (query.patterns[numbers[0]] in late) == inside:
+                groups: dict[ReadTerm, list[int]] = {}
+                for number in numbers:
+                    groups.setdefault(leaders.of(_joining(query.patterns[number])[0]), []).append(number)
+                found.append(list(groups.values()))
+    return [each for each in found if len(each) > 1]
 
 
-def _parts_ends(pattern: Pattern) -> list[ReadTerm]:
-    terms: list[ReadTerm] = [pattern.subject]
-    if isinstance(pattern.predicate, Variable):
-        terms.append(pattern.predicate)
-    if not isinstance(pattern.object, ox.Literal):
-        terms.append(pattern.object)
-    return terms
+def _joining(pattern: Pattern, described: Set[ReadTerm] = frozenset()) -> list[ReadTerm]:
+    """Return what a pattern joins to others by, its subject first; an IRI that is an object only if it is described."""
+    ends = (pattern.predicate, pattern.object)
+    return [pattern.subject, *(term for term in ends if isinstance(term, Variable | Blank) or term in described)]
 
 
-def _regions(query: Query) -> Iterator[list[int]]:
-    """Yield the patterns, by number, that hold for certain in one SELECT."""
+def _regions(query: Query) -> list[list[int]]:
+    """Return the patterns with variables, by number, of each scope that makes rows."""
     regions: dict[tuple[Scope, ...], list[int]] = {}
     for number, pattern in enumerate(query.patterns):
-        if not pattern.unless:
-            region = tuple(scope for scope in pattern.context if scope.kind == "subselect")
+        region = tuple(scope for scope in pattern.context if scope.kind in ("subselect", "optional", "union"))
+        hidden = any(scope.kind in ("exists", "not exists", "minus") for scope in pattern.context)
+        if not hidden and any(isinstance(end, Variable | Blank) for end in _joining(pattern)):
             regions.setdefault(region, []).append(number)
-    yield from regions.values()
+    harmless = _counted_once(query)
+    return [numbers for region, numbers in regions.items() if _selects(region) not in harmless]
+
+
+def _counted_once(query: Query) -> set[tuple[Scope, ...]]:
+    """Return the SELECTs without GROUP BY whose aggregates are the same however often a row occurs."""
+    selects: dict[tuple[Scope, ...], bool] = {}
+    for each in query.aggregates:
+        once = each.grouping is None and (each.distinct or each.name in ("MIN", "MAX", "SAMPLE"))
+        selects[_selects(each.context)] = selects.get(_selects(each.context), True) and once
+    return {select for select, once in selects.items() if once}
+
+
+def _selects(context: tuple[Scope, ...]) -> tuple[Scope, ...]:
+    return tuple(scope for scope in context if scope.kind == "subselect")
 
 
 class _Leaders:

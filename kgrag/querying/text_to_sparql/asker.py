@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar, Literal
 from weakref import WeakKeyDictionary
 
@@ -18,11 +19,12 @@ from kgrag import prompting, queries
 from kgrag.errors import InvalidSettings, NotBuilt, ReplyCut, ReplyUnusable, UnsupportedTask
 from kgrag.index import vector_spaces
 from kgrag.llm import structured_output
-from kgrag.model import Answer, Citation, Prompt, Usage
+from kgrag.model import Answer, Citation, Prompt, Term, Usage
 from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorIndex, VectorSpaces
 from kgrag.querying.ontology_check import Check, DataView, OntologyIndex, Options, check, index_of_graphs, mend
 from kgrag.querying.text_to_sparql import competency_questions, named_entities, row_evidence, schema_slices
 from kgrag.querying.text_to_sparql.competency_questions import Competency, Match, matching
+from kgrag.querying.text_to_sparql.empty_results import explained
 from kgrag.querying.text_to_sparql.named_entities import NamedEntity
 from kgrag.querying.text_to_sparql.repair import CYCLES, Outcome, Repair, query_in
 from kgrag.querying.text_to_sparql.row_evidence import Execution, Runner
@@ -34,8 +36,8 @@ __all__ = ["Asker", "FirstQuery", "marked", "story_of"]
 _TERMS, _QUESTIONS = schema_slices.SPACE, competency_questions.SPACE
 _MAX_STORED_QUESTIONS = 5
 _MAX_ROWS_SHOWN = 20
+_MAX_ROWS_COMPARED = 10_000
 _UNKNOWN = "No query was found that matches the ontology and answers the question."
-_NOTHING = "The data hold nothing that answers the question: the query is valid and finds no row."
 _NOT_RUN = Execution(("valid",), ((ox.Literal("true", datatype=XSD.boolean),),))
 _LOADED: WeakKeyDictionary[TripleStore, tuple[OntologyIndex, DataView, int]] = WeakKeyDictionary()
 
@@ -117,7 +119,8 @@ class Asker:
             return self.unknown(question, (*story, *outcome.reasons), usage=outcome.usage)
         if best.execution is None or best.execution.empty:
             unknown = self.unknown(question, story, usage=outcome.usage)
-            return replace(unknown, text=_NOTHING, sparql=best.sparql)
+            why = next(issue.message for issue in best.issues if issue.rule == "empty")
+            return replace(unknown, text=why, sparql=best.sparql)
         return self.answer_from_rows(question, first, outcome, k)
 
     def repaired(self, question: str) -> tuple[FirstQuery, Outcome | None]:
@@ -177,13 +180,15 @@ class Asker:
 
     def repair(self, question: str, part: Slice, index: OntologyIndex, *, with_model: bool) -> Repair:
         """Return what brings a query for a question to its best version."""
-        view = self._loaded()[1] if self.data else None
+        loaded = self._loaded()[1]
+        view = loaded if self.data else None
         return Repair(
             question=question,
             slice=part,
             check=lambda sparql: self._checked(sparql, index, view),
             mend=mend,
             run=lambda sparql: self.runner(sparql, rows=self.rows, seconds=self.seconds),
+            explain=partial(explained, index=index, view=loaded, run=self.runner, rows=self.rows, seconds=self.seconds),
             model=self.model if with_model else None,
             prompt=self.prompt,
             cycles=self.cycles,
@@ -203,7 +208,7 @@ class Asker:
         cut = [f"The query was cut off after {self.rows:,} rows."] if execution.truncated else []
         return Answer(
             question=question,
-            text="\n".join([*head, *marked(shown, cited), *tail, *cut]),
+            text="\n".join([*head, *([best.note] if best.note else []), *marked(shown, cited), *tail, *cut]),
             method=self.name,
             sentences=tuple(shown),
             citations=tuple(cited),
@@ -272,9 +277,14 @@ class Asker:
         index, view, revision = _LOADED.get(self.store, (None, None, -1))
         if index is None or view is None or revision != self.store.revision:
             index = index_of_graphs(self.store, graphs)
-            view = DataView(self.store)
+            view = DataView(self.store, self._rows_of)
             _LOADED[self.store] = (index, view, self.store.revision)
         return index, view
+
+    def _rows_of(self, sparql: str) -> tuple[tuple[Term | None, ...], ...] | None:
+        """Return the rows of a query over the facts; None when it failed or has too many."""
+        execution = self.runner(sparql, rows=_MAX_ROWS_COMPARED, seconds=self.seconds)
+        return None if execution.problem or execution.truncated else execution.rows
 
     def space(self, name: str, progress: vector_spaces.Progress) -> VectorIndex:
         """Return a vector space, up to date."""
@@ -314,6 +324,8 @@ def story_of(first: FirstQuery, outcome: Outcome) -> tuple[str, ...]:
         for issue in version.issues:
             place = f" ({issue.place})" if issue.place else ""
             lines.append(f"  {issue.rule}: {issue.message}{place}" + (f" Hint: {issue.hint}" if issue.hint else ""))
+        if version.note:
+            lines.append(f"  {version.note}")
         if version.answers and version.execution is not None:
             lines.append(f"  ran: {len(version.execution.rows):,} rows")
     lines.append(f"repairs by the model: {outcome.cycles}")

@@ -29,6 +29,7 @@ from kgrag.llm import structured_output
 from kgrag.model import Prompt, Usage
 from kgrag.ports import LanguageModel
 from kgrag.querying.ontology_check import Check, Finding
+from kgrag.querying.text_to_sparql.empty_results import EmptyResult
 from kgrag.querying.text_to_sparql.row_evidence import Execution
 from kgrag.querying.text_to_sparql.schema_slices import Slice
 from kgrag.sparql.query_reader import read
@@ -65,7 +66,8 @@ class Issue:
 class Version:
     """A query on its way: where it came from, what the check found, and what running it returned.
 
-    ``execution`` is None when it was not run, because it is not valid.
+    ``execution`` is None when it was not run, because it is not valid. ``note`` says what was left out of it because
+    the data do not state it.
     """
 
     sparql: str
@@ -73,6 +75,7 @@ class Version:
     issues: tuple[Issue, ...] = ()
     execution: Execution | None = None
     refused: bool = False
+    note: str = ""
 
     @property
     def valid(self) -> bool:
@@ -133,6 +136,7 @@ class Repair:
         check: checks a query against the ontology.
         mend: returns a checked query with what can be mended without a model changed, or None.
         run: runs a valid query, with limits.
+        explain: returns why a valid query finds nothing.
         model: repairs; None leaves it to the deterministic mends.
         prompt: "default", or "paper" for the paper's own words.
         cycles: how often the model may repair, at most.
@@ -143,6 +147,7 @@ class Repair:
     check: Callable[[str], Check]
     mend: Callable[[Check], str | None]
     run: Callable[[str], Execution]
+    explain: Callable[[str], EmptyResult]
     model: LanguageModel | None = None
     prompt: Literal["default", "paper"] = "default"
     cycles: int = CYCLES
@@ -200,7 +205,20 @@ class Repair:
             checked = self._checked(mended, "mended")
         if versions[-1].valid:
             versions[-1] = self._run(versions[-1], [*earlier, *versions[:-1]])
+        if versions[-1].execution is not None and versions[-1].execution.empty:
+            versions[-1:] = self._explained(versions[-1])
         return versions
+
+    def _explained(self, version: Version) -> list[Version]:
+        """Return a version that found nothing with the reasons, and the one that is certain to be meant, if any."""
+        result = self.explain(version.sparql)
+        message = " ".join((_EMPTY, *result.reasons))
+        why = replace(version, issues=(Issue("empty", message, "" if result.reasons else _EMPTY_HINT),))
+        if not result.mended:
+            return [why]
+        mended, _ = self._checked(result.mended, "mended")
+        mended = replace(mended, execution=self.run(mended.sparql), note=result.note)
+        return [why, mended] if mended.valid and mended.answers else [why]
 
     def _checked(self, text: str, origin: Origin) -> tuple[Version, str | None]:
         try:
@@ -241,6 +259,10 @@ class Repair:
 _PROSE = Issue("prose", "The reply held no SPARQL query.", "Reply with the query alone.")
 
 
+_EMPTY = "The query is valid, and it finds nothing in the data."
+_EMPTY_HINT = "Look for a constant that is spelt differently, a filter that is too narrow, or a path that no data has."
+
+
 def _issue(finding: Finding) -> Issue:
     place = f"line {finding.line}, column {finding.column}" if finding.line else ""
     return Issue(finding.rule, finding.message, finding.hint or "", place)
@@ -250,11 +272,7 @@ def _run_issues(execution: Execution) -> Iterable[Issue]:
     if execution.problem:
         yield Issue("execution", f"The query is valid, and running it failed: {execution.problem}")
     elif execution.empty:
-        yield Issue(
-            "empty",
-            "The query is valid, and it finds nothing in the data.",
-            "Look for a constant that is spelt differently, a filter that is too narrow, or a path that no data has.",
-        )
+        yield Issue("empty", _EMPTY, _EMPTY_HINT)
 
 
 def _key(text: str) -> str:

@@ -5,7 +5,7 @@ suffix                      what becomes a document
 ==========================  ===========================================================================
 .txt .text .rst             the file
 .md .markdown               the file, headings as sections
-.html .htm .xhtml           the text that a browser shows, headings as sections
+.html .htm .xhtml           the main text that a browser shows, headings as sections
 .pdf                        the text of all pages, pages as sections
 .docx                       paragraphs and tables, headings as sections
 .csv .tsv                   a row each where there is a ``text`` column, else the table
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -87,29 +87,43 @@ def read_path(path: Path) -> Iterator[Document]:
 
 
 def read_paths(
-    paths: Iterable[Path], *, skipped: list[str] | None = None, broken: dict[Path, str] | None = None
+    paths: Iterable[Path],
+    *,
+    skipped: list[str] | None = None,
+    broken: dict[Path, str] | None = None,
+    whole_pages: bool = False,
 ) -> Iterator[Document]:
     """Yield the documents of files and folders, a file at a time.
 
-    Folders are read recursively, in the order of names; hidden files and folders are passed over.
+    Folders are read recursively, in the order of names; hidden files and folders are passed over, and so are links to
+    folders and links that lead out of the folder.
 
     Args:
         paths: files and folders; a file that is named twice is read once.
-        skipped: takes a line "path: reason" for every file of a folder whose suffix is unknown; None logs a warning.
-        broken: takes every file of a folder that cannot be read, with the message, instead of an error.
+        skipped: takes a line "path: reason" for every file and link of a folder that is passed over; None logs a
+            warning.
+        broken: takes every file of a folder that cannot be read, with the message, instead of an error; and every file
+            of which a part could not be read (a line that is no record), with that part. Its other documents are
+            yielded.
+        whole_pages: whether navigation is kept in the text of HTML pages.
 
     Raises:
         UnreadableDocument: a path is not there; a named file has an unknown suffix; a folder holds nothing that can be
             read; a file is empty, binary, damaged, encrypted, not what its suffix says, or changed while it was read;
-            its reader failed.
+            its reader failed. Without ``broken`` also a file of which a part could not be read, behind its documents.
     """
     for path, named in find_files(paths, skipped=skipped).items():
         try:
-            yield from _read(path)
+            damage = yield from _read(path, whole_pages)
         except UnreadableDocument as error:
             if named or broken is None:
                 raise
             broken[path] = str(error)
+        else:
+            if damage and broken is None:
+                raise UnreadableDocument(damage)
+            if damage and broken is not None:
+                broken[path] = damage
 
 
 def find_files(paths: Iterable[Path], *, skipped: list[str] | None = None) -> dict[Path, bool]:
@@ -133,11 +147,18 @@ def find_files(paths: Iterable[Path], *, skipped: list[str] | None = None) -> di
 def _readable(folder: Path, skipped: list[str] | None) -> list[Path]:
     """Give the files of a folder that can be read; the others are noted, or logged where there is no list."""
     files, others = [], []
+    root = Path(os.path.realpath(folder))
     for file in _walk(folder):
-        if _suffix(file) in suffixes() and file.is_file():
+        if outside := file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(root):
+            reason = "is a link that leads out of the folder. Name the file itself to read it"
+        elif file.is_dir():
+            reason = "is a link to a folder, which is not followed"
+        else:
+            reason = _why_not(file)
+        if not outside and _suffix(file) in suffixes() and file.is_file():
             files.append(file)
         else:
-            others.append(cleaned(f"{file}: {_why_not(file)}"))
+            others.append(cleaned(f"{file}: {reason}"))
     if skipped is not None:
         skipped.extend(others)
     elif others:
@@ -150,11 +171,14 @@ def _readable(folder: Path, skipped: list[str] | None) -> list[Path]:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and those below, and the links to folders, which are not followed."""
+
     def refuse(error: OSError) -> None:
         raise UnreadableDocument(f"{error.filename}: cannot be listed: {error.strerror}.") from error
 
     for parent, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        names += [name for name in folders if Path(parent, name).is_symlink()]
         yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
 
 
@@ -175,14 +199,19 @@ def _reader(path: Path, suffix: str) -> Reader:
     return found
 
 
-def _read(path: Path) -> Iterator[Document]:
+def _read(path: Path, whole_pages: bool) -> Generator[Document, None, str]:
+    """Yield the documents of a file, and return what was left out of it, "" for nothing."""
     suffix = _suffix(path)
     if suffix not in suffixes() or not path.is_file():
         raise _unknown(path)
     reader = _reader(path, suffix)
+    source = Source(path, suffix, reader.media_type, place(path), whole_pages)
+    documents = 0
     with steady(path):
         try:
-            yield from reader.read(Source(path, suffix, reader.media_type, place(path)))
+            for document in reader.read(source):
+                documents += 1
+                yield document
         except (KgragError, MemoryError):
             raise
         except Exception as error:  # the reader may be of another package, and its fault must not stop other files
@@ -190,6 +219,10 @@ def _read(path: Path) -> Iterator[Document]:
             origin = f"reader '{plugin.name}' of {plugin.distribution} {plugin.version}"
             found = cleaned(f"{path}: the {origin} failed: {type(error).__name__}: {error}")
             raise UnreadableDocument(f"{found}. Report it to the authors of that package.") from error
+        damage = source.damage(documents)
+        if damage and not documents:
+            raise UnreadableDocument(damage)
+    return damage
 
 
 def _unknown(path: Path) -> UnreadableDocument:

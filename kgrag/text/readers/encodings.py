@@ -29,6 +29,7 @@ _GUESSED_ENCODINGS = [
     *("cp1252", "cp1250", "cp1251", "koi8_r", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp874"),
     *("cp932", "euc_jp", "gb18030", "big5", "cp949"),
 ]
+_MAX_SAME_BYTES = 64  # more bytes above 127 than this are of many kinds where they are text
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")
 
 
@@ -51,8 +52,12 @@ def decode(data: bytes, where: str, *, declared: str = "") -> str:
             return patched
         message = f"{where}: looks like {encoding}, but the bytes at {error.start} are not. Convert it to UTF-8."
         raise UnreadableDocument(message) from error
-    # Any bytes decode as cp1252 or UTF-16: control characters show that they were no text.
-    if encoding not in ("utf-8", "utf-8-sig") and len(_CONTROL.findall(text)) * 100 > len(text):
+    # Any bytes decode as cp1252 or UTF-16: control characters show that they were no text. In UTF-8 there may be some:
+    # printed manuals write bold letters with backspaces.
+    allowed = len(text) // 100
+    if encoding in ("utf-8", "utf-8-sig"):
+        allowed = text.count("\b") + len(text) // 10
+    if sum(1 for _ in _CONTROL.finditer(text)) > allowed:
         raise _binary(where)
     return text
 
@@ -108,6 +113,10 @@ def _guessed(data: bytes, start: int, where: str) -> str:
 
     first = data.rfind(b"\n", 0, max(0, start - 256)) + 1
     sample = data[max(first, start - _SAMPLE_BYTES) : start + _SAMPLE_BYTES]
+    visible = sample.translate(None, b" \t\n\r")
+    high = visible.translate(None, bytes(range(128)))
+    if len(high) * 4 > len(visible) * 3 and len(high) > _MAX_SAME_BYTES and len(set(high)) < 8:
+        raise _binary(where)
     found = list(from_bytes(sample, cp_isolation=_GUESSED_ENCODINGS, enable_fallback=False))
     if not found:
         raise _binary(where)

@@ -1,16 +1,24 @@
-"""HTML: the text that a browser shows, block by block, table rows as lines, headings as sections.
+"""HTML: the main text that a browser shows, block by block, table rows as lines, headings as sections.
 
 The page is parsed as a stream of events without a tree, so deep nesting costs nothing. Scripts, styles, templates and
-drawings are left out. Nothing is fetched.
+drawings are left out. Nothing is fetched. Navigation is left out by structure (``navigation``); a page that is nothing
+else is kept whole, and so is every page of a source with ``whole_pages``.
+
+``link rel=canonical``, else ``og:url``, is the URL; ``html lang`` the field ``language``; each ``meta`` with a name or
+property a field of that name in lower case, but for those that concern browsers and robots.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from kgrag.model import Document
-from kgrag.text.readers.sources import Heading, Source, collapsed, sections
+from kgrag.text.metadata import typed
+from kgrag.text.readers import navigation
+from kgrag.text.readers.navigation import Region
+from kgrag.text.readers.sources import Heading, Source, collapsed, listed, sections, web_address
 from kgrag.text.sentences import word_set
 
 __all__ = ["read"]
@@ -20,6 +28,10 @@ _HEAD_BYTES = 4096  # where an encoding or an XML declaration is looked for
 _CLOSED_XML = re.compile(r"<(a|b|div|em|i|iframe|p|script|span|strong|style|svg|textarea|title)\b([^<>]*)/>")
 _CLOSED_DRAWING = re.compile(r"<(svg)\b([^<>]*)/>")
 _SPACE = re.compile(r"[ \t\n\f\r]+")
+_TECHNICAL_META = re.compile(
+    r"viewport|robots|googlebot.*|bingbot|referrer|theme-color|color-scheme|format-detection|generator|handheldfriendly"
+    r"|mobileoptimized|apple-.*|mobile-web-app-.*|msapplication-.*|csrf-.*|.*-verification|twitter:.*|fb:.*"
+)
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
@@ -37,19 +49,40 @@ def read(source: Source) -> Iterator[Document]:
     Raises:
         UnreadableDocument: no text.
     """
+    markup = _decoded(source).encode("utf-8")
+    page = _parsed(source, markup, whole=source.whole_pages)
+    if page.is_blank:
+        page = _parsed(source, markup, whole=True)
+    text, headings = page.main()
+    first = next((heading.words for heading in headings if heading.level == 1), "")
+    title = collapsed("".join(page.title)) or first
+    document = source.document(text, title=title, sections=sections(headings, len(text)))
+    yield source.described(document, _metadata(page.fields))
+
+
+def _parsed(source: Source, markup: bytes, *, whole: bool) -> _PageText:
     from lxml import etree
 
-    page = _PageText()
+    page = _PageText(whole=whole)
     parser = etree.HTMLParser(target=page, encoding="utf-8", huge_tree=True)
     try:
-        parser.feed(_decoded(source).encode("utf-8"))
+        parser.feed(markup)
         parser.close()
     except etree.LxmlError as error:
         raise source.unreadable(f"is no HTML that can be parsed ({error}). Convert it, or leave it out.") from error
-    text = "".join(page.parts)
-    first = next((heading.words for heading in page.headings if heading.level == 1), "")
-    title = collapsed("".join(page.title)) or first
-    yield source.document(text, title=title, sections=sections(page.headings, len(text)))
+    return page
+
+
+def _metadata(fields: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    """Return what the elements of the head say as fields; the URL is the first web address of those that name it."""
+    found: dict[str, object] = {}
+    for name, values in fields.items():
+        items = [item for value in values for item in listed(value)] if name == "keywords" else [*map(typed, values)]
+        found[name] = items[0] if len(items) == 1 and name != "keywords" else items
+    for name in ("url", "og:url"):
+        if address := next(filter(None, map(web_address, fields.get(name, ()))), ""):
+            return {**{other: value for other, value in found.items() if other != name}, "url": address}
+    return found
 
 
 def _decoded(source: Source) -> str:
@@ -61,13 +94,21 @@ def _decoded(source: Source) -> str:
 
 
 class _PageText:
-    """The parser's events as text; offsets of headings are exact because nothing is changed later."""
+    """The parser's events as text; offsets of headings are exact because only what is last is ever taken back."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, whole: bool) -> None:
         self.parts: list[str] = []
         self.headings: list[Heading] = []
         self.title: list[str] = []
+        self.fields: dict[str, list[str]] = {}
+        self._whole = whole
         self._length = 0
+        self._linked = 0  # how many of the characters are words of links
+        self._links: list[tuple[str, str]] = []  # words and ``rel`` of each link
+        self._open: list[Region] = []
+        self._content = 0  # how many of the open elements are content by their name
+        self._main_headings = 0
+        self._mains: list[tuple[int, int]] = []
         self._gap = ""  # to be written before the next words: "", " ", " | ", a line end or two
         self._hidden: list[str] = []
         self._verbatim = 0
@@ -76,12 +117,28 @@ class _PageText:
         self._heading: list[str] = []
         self._heading_start = 0
 
-    def start(self, tag: str, _attributes: object) -> None:
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is no text."""
+        return not any(part.strip() for part in self.parts)
+
+    def main(self) -> tuple[str, list[Heading]]:
+        """Return the main text and its headings."""
+        text = "".join(self.parts)
+        start, end = navigation.main_span(self._mains, self.headings, len(text))
+        headings = [heading for heading in self.headings if start <= heading.start < end]
+        end = start + len(text[start:end].rstrip())
+        return text[start:end], [replace(heading, start=heading.start - start) for heading in headings]
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._describe(tag, attributes)
         if tag in _HIDDEN or self._hidden:
             if tag in _HIDDEN:
                 self._hidden.append(tag)
             return
         self._break(tag)
+        if not self._whole:
+            self._enter(tag, attributes)
         if tag == "pre":
             self._verbatim += 1
         elif tag == "table":
@@ -107,8 +164,52 @@ class _PageText:
             self._cells[-1] = 0
         elif tag in _HEADINGS:
             self._close_heading()
+        if any(region.tag == tag for region in self._open[-1:]):
+            self._leave(self._open.pop())
         if tag != "br":
             self._break(tag)
+
+    def _enter(self, tag: str, attributes: Mapping[str, str]) -> None:
+        kind = navigation.kind_of(tag, attributes, of_the_page=not self._content)
+        self._content += tag in navigation.CONTENT
+        self._open.append(
+            Region(
+                tag,
+                kind,
+                attributes.get("rel", ""),
+                parts=len(self.parts),
+                length=self._length,
+                linked=self._linked,
+                links=len(self._links),
+                headings=len(self.headings),
+                main_headings=self._main_headings,
+                heading=len(self._heading),
+            )
+        )
+
+    def _leave(self, region: Region) -> None:
+        """Take back what an element wrote that turns out to be navigation."""
+        self._content -= region.tag in navigation.CONTENT
+        length = self._length - region.length
+        words = "".join(self.parts[region.parts :]).strip() if length <= navigation.MAX_BAR_CHARACTERS else ""
+        if region.tag == "a":
+            self._linked = region.linked + length
+            self._links.append((collapsed(words), region.rel))
+        elif region.kind == "main":
+            self._mains.append((region.length, self._length))
+        element = navigation.Element(
+            words,
+            length,
+            linked=self._linked - region.linked,
+            links=self._links[region.links : region.links + navigation.MAX_BAR_LINKS + 1],
+            headings=len(self.headings) - region.headings,
+            main_headings=self._main_headings - region.main_headings,
+        )
+        if navigation.is_navigation(region.kind, element):
+            del self.parts[region.parts :], self.headings[region.headings :], self._links[region.links :]
+            del self._heading[region.heading :]
+            self._length, self._linked = region.length, region.linked
+            self._main_headings = region.main_headings
 
     def data(self, text: str) -> None:
         if self._hidden:
@@ -121,6 +222,16 @@ class _PageText:
 
     def close(self) -> None:
         self._close_heading()
+
+    def _describe(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Note what an element says of the page."""
+        name = collapsed(attributes.get("name") or attributes.get("property") or "").lower()
+        if tag == "html":
+            self.fields["language"] = [attributes.get("lang") or attributes.get("xml:lang") or ""]
+        elif tag == "link" and attributes.get("rel", "").lower() == "canonical":
+            self.fields.setdefault("url", []).append(attributes.get("href", ""))
+        elif tag == "meta" and name and not _TECHNICAL_META.fullmatch(name):
+            self.fields.setdefault(name, []).append(attributes.get("content", ""))
 
     def _words(self, text: str) -> None:
         if text.startswith(" "):
@@ -156,4 +267,5 @@ class _PageText:
     def _close_heading(self) -> None:
         if words := collapsed(" ".join(self._heading)):
             self.headings.append(Heading(self._heading_start, self._level, words))
+            self._main_headings += self._level <= 2
         self._level, self._heading = 0, []

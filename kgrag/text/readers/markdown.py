@@ -1,20 +1,27 @@
-"""Markdown and plain text as they are: the headings that CommonMark sees as sections, and the works that are cited."""
+"""Markdown and plain text as they are: the headings that CommonMark sees as sections, and the works that are cited.
+
+Front matter (YAML between lines ``---`` at the beginning) is no part of the text: its ``title``, ``id`` and ``url``
+are the document's, ``bibliography`` names the BibTeX file of its ``[@keys]``, and all other fields are metadata.
+"""
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
+from typing import Any
 
 from kgrag.model import Document
 from kgrag.text import references
-from kgrag.text.readers.sources import Heading, Source, collapsed, sections
+from kgrag.text.metadata import typed
+from kgrag.text.readers.sources import Heading, Source, collapsed, label, sections
 
 __all__ = ["read", "read_plain"]
 
+_LOG = logging.getLogger(__name__)
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n){0,200})(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
-_BIBLIOGRAPHY = re.compile(r"^bibliography[ \t]*:[ \t]*(?P<file>.*\S)", flags=re.MULTILINE)
-_TITLE = re.compile(r"^title[ \t]*:[ \t]*(?P<title>.*\S)", flags=re.MULTILINE)
+_MAX_FRONT_MATTER_CHARACTERS = 65_536
 
 
 def read(source: Source) -> Iterator[Document]:
@@ -24,28 +31,59 @@ def read(source: Source) -> Iterator[Document]:
         UnreadableDocument: no text.
     """
     text = source.text()
-    front = _FRONT_MATTER.match(text)
-    fields = front["fields"] if front else ""
-    headings = _headings(text, front.end() if front else 0)
-    named = _TITLE.search(fields)
+    fields: dict[str, Any] = {}
+    if (front := _FRONT_MATTER.match(text)) and (fields := _front_matter(source, front["fields"])):
+        text = text[front.end() :]
+    headings = _headings(text)
     first = next((heading.words for heading in headings if heading.level == 1), "")
-    title = named["title"].strip("\"'") if named else first
+    title = label(fields.get("title"))
     cites = references.entries(text)
-    if named := _BIBLIOGRAPHY.search(fields):
-        bibliography = references.bibliography_of(source.path, named["file"])
-        cites += references.keyed(text, bibliography) if bibliography else ()
-    cites = tuple(dict.fromkeys(cites))
-    yield source.document(text, title=title, sections=sections(headings, len(text)), cites=cites)
+    named = fields.get("bibliography")
+    bibliography = references.bibliography_of(source.path, named) if isinstance(named, str) else None
+    cites += references.keyed(text, bibliography) if bibliography else ()
+    document = source.document(
+        text, title=title or first, sections=sections(headings, len(text)), cites=tuple(dict.fromkeys(cites))
+    )
+    used = {name for name, value in (("title", title), ("bibliography", bibliography)) if value}
+    rest = {name: value for name, value in fields.items() if name not in used}
+    yield source.described(document, rest)
 
 
-def _headings(text: str, start: int) -> list[Heading]:
-    """Return the headings outside of quotes and lists, from ``start`` on."""
+def _front_matter(source: Source, text: str) -> dict[str, Any]:
+    """Return the fields, read as ``typed`` reads text; {} for what is no mapping in YAML and stays in the text."""
+    import yaml
+
+    class Fields(yaml.BaseLoader):  # constructs text, lists and mappings, nothing else
+        def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+            if self.check_event(yaml.AliasEvent):  # a few lines of aliases stand for gigabytes
+                raise yaml.YAMLError("it has an alias (*name), which is not followed")
+            return super().compose_node(parent, index)
+
+    try:
+        if len(text) > _MAX_FRONT_MATTER_CHARACTERS:
+            raise ValueError(f"it has more than {_MAX_FRONT_MATTER_CHARACTERS:,} characters")
+        found = Fields(text).get_single_data()
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        _LOG.warning("%s: the front matter is not YAML that can be read, and stays in the text: %s", source.name, error)
+        return {}
+    return {name: _typed(value) for name, value in found.items()} if isinstance(found, dict) else {}
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _typed(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    return typed(value) if isinstance(value, str) else value
+
+
+def _headings(text: str) -> list[Heading]:
+    """Return the headings outside of quotes and lists."""
     from markdown_it import MarkdownIt
 
-    body = text[start:]
-    line_starts = list(accumulate((len(line) + 1 for line in body.split("\n")), initial=start))
+    line_starts = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
     # Blocks first, and only headings inline: inline markup of a whole text takes quadratic time in some texts.
-    blocks = MarkdownIt("commonmark").disable("inline").parse(body)
+    blocks = MarkdownIt("commonmark").disable("inline").parse(text)
     inline = MarkdownIt("commonmark")
     headings = []
     for opening, content in pairwise(blocks):

@@ -1,15 +1,20 @@
-"""PDF: the text of every page, each page a section, and its reference list. A scan without text is refused."""
+"""PDF: the text of every page, each page a section, and its reference list. A scan without text is refused.
+
+Its properties are metadata: ``author``, ``subject``, ``keywords`` (a list), ``created``, ``modified``, ``language``,
+and any other under its own name (``producer``).
+"""
 
 from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from kgrag.model import Document, Section
 from kgrag.text import references
-from kgrag.text.readers.sources import Source, cleaned, collapsed
+from kgrag.text.readers.sources import Source, cleaned, collapsed, listed
 
 if TYPE_CHECKING:
     from pypdf import PdfReader
@@ -36,7 +41,8 @@ def read(source: Source) -> Iterator[Document]:
     if empty := [number for number, page in enumerate(pages, start=1) if not page]:
         _LOG.warning("%s: no text on %d of %d pages, the first is %d.", source.name, len(empty), len(pages), empty[0])
     text = _PAGE_BREAK.join(page for page in pages if page)
-    yield source.document(text, title=_title(reader), sections=_sections(pages), cites=references.entries(text))
+    document = source.document(text, title=_title(reader), sections=_sections(pages), cites=references.entries(text))
+    yield source.described(document, _properties(reader))
 
 
 def _opened(source: Source) -> PdfReader:
@@ -91,3 +97,24 @@ def _title(reader: PdfReader) -> str:
         return ""
     title = title.removeprefix("Microsoft Word - ")
     return "" if title.casefold() in _PLACEHOLDER_TITLES else title
+
+
+def _properties(reader: PdfReader) -> dict[str, Any]:
+    """Return the document information besides the title; damaged entries are left out."""
+    fields: dict[str, Any] = {}
+    with suppress(Exception):  # damaged metadata are no reason to refuse the text
+        fields["language"] = str(reader.root_object.get("/Lang", ""))
+    with suppress(Exception):
+        found: Mapping[str, Any] = reader.metadata or {}
+        for key in sorted(found):
+            name = key.removeprefix("/")
+            value = collapsed(cleaned(str(found[key])))
+            if name == "Keywords":
+                fields["keywords"] = listed(value)
+            elif name not in ("Title", "CreationDate", "ModDate"):
+                fields[name.lower()] = value
+    with suppress(Exception):
+        fields["created"] = reader.metadata and reader.metadata.creation_date
+    with suppress(Exception):
+        fields["modified"] = reader.metadata and reader.metadata.modification_date
+    return fields

@@ -4,7 +4,9 @@ A record is an object. Its text is the first of ``text``, ``abstract``, ``conten
 joined by spaces) and ``chunks`` (objects with ``label`` and ``text``: sections, joined by line ends) that is there and
 not blank. Its identifier is the first of ``id``, ``_id``, ``idx`` and ``pmid``; ``title`` is kept as given, and so are
 ``cites`` and ``references`` (a list, or a string with ``;`` between; an item that is an object stands for its ``doi``,
-``id``, ``title``, ``text`` or ``key``, the first that is there).
+``id``, ``title``, ``text`` or ``key``, the first that is there). The first of ``url``, ``link`` and ``source_url`` that
+is a web address is its URL. Every other field is metadata, with the type that it has in JSON; cells of CSV are read by
+``metadata.typed``.
 
 CSV and TSV: one document per row where there is a text column, else the whole table, a line ``column: value; …`` per
 row.
@@ -16,12 +18,16 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate, pairwise
 from typing import Any
 
+from kgrag.errors import UnreadableDocument
 from kgrag.model import Document, Section
-from kgrag.text.readers.sources import LARGEST, Source, cleaned
+from kgrag.text.metadata import typed
+from kgrag.text.readers.sources import DEEPEST_FIELDS, LARGEST, URL_FIELDS, Source, cleaned, label
 
-__all__ = ["TEXT_FIELDS", "read", "read_json", "read_lines", "record_document"]
+__all__ = ["TEXT_FIELDS", "read", "read_json", "read_lines", "record_document", "row_line", "row_sections"]
 
 TEXT_FIELDS = ("text", "abstract", "contents", "sentences", "chunks")
 """Fields in which the text of a record is looked for, in this order."""
@@ -30,56 +36,71 @@ _TEXT_COLUMNS = frozenset(TEXT_FIELDS[:3])
 _CITE_FIELDS = ("cites", "references")
 _WORK_FIELDS = ("doi", "id", "title", "text", "key")
 _IDENTIFIER_FIELDS = ("id", "_id", "idx", "pmid")
+_KNOWN_FIELDS = frozenset((*TEXT_FIELDS, *_IDENTIFIER_FIELDS, *_CITE_FIELDS, *URL_FIELDS, "title"))
 _DELIMITERS = ",;\t|"
 _MAX_HEADER_CHARACTERS = 65_536
 _MAX_FIELDS_CHARACTERS_SHOWN = 200
 _EXPECTED = f"expected an object with one of {', '.join(TEXT_FIELDS)}, and title, id, cites where there are any"
 
+_Row = tuple[int, list[str]]
 _Body = tuple[str, tuple[Section, ...]]
 
 
+class _NoRecord(ValueError):
+    """What is wrong with a value that should have been a record."""
+
+
 def read_lines(source: Source) -> Iterator[Document]:
-    """Yield one document per line, while the file is read.
+    """Yield one document per line, while the file is read; a line that is no record is a defect.
 
     Raises:
-        UnreadableDocument: no records, or a line that is no record; the message names it.
+        UnreadableDocument: only blank lines.
     """
     number = 0
     for number, line in source.lines():
-        yield record_document(_parsed(source, line, number), source, place=f"line {number}", anchor=f"L{number}")
-    if not number:
+        try:
+            yield record_document(_parsed(line, number), source, place=f"line {number}", anchor=f"L{number}")
+        except _NoRecord as error:
+            source.defect(number, str(error))
+    if not number and not source.defects:
         raise source.unreadable("has no records, only blank lines. Leave it out.")
 
 
 def read_json(source: Source) -> Iterator[Document]:
-    """Yield one document per record.
+    """Yield one document per record; what is no record in a list of them is a defect.
 
     Raises:
-        UnreadableDocument: no JSON, no records, or something that is no record; the message says which.
+        UnreadableDocument: no JSON, or no records.
     """
-    data = _parsed(source, source.text(), 0)
-    if isinstance(data, Mapping) and isinstance(data.get("documents"), list):
-        data = data["documents"]
-    if not isinstance(data, list):
-        yield record_document(data, source, place="the file", anchor="")
-        return
+    try:
+        data = _parsed(source.text(), 0)
+        if isinstance(data, Mapping) and isinstance(data.get("documents"), list):
+            data = data["documents"]
+        if not isinstance(data, list):
+            yield record_document(data, source, place="the file", anchor="")
+            return
+    except _NoRecord as error:
+        raise source.unreadable(f"{error}") from error
     if not data:
         raise source.unreadable("is an empty list of records. Leave it out.")
     for number, record in enumerate(data, start=1):
-        yield record_document(record, source, place=f"record {number}", anchor=f"record-{number}")
+        try:
+            yield record_document(record, source, place=f"record {number}", anchor=f"record-{number}")
+        except _NoRecord as error:
+            source.defect(number, str(error))
 
 
-def _parsed(source: Source, text: str, line: int) -> Any:
+def _parsed(text: str, line: int) -> Any:
     where = f"line {line}" if line else "it"
     try:
-        return json.loads(text.removeprefix("\ufeff"))
+        return json.loads(text.removeprefix("\ufeff").rstrip())
     except RecursionError as error:
-        raise source.unreadable(f"{where} is nested too deeply for a record; {_EXPECTED}.") from error
+        raise _NoRecord(f"{where} is nested too deeply for a record; {_EXPECTED}.") from error
     except json.JSONDecodeError as error:
         place = f"line {line or error.lineno}, column {error.colno}"
-        raise source.unreadable(f"is not JSON: {error.msg} at {place}. Correct it there.") from error
+        raise _NoRecord(f"is not JSON: {error.msg} at {place}. Correct it there.") from error
     except ValueError as error:  # an integer of thousands of digits
-        raise source.unreadable(f"{where} has a number that cannot be read ({error}).") from error
+        raise _NoRecord(f"{where} has a number that cannot be read ({error}).") from error
 
 
 def record_document(record: Any, source: Source, *, place: str, anchor: str) -> Document:
@@ -92,41 +113,51 @@ def record_document(record: Any, source: Source, *, place: str, anchor: str) -> 
         anchor: the part behind ``#`` of its location when it has no identifier; "" for none.
 
     Raises:
-        UnreadableDocument: it is no object, or has no text; the message names its fields.
+        ValueError: it is no object, has no text, or fields that are nested too deep; the message names its fields.
     """
     if not isinstance(record, Mapping):
-        raise source.unreadable(f"{place} is {_kind(record)}; {_EXPECTED}.")
-    text, sections = _body(record, source, place)
-    identifier = next((name for field in _IDENTIFIER_FIELDS if (name := _name(record.get(field)))), "")
+        raise _NoRecord(f"{place} is {_kind(record)}; {_EXPECTED}.")
+    text, sections = _body(record, place)
+    named = next((field for field in _IDENTIFIER_FIELDS if label(record.get(field))), "id")
+    identifier, title = label(record.get(named)), label(record.get("title"))
     location = f"{source.location}#{identifier or anchor}".removesuffix("#")
-    return Document(
+    document = Document(
         text,
-        title=_name(record.get("title")),
+        title=title,
         location=location,
         source=source.location,
         id=identifier,
         media_type=source.media_type,
-        cites=tuple(
-            dict.fromkeys(name for field in _CITE_FIELDS for name in _cites(record.get(field), field, source, place))
-        ),
+        cites=tuple(dict.fromkeys(name for field in _CITE_FIELDS for name in _cites(record.get(field), field, place))),
         sections=sections,
     )
+    used = {*_CITE_FIELDS, *([named] if identifier else ()), *(["title"] if title else ()), *_repeating(record, text)}
+    try:
+        return source.described(document, {field: value for field, value in record.items() if field not in used})
+    except UnreadableDocument as error:
+        raise _NoRecord(f"{place} has fields that are nested more than {DEEPEST_FIELDS} deep.") from error
 
 
-def _body(record: Mapping[str, Any], source: Source, place: str) -> _Body:
+def _repeating(record: Mapping[str, Any], text: str) -> Iterator[str]:
+    """Yield the fields whose words are those of the text: the one it is from, and any that only repeats it."""
+    words = text.split()
+    for field in TEXT_FIELDS:
+        if (body := _read_field(field, record.get(field))) and body[0].split() == words:
+            yield field
+
+
+def _body(record: Mapping[str, Any], place: str) -> _Body:
     for field in TEXT_FIELDS:
         value = record.get(field)
         if value is None or value in ("", []):
             continue
         body = _read_field(field, value)
         if body is None:
-            raise source.unreadable(f"{place}: '{field}' is {_kind(value)}; {_EXPECTED}.")
+            raise _NoRecord(f"{place}: '{field}' is {_kind(value)}; {_EXPECTED}.")
         if body[0] and not body[0].isspace():
             return body
     fields = ", ".join(map(str, record)) or "none"
-    raise source.unreadable(
-        f"{place} has no text (its fields: {cleaned(fields)[:_MAX_FIELDS_CHARACTERS_SHOWN]}); {_EXPECTED}."
-    )
+    raise _NoRecord(f"{place} has no text (its fields: {cleaned(fields)[:_MAX_FIELDS_CHARACTERS_SHOWN]}); {_EXPECTED}.")
 
 
 def _read_field(field: str, value: Any) -> _Body | None:
@@ -143,31 +174,22 @@ def _read_field(field: str, value: Any) -> _Body | None:
     sections = []
     start = 0
     for part, text in zip(value, texts, strict=True):
-        sections.append(Section(start, start + len(text), _name(part.get("label"))))
+        sections.append(Section(start, start + len(text), label(part.get("label"))))
         start += len(text) + 1
     return "\n".join(texts), tuple(sections)
 
 
-def _name(value: Any) -> str:
-    """Return a title or identifier as text on one line; "" for a value that is neither text nor number."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return " ".join(cleaned(str(value)).split())
-
-
-def _cites(value: Any, field: str, source: Source, place: str) -> list[str]:
+def _cites(value: Any, field: str, place: str) -> list[str]:
     if value is None:
         return []
     if isinstance(value, str):
         value = value.split(";")
     if not isinstance(value, list) or not all(isinstance(item, str | int | Mapping) for item in value):
-        raise source.unreadable(
-            f"{place}: '{field}' is {_kind(value)}; expected a list of names, or names with ';' between."
-        )
+        raise _NoRecord(f"{place}: '{field}' is {_kind(value)}; expected a list of names, or names with ';' between.")
     names = []
     for item in value:
         fields = [item.get(field) for field in _WORK_FIELDS] if isinstance(item, Mapping) else [item]
-        names.append(next((name for field in fields if (name := _name(field))), ""))
+        names.append(next((name for field in fields if (name := label(field))), ""))
     return [name for name in names if name]
 
 
@@ -179,8 +201,10 @@ def _kind(value: Any) -> str:
 def read(source: Source) -> Iterator[Document]:
     """Yield the rows, or the table; the first row names the columns.
 
+    A row without text is a defect, and so is one whose quotes do not pair up, which ends the reading.
+
     Raises:
-        UnreadableDocument: no rows, quotes that do not pair up, or a row without text; the message names the line.
+        UnreadableDocument: no rows.
     """
     csv.field_size_limit(LARGEST)  # else the csv module refuses a cell of more than 131,072 characters
     text = source.text()
@@ -195,32 +219,50 @@ def read(source: Source) -> Iterator[Document]:
     for document in documents:
         empty = False
         yield document
-    if empty:
+    if empty and not source.defects:
         raise source.unreadable("has no rows below its header. Leave it out.")
 
 
-def _row_documents(source: Source, columns: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[Document]:
-    names = [name.lower() for name in columns]
+def _row_documents(source: Source, columns: Sequence[str], rows: Iterator[_Row]) -> Iterator[Document]:
+    names = [name.lower() if name.lower() in _KNOWN_FIELDS else name for name in columns]
     for line, row in rows:
-        record: Mapping[str, str] = dict(zip(names, row, strict=False))
-        yield record_document(record, source, place=f"line {line}", anchor=f"L{line}")
+        record: dict[str, str] = {}
+        for number, cell in enumerate(row, start=1):
+            name = (names[number - 1] if number <= len(names) else "") or f"column {number}"
+            record[f"{name} (column {number})" if name in record else name] = cell
+        try:
+            document = record_document(record, source, place=f"line {line}", anchor=f"L{line}")
+        except _NoRecord as error:
+            source.defect(line, str(error))
+            continue
+        yield replace(document, metadata={field: typed(cell) for field, cell in document.metadata.items()})
 
 
-def _table_document(
-    source: Source, columns: Sequence[str], rows: Iterator[tuple[int, list[str]]]
-) -> Iterator[Document]:
-    """Yield the table as one document; blank cells are left out, and cells beyond the header are numbered."""
-    lines = []
-    for _, row in rows:
-        names = [*columns, *[""] * (len(row) - len(columns))]
-        pairs = zip([name or f"column {number}" for number, name in enumerate(names, start=1)], row, strict=False)
-        if line := "; ".join(f"{name}: {' '.join(cell.split())}" for name, cell in pairs if cell.strip()):
-            lines.append(line)
+def _table_document(source: Source, columns: Sequence[str], rows: Iterator[_Row]) -> Iterator[Document]:
+    """Yield the table as one document, whose rows stay whole."""
+    lines = [line for _, row in rows if (line := row_line(columns, row))]
     if lines:
-        yield source.document("\n".join(lines))
+        yield source.document("\n".join(lines), sections=row_sections(lines))
 
 
-def _rows(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
+def row_line(columns: Sequence[str], cells: Sequence[str]) -> str:
+    """Return a row as a line that repeats the header; blank cells are left out, those beyond the header are numbered.
+
+    >>> row_line(["crop", "t/ha"], ["Soy", "2", "x"])
+    'crop: Soy; t/ha: 2; column 3: x'
+    """
+    names = [*columns, *[""] * (len(cells) - len(columns))]
+    pairs = zip([name or f"column {number}" for number, name in enumerate(names, start=1)], cells, strict=False)
+    return "; ".join(f"{name}: {' '.join(cell.split())}" for name, cell in pairs if cell.strip())
+
+
+def row_sections(lines: Sequence[str], *, start: int = 0, heading: str = "") -> tuple[Section, ...]:
+    """Return a section for each of the lines of a table, which are joined by line ends and begin at ``start``."""
+    ends = list(accumulate((len(line) + 1 for line in lines), initial=start))
+    return tuple(Section(first, last, heading, whole=True) for first, last in pairwise(ends))
+
+
+def _rows(source: Source, text: str) -> Iterator[_Row]:
     """Yield the line on which a row begins and its cells; blank rows are left out.
 
     Quotes in tab-separated files are often meant as they stand, so there a file whose quotes do not pair up is read so.
@@ -243,9 +285,8 @@ def _rows(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, row
             line = reader.line_num + 1
     except csv.Error as error:
-        raise source.unreadable(
-            f"the row that begins on line {line} is not CSV ({error}). Correct its quotes."
-        ) from error
+        found = f"the row that begins on line {line} is not CSV ({error})"
+        source.defect(line, f"{found}, and nothing from there on was read. Correct its quotes.")
 
 
 def _pairs_up(text: str) -> bool:

@@ -7,33 +7,69 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import pyoxigraph as ox
 
 from kgrag.errors import UnreadableDocument
 from kgrag.model import Document, Section
 from kgrag.text.readers import encodings
 
-__all__ = ["LARGEST", "Heading", "Source", "cleaned", "collapsed", "place", "sections", "steady"]
+__all__ = [
+    "DEEPEST_FIELDS",
+    "LARGEST",
+    "LONGEST_LINE",
+    "URL_FIELDS",
+    "Heading",
+    "Source",
+    "cleaned",
+    "collapsed",
+    "label",
+    "listed",
+    "place",
+    "sections",
+    "steady",
+    "web_address",
+]
 
 LARGEST = 1 << 30
-"""The most bytes, after decompression, that one file or one line of a file may have."""
+"""The most bytes, after decompression, that one file may have."""
+
+LONGEST_LINE = 1 << 26
+"""The most characters of one line of a file that is read line by line."""
+
+URL_FIELDS = ("url", "link", "source_url")
+"""Fields in which a web address is looked for, in this order."""
+
+DEEPEST_FIELDS = 32
+"""The most objects or lists within each other, in the metadata of one document."""
 
 _ENCODING_SAMPLE_BYTES = 1 << 20
+_WEB_ADDRESS = re.compile(r"https?://[^\s<>\"{}|\\^`]+")
+_PIECE_BYTES = 1 << 20
+_MAX_DEFECTS_SHOWN = 20
+_UNDECODED = re.compile("[\udc80-\udcff]")
 _NO_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to read: ``suffix`` is that of its content (``.txt`` for ``a.txt.gz``), ``location`` its place."""
+    """A file to read: ``suffix`` is that of its content (``.txt`` for ``a.txt.gz``), ``location`` its place.
+
+    ``whole_pages`` asks for the navigation of HTML pages too. ``defects`` are number and description of the lines or
+    records that its reader left out.
+    """
 
     path: Path
     suffix: str
     media_type: str
     location: str
+    whole_pages: bool = False
+    defects: list[tuple[int, str]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -54,6 +90,22 @@ class Source:
     def unreadable(self, found: str) -> UnreadableDocument:
         """Return the error that names this file and the problem found in it."""
         return UnreadableDocument(f"{self.name}: {found}")
+
+    def defect(self, number: int, found: str) -> None:
+        """Note that a line or record is left out: its number, and what was found in it. The others are read."""
+        self.defects.append((number, found))
+
+    def damage(self, documents: int) -> str:
+        """Return what was left out of a file of which so many documents were read; "" for nothing.
+
+        Every number is named, and what was found for the first 20.
+        """
+        if not self.defects:
+            return ""
+        shown = "; ".join(found.rstrip(".") for _, found in self.defects[:_MAX_DEFECTS_SHOWN])
+        more = _ranges([number for number, _ in self.defects[_MAX_DEFECTS_SHOWN:]])
+        read = f"{documents} were read and {len(self.defects)} left out: " if documents else ""
+        return f"{self.name}: {read}{shown}{f'; and {more}' if more else ''}."
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
@@ -76,13 +128,25 @@ class Source:
         Raises:
             UnreadableDocument: the file is empty, too large, or cannot be read.
         """
+        size = 0
+        with self.opened() as stream:  # counted first: a file of a megabyte may unpack to a thousand
+            while piece := stream.read(_PIECE_BYTES) if self.zipped else b"":
+                size += len(piece)
+                if size > LARGEST:
+                    break
+        if max(size, self._stored_size()) > LARGEST:
+            raise self.unreadable(f"has more than {LARGEST >> 20} MiB; split it into smaller files.")
         with self.opened() as stream:
-            data = stream.read(LARGEST + 1)
+            data = stream.read()
         if not data:
             raise self._empty()
-        if len(data) > LARGEST:
-            raise self.unreadable(f"has more than {LARGEST >> 20} MiB; split it into smaller files.")
         return data
+
+    def _stored_size(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except OSError as error:
+            raise self.unreadable(f"cannot be read: {error.strerror or error}.") from error
 
     def _empty(self) -> UnreadableDocument:
         return self.unreadable("is empty (0 bytes); expected text. Leave it out, or write it again.")
@@ -98,24 +162,39 @@ class Source:
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield number (from 1) and text of every line that is not blank, one at a time.
 
+        A line that is too long or in another encoding than the first ones is left out, as a defect.
+
         Raises:
-            UnreadableDocument: a line is in another encoding than the first ones, or too long.
+            UnreadableDocument: as ``content``, or the first lines are no text.
         """
         with self.opened() as stream:
             sample = stream.read(_ENCODING_SAMPLE_BYTES)
         if not sample:
             raise self._empty()
         encoding = encodings.encoding_of(sample, self.name)
-        number = 0
-        with self.opened() as stream, io.TextIOWrapper(stream, encoding=encoding) as reader:
+        with self.opened() as stream, io.TextIOWrapper(stream, encoding, errors="surrogateescape") as reader:
+            number = 0
             try:
-                while line := reader.readline(LARGEST):
+                while line := reader.readline(LONGEST_LINE):
                     number += 1
-                    if not line.isspace():
+                    if len(line) == LONGEST_LINE and not line.endswith("\n"):
+                        self.defect(number, f"line {number} has more than {LONGEST_LINE:,} characters")
+                        self._pass_over_line(reader)
+                    elif _UNDECODED.search(line):
+                        found = f"line {number} has bytes that are not {encoding}, as the file begins"
+                        self.defect(number, f"{found}. Convert it to UTF-8.")
+                    elif not line.isspace():
                         yield number, line
-            except UnicodeDecodeError as error:
+            except UnicodeDecodeError as error:  # UTF-16 cut inside of a character
                 found = f"after line {number} there are bytes that are not {encoding} ({error.reason})"
                 raise self.unreadable(f"{found}. Convert it to UTF-8.") from error
+
+    def _pass_over_line(self, reader: io.TextIOWrapper) -> None:
+        passed = 0
+        while (piece := reader.readline(LONGEST_LINE)) and not piece.endswith("\n"):
+            passed += len(piece)
+            if passed > LARGEST:
+                raise self.unreadable(f"has a line of more than {LARGEST >> 20} MiB. Split it into records.")
 
     def document(
         self, text: str, *, title: str = "", sections: tuple[Section, ...] = (), cites: tuple[str, ...] = ()
@@ -135,6 +214,92 @@ class Source:
             cites=cites,
             sections=sections,
         )
+
+    def described(self, document: Document, fields: Mapping[Any, Any]) -> Document:
+        """Return a document with what its source says of it: fields become its metadata, and its URL and id.
+
+        The first of ``URL_FIELDS`` that has a web address is the URL, and ``id`` the id, where the document has none.
+        A field without a value is left out, and one without a name is called ``unnamed``.
+
+        Raises:
+            UnreadableDocument: the fields are nested more than 32 deep.
+        """
+        known = dict(fields)
+        named = next((name for name in URL_FIELDS if web_address(known.get(name))), "")
+        url = document.url or (web_address(known.pop(named)) if named else "")
+        identifier = document.id
+        if not identifier and (identifier := label(known.get("id"))):
+            del known["id"]
+        try:
+            metadata = _storable(known)
+        except RecursionError as error:
+            raise self.unreadable(f"has fields that are nested more than {DEEPEST_FIELDS} deep.") from error
+        return replace(document, url=url, id=identifier, metadata=metadata)
+
+
+def web_address(value: object) -> str:
+    """Return a value that is the address of a web page; "" for any other, ``javascript:`` and the like included.
+
+    >>> web_address(" https://example.org/a "), web_address("javascript:alert(1)")
+    ('https://example.org/a', '')
+    """
+    text = value.value if isinstance(value, ox.NamedNode) else value
+    return text.strip() if isinstance(text, str) and _WEB_ADDRESS.fullmatch(text.strip()) else ""
+
+
+def label(value: object) -> str:
+    """Return a title or identifier as text on one line; "" for a value that is neither text nor number.
+
+    >>> label(" P 7 "), label(7), label(True)
+    ('P 7', '7', '')
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return collapsed(cleaned(str(value)))
+
+
+def listed(text: str) -> list[str]:
+    """Return the items of a list that is written with commas or semicolons between.
+
+    >>> listed("soy, maize; wheat")
+    ['soy', 'maize', 'wheat']
+    """
+    return [collapsed(item) for item in re.split("[,;]", text) if item.strip()]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return numbers as text: ``3, 7-9``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)
+
+
+def _storable(fields: Mapping[Any, Any], depth: int = 1) -> dict[str, Any]:
+    """Return fields with clean names and values. Raises RecursionError where they are nested too deep."""
+    if depth > DEEPEST_FIELDS:
+        raise RecursionError
+    kept: dict[str, Any] = {}
+    for key, value in fields.items():
+        name = collapsed(cleaned(str(key))) or "unnamed"
+        values = [item for item in _values(value, depth) if item not in ("", None)]
+        if values:
+            kept[name] = values if isinstance(value, list | tuple) or len(values) > 1 else values[0]
+    return kept
+
+
+def _values(value: Any, depth: int) -> Iterable[Any]:
+    """Return the values of a field in one list, also those of lists inside of lists."""
+    if isinstance(value, list | tuple):
+        if depth > DEEPEST_FIELDS:
+            raise RecursionError
+        return [inner for item in value for inner in _values(item, depth + 1)]
+    if isinstance(value, Mapping):
+        return [_storable(value, depth + 1) or None]
+    return [cleaned(value) if isinstance(value, str) else value]
 
 
 def place(path: Path) -> str:

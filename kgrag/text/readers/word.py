@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from kgrag.errors import UnreadableDocument
 from kgrag.model import Document
-from kgrag.text.readers.sources import LARGEST, Heading, Source, cleaned, collapsed, sections
+from kgrag.text.readers import office
+from kgrag.text.readers.sources import Heading, Source, cleaned, collapsed, label, sections
 
 __all__ = ["read"]
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_MAX_XML_BYTES = 100 << 20
 _SKIPPED_TAGS = frozenset((f"{_W}del", f"{_W}moveFrom", f"{_W}pPr", f"{_W}rPr", f"{_W}tblPr", f"{_W}sectPr"))
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _CHARACTERS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
@@ -42,7 +42,7 @@ def read(source: Source) -> Iterator[Document]:
     Raises:
         UnreadableDocument: no docx, damaged, too large when unpacked, or without text.
     """
-    document = _opened(source)
+    document, properties = _opened(source)
     blocks = [block for block in _blocks(document.element.body, _levels(document)) if block.text]
     starts = accumulate((len(block.text) + len(_BLOCK_BREAK) for block in blocks), initial=0)
     headings = [
@@ -52,23 +52,25 @@ def read(source: Source) -> Iterator[Document]:
     ]
     text = _BLOCK_BREAK.join(block.text for block in blocks)
     titles = [collapsed(block.text) for block in blocks if block.level == _TITLE]
-    titles += [collapsed(cleaned(document.core_properties.title or ""))]
+    titles += [label(properties.pop("title", ""))]
     titles += [heading.words for heading in headings if heading.level == 1]
     title = next(filter(None, titles), "")
-    yield source.document(text, title=title, sections=sections(headings, len(text)))
+    yield source.described(source.document(text, title=title, sections=sections(headings, len(text))), properties)
 
 
-def _opened(source: Source) -> Any:
+def _opened(source: Source) -> tuple[Any, dict[str, Any]]:
+    """Return the document as python-docx has it, and its properties."""
     import docx
 
     data = io.BytesIO(source.content())
     try:
         with zipfile.ZipFile(data) as archive:
-            _refuse_bomb(source, archive)
+            office.refuse_bomb(source, archive)
+            properties = office.properties(archive)
         document = docx.Document(data)
         if document.element.body is None:
             raise source.unreadable("is a docx file without a body. Save it again as docx.")
-        return document
+        return document, properties
     except UnreadableDocument:
         raise
     except zipfile.BadZipFile as error:
@@ -77,19 +79,6 @@ def _opened(source: Source) -> Any:
     except Exception as error:  # python-docx and lxml raise nearly anything on damaged parts
         reason = collapsed(str(error)) or type(error).__name__
         raise source.unreadable(f"is no docx file, or damaged ({reason}). Save it again as docx.") from error
-
-
-def _refuse_bomb(source: Source, archive: zipfile.ZipFile) -> None:
-    """Refuse by the unpacked sizes, to which zipfile limits every part, before anything is unpacked."""
-    parts = archive.infolist()
-    xml = sum(part.file_size for part in parts if part.filename.lower().endswith((".xml", ".rels")))
-    everything = sum(part.file_size for part in parts)
-    if xml > _MAX_XML_BYTES or everything > LARGEST:
-        found = f"unpacks to {everything >> 20} MiB, {xml >> 20} MiB of it XML"
-        raise source.unreadable(
-            f"{found}; at most {LARGEST >> 20} and {_MAX_XML_BYTES >> 20} MiB are read. "
-            "Split it, or leave pictures out."
-        )
 
 
 def _levels(document: Any) -> dict[str, int]:
@@ -131,6 +120,8 @@ def _characters(element: Any) -> Iterator[str]:
     for child in element:
         if child.tag == f"{_W}t":
             yield child.text or ""
+            for entity in child:  # never expanded: as it is written, and the text behind it
+                yield (entity.text or "") + (entity.tail or "")
         elif child.tag in _CHARACTERS:
             yield _CHARACTERS[child.tag]
         elif _is_read(child):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kgrag.querying.ontology_check import mend
 from kgrag.querying.ontology_check.check_rules import shipped_rules
 from tests.querying.ontology_check.checks import checked, index, rules, store
 
@@ -39,7 +40,16 @@ VIOLATING = {
         "SELECT ?d { ?c :opened ?d FILTER(?d > 2020) }",
         "SELECT ?d { ?c :opened ?d FILTER('x' = ?d) }",
     ],
-    "cartesian-product": ["SELECT ?n ?d { ?p :policyNumber ?n . ?c :opened ?d }"],
+    "disconnected": [
+        "SELECT ?n ?d { ?p :policyNumber ?n . ?c :opened ?d }",
+        "SELECT ?n ?d { ?p a :Policy ; :policyNumber ?n . ?q a :Policy ; :reviewedBy ?d }",
+        "SELECT ?n ?d { ?p :policyNumber ?n . ?c :opened ?d FILTER(?n = '7' && ?d > '2020-01-01'^^xsd:date) }",
+        "SELECT ?n ?d { ?p :policyNumber ?n . ?c :opened ?d OPTIONAL { ?c :reviewedBy ?p } }",
+        "SELECT ?n ?d { { ?p :policyNumber ?n . ?c :opened ?d } UNION { ?p rdfs:label ?n } }",
+        "SELECT ?n { ?p :soldByAgent ?a OPTIONAL { ?p :policyNumber ?n . ?c :opened ?d } }",
+        "SELECT ?k { { SELECT (COUNT(?p) AS ?k) { ?p :policyNumber ?n . ?c :opened ?d } } }",
+        "SELECT (COUNT(DISTINCT ?p) AS ?k) (COUNT(?c) AS ?m) { ?p :policyNumber ?n . ?c :opened ?d }",
+    ],
     "undeclared-prefix": ["PREFIX x: <urn:x:> SELECT ?n { ?p zz:name ?n }"],
     "bracketed-prefix": ["SELECT ?n { ?p <:policyNumber> ?n }", "PREFIX in: <urn:x:> SELECT ?n { ?p <in:number> ?n }"],
     "lost-blank": ["SELECT ?p ?nWHERE { ?p :policyNumber ?n }"],
@@ -80,8 +90,21 @@ CONFORMING = {
     ],
     "type-conflict": ["SELECT ?n { ?p a :Policy , :Claim ; rdfs:label ?n }", "SELECT ?n { { ?p a :Policy } UNION { ?p a :Agent } ?p rdfs:label ?n }"],
     "literal-datatype": ['SELECT ?d { ?c :opened ?d FILTER(?d > "2020-01-01"^^xsd:date) }', "SELECT ?n { ?a :agentId ?n FILTER(?n > 3) }"],
-    "cartesian-product": [
+    "disconnected": [
         "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d FILTER(?n = STR(?d)) }",
+        "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d FILTER(CONTAINS(?n, STR(?d))) }",
+        "SELECT ?n { ?p :policyNumber ?n BIND(?n AS ?m) ?c rdfs:label ?m ; :opened ?d }",
+        "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d VALUES (?n ?d) { ('7' 8) } }",
+        "SELECT ?n { ?p :policyNumber ?n . { SELECT ?n (MAX(?x) AS ?d) { ?q :opened ?x ; rdfs:label ?n } GROUP BY ?n } ?c :opened ?d }",
+        "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d FILTER NOT EXISTS { ?c :reviewedBy ?p } }",
+        "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d { ?c :reviewedBy ?p } UNION { ?p :reviewedBy ?c } }",
+        "SELECT ?n { ?p :policyNumber ?n . ?c :opened ?d OPTIONAL { ?c :reviewedBy ?p BIND(1 AS ?k) } FILTER(!BOUND(?k)) }",
+        "SELECT ?n ?m { :p1 :policyNumber ?n ; :soldByAgent ?a . ?q :soldByAgent ?a ; :policyNumber ?m }",
+        "SELECT ?n ?l { :p1 :policyNumber ?n . :p1 rdfs:label ?l }",
+        "SELECT ?n ?l { ?p :soldByAgent :b1 ; :policyNumber ?n . :b1 :agentId ?l }",
+        "SELECT ?n { :p1 :soldByAgent :b1 . ?p :policyNumber ?n }",
+        "SELECT (COUNT(DISTINCT ?p) AS ?k) (MAX(?d) AS ?m) { ?p :policyNumber ?n . ?c :opened ?d }",
+        "ASK { ?p :policyNumber '7' . ?c :opened ?d }",
         "SELECT ?n { ?p :policyNumber ?n . { SELECT (COUNT(?c) AS ?k) { ?c :opened ?d } } }",
         "SELECT ?n { { ?p :policyNumber ?n } UNION { ?c :opened ?n } }",
     ],
@@ -94,7 +117,7 @@ CONFORMING = {
     "unknown-function": ["SELECT (xsd:integer(?n) AS ?m) { ?p :policyNumber ?n FILTER(REGEX(?n, '7')) }"],
     "not-analysed": ["SELECT ?n { ?p :policyNumber ?n }"],
 }  # fmt: skip
-WITH_DATA = {"unknown-entity", "unused-in-data", "empty-class", "needs-subclass"}
+WITH_DATA = {"fan-out", "unknown-entity", "unused-in-data", "empty-class", "needs-subclass"}
 CASES = [(rule, query) for rule, queries in VIOLATING.items() for query in queries]
 FINE = [(rule, query) for rule, queries in CONFORMING.items() for query in queries]
 
@@ -127,6 +150,30 @@ DATA_CASES = {
 @pytest.mark.parametrize(("query", "rule"), DATA_CASES.items())
 def test_a_look_at_the_data_finds_it(query: str, rule: str) -> None:
     assert rule in rules(query, data=store())
+
+
+@pytest.mark.parametrize(
+    ("written", "hint", "mended"),
+    [
+        ("7", 'Write `"7"`, as the data has it.', True),
+        ('"7"@en', 'Write `"7"`, as the data has it.', True),
+        ('"8"', "Look the thing up by its name", False),
+    ],
+)
+def test_a_literal_that_the_data_write_otherwise_is_written_out(written: str, hint: str, mended: bool) -> None:
+    query = f"SELECT ?n {{ ?p :policyNumber {written} ; :soldByAgent/:agentId ?n }}"
+    check = checked(query, data=store())
+    found = next(finding for finding in check.findings if finding.rule == "unknown-entity")
+    assert found.hint.startswith(hint)
+    assert (mend(check) == check.query.replace(written, '"7"')) is mended
+
+
+def test_a_date_for_a_time_is_written_out_and_left_to_the_model() -> None:
+    data = store(':c1 a :Claim ; :opened "2019-01-15T00:00:00"^^xsd:dateTime ; rdfs:label "one" .')
+    check = checked('SELECT ?n { ?c :opened "2019-01-15"^^xsd:date ; rdfs:label ?n }', data=data)
+    found = next(finding for finding in check.findings if finding.rule == "unknown-entity")
+    assert found.hint == 'Write `"2019-01-15T00:00:00"^^xsd:dateTime`, as the data has it.'
+    assert mend(check) is None
 
 
 @pytest.mark.parametrize("query", DATA_CASES)
@@ -163,6 +210,13 @@ def test_a_selected_identifier_is_an_error_when_asked_for() -> None:
 def test_a_namespace_can_be_let_pass() -> None:
     query = "PREFIX x: <urn:x:> SELECT ?n { ?p a x:Thing ; x:name ?n }"
     assert rules(query, allowed=("urn:x:",)) == []
+
+
+def test_a_part_that_is_not_joined_gets_the_property_that_could_join_it() -> None:
+    hints = {
+        f.rule: f.hint for f in checked("SELECT ?n ?d { ?p a :Policy ; :policyNumber ?n . ?c :opened ?d }").findings
+    }
+    assert hints["disconnected"].startswith("Write `?c :against/:hasPolicy ?p` to join them; ")
 
 
 def test_findings_of_one_fault_share_a_root() -> None:

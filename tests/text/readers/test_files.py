@@ -39,6 +39,31 @@ def test_files_of_a_folder_that_cannot_be_read_are_reported(make: Make, tmp_path
     ]
 
 
+def test_a_link_that_leads_out_of_the_folder_is_passed_over(make: Make, tmp_path: Path) -> None:
+    secret = make("elsewhere/secret.txt", "x")
+    make("folder/a.txt", "x")
+    make("folder/z/b.txt", "x")
+    for name, target in (("in.txt", "z/b.txt"), ("out.txt", secret), ("up.txt", "../elsewhere/secret.txt")):
+        (tmp_path / "folder" / name).symlink_to(target)
+    (tmp_path / "folder" / "all").symlink_to(secret.parent)
+    (tmp_path / "folder" / "here").symlink_to("z")
+    skipped: list[str] = []
+    assert names(list(read_paths([tmp_path / "folder"], skipped=skipped))) == ["a.txt", "in.txt", "b.txt"]
+    assert [line.removeprefix(f"{tmp_path}/folder/") for line in skipped] == [
+        "all: is a link that leads out of the folder. Name the file itself to read it",
+        "here: is a link to a folder, which is not followed",
+        "out.txt: is a link that leads out of the folder. Name the file itself to read it",
+        "up.txt: is a link that leads out of the folder. Name the file itself to read it",
+    ]
+
+
+def test_a_folder_and_a_file_that_are_links_are_read_when_they_are_named(make: Make, tmp_path: Path) -> None:
+    make("folder/a.txt", "x")
+    (tmp_path / "link").symlink_to("folder")
+    (tmp_path / "b.txt").symlink_to("folder/a.txt")
+    assert names(list(read_paths([tmp_path / "link", tmp_path / "b.txt"]))) == ["a.txt", "b.txt"]
+
+
 def test_nothing_is_passed_over_in_silence(make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     make("a.txt", "x")
     make("b.exe", "x")

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from kgrag.text.readers import read_paths
 from tests.text.readers.checks import Make, only, parts, refused
 
 MARKDOWN = """Before.
@@ -115,3 +116,87 @@ def test_html_that_breaks_the_rules_is_read_as_far_as_it_goes(make: Make) -> Non
 def test_a_declared_encoding_that_encodes_no_text_is_passed_over(make: Make, declared: str) -> None:
     page = f'<meta charset="{declared}"><p>Die M\xfchle steht am gro\xdfen Bach in S\xfcddeutschland.</p>'
     assert only(make("a.html", page.encode("latin-1"))).text == "Die Mühle steht am großen Bach in Süddeutschland."
+
+
+DOCBOOK = """<body><div class="navheader"><table><tr><th colspan="3">B.3. Key Words</th></tr><tr><td><a accesskey="p"
+href="a.html">Prev</a></td><th>Appendix B. Dates</th><td><a href="b.html">Next</a></td></tr></table><hr></div>
+<div class="sect1"><h2 class="title">B.3. Key Words</h2><p>Sow in <a href="june.html">June</a>.</p>
+<pre>SELECT
+  1;</pre><table><tr><td>MON</td><td>Monday</td></tr></table></div>
+<div class="navfooter"><table><tr><td><a href="a.html">Prev</a></td><td><a href="u.html">Up</a></td><td><a
+href="b.html">Next</a></td></tr></table></div></body>"""
+
+SPHINX = """<body><div class="mobile-nav"><nav><a href="/">Logo</a></nav></div>
+<div class="related" role="navigation"><h3>Navigation</h3><ul><li><a href="genindex.html">index</a></ul></div>
+<div class="body" role="main"><section id="navigation"><h1>Navigation<a class="headerlink" href="#n">\u00b6</a></h1>
+<p>Ships steer by stars, and by the sun, and by what the lead brings up from the ground.</p>
+<section id="footer"><h3>Footer<a class="headerlink" href="#f">\u00b6</a></h3><p>The last line of a page.</p></section>
+<aside class="footnote">1 By day.</aside></section></div>
+<div class="sphinxsidebar" role="navigation"><h4>Previous topic</h4><a href="p.html">Before</a></div>
+<div class="footer">\u00a9 Copyright 2024. <a href="/">Found a bug</a>?</div></body>"""
+
+TEXINFO = """<body><div class="header"><p>Next: <a href="b.html" rel="next">Verb</a>, Up: <a href="u.html"
+rel="up">Top</a> [<a href="i.html" rel="contents">Contents</a>]</p></div><h4>15.5 Set</h4><p>See <a href="a">Next</a>.</p>
+<p>Next: <a href="b.html" rel="next">Verb</a>, Up: <a href="u.html" rel="up">Top</a></p></body>"""
+
+
+def test_navigation_of_docbook_is_no_text(make: Make) -> None:
+    document = only(make("a.html", DOCBOOK))
+    assert document.text == "B.3. Key Words\n\nSow in June.\n\nSELECT\n  1;\n\nMON | Monday"
+    assert parts(document) == [("B.3. Key Words", document.text)]
+
+
+def test_only_the_main_element_of_a_page_is_text_and_marks_of_headings_are_not(make: Make) -> None:
+    document = only(make("a.html", SPHINX))
+    assert document.text == (
+        "Navigation\n\nShips steer by stars, and by the sun, and by what the lead brings up from the ground.\n\n"
+        "Footer\n\nThe last line of a page.\n\n1 By day."
+    )
+    assert parts(document) == [
+        ("Navigation", document.text[: document.text.index("Footer")]),
+        ("Navigation > Footer", "Footer\n\nThe last line of a page.\n\n1 By day."),
+    ]
+
+
+def test_a_line_of_links_to_other_pages_is_no_text_and_a_sentence_with_a_link_is(make: Make) -> None:
+    assert only(make("a.html", TEXINFO)).text == "15.5 Set\n\nSee Next."
+
+
+@pytest.mark.parametrize("page", [DOCBOOK, SPHINX, TEXINFO])
+def test_whole_pages_keep_their_navigation(make: Make, page: str) -> None:
+    path = make("a.html", page)
+    (document,) = read_paths([path], whole_pages=True)
+    assert only(path).text.split("\n")[-1] in document.text
+    assert "Next" in document.text or "Previous topic" in document.text
+    assert len(document.text) > len(only(path).text) + 10
+
+
+def test_a_header_with_the_title_of_the_page_is_text(make: Make) -> None:
+    page = '<div id="header"><h1>git-add</h1><p>Adds files.</p></div><main><p>It stages them.</p></main>'
+    document = only(make("a.html", page))
+    assert document.text == "git-add\n\nAdds files.\n\nIt stages them."
+    assert document.title == "git-add"
+
+
+def test_a_page_that_is_nothing_but_navigation_is_kept(make: Make) -> None:
+    assert only(make("a.html", "<nav><a href='a'>One</a> <a href='b'>Two</a></nav>")).text == "One Two"
+
+
+def test_a_box_at_the_side_of_the_text_is_text(make: Make) -> None:
+    page = '<h1>A</h1><p>B</p><div class="sidebar"><p>Boxed <a href="c">words</a> of the author.</p></div>'
+    assert "Boxed words of the author." in only(make("a.html", page)).text
+
+
+@pytest.mark.parametrize(
+    ("opening", "inside"),
+    [
+        ("<div>", "x" * 400),
+        ("<div class='nav'>", "<h3>x</h3>"),
+        ("<div>", "<a href='x'></a>"),
+        ("<p class='menu'>", "x "),
+    ],
+)
+def test_navigation_made_to_be_slow_is_read_in_a_moment(make: Make, opening: str, inside: str) -> None:
+    begin = time.process_time()
+    only(make("a.html", "<h1>A</h1>" + (opening + inside) * 20_000 + "<footer>x</footer>" * 20_000))
+    assert time.process_time() - begin < 5

@@ -7,7 +7,8 @@ import pytest
 
 from kgrag.errors import UnreadableDocument
 from kgrag.model import Document
-from kgrag.text.readers import read_path
+from kgrag.text.chunking import chunk, count_tokens
+from kgrag.text.readers import read_path, read_paths, sources
 from tests.text.readers.checks import Make, only, parts, refused
 
 
@@ -98,6 +99,73 @@ def test_records_are_read_while_the_file_is(make: Make) -> None:
     assert next(documents).text == "x"
     with pytest.raises(UnreadableDocument, match="line 2, column 1"):
         next(documents)
+
+
+def test_a_bad_line_loses_no_line_behind_it_and_is_named(make: Make) -> None:
+    good = [json.dumps({"id": f"G{number}", "text": f"x{number}"}) for number in range(1, 4)]
+    good[0] = json.dumps({"id": "G1", "text": "ä" * 20}, ensure_ascii=False)
+    data = "\n".join([good[0], '{"text": ', good[1], '{"id": 4}', '"x"', '{"text": "\\xff"}', good[2]]).encode()
+    path = make("a.jsonl", data + b'\n{"text": "\xff"}\n')
+    broken: dict[Path, str] = {}
+    assert [document.id for document in read_paths([path], broken=broken)] == ["G1", "G2", "G3"]
+    (message,) = broken.values()
+    assert "a.jsonl: 3 were read and 5 left out: " in message
+    for found in (
+        "at line 2, column 9",
+        "line 4 has no text",
+        "line 5 is text",
+        "at line 6,",
+        "line 8 has bytes that",
+    ):
+        assert found in message
+
+
+def test_every_bad_line_is_numbered_however_many_there_are(make: Make) -> None:
+    broken: dict[Path, str] = {}
+    path = make("a.jsonl", lines({"text": "x"}) + "?\n" * 5000 + lines({"text": "y"}) + "?\n")
+    assert len(list(read_paths([path.parent], broken=broken))) == 2
+    assert broken[path].endswith("; and 22-5001, 5003.")
+
+
+def test_a_line_without_end_is_left_out(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "LONGEST_LINE", 100)
+    broken: dict[Path, str] = {}
+    path = make("a.jsonl", lines({"text": "x"}, {"text": "y" * 5000}, {"text": "z"}))
+    assert [document.text for document in read_paths([path], broken=broken)] == ["x", "z"]
+    assert "line 2 has more than 100 characters" in broken[path]
+
+
+def test_a_bad_record_of_a_list_or_row_of_a_table_is_left_out(make: Make) -> None:
+    broken: dict[Path, str] = {}
+    listed = make("a.json", json.dumps([{"text": "x"}, 5, {"text": "z"}]))
+    table = make("b.csv", "id,text\n1,x\n2,\n3,z\n")
+    torn = make("c.csv", 'id,text\n1,x\n2,"y\n3,z\n')
+    texts = [document.text for document in read_paths([listed, table, torn], broken=broken)]
+    assert texts == ["x", "z", "x", "z", "x"]
+    assert "record 2 is a number" in broken[listed]
+    assert "line 3 has no text" in broken[table]
+    assert "begins on line 3" in broken[torn]
+    assert "nothing from there on was read" in broken[torn]
+
+
+def test_a_file_of_bad_lines_only_is_refused(make: Make) -> None:
+    with pytest.raises(UnreadableDocument, match=r"line 1, column 1.*line 2, column 1"):
+        list(read_paths([make("a.jsonl", "?\n?\n")], broken={}))
+
+
+@pytest.mark.parametrize("tokens", [8, 20, 40, 180])
+def test_no_chunk_ends_inside_a_row_that_fits_into_one(make: Make, tokens: int) -> None:
+    rows = [f"{number},soy, {'Dry. Then wet. ' * (number % 5)},{number}.5" for number in range(1, 200)]
+    document = only(make("crops.csv", "\n".join(["plot,crop,state,yield", *rows])))
+    starts = [0, *(at + 1 for at, character in enumerate(document.text) if character == "\n")]
+    sizes = [count_tokens(line) for line in document.text.split("\n")]
+    chunks = chunk(document, tokens=tokens)
+    assert all(piece.text.startswith("plot: ") for piece in chunks if tokens >= max(sizes))
+    for start, size in zip(starts, sizes, strict=True):
+        row = document.text[start:].split("\n", 1)[0]
+        assert size > tokens or any(row in piece.text for piece in chunks)
+    assert len(chunks) <= 2 * sum(sizes) / tokens + 1
+    assert max(piece.tokens for piece in chunks) <= tokens
 
 
 def test_a_record_without_text_is_refused_with_line_fields_and_what_was_expected(make: Make) -> None:

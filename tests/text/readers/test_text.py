@@ -1,7 +1,9 @@
 """Plain text: every encoding, and every way in which bytes can be no text."""
 
 import gzip
+import io
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -85,6 +87,30 @@ def test_a_file_of_whitespace_is_refused(make: Make) -> None:
 def test_a_binary_file_under_a_text_suffix_is_refused(make: Make, data: bytes) -> None:
     for name in ("a.txt", "a.md", "a.csv", "a.json", "a.jsonl", "a.html"):
         assert "binary file" in refused(make(name, data))
+
+
+@pytest.mark.parametrize("data", [b"\xff" * 5000, b"\xf0\xe1" * 2500, b"\x01\x02\x03\x04" * 500, b"\xfe\n" * 999])
+def test_bytes_that_only_repeat_are_refused_as_binary(make: Make, data: bytes) -> None:
+    assert "binary file" in refused(make("a.txt", data))
+
+
+def test_a_printed_manual_with_backspaces_is_text(make: Make) -> None:
+    text = "N\bNA\bAM\bME\bE\n  ls - list\n" * 20
+    assert only(make("a.txt", text)).text == text
+
+
+def test_a_small_file_that_unpacks_to_a_gigabyte_is_refused_before_it_is_in_memory(make: Make) -> None:
+    stream = io.BytesIO()
+    with gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=1) as packed:
+        for _ in range(65):
+            packed.write(bytes(1 << 24))
+    path = make("a.txt.gz", stream.getvalue())
+    tracemalloc.start()
+    try:
+        assert "more than 1024 MiB" in refused(path)
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_compressed_text_is_read(make: Make) -> None:

@@ -81,7 +81,26 @@ def test_entities_of_a_word_file_are_not_expanded(make: Make) -> None:
             else data
         ),
     )
-    assert "lol" not in only(make("a.docx", data)).text
+    text = only(make("a.docx", data)).text
+    assert "lol" not in text
+    assert "root:" not in text
+    assert text.startswith("&a;&b;Before.")
+
+
+def test_text_behind_an_entity_of_a_word_file_is_kept(make: Make) -> None:
+    document = only(make("a.docx", entity(b"Bef&a;ore &a;all.")))
+    assert document.text.startswith("Bef&a;ore &a;all.\n\nCrops")
+
+
+def entity(words: bytes) -> bytes:
+    declared = b'<!DOCTYPE d [<!ENTITY a "x">]>'
+
+    def change(name: str, data: bytes) -> bytes:
+        if name != "word/document.xml":
+            return data
+        return data.replace(b"<w:document ", declared + b"<w:document ", 1).replace(b"Before.", words)
+
+    return repacked(word(), change)
 
 
 @pytest.mark.parametrize("data", [b"PK", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", word()[:2000]])

@@ -1,0 +1,371 @@
+"""Documents deleted for good: no file of the knowledge base's folder has their words afterwards, which a search proves.
+
+``forget`` takes a document out of every query. Its words stay in the files: the engine never takes a term out of its
+own, completions that a model wrote from it are kept, and so are word indices, dead rows of vectors and copies of facts.
+``erase`` forgets and then writes those files anew; ``vacuum`` does so for what was forgotten before.
+
+What is to be done is written to ``erasing.json`` first, with the words that the search will look for, and that file is
+removed last. Each step may be repeated, so that what a process that died did not come to is done at the next opening
+for writing.
+
+Not touched: backups and exports (``Erasure.backups`` names those that were made by this knowledge base), models that
+were trained on questions about the documents, blocks of the disk that the operating system has freed and not reused,
+and whatever else copied the folder.
+
+Queries read: ``catalogue/graphs``. Graph written: provenance, the receipt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.errors import EmbeddingMismatch, UnknownName
+from kgrag.knowledge_base import forgetting
+from kgrag.llm import completion_cache
+from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, runs
+from kgrag.model import GraphDraft, Term
+from kgrag.ports import TripleStore, VectorSpaces
+from kgrag.resources import version
+from kgrag.store.provenance import Deed, provenance_draft
+from kgrag.text import documents
+from kgrag.vocab import DCTERMS, KG, PROV, XSD
+
+__all__ = ["Erasable", "Erasure", "erase", "intended", "note_backup", "resume", "vacuum"]
+
+_LOG = logging.getLogger(__name__)
+_INTENT = "erasing.json"
+_BACKUPS = "backups.jsonl"
+_SOURCE_KINDS = (KG.DocumentGraph, KG.OntologyGraph, KG.DataGraph, KG.LexicalGraph)
+_WORDS_IN_A_ROW = 8
+"""So many words in a row that no source which stays has are taken for the document's; of a shorter text three."""
+_NAME = re.compile(r"(?<=[\w,;:] )[^\W\da-z_]\w{3,}")
+"""A word with a capital that begins no sentence."""
+_MAX_NAMES_BY_BYTES = 200  # searched one by one in each file
+_BYTES_PER_PIECE, _BYTES_OVERLAPPING = 1 << 24, 1 << 12
+_LEXICAL, _CACHE = "lexical", "cache"
+
+
+class Erasable(Protocol):
+    """What is needed of a knowledge base."""
+
+    @property
+    def path(self) -> Path | None:
+        """Its folder; None in memory."""
+
+    @property
+    def store(self) -> TripleStore:
+        """The triple store."""
+
+    @property
+    def spaces(self) -> VectorSpaces:
+        """The vector spaces."""
+
+    def release_copies(self) -> None:
+        """Let go of what was made from the store and kept in files of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What an erasure did, and what its search found.
+
+    Attributes:
+        documents: SHA-256 of the text of each document that was erased.
+        dropped: how many graphs were dropped.
+        completions: how many completions of a model were deleted.
+        sought: how many runs of words and names, which no source that stays has, were searched for.
+        files: how many files were searched, those of the store by what the engine reads from them too.
+        found: where any of them was found; empty unless something is wrong.
+        backups: folders that ``backup`` wrote before the erasure, and that are there.
+    """
+
+    documents: tuple[str, ...] = ()
+    dropped: int = 0
+    completions: int = 0
+    sought: int = 0
+    files: int = 0
+    found: tuple[str, ...] = ()
+    backups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Needles:
+    """What is searched for, in lower case: runs of words, how long they are, and names."""
+
+    runs: frozenset[str]
+    lengths: frozenset[int]
+    names: frozenset[str]
+
+    def __len__(self) -> int:
+        return len(self.runs) + len(self.names)
+
+    def within(self, text: str) -> bool:
+        """Return whether a text has any of them as words."""
+        return not self.names.isdisjoint(WORDS.findall(text.casefold())) or any(
+            not self.runs.isdisjoint(runs(text, length)) for length in self.lengths
+        )
+
+
+def erase(kb: Erasable, erased: Sequence[str]) -> Erasure:
+    """Forget documents, by their IRIs, and delete their words from every file of the knowledge base.
+
+    Raises:
+        UnknownName: there is no such document; nothing was done.
+        StorageFailed: the disk refused; the next opening for writing goes on.
+    """
+    texts = sorted({text for document in erased for text in _texts_of(kb.store, document)})
+    hashes = [_hash_of(kb.store, document) for document in erased]
+    intent = {"documents": list(erased), "hashes": hashes, "texts": texts, "begun": _now()}
+    _write_intent(kb, intent)
+    return _carry_out(kb, intent)
+
+
+def vacuum(kb: Erasable) -> Erasure:
+    """Delete from every file what is in no triple any more; the words of what was forgotten before are not known.
+
+    Raises:
+        StorageFailed: the disk refused; the next opening for writing goes on.
+    """
+    intent: dict[str, Any] = {"documents": [], "hashes": [], "texts": [], "begun": _now()}
+    _write_intent(kb, intent)
+    return _carry_out(kb, intent)
+
+
+def intended(path: Path | None) -> bool:
+    """Return whether an erasure of a folder began and did not come to its end."""
+    return path is not None and (path / _INTENT).is_file()
+
+
+def resume(kb: Erasable) -> Erasure:
+    """Do what an erasure that was cut short did not come to. Raises StorageFailed."""
+    assert kb.path is not None
+    return _carry_out(kb, json.loads((kb.path / _INTENT).read_text(encoding="utf-8")))
+
+
+def note_backup(folder: Path | None, backup: Path) -> None:
+    """Keep the place of a backup in the folder that it is a copy of, so that an erasure can name it."""
+    if folder is not None:
+        with (folder / _BACKUPS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"folder": str(backup.resolve()), "made": _now()}) + "\n")
+
+
+def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
+    store = kb.store
+    there = [iri for iri in intent["documents"] if store.described(store.names.document_graph(ox.NamedNode(iri)))]
+    dropped = sum(
+        len(forgetting.forget(document, store=store, spaces=kb.spaces, then=there[number:]).dropped)
+        for number, document in enumerate(there, 1)
+    )
+    needles = _needles(kb, intent["texts"])
+    completions = _erase_completions(kb, intent["texts"], needles)
+    _remove_copies(kb)
+    _remove_answers(store, needles)
+    _write_vectors(kb.spaces)
+    store.rewrite()
+    found, files = _search(kb, needles)
+    done = Erasure(
+        documents=tuple(intent["hashes"]),
+        dropped=dropped,
+        completions=completions,
+        sought=len(needles),
+        files=files,
+        found=tuple(found),
+        backups=tuple(_older_backups(kb.path, intent["begun"])),
+    )
+    store.publish([_receipt(done, intent, store)])
+    store.flush()
+    if kb.path is not None:
+        (kb.path / _INTENT).unlink()
+    return done
+
+
+def _write_intent(kb: Erasable, intent: dict[str, Any]) -> None:
+    if kb.path is None:
+        return
+    fresh = kb.path / f"{_INTENT}.new"
+    with fresh.open("w", encoding="utf-8") as file:
+        json.dump(intent, file)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(kb.path / _INTENT)
+
+
+def _needles(kb: Erasable, texts: Sequence[str]) -> _Needles:
+    """Return what no source that stays has of erased texts."""
+    sought = {run for text in texts for run in runs(text, _WORDS_IN_A_ROW) if " " in run.replace(" ", "", 1)}
+    names = {word.casefold() for text in texts for word in _NAME.findall(text)}
+    lengths = {len(run.split()) for run in sought}
+    # the engine writes the path of its folder, which may begin as that of a document, to its log
+    for text in chain([str(kb.path)], _source_texts(kb.store)) if texts else ():
+        names.difference_update(WORDS.findall(text.casefold()))
+        for length in lengths:
+            sought -= runs(text, length)
+    return _Needles(frozenset(sought), frozenset(len(run.split()) for run in sought), frozenset(names))
+
+
+def _texts_of(store: TripleStore, document: str) -> Iterator[str]:
+    """Yield what is written of a document: its text and its chunks, title, identifier, metadata and places."""
+    graph = store.names.document_graph(ox.NamedNode(document))
+    if not store.described(graph):
+        raise UnknownName(
+            f"there is no document <{document}>. `kgrag queries documents/listing` shows the query that lists them."
+        )
+    for triple in store.triples(graph):
+        if isinstance(triple.object, ox.Literal) and triple.object.datatype == XSD.string:
+            yield triple.object.value
+    yield from documents.places(store).get(document, ())
+
+
+def _source_texts(store: TripleStore) -> Iterator[str]:
+    """Yield every literal of the documents, ontologies and data that are there, and the words of their IRIs."""
+    kinds = {kind.value for kind in _SOURCE_KINDS}
+    rows = store.select(queries.bind("catalogue/graphs", catalogue=store.names.catalogue)).values()
+    for graph, kind, *_ in rows:
+        if kind in kinds:
+            triples = list(store.triples(ox.NamedNode(graph)))
+            yield from (_text(term) for t in triples for term in (t.subject, t.predicate, t.object))
+            # prompts have a title, or a path of headings, in front of a text
+            headings = {_text(t.object) for t in triples if t.predicate in (DCTERMS.title, KG.heading)}
+            texts = [_text(t.object) for t in triples if t.predicate == KG.text]
+            yield from (f"{heading} {text}" for heading in headings for text in texts)
+
+
+def _text(term: Term) -> str:
+    return str(term) if isinstance(term, ox.Triple) else term.value
+
+
+def _erase_completions(kb: Erasable, texts: Sequence[str], needles: _Needles) -> int:
+    if kb.path is None:
+        return 0
+
+    def gone(written: Collection[str]) -> set[int]:
+        of_them = {run for text in written for run in runs(text, WORDS_PER_MARK)}
+        for text in _source_texts(kb.store) if of_them else ():
+            of_them -= runs(text, WORDS_PER_MARK)
+        return marks_of(of_them)
+
+    cache = kb.path / _CACHE
+    for damaged in cache.glob("completions.sqlite.damaged-*"):
+        damaged.unlink()  # nobody can read which completions it has
+    return completion_cache.erase(cache / "completions.sqlite", gone, texts, set(needles.names))
+
+
+def _remove_copies(kb: Erasable) -> None:
+    """Remove what is made again from the store when it is next used: word indices, arrays, facts, vectors of texts."""
+    kb.release_copies()
+    if kb.path is not None:
+        shutil.rmtree(kb.path / _LEXICAL, ignore_errors=True)
+        shutil.rmtree(kb.path / _CACHE / "facts", ignore_errors=True)
+        for file in (kb.path / _CACHE).glob("embeddings.sqlite*"):
+            file.unlink()
+
+
+def _remove_answers(store: TripleStore, needles: _Needles) -> None:
+    """Remove the kept answers whose question names the document, though no words of it were cited."""
+    rows = store.select(queries.bind("catalogue/graphs", catalogue=store.names.catalogue)).values()
+    answers = [ox.NamedNode(graph) for graph, kind, *_ in rows if kind == KG.AnswerGraph.value]
+    store.remove([graph for graph in answers if _is_in(store, graph, needles)])
+
+
+def _is_in(store: TripleStore, graph: ox.NamedNode, needles: _Needles) -> bool:
+    terms = (term for t in store.triples(graph) for term in (t.subject, t.predicate, t.object))
+    return any(needles.within(_text(term)) for term in terms)
+
+
+def _write_vectors(spaces: VectorSpaces) -> None:
+    """Write each space anew with the rows that it has, so that no file has a row of something deleted."""
+    for name in spaces.names():
+        try:
+            index = spaces.space(name)
+        except EmbeddingMismatch:  # made by another embedder: the next use refuses it anyway
+            spaces.drop(name)
+            continue
+        keys, revision = index.keys(), index.revision
+        rows = index.vectors(keys) if keys else None
+        spaces.drop(name)
+        if rows is not None:
+            fresh = spaces.space(name)
+            fresh.upsert(keys, rows)
+            fresh.save(revision)
+
+
+def _search(kb: Erasable, needles: _Needles) -> tuple[list[str], int]:
+    """Return where needles are found, in triples and in files, and how many files were searched."""
+    found: list[str] = []
+    names = kb.store.names
+    rows = kb.store.select(queries.bind("catalogue/graphs", catalogue=names.catalogue)).values()
+    graphs = dict.fromkeys([names.catalogue.value, *(row[0] for row in rows)])
+    found += [f"graph <{graph}>" for graph in graphs if needles and _is_in(kb.store, ox.NamedNode(graph), needles)]
+    if kb.path is None:
+        return found, 0
+    files = [path for path in sorted(kb.path.rglob("*")) if path.is_file() and path.name not in (_INTENT, _BACKUPS)]
+    longest = sorted(needles.names, key=len)[-_MAX_NAMES_BY_BYTES:]
+    patterns = [pattern for name in longest for pattern in _as_bytes(name)]
+    for path in files if needles else ():
+        pieces = _pieces(path)
+        if any(
+            any(pattern in piece for pattern in patterns) or needles.within(piece.decode("utf-8", "replace"))
+            for piece in pieces
+        ):
+            found.append(str(path.relative_to(kb.path)))
+    return found, len(files)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a file in lower case, some at a time; each piece begins with the end of the one before."""
+    end = b""
+    with path.open("rb") as file:
+        while read := file.read(_BYTES_PER_PIECE):
+            piece = end + read.lower()
+            yield piece
+            end = piece[-_BYTES_OVERLAPPING:]
+
+
+def _as_bytes(name: str) -> set[bytes]:
+    """Return a word as UTF-8, and as JSON writes it."""
+    return {name.encode("utf-8", "replace"), json.dumps(name)[1:-1].lower().encode("ascii")}
+
+
+def _older_backups(folder: Path | None, begun: str) -> Iterator[str]:
+    if folder is not None and (folder / _BACKUPS).is_file():
+        for line in (folder / _BACKUPS).read_text(encoding="utf-8").splitlines():
+            backup = json.loads(line)
+            if backup["made"] <= begun and Path(backup["folder"]).exists():
+                yield f"{backup['folder']} ({backup['made']})"
+
+
+def _receipt(done: Erasure, intent: dict[str, Any], store: TripleStore) -> GraphDraft:
+    """Return the statement of what was erased, by its digests, and of what was searched and found."""
+    counts = f"sought={done.sought} files={done.files} found={len(done.found)} completions={done.completions}"
+    label = f"erased {len(done.documents)} documents and wrote every file anew with kgrag {version()}; {counts}"
+    said = [
+        (PROV.startedAtTime, ox.Literal(intent["begun"], datatype=XSD.dateTime)),
+        (PROV.endedAtTime, ox.Literal(_now(), datatype=XSD.dateTime)),
+        (KG.parameters, ox.Literal(counts)),
+        *((KG.contentHash, ox.Literal(content)) for content in done.documents),
+    ]
+    activity = store.names.activity("erasure", intent["begun"], *done.documents)
+    return provenance_draft([Deed(activity, label, said=said)], method="erasure", names=store.names)
+
+
+def _hash_of(store: TripleStore, document: str) -> str:
+    graph = store.names.document_graph(ox.NamedNode(document))
+    hashes = (_text(triple.object) for triple in store.triples(graph) if triple.predicate == KG.contentHash)
+    return next(hashes, hashlib.sha256(document.encode()).hexdigest())
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"

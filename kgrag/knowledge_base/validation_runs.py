@@ -1,0 +1,107 @@
+"""Validations of files and of graphs, in a scratch store, by shapes from files and from graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import pyoxigraph as ox
+
+from kgrag.errors import InputError
+from kgrag.knowledge_base import audit_runs, reasoning_runs
+from kgrag.model import Term, plain
+from kgrag.ports import TripleStore
+from kgrag.shacl.shapes_graph import SH, parse
+from kgrag.store.lexical_forms import as_loaded
+from kgrag.vocab import OWL
+
+if TYPE_CHECKING:
+    from kgrag.audit import Audit, ValidationOptions
+
+__all__ = ["validate"]
+
+_SHAPES_GRAPH = SH + "shapesGraph"
+
+
+def validate(
+    store: TripleStore | None,
+    files: Sequence[Path],
+    *,
+    graphs: Sequence[str] = (),
+    shapes: Sequence[str | Path] = (),
+    options: ValidationOptions,
+) -> Audit:
+    """Validate the union of files and graphs against shapes; nothing is fetched, and nothing is written.
+
+    Args:
+        store: where graphs are; None = there are only files.
+        files: RDF files.
+        graphs: IRIs of graphs; without any, and without files, all data and ontologies of the store.
+        shapes: files, or IRIs of graphs; none = those that the data name by sh:shapesGraph. What they import is read
+            too, if it is a file of this machine or a graph of the store.
+        options: which shape, which focus nodes.
+
+    Raises:
+        InputError: there is no such graph or shape, nothing to validate, or no shapes.
+        InvalidRDF: a file does not parse.
+    """
+    from kgrag.audit import Undecided, validate_triples
+    from kgrag.store.scratch import OxigraphScratch
+
+    if graphs and store is None:
+        raise InputError(f"<{graphs[0]}> is a graph of a knowledge base, and none was named. Name it with --kb.")
+    nodes = reasoning_runs.sources(store, graphs) if store is not None and (graphs or not files) else []
+    if not files and not nodes:
+        raise InputError("there is nothing to validate. Name files, or graphs of a knowledge base.")
+    data = [triple for path in files for triple in audit_runs.triples_of(path)]
+    if store is not None:
+        data += [triple for node in nodes for triple in as_loaded(store, node)]
+    named = shapes or sorted({plain(triple.object) for triple in data if triple.predicate.value == _SHAPES_GRAPH})
+    if not named:
+        raise InputError("no shapes were named, and the data name none by sh:shapesGraph. Name them with --shapes.")
+    read, missing = _read(store, named)
+    name = " ".join([*(str(path) for path in files), *(node.value for node in nodes)])
+    parsed = not nodes
+    found = validate_triples(data, read, name=name, bench=OxigraphScratch(), options=options, parsed=parsed)
+    # an import may be of no use to the shapes; what the data themselves name as their shapes is what was asked for
+    absent = [Undecided(iri, "is not at hand, and was not fetched", asked=iri in named) for iri in missing]
+    not_decided = (*found.not_decided, *absent)
+    counts = {**found.counts, "not_decided": len(not_decided)}
+    return replace(found, not_decided=not_decided, counts=counts, files=tuple(str(path) for path in files))
+
+
+def _read(store: TripleStore | None, named: Iterable[str | Path]) -> tuple[list[ox.Triple], list[str]]:
+    """Return the triples of shapes and of what they import, and the IRIs of those that are not at hand."""
+    triples: list[ox.Triple] = []
+    missing: list[str] = []
+    waiting: list[str | Path] = list(named)
+    seen: set[str] = set()
+    while waiting:
+        source = waiting.pop(0)
+        path = source if isinstance(source, Path) else _local(source)
+        key = str(source if path is None else path.resolve())
+        if key in seen:
+            continue
+        seen.add(key)
+        if path is not None:
+            new = [quad.triple for quad in parse(path)]
+        elif store is not None and store.described(ox.NamedNode(key)):
+            new = list(as_loaded(store, ox.NamedNode(key)))
+        else:
+            missing.append(key)
+            continue
+        triples += new
+        waiting += [plain(triple.object) for triple in new if triple.predicate == OWL.imports]
+    described: set[Term] = {triple.subject for triple in triples}
+    return triples, [iri for iri in missing if ox.NamedNode(iri) not in described]
+
+
+def _local(source: str) -> Path | None:
+    """Return the file of this machine that a name or a file IRI stands for; None for any other IRI."""
+    parts = urlsplit(source)
+    if parts.scheme == "file":
+        return Path(unquote(parts.path))
+    return Path(source) if Path(source).exists() or ":" not in source else None

@@ -1,0 +1,177 @@
+"""Why a query finds nothing: it is run again without each of its patterns and filters in turn.
+
+Patterns in OPTIONAL, UNION, MINUS and EXISTS cannot make a query empty by themselves and are kept, and so is what
+is written in square brackets or with a comma.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pyoxigraph as ox
+
+from kgrag.errors import InvalidSPARQL
+from kgrag.querying.ontology_check import DataView, OntologyIndex
+from kgrag.querying.ontology_check.query_graph import parts
+from kgrag.querying.ontology_check.repairs import applied
+from kgrag.querying.text_to_sparql.row_evidence import Execution
+from kgrag.sparql.query_reader import read
+from kgrag.sparql.syntax import Blank, Edit, Pattern, Query
+from kgrag.vocab import RDF
+
+__all__ = ["EmptyResult", "explained"]
+
+_MAX_LEFT_OUT = 12
+_MAX_TOLD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyResult:
+    """Why a query finds nothing.
+
+    ``reasons`` has a sentence for each omission that gives rows, or one that there is none. ``mended`` is the query
+    without the pattern that is certain to be too much, "" without such a one, and ``note`` says what was left out.
+    """
+
+    reasons: tuple[str, ...]
+    mended: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Omission:
+    written: str
+    text: str
+    pattern: Pattern | None = None
+
+
+def explained(
+    sparql: str, index: OntologyIndex, view: DataView, *, run: Callable[..., Execution], rows: int, seconds: float
+) -> EmptyResult:
+    """Return which patterns and filters of a query the data do not meet.
+
+    Args:
+        sparql: a query that ran and found nothing.
+        index: the ontologies.
+        view: what the data have.
+        run: runs a query in a process of its own.
+        rows: the most rows that are counted.
+        seconds: how long all the runs may take together.
+    """
+    query, ends = read(sparql), time.monotonic() + seconds
+    found: list[tuple[_Omission, int, bool]] = []
+    tried = 0
+    for omission in list(_omissions(query))[:_MAX_LEFT_OUT]:
+        left = ends - time.monotonic()
+        if left <= 0:
+            break
+        execution = run(omission.text, rows=rows, seconds=left)
+        tried += not execution.problem
+        if not execution.problem and not execution.empty:
+            found.append((omission, len(execution.rows), execution.truncated))
+    if not found:
+        several = "leaving out one pattern or filter alone gives no row either, so at least two do not fit the data"
+        return EmptyResult((f"Of {tried} that were tried, {several}.",) if tried else ())
+    reasons = [
+        f"Without `{omission.written}` the query gives {'at least ' if more else ''}{count:,} "
+        f"row{'' if count == 1 else 's'}{_because(omission, index, view)}."
+        for omission, count, more in found[:_MAX_TOLD]
+    ]
+    omission = found[0][0]
+    follows = _follows(query, omission.pattern, index, view) if len(found) == 1 else ""
+    if not follows:
+        return EmptyResult(tuple(reasons))
+    note = f"`{omission.written}` was left out: no thing in the data has that class, and it is {follows}."
+    return EmptyResult(tuple(reasons), omission.text, note)
+
+
+def _omissions(query: Query) -> Iterator[_Omission]:
+    """Yield the query without each pattern (a path as a whole) and filter; only what can still be read."""
+    for steps in _statements(query):
+        omission = _without(query, steps)
+        if omission is not None and _reads(omission.text):
+            yield omission
+    for each in query.filters:
+        if each.clause == "FILTER" and all(scope.kind in ("group", "graph", "subselect") for scope in each.context):
+            text = applied(query.text, [Edit(each.place.start, each.place.end, "(true)")])
+            written = " ".join(query.text[each.place.start : each.place.end].split())
+            if _reads(text):
+                yield _Omission(f"FILTER {written}", text)
+
+
+def _statements(query: Query) -> list[list[Pattern]]:
+    """Return the required patterns; those of one path together."""
+    statements: list[list[Pattern]] = []
+    for pattern in query.patterns:
+        if pattern.unless:
+            continue
+        before = statements[-1][-1] if statements else None
+        step = before is not None and pattern.path and before.path
+        if step and isinstance(pattern.subject, Blank) and pattern.subject in (before.subject, before.object):
+            statements[-1].append(pattern)
+        else:
+            statements.append([pattern])
+    return statements
+
+
+def _without(query: Query, steps: list[Pattern]) -> _Omission | None:
+    """Return the query without a statement, and without the semicolon or full stop that goes with it."""
+    text = query.text
+    start, end = min(each.places[1].start for each in steps), max(place.end for each in steps for place in each.places)
+    while text[start - 1] in "^!(":
+        start -= 1
+    subject = min((each.places[0] for each in steps), key=lambda place: place.start)
+    if any(each.path == "^" for each in steps):
+        subject = min((each.places[2] for each in steps), key=lambda place: place.start)
+    name, before, after = text[subject.start : subject.end], text[:start].rstrip(), text[end:].lstrip()
+    if name in "[(" or text[end - 1] in "[(" or before.endswith(",") or after.startswith(",") or subject.start > start:
+        return None
+    stop = len(text) - len(after)
+    if after.startswith(";"):
+        cut = Edit(start, stop + 1, "")
+    elif before.endswith(";"):
+        cut = Edit(len(before) - 1, end, "")
+    else:
+        cut = Edit(subject.start, stop + after.startswith("."), "")
+    written = " ".join(f"{name} {text[start:end]}".split())
+    return _Omission(written, applied(text, [cut]), steps[0] if len(steps) == 1 else None)
+
+
+def _reads(text: str) -> bool:
+    """Whether a text is a query without problems, of parts that are still joined."""
+    try:
+        query = read(text)
+    except InvalidSPARQL:
+        return False
+    return not query.problems and not parts(query)
+
+
+def _because(omission: _Omission, index: OntologyIndex, view: DataView) -> str:
+    """Return what the data have of a pattern's class or property, as the end of a sentence."""
+    pattern = omission.pattern
+    if pattern is None or not isinstance(pattern.predicate, ox.NamedNode):
+        return ""
+    if pattern.predicate != RDF.type:
+        return "" if view.ask("used", p=pattern.predicate) else "; nothing in the data has that property"
+    if not isinstance(pattern.object, ox.NamedNode):
+        return ""
+    reasons = {
+        "none": "; no thing in the data has that class",
+        "subclasses": "; only things of its subclasses are in the data",
+    }
+    return reasons.get(view.instances(index, pattern.object.value), "; the things found have another class")
+
+
+def _follows(query: Query, pattern: Pattern | None, index: OntologyIndex, view: DataView) -> str:
+    """Return from which range the class of a type pattern follows, "" when it does not or the data have the class."""
+    if pattern is None or pattern.predicate != RDF.type or not isinstance(pattern.object, ox.NamedNode):
+        return ""
+    wanted = pattern.object.value
+    for each in query.patterns if view.instances(index, wanted) == "none" else ():
+        if each.object == pattern.subject and isinstance(each.predicate, ox.NamedNode) and not each.unless:
+            classes = [name for alternative in index.range(each.predicate.value) for name in alternative]
+            if classes and all(wanted in index.ancestors(name) for name in classes) and not each.free_ends:
+                return f"the range of `{query.text[each.places[1].start : each.places[1].end]}`"
+    return ""

@@ -1,0 +1,34 @@
+"""Which history a revision of a store belongs to, so that a file made from one store is not taken for that of another.
+
+The number of a revision is no name for a state: a store that was put back from a backup counts on from there, and
+reaches the same numbers with other content. Each writer therefore draws a random lineage when it opens a store, and
+its first publication names it (``kg:lineage``). A sidecar records the lineage of the revision that it reflects; where
+the store has another one at that revision, the sidecar is treated as absent.
+
+Queries read: ``catalogue/lineage``.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from kgrag import queries
+from kgrag.ports import TripleStore
+
+__all__ = ["drawn", "lineage"]
+
+
+def drawn() -> str:
+    """Return a new lineage: 16 random hexadecimal digits."""
+    return secrets.token_hex(8)
+
+
+def lineage(store: TripleStore, revision: int) -> str:
+    """Return the lineage of a revision; "" for one of before lineages were written.
+
+    That of a revision which the store does not have yet is the lineage of its last one, as one writer may be ahead of
+    what a reader sees.
+    """
+    query = queries.bind("catalogue/lineage", catalogue=store.names.catalogue, revision=revision)
+    rows = store.select(query).values()
+    return str(rows[0][0]) if rows else ""

@@ -1,0 +1,111 @@
+"""The command ``validate`` and ``KnowledgeBase.validate``: plain validation of data against shapes."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from kgrag import KnowledgeBase, cli
+from kgrag.errors import InputError
+
+HEAD = """
+@prefix ex: <https://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+"""
+DATA = 'ex:ada a ex:Person ; ex:name "Ada" . ex:bob a ex:Person . ex:tool ex:name 5 .'
+NAMED = "ex:Named a sh:NodeShape ; sh:targetClass ex:Person ; sh:property [ sh:path ex:name ; sh:minCount 1 ] ."
+SHORT = "ex:Short a sh:NodeShape ; sh:targetClass ex:Person ; sh:property [ sh:path ex:name ; sh:maxLength 3 ] ."
+UNREAD = "ex:Odd a sh:NodeShape ; sh:targetClass ex:Person ; sh:nodekind sh:IRI ."
+BOB, NAMED_SHAPE = "https://example.org/bob", "https://example.org/Named"
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Write the data and the shapes into a folder, and go there."""
+    monkeypatch.chdir(tmp_path)
+    texts = {"data": DATA, "named": NAMED, "short": SHORT, "unread": UNREAD}
+    texts["aimless"] = "ex:Named a sh:NodeShape ; sh:property [ sh:path ex:name ; sh:minCount 1 ] ."
+    texts["both"] = f"<both.ttl> owl:imports <named.ttl> , <https://example.org/elsewhere> . {SHORT}"
+    texts["pointing"] = f"{DATA} <> sh:shapesGraph <{(tmp_path / 'named.ttl').as_uri()}> ."
+    for name, text in texts.items():
+        Path(f"{name}.ttl").write_text(HEAD + text, encoding="utf-8")
+
+
+@pytest.fixture
+def run(files: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+    """Run ``kgrag validate`` and return its exit code and output."""
+
+    def go(*arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr("sys.argv", ["kgrag", "validate", *arguments])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return int(stop.value.code or 0), capfd.readouterr().out
+
+    return go
+
+
+CODES = {
+    "conforms": (("data.ttl", "--shapes", "short.ttl"), 0),
+    "violates": (("data.ttl", "--shapes", "named.ttl"), 1),
+    "violates, and something is not decided": (("data.ttl", "--shapes", "named.ttl", "--shapes", "unread.ttl"), 1),
+    "not decided": (("data.ttl", "--shapes", "short.ttl", "--shapes", "unread.ttl"), 3),
+    "nothing has a target": (("data.ttl", "--shapes", "aimless.ttl"), 3),
+    "a shape without a target, and a node": (
+        ("data.ttl", "-s", "aimless.ttl", "--shape", NAMED_SHAPE, "--focus", BOB),
+        1,
+    ),
+    "no such shape": (("data.ttl", "--shapes", "short.ttl", "--shape", NAMED_SHAPE), 2),
+    "no shapes": (("data.ttl",), 2),
+    "shapes that the data name": (("pointing.ttl",), 1),
+    "shapes that are imported": (("data.ttl", "--shapes", "both.ttl"), 1),
+    "another focus": (("data.ttl", "--shapes", "named.ttl", "--focus", "https://example.org/ada"), 0),
+    "no such file": (("none.ttl", "--shapes", "named.ttl"), 2),
+}
+
+
+@pytest.mark.parametrize(("arguments", "code"), CODES.values(), ids=CODES)
+def test_the_exit_code_says_whether_data_conform(run, arguments: tuple[str, ...], code: int) -> None:
+    assert run(*arguments)[0] == code
+
+
+def test_no_check_of_ontologies_is_run_on_data(run) -> None:
+    _, out = run("data.ttl", "--shapes", "named.ttl", "--format", "json")
+    assert [(each["check"], each["focus"]) for each in json.loads(out)["findings"]] == [(NAMED_SHAPE, BOB)]
+
+
+def test_what_is_imported_and_not_at_hand_is_named(run) -> None:
+    _, out = run("data.ttl", "--shapes", "both.ttl", "--format", "json")
+    assert [each["check"] for each in json.loads(out)["not_decided"]] == ["https://example.org/elsewhere"]
+
+
+def test_junit_has_a_case_for_every_shape_whether_it_fails_passes_or_is_not_decided(run) -> None:
+    _, out = run("data.ttl", "-s", "named.ttl", "-s", "short.ttl", "-s", "unread.ttl", "--format", "junit")
+    cases = {case.get("name", ""): [part.tag for part in case] for case in ElementTree.fromstring(out).iter("testcase")}
+    assert cases == {
+        "https://example.org/Named": ["failure"],
+        "https://example.org/Odd": ["skipped"],
+        "https://example.org/Short": [],
+    }
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "sarif"])
+def test_every_form_of_report_names_the_shape_and_the_node(run, form: str) -> None:
+    code, out = run("data.ttl", "--shapes", "named.ttl", "--format", form)
+    assert code == 1
+    assert "bob" in out
+    assert "Named" in out
+
+
+@pytest.mark.usefixtures("files")
+def test_a_graph_is_validated_by_shapes_of_a_graph() -> None:
+    with KnowledgeBase() as kb:
+        kb.load("data.ttl", graph="https://example.org/data")
+        kb.load("named.ttl", graph="https://example.org/shapes")
+        found = kb.validate(graphs=["https://example.org/data"], shapes=["https://example.org/shapes"])
+        assert [(each.check, each.focus) for each in found.findings] == [(NAMED_SHAPE, BOB)]
+        assert not found.conforms
+        with pytest.raises(InputError, match="no graph"):
+            kb.validate(graphs=["https://example.org/none"], shapes=["named.ttl"])
