@@ -15,6 +15,7 @@ from kgrag.cli.maintenance_commands import print_erasure
 from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import Remote, ServerOption, documents_through, forget_through, load_through, through
+from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     from kgrag.model import Document
@@ -226,7 +227,9 @@ def forget(
     server: ServerOption = None,
 ) -> None:
     """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
-    if erase:  # the files are written anew, so no server may have them open
+    if erase:
+        if server is not None:
+            raise InputError("an erasure rewrites the folder, and no server does that. Stop it, and erase with --kb.")
         with open_kb(kb) as opened:
             print_erasure(opened.erase(document, every=every))
         return

@@ -33,8 +33,8 @@ from kgrag.text.readers.sources import place
 
 __all__ = ["DocumentIntake", "IntakeOptions", "forgotten_json", "read_files", "report_json", "upload_name"]
 
-_MAX_BATCH_DOCUMENTS = 16
-_MAX_BATCH_CHARACTERS = 20_000
+_MAX_BATCH_DOCUMENTS = 8
+_MAX_BATCH_CHARACTERS = 10_000
 _COUNTS = ("documents", "unchanged", "duplicates", "replaced", "superseded", "chunks")
 
 

@@ -50,6 +50,11 @@ class WorkerThreads:
         self._requests = 0
         self._warmed = False
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether questions wait for an answer."""
+        return self._requests > 0
+
     async def run(self, work: Callable[[], _Value]) -> _Value:
         """Run a function in a thread and return its result; once begun it goes on when nobody waits for it any more.
 

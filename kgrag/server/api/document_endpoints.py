@@ -11,6 +11,7 @@ import asyncio
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import fields, replace
 from functools import partial
@@ -386,7 +387,10 @@ def _document_job(request: Request, record: RequestRecord, folder: Path, options
             total, batches = await asyncio.to_thread(taking.count), taking.batches()
             while batch := await asyncio.to_thread(next, batches, None):
                 job.progress("documents", done, total)
+                begun = time.monotonic()
                 await _write(state, _renewed(record), workers, partial(taking.add, batch))
+                if workers.is_asked:  # they have as much time as the batch took
+                    await asyncio.sleep(time.monotonic() - begun)
                 done += len(batch)
             job.progress("documents", done, total)
             return await _write(state, _renewed(record), workers, taking.end)
