@@ -145,7 +145,9 @@ def vacuum(kb: Erasable) -> Erasure:
 
 
 def intended(path: Path | None) -> bool:
-    """Return whether an erasure of a folder began and did not come to its end."""
+    """Return whether an erasure began and did not come to its end; what was not written down whole is removed."""
+    if path is not None:
+        (path / f"{_INTENT}.new").unlink(missing_ok=True)
     return path is not None and (path / _INTENT).is_file()
 
 
@@ -351,13 +353,15 @@ def _receipt(done: Erasure, intent: dict[str, Any], store: TripleStore) -> Graph
     """Return the statement of what was erased, by its digests, and of what was searched and found."""
     counts = f"sought={done.sought} files={done.files} found={len(done.found)} completions={done.completions}"
     label = f"erased {len(done.documents)} documents and wrote every file anew with kgrag {version()}; {counts}"
+    ended = _now()
     said = [
         (PROV.startedAtTime, ox.Literal(intent["begun"], datatype=XSD.dateTime)),
-        (PROV.endedAtTime, ox.Literal(_now(), datatype=XSD.dateTime)),
+        (PROV.endedAtTime, ox.Literal(ended, datatype=XSD.dateTime)),
         (KG.parameters, ox.Literal(counts)),
         *((KG.contentHash, ox.Literal(content)) for content in done.documents),
     ]
-    activity = store.names.activity("erasure", intent["begun"], *done.documents)
+    # an erasure that was killed behind its receipt has another one when it is finished
+    activity = store.names.activity("erasure", intent["begun"], ended, label, *done.documents)
     return provenance_draft([Deed(activity, label, said=said)], method="erasure", names=store.names)
 
 

@@ -114,6 +114,7 @@ STEPS = (
     (OxigraphStore, "rewrite"),
     (erasure, "_search"),
     (erasure, "_receipt"),
+    (OxigraphStore, "publish"),
 )
 
 
@@ -159,6 +160,13 @@ def test_a_store_that_was_killed_between_two_renames_is_there_at_the_next_openin
     with opened(built) as kb:
         assert len(kb.store) == quads
     assert not {"store.new", "store.old"} & {path.name for path in built.iterdir()}
+
+
+def test_an_erasure_that_was_killed_before_it_was_written_down_has_not_begun(built: Path) -> None:
+    (built / "erasing.json.new").write_text(TEXT)
+    with opened(built) as kb:
+        assert forgetting.named(kb.store, TITLE)
+    assert not (built / "erasing.json.new").exists()
 
 
 def test_vacuum_deletes_the_words_of_what_was_forgotten_before_from_the_store(built: Path) -> None:
