@@ -103,7 +103,9 @@ def _vectors(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, repai
 
 def _vector_files(folder: Path | None, spaces: VectorSpaces, repair: bool) -> Iterator[Finding]:
     """Compare the files of vector spaces with their checksums; a repair drops what is damaged, to be made anew."""
-    for name in sorted(vector_spaces.spaces()) if folder is not None else ():
+    if folder is None:
+        return
+    for name in sorted(vector_spaces.spaces()):
         faults = vector_files.faults(folder / "vectors" / name)
         if faults and repair:
             spaces.drop(name)
