@@ -54,7 +54,7 @@ def titles(reply: dict[str, Any]) -> set[str]:
         (["tenant=b", "?document kgm:year ?year FILTER(?year > 2021)"], {"Farm 4"}),
         ({"tenant": "nobody"}, set()),
     ],
-    ids=str,
+    ids=["one field", "two fields", "text", "pattern", "nobody"],
 )
 def test_a_filter_over_http_lets_the_same_documents_through(tenants: Inside, where: Any, expected: set[str]) -> None:
     assert titles(tenants.post("/retrieve", question=QUESTION, k=50, where=where).json()) == expected
