@@ -1,14 +1,15 @@
 """Documents into a knowledge base, where one place holds one document.
 
 A document is named by its content, so a changed one is another document that comes to the same place. The one that was
-there loses the place, and is forgotten when it has no other. What comes in is published first: a killed run leaves
-both, and the next one finishes.
+there loses the place, and is forgotten when it has no other. That it has to go is stated in the step that publishes the
+new one, so that a run that is killed in between is finished by the next opening for writing. Of a file of records only
+the next reading finishes it.
 
 A file that was read whole contains what was read and nothing else. A feed, and a file with parts that could not be
 read, only changes at the places that it names.
 
 Queries read: ``documents/at_places``, ``documents/in_files``, ``documents/locations_of``. Update run:
-``documents/misplaced``.
+``documents/misplaced``, ``forgetting/spared``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,7 +26,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import InputError
 from kgrag.knowledge_base import forgetting
-from kgrag.model import Document
+from kgrag.model import Document, GraphDraft
 from kgrag.ports import TripleStore, VectorSpaces
 from kgrag.text import documents
 from kgrag.text.ingestion import IngestReport
@@ -59,7 +61,7 @@ def take_in(
         UnknownName: there is no such chunker.
     """
     settling = _Settling(store, spaces, feed, broken)
-    report = ingest(source, store=store, published=settling.published)
+    report = ingest(source, store=store, publishing=settling.publishing)
     settling.end()
     return replace(report, superseded=settling.superseded)
 
@@ -127,7 +129,30 @@ class _Settling:
     _held: set[tuple[str, str]] = field(default_factory=set)
     _refused: set[str] = field(default_factory=set)
 
-    def published(self, batch: Sequence[Document]) -> None:
+    @contextmanager
+    def publishing(self, batch: Sequence[Document], drafts: Sequence[GraphDraft]) -> Iterator[None]:
+        """State which documents will have to go, let the batch be published, and let them go."""
+        own = {documents.document_iri(document, self.store.names).value: document for document in batch}
+        single = {
+            document.location: {(iri, document.location)}
+            for iri, document in own.items()
+            if document.location and (self.feed or not document.source)
+        }
+        soon: list[str] = []
+        # graphs that are replaced enter in a step before the others, in which nothing may be stated yet
+        if single and all(draft.mode == "new" for draft in drafts):
+            going = self._going(single)
+            kept = {document for document, places in self._places(going).items() if places - set(going[document])}
+            soon = [document for document in going if document not in own and document not in kept]
+        with self.store.stating(forgetting.to_forget(self.store, soon)):
+            yield
+        self._settle(batch)
+        if soon and self._refused:
+            spared = [ox.NamedNode(iri) for iri in soon]
+            update = queries.bind("forgetting/spared", catalogue=self.store.names.catalogue, documents=spared)
+            self.store.update(update, graphs=[])
+
+    def _settle(self, batch: Sequence[Document]) -> None:
         """Settle the files that are complete, and the places of a feed."""
         complete: dict[str, set[tuple[str, str]]] = {}
         latest: dict[str, str] = {}
@@ -156,14 +181,27 @@ class _Settling:
 
     def _supersede(self, held: dict[str, set[tuple[str, str]]]) -> None:
         """Take the places in some files from all documents but those that the files hold."""
+        for document, locations in self._going(held).items():
+            self.superseded += leave(document, locations, store=self.store, spaces=self.spaces) is not None
+
+    def _going(self, held: dict[str, set[tuple[str, str]]]) -> dict[str, list[str]]:
+        """Return the documents that lose places in some files, with these places."""
         defective = {place(file) for file in self.broken}
         going: dict[str, list[str]] = defaultdict(list)
         for document, location, file in self._at(held):
             taken = {location for _, location in held[file]} if file in defective else {location}
             if (document, location) not in held[file] and location in taken - self._refused:
                 going[document].append(location)
-        for document, locations in going.items():
-            self.superseded += leave(document, locations, store=self.store, spaces=self.spaces) is not None
+        return going
+
+    def _places(self, found: Iterable[str]) -> dict[str, set[str]]:
+        places: dict[str, set[str]] = defaultdict(set)
+        nodes = [ox.NamedNode(document) for document in found]
+        for first in range(0, len(nodes), _PLACES_PER_QUERY):
+            values = {"catalogue": self.store.names.catalogue, "documents": nodes[first : first + _PLACES_PER_QUERY]}
+            for document, location in self.store.select(queries.bind("documents/locations_of", **values)).values():
+                places[document].add(location)
+        return places
 
     def _at(self, places: Iterable[str]) -> Iterator[tuple[str, ...]]:
         literals = [ox.Literal(each) for each in sorted(places)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
 import pyoxigraph as ox
@@ -72,7 +73,7 @@ def ingest(
     chunk_tokens: int = 180,
     chunker: str = CHUNKER,
     progress: Progress | None = None,
-    published: Callable[[Sequence[Document]], None] | None = None,
+    publishing: Callable[[Sequence[Document], Sequence[GraphDraft]], AbstractContextManager[None]] | None = None,
 ) -> IngestReport:
     """Publish documents with their chunks, and report the counts.
 
@@ -84,7 +85,7 @@ def ingest(
         chunk_tokens: the largest chunk, in words and punctuation marks; at least 8.
         chunker: name of a registered chunker (``kgrag.chunkers``).
         progress: called every second while documents are cut, and after each batch.
-        published: called with each batch that is in the store.
+        publishing: called with each batch and its drafts; what it returns is entered while they are published.
 
     Raises:
         InvalidSettings: ``chunk_tokens`` is below 8.
@@ -97,9 +98,9 @@ def ingest(
     seen: set[str] = set()
     violations: list[Violation] = []
     for batch in _batches(source):
-        violations += store.publish(_drafts(batch, store, settings, seen, counts, progress)).violations
-        if published is not None:
-            published(batch)
+        drafts = _drafts(batch, store, settings, seen, counts, progress)
+        with nullcontext() if publishing is None else publishing(batch, drafts):
+            violations += store.publish(drafts).violations
         if progress is not None:
             progress("documents", _done(counts), 0)
     return IngestReport(

@@ -1,13 +1,17 @@
 """One place holds one document: files read again, records by their ids, and the Python API without files."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kgrag import Document, KnowledgeBase
-from kgrag.errors import InputError, UnknownName
+from kgrag.errors import InputError, StorageFailed, UnknownName
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder
+from tests.cut_short import killed_after
 
 OLD, NEW = "The pump runs at 3 bar.", "The pump runs at 5 bar."
 
@@ -164,3 +168,32 @@ def test_documents_are_listed_by_their_fields(kb: KnowledgeBase) -> None:
     kb.add_many(Document(f"Seal {year}.", id=str(year), metadata={"year": year}) for year in (2024, 2025, 2026))
     assert sorted(one.id for one in kb.documents(where={"year": {"from": 2025}})) == ["2025", "2026"]
     assert [one.id for one in kb.documents(where="?document kgm:year 2024")] == ["2024"]
+
+
+@pytest.mark.parametrize("commits", [1, 2])
+@pytest.mark.parametrize("feed", [True, False])
+def test_a_replacement_that_dies_behind_any_change_is_finished_by_the_next_opening(
+    tmp_path: Path, feed: bool, commits: int
+) -> None:
+    file = tmp_path / "pump.txt"
+
+    def replace_by(kb: KnowledgeBase, text: str) -> None:
+        file.write_text(text)
+        if feed:
+            kb.add(Document(text, id="7"))
+        else:
+            kb.ingest(file)
+
+    with KnowledgeBase(tmp_path / "kb", settings=Settings(), embedder=HashEmbedder()) as kb:
+        replace_by(kb, OLD)
+        with killed_after(commits), suppress(StorageFailed):
+            replace_by(kb, NEW)
+    with KnowledgeBase(tmp_path / "kb", settings=Settings(), embedder=HashEmbedder()) as kb:
+        assert texts(kb) == [NEW]
+
+
+def test_a_document_whose_replacement_is_in_quarantine_stays(kb: KnowledgeBase) -> None:
+    kb.add(Document(OLD, id="7"))
+    assert kb.add(Document(NEW, id="7", media_type="none")).violations
+    assert texts(kb) == [OLD]
+    assert not kb.store.ask("ASK { GRAPH ?g { ?kb <https://w3id.org/kgrag/ns#forgets> ?document } }")
