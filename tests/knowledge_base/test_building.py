@@ -92,6 +92,12 @@ def test_a_closed_knowledge_base_answers_nothing(kb: KnowledgeBase, tmp_path: Pa
     method = kb.method("passages")
     assert method is kb.method("passages")
     kb.close()
-    for use in (lambda: kb.retrieve("rye"), lambda: kb.method("passages"), lambda: kb.store, kb.stats, kb.ingest):
+    for use in (
+        lambda: kb.retrieve("rye"),
+        lambda: kb.method("passages"),
+        lambda: kb.store,
+        kb.stats,
+        lambda: kb.ingest(tmp_path),
+    ):
         with pytest.raises(StateError, match="closed"):
             use()
