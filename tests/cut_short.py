@@ -29,7 +29,7 @@ def filled(path: Path | None = None) -> KnowledgeBase:
 
 
 def content(kb: KnowledgeBase) -> Counter[tuple[str, str]]:
-    """Give the triples of every graph but catalogue and provenance, which say when."""
+    """Return the triples of every graph but catalogue and provenance, which say when."""
     when = {kb.store.names.catalogue.value, kb.store.names.provenance.value}
     return Counter(
         (graph, str(triple))

@@ -161,7 +161,8 @@ def sync(
                 folder, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, whole_pages=whole_pages
             )
         forgotten = [{"name": one.title or one.document, "remains": len(one.remains)} for one in done.forgotten]
-        counts = {name: getattr(done.ingested, name) for name in _COUNTS}
+        violations = [f"{v.focus}: {v.message}" for v in done.ingested.violations]
+        counts = {name: getattr(done.ingested, name) for name in _COUNTS} | {"violations": violations}
         _end_sync(counts, forgotten, done.misplaced, done.ingested.broken, done.undecided)
 
     def sync_there(remote: Remote) -> None:
@@ -188,10 +189,11 @@ def _end_sync(
         f"{misplaced} only moved, {len(broken)} broken"
     )
     _some(broken, "broken")
+    _some(counts["violations"], "in quarantine")
     _some([one["name"] for one in forgotten], "forgotten")
     _some((f"{path} (recorded without its folder; if the file is gone: kgrag forget)" for path in undecided), "left")
-    if broken or any(one["remains"] for one in forgotten):
-        raise typer.Exit(_code_of(counts) if broken else 1)
+    if broken or counts["violations"] or any(one["remains"] for one in forgotten):
+        raise typer.Exit(_code_of(counts) if broken or counts["violations"] else 1)
 
 
 def documents(

@@ -19,6 +19,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyoxigraph as ox
+
 from kgrag.knowledge_base import intake
 from kgrag.knowledge_base.forgetting import Forgotten
 from kgrag.model import Document
@@ -83,6 +85,12 @@ def follow(
     folder = sources.cleaned(real(str(contents.folder))).rstrip(os.sep) + os.sep
     unread = {sources.place(file) for file in contents.broken}
     taken = {location for _, location in seen}
+    names = store.names
+    refused = {  # a document in quarantine takes no place
+        location
+        for document, location in (seen if report.violations else ())
+        if not store.described(names.document_graph(ox.NamedNode(document)))
+    }
     forgotten: list[Forgotten] = []
     undecided: list[str] = []
     misplaced = 0
@@ -91,7 +99,9 @@ def follow(
         lost = {
             place
             for place in here.values()
-            if (document, place) not in seen and (place in taken or not _in_files(place, unread))
+            if (document, place) not in seen
+            and place not in refused
+            and (place in taken or not _in_files(place, unread))
         }
         going = [location for location in locations if _goes(location, here, lost)]
         if going:

@@ -43,7 +43,7 @@ def fill(path: Path, *, secret: bool = True) -> None:
 
 
 def places(path: Path) -> dict[str, list[str]]:
-    """Give the files whose bytes have a secret, and the secrets."""
+    """Return the files whose bytes have a secret, and the secrets."""
     files = {str(file.relative_to(path)): file.read_bytes().lower() for file in path.rglob("*") if file.is_file()}
     return {
         name: found

@@ -216,3 +216,20 @@ def test_a_changed_record_of_a_file_with_a_bad_line_replaces_the_old_one_and_no_
     texts = {hit.text for hit in kb.retrieve("pump valve", k=9)}
     assert {"The pump is blue.", "The valve is old."} <= texts
     assert "The pump is red." not in texts
+
+
+def test_a_changed_file_whose_document_is_in_quarantine_is_reported_and_loses_nothing(
+    kb: KnowledgeBase, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb.sync(folder)
+    changed = [
+        Document("Pumps last for ever.", title=file.stem, location=str(file), media_type="none")
+        if file.stem == "pumps"
+        else Document(file.read_text(), title=file.stem, location=str(file))
+        for file in sorted(folder.glob("*.txt"))
+    ]
+    monkeypatch.setattr("kgrag.text.readers.read_paths", lambda *_paths, **_options: iter(changed))
+    done = kb.sync(folder)
+    assert done.ingested.violations
+    assert done.forgotten == ()
+    assert set(titles(kb)) == {"filters.txt", "pumps.txt", "valves.txt"}

@@ -31,7 +31,7 @@ ex:Lone a sh:NodeShape ; sh:targetClass ex:A ; sh:sparql [
 
 @pytest.fixture
 def validated(tmp_path: Path):
-    """Give a function that validates the graphs g and h of the data against shapes written in Turtle."""
+    """Return a function that validates the graphs g and h of the data against shapes written in Turtle."""
 
     def run(text: str, graphs: list[ox.NamedNode] = GRAPHS) -> audit.Validation:
         path = tmp_path / "shapes.ttl"
@@ -43,7 +43,7 @@ def validated(tmp_path: Path):
 
 
 def short(validation: audit.Validation) -> list[tuple[str, str, str]]:
-    """Give (shape, focus node, component) of each violation by local name."""
+    """Return (shape, focus node, component) of each violation by local name."""
     named = ((v.shape, v.focus, v.component) for v in validation.violations)
     return [tuple(part.removeprefix(EX) for part in row) for row in named]
 
