@@ -80,8 +80,9 @@ class Edges:
 class NameGraph:
     """Chunks, names and aggregates, each in the order of IRIs.
 
-    Node i of ``shared`` is chunk i, and node ``len(chunks) + j`` is name j. ``documents[i]`` numbers chunk i's document.
-    ``joined`` are the chunks of each aggregate, ``about`` the names of each; ``propositions`` counts what chunks state.
+    Node i of ``shared`` is chunk i, and node ``len(chunks) + j`` is name j. ``documents[i]`` numbers the document of
+    chunk i. ``joined`` are the chunks of each aggregate, ``about`` the names of each; ``propositions`` counts what
+    chunks state.
     """
 
     chunks: Iris
