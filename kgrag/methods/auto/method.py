@@ -185,7 +185,7 @@ class Auto:
     def _seeds(
         self, graph: NameGraph, question: str, nearest: fusion.Ranking, passages: fusion.Ranking
     ) -> dict[str, float]:
-        """Return where a walk begins: at names of the question and of near aggregates, rare ones more, and at chunks."""
+        """Return where a walk begins: names of the question and of near aggregates, rare ones more, and chunks."""
         seeds = dict.fromkeys(names_in(question, graph, self.store.names), 1.0)
         for name, weight in graph.names_of(dict(fusion.score_fusion([nearest]))).items():
             seeds[name] = seeds.get(name, 0.0) + weight

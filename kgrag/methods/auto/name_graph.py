@@ -96,6 +96,36 @@ class NameGraph:
     revision: int = -1
     _kept: KeptPlaces = field(default_factory=KeptPlaces)
 
+    @classmethod
+    def of(
+        cls,
+        stated: Sequence[Sequence[str]],
+        joined: Sequence[Sequence[str]],
+        about: Sequence[Sequence[str]],
+        *,
+        propositions: int,
+        revision: int = -1,
+    ) -> NameGraph:
+        """Return the graph of rows (chunk, document, name), (aggregate, chunk) and (aggregate, name), all IRIs."""
+        document_of = {chunk: document for chunk, document, _ in stated}
+        chunks = _numbers(document_of)
+        names = _numbers({name for _, _, name in stated})
+        aggregates = _numbers({aggregate for aggregate, _ in joined})
+        documents = _numbers(set(document_of.values()))
+        mentioned = _pairs([(chunk, name) for chunk, _, name in stated], chunks, names)
+        mentioned[:, 1] += len(chunks)
+        return cls(
+            chunks=Iris.of(list(chunks)),
+            names=Iris.of(list(names)),
+            aggregates=Iris.of(list(aggregates)),
+            documents=np.array([documents[document_of[chunk]] for chunk in chunks], np.int32),
+            shared=Edges.of(np.concatenate([mentioned, mentioned[:, ::-1]]), len(chunks) + len(names)),
+            joined=Edges.of(_pairs(joined, aggregates, chunks), len(aggregates)),
+            about=Edges.of(_pairs(about, aggregates, names), len(aggregates)),
+            propositions=propositions,
+            revision=revision,
+        )
+
     def walk(
         self, seeds: Mapping[str, float], *, damping: float, within: Allowed | None = None
     ) -> list[tuple[str, float]]:
@@ -255,30 +285,11 @@ def _making(store: TripleStore) -> Making[NameGraph]:
 
 def _read(store: TripleStore) -> NameGraph:
     revision = store.revision
-    catalogue = store.names.catalogue
-    stated, joined, about = (
-        store.select(queries.bind(query, catalogue=catalogue)).values()
-        for query in ("auto/names", "auto/aggregates", "auto/aggregate-names")
+    stated, joined, about, counted = (
+        store.select(queries.bind(query, catalogue=store.names.catalogue)).values()
+        for query in ("auto/names", "auto/aggregates", "auto/aggregate-names", "auto/propositions")
     )
-    ((count,),) = store.select(queries.bind("auto/propositions", catalogue=catalogue)).values()
-    document_of = {chunk: document for chunk, document, _ in stated}
-    chunks = _numbers(document_of)
-    names = _numbers({name for _, _, name in stated})
-    aggregates = _numbers({aggregate for aggregate, _ in joined})
-    documents = _numbers(set(document_of.values()))
-    mentioned = _pairs([(chunk, name) for chunk, _, name in stated], chunks, names)
-    mentioned[:, 1] += len(chunks)
-    return NameGraph(
-        chunks=Iris.of(list(chunks)),
-        names=Iris.of(list(names)),
-        aggregates=Iris.of(list(aggregates)),
-        documents=np.array([documents[document_of[chunk]] for chunk in chunks], np.int32),
-        shared=Edges.of(np.concatenate([mentioned, mentioned[:, ::-1]]), len(chunks) + len(names)),
-        joined=Edges.of(_pairs(joined, aggregates, chunks), len(aggregates)),
-        about=Edges.of(_pairs(about, aggregates, names), len(aggregates)),
-        propositions=int(count),
-        revision=revision,
-    )
+    return NameGraph.of(stated, joined, about, propositions=int(counted[0][0]), revision=revision)
 
 
 def _numbers(iris: Mapping[str, Any] | set[str]) -> dict[str, int]:
