@@ -32,6 +32,8 @@ from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
 from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.store import graph_kinds, rdf_files
+from kgrag.store.lexical_forms import as_loaded
+from kgrag.store.rdflib_copies import rdflib_copy
 from kgrag.text import documents
 from kgrag.text.documents import StoredDocument
 
@@ -390,7 +392,7 @@ class KnowledgeBase(DocumentCalls):
         return self.store.update(sparql)
 
     def graph(self, iri: str) -> list[ox.Triple]:
-        """Return the triples of one named graph.
+        """Return the triples of one named graph, with literals as they were loaded.
 
         Raises:
             UnknownName: the catalogue has no such graph.
@@ -400,14 +402,11 @@ class KnowledgeBase(DocumentCalls):
             raise UnknownName(
                 f"there is no graph <{iri}>. `kgrag stats` counts them, queries/catalogue/graphs lists them."
             )
-        return list(self.store.triples(node))
+        return list(as_loaded(self.store, node))
 
     def to_rdflib(self, iri: str) -> rdflib.Graph:
-        """Return a copy of one named graph as a graph of rdflib."""
-        import rdflib
-
-        data = ox.serialize(self.graph(iri), format=ox.RdfFormat.N_TRIPLES)
-        return rdflib.Graph(identifier=iri).parse(data=data, format="nt")
+        """Return a copy of one named graph as a graph of rdflib, with literals as they were loaded."""
+        return rdflib_copy(self.graph(iri), identifier=iri)
 
     # --- care ---------------------------------------------------------------------------------------------------
 
