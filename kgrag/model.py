@@ -366,7 +366,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A sentence of a reply that was left out: ``missing`` are those of its numbers, dates and names that it does not cite.
+    """A sentence of a reply that was left out: ``missing`` are the numbers, dates and names that it does not cite.
 
     ``place`` is the number of sentences of the answer before it.
     """
