@@ -133,7 +133,9 @@ class KnowledgeBase(DocumentCalls):
         # a method that reports a graph itself gives the reason in the same words, and names the document as well
         reported = "\n".join(report.pending)
         unreported = (f"in quarantine: <{graph}>: {why}" for _, graph, _, why in new_rows if why not in reported)
-        return replace(report, pending=(*report.pending, *unreported))
+        report = replace(report, pending=(*report.pending, *unreported))
+        build_marks.set_undone(self.store, method.partition(":")[0], report.pending)
+        return report
 
     def train(
         self, method: str, questions: str | Path, *, held_out: Sequence[str | Path] = (), **options: Any
@@ -419,6 +421,10 @@ class KnowledgeBase(DocumentCalls):
         figures = capable(self.method(method), Counts, method).statistics()
         since = build_marks.unfinished(self.store).get(method.partition(":")[0])
         return figures if since is None else {**figures, "build_unfinished_since": since}
+
+    def status(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the methods whose build did not end, with its start, and what each last build could not do and why."""
+        return {"unfinished": build_marks.unfinished(self.store), "pending": build_marks.undone(self.store)}
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Read every block of the store, check catalogue, shapes and files against each other; mend what can be mended.
