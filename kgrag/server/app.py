@@ -17,12 +17,12 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from kgrag.audit.profiles import catalogue_of, load_profile
 from kgrag.errors import KgragError
 from kgrag.knowledge_base import KnowledgeBase
-from kgrag.server import api, graph_store, health_endpoints, pages, service_description, sparql_endpoints
+from kgrag.server import api, graph_store, health_endpoints, openai_api, pages, service_description, sparql_endpoints
 from kgrag.server.access_keys import Keys, PrivateAccess
 from kgrag.server.fast_path import FastPath
 from kgrag.server.problems import Problem, problem_response
@@ -109,8 +109,7 @@ def create_app(
             if workers is not None:
                 await asyncio.to_thread(workers.close)
 
-    of_knowledge_base = (*api.ROUTES, *pages.ROUTES, Route("/mcp", agents or _not_installed, methods=_MCP_METHODS))
-    routes = [*_ROUTES, *(() if workers is None else of_knowledge_base)]
+    routes = [*_ROUTES, *([] if workers is None else _routes_of_knowledge_base(agents))]
     paths = {route.path.split("/")[1] for route in routes if isinstance(route, Route)}
     middleware = _middleware(metrics, logs, rules.keys, paths)
     errors: tuple[type[Exception], ...] = (Problem, KgragError, HTTPException, Exception)
@@ -119,6 +118,11 @@ def create_app(
     if workers is not None:
         app.router.default = pages.elsewhere
     return app
+
+
+def _routes_of_knowledge_base(agents: McpEndpoint | None) -> list[BaseRoute]:
+    by_protocol = Route("/mcp", agents or _not_installed, methods=_MCP_METHODS)
+    return [*api.ROUTES, *openai_api.ROUTES, by_protocol, *pages.ROUTES]
 
 
 def _middleware(metrics: ServerMetrics, logs: ServerLogs, keys: Keys, paths: Collection[str]) -> list[Middleware]:
