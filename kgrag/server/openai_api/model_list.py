@@ -44,7 +44,7 @@ async def unknown_address(_: Request) -> Response:
         Problem: 404.
     """
     raise Problem(
-        404, "this is not served here. /v1 has GET models, and POST chat/completions, responses and embeddings."
+        404, "this is not served here. /v1 has GET models; POST chat/completions, responses, embeddings."
     )
 
 
