@@ -80,6 +80,15 @@ class OntologyLayer:
         by_template = self._templated(question, k) if self.templates else Found("ontology")
         return by_template if by_template.hits else self._asked(question, k, by_template.why)
 
+    def exact(self, question: str, k: int) -> Found | None:
+        """Return the rows that answer a question of a fixed form; None where no row does. No model is asked."""
+        try:
+            self.asker.ontologies()
+        except NotBuilt:
+            return None
+        found = self._templated(question, k)
+        return found if found.hits else None
+
     def _asked(self, question: str, k: int, why_no_template: str) -> Found:
         reading, outcome = self.asker.repaired(question)
         if outcome is None:
