@@ -456,6 +456,7 @@ def test_the_prompts_variables_are_what_a_model_without_network_reads(make):
         "label": "grown in",
         "range": "https://example.org/farm#Zone",
         "range_label": "zone",
+        "own": True,
     }
 
 
