@@ -147,6 +147,18 @@ class LexicalIndex:
             return np.zeros(len(self), np.float32)
         return np.asarray(self._scores.get_scores_from_ids(known), dtype=np.float32)
 
+    def terms_in(self, question: str, iris: Sequence[str]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Return how rare each known term of a question is, and which of some texts has it.
+
+        Returns:
+            log(1 + texts / texts with the term), shape (t,), and whether each text has it, shape (len(iris), t).
+        """
+        terms = sorted(set(self._scores.get_tokens_ids(tokens_of(question))))
+        found = self.iris.places(list(iris)).astype(np.int32)
+        counts = np.array([len(self._postings(term)[0]) for term in terms], dtype=np.float64)
+        has = np.array([self._worths(term, found) > 0 for term in terms], dtype=np.bool_).reshape(len(terms), len(iris))
+        return np.log(1 + len(self) / np.maximum(counts, 1)), has.T
+
     def weights(self) -> Any:
         """Return what every term is worth in every text: a scipy sparse matrix (texts, terms) with unit rows."""
         from scipy import sparse

@@ -21,6 +21,7 @@ from kgrag import queries
 from kgrag.answering import cited_answers, kept_answers
 from kgrag.answering.opening_places import placed_answer, placed_hits
 from kgrag.capabilities import Answers, AnswersAmong, ChecksFiles, ChecksQueries, Counts, among, capable, having
+from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, build_marks, erasure, filter_lock, training_runs
 from kgrag.knowledge_base.build_options import read_options
@@ -154,7 +155,7 @@ class KnowledgeBase(DocumentCalls):
     # --- out ----------------------------------------------------------------------------------------------------
 
     def retrieve(
-        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "", where: Where | None = None
+        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
     ) -> list[Hit]:
         """Return at most k hits, best first.
 
@@ -212,7 +213,7 @@ class KnowledgeBase(DocumentCalls):
         return document_filters.allowed(document_filters.read_filter(where), self.store, select)
 
     def retrieve_timed(
-        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "", where: Where | None = None
+        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
     ) -> tuple[list[Hit], dict[str, float]]:
         """Return the hits, and the milliseconds that embedding, searching and both took."""
         self.method(method)
@@ -226,7 +227,7 @@ class KnowledgeBase(DocumentCalls):
         self,
         question: str,
         *,
-        method: str = "passages",
+        method: str = DEFAULT_METHOD,
         k: int = 5,
         keep: bool = False,
         rerank: str = "",
@@ -251,7 +252,7 @@ class KnowledgeBase(DocumentCalls):
         return answer
 
     def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
-        """Return the answer of a method that answers by itself; None of one that retrieves.
+        """Return the answer of a method that answers by itself; None of one that retrieves, or leaves it to that.
 
         With a filter, None also of one that can keep to it only when it retrieves.
 
@@ -266,7 +267,8 @@ class KnowledgeBase(DocumentCalls):
             if not isinstance(chosen, Answers):
                 return None
             self._warn_of_unfinished(method)
-            return self._complete(chosen.answer(question, k), method)
+            answer = chosen.answer(question, k)
+            return None if answer is None else self._complete(answer, method)
         limited = among(chosen, method)
         if not isinstance(limited, AnswersAmong):
             return None

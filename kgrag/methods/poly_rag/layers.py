@@ -107,6 +107,15 @@ class OntologyLayer:
             _ONTOLOGIES[store] = (ontology, store.revision)
         return ontology
 
+    def exact(self, question: str, k: int) -> Found | None:
+        """Return the rows that answer a question of a fixed form; None where no row does. No model is asked."""
+        try:
+            self.asker.ontologies()
+        except NotBuilt:
+            return None
+        found = self._templated(question, k)
+        return found if found.hits else None
+
     def _asked(self, question: str, k: int, why_no_template: str) -> Found:
         reading, outcome = self.asker.repaired(question)
         if outcome is None:

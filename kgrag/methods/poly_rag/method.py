@@ -244,6 +244,11 @@ class PolyRag:
         """
         return self._answer_from(question, self._descent(question, k, None))
 
+    def exact_answer(self, question: str, k: int) -> Answer | None:
+        """Return what instances answer to a question of a fixed form; None without instances, or for another form."""
+        found = OntologyLayer(self._asker, self.templates).exact(question, k) if "ontology" in self.layers else None
+        return None if found is None else self._answer_from(question, [found])
+
     def answer_among(self, question: str, k: int, allowed: Allowed) -> Answer:
         """Answer from the topmost layer that can from allowed documents alone. Raises as ``retrieve_among``."""
         return self._answer_from(question, self._descent(question, k, allowed))
