@@ -110,7 +110,8 @@ KG = _Namespace(
     "hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype "
     "lineage location mentions method missing model onProperty order outputTokens page parameters promptHash "
     "publication question quote readFrom removedKind revision schemaVersion sentence size sparql stale start "
-    "targetGraphKind text toChunk tokens undone unfinishedSince unknown unresolved url value valueTerm violation weight",
+    "targetGraphKind text toChunk tokens undone unfinishedSince unknown unresolved url value valueTerm violation "
+    "weight",
 )
 METADATA = "https://w3id.org/kgrag/metadata/"
 """What the metadata fields of documents that have no property of their own are named under."""
