@@ -163,6 +163,25 @@ class LexicalIndex:
         there = [part if p.alive is None else part[p.alive] for part, p in zip(scores, self._parts, strict=True)]
         return np.concatenate([np.zeros(0, np.float32), *there])[self._ascending[1]]
 
+    def terms_in(self, question: str, iris: Sequence[str]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Return how rare each known term of a question is, and which of some texts has it.
+
+        Returns:
+            log(1 + texts / texts with the term), shape (t,), and whether each text has it, shape (len(iris), t).
+        """
+        frequencies: list[int] = []
+        has: list[npt.NDArray[np.bool_]] = []
+        places = [part.places(iris) for part in self._parts]  # -1 where a part does not have a text
+        for term in sorted(set(tokens_of(question))):
+            numbers = [part.segment.number(term) for part in self._parts]
+            known = [pair for pair in zip(self._parts, numbers, places, strict=True) if pair[1] >= 0]
+            if frequency := sum(part.frequency(number) for part, number, _ in known):
+                frequencies.append(frequency)
+                having = [np.isin(place, part.segment.postings(number)[0]) for part, number, place in known]
+                has.append(np.any(having, axis=0))
+        rarities = np.log(1 + len(self) / np.array(frequencies, dtype=np.float64))
+        return rarities, np.array(has, dtype=np.bool_).reshape(len(has), len(iris)).T
+
     def weights(self) -> Any:
         """Return what every term is worth in every text: a scipy sparse matrix (texts, terms) with unit rows."""
         from scipy import sparse
