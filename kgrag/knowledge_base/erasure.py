@@ -198,6 +198,7 @@ def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
 def _write_intent(kb: Erasable, intent: dict[str, Any]) -> None:
     if kb.path is None:
         return
+    kb.store.flush()  # refuses a folder that was moved
     fresh = kb.path / f"{_INTENT}.new"
     with fresh.open("w", encoding="utf-8") as file:
         json.dump(intent, file)
