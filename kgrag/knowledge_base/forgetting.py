@@ -116,7 +116,7 @@ def named(store: TripleStore, name: str, *, every: bool = False) -> list[str]:
 
 
 def forget(
-    document: str, *, store: TripleStore, spaces: VectorSpaces | None = None, then: Sequence[str] = ()
+    document: str, *, store: TripleStore, spaces: VectorSpaces | None = None, then: Sequence[ox.Quad] = ()
 ) -> Forgotten:
     """Delete a document, in one atomic step, and return what went with it.
 
@@ -124,7 +124,7 @@ def forget(
         document: its IRI.
         store: where it is.
         spaces: the vectors of what is gone are dropped from them; None: at their next use.
-        then: IRIs of documents that are to be forgotten as well, whatever becomes of this process.
+        then: statements of what is to be done as well, whatever becomes of this process; see ``to_forget``.
 
     Raises:
         UnknownName: there is no such document.
@@ -214,7 +214,7 @@ def _unsupported_proposals(store: TripleStore, gone: Collection[str]) -> set[str
     }
 
 
-def _delete(store: TripleStore, going: _Going, then: Sequence[str]) -> None:
+def _delete(store: TripleStore, going: _Going, then: Sequence[ox.Quad]) -> None:
     """Drop graphs, and take what is gone, and the words of what was written from it, out of those that stay."""
     lexical = (store.names.lexical_graph(graph) for graph in going.dropped)
     dropped = [*_nodes(going.dropped), *(graph for graph in lexical if store.described(graph))]
@@ -231,14 +231,14 @@ def _delete(store: TripleStore, going: _Going, then: Sequence[str]) -> None:
     stale = [graph for graph, kind in going.trimmed.items() if kind in marked]
     catalogue = store.names.catalogue
     stated = [ox.Quad(graph, KG.stale, ox.Literal(True), catalogue) for graph in _nodes(stale)]
-    with store.stating([*stated, *to_forget(store, then)]):
+    with store.stating([*stated, *then]):
         revision = store.update(update, graphs=[*trimmed, *dropped])
     if KG.DocumentGraph.value not in going.trimmed.values():  # else texts and fields of documents that stay changed
         change_feed.note_removed(store, revision, going.gone | going.silent)
 
 
 def to_forget(store: TripleStore, documents: Iterable[str]) -> list[ox.Quad]:
-    """Return the statements that documents have to be forgotten, for ``store.stating``; ``forget`` takes them back."""
+    """Return the statements that documents have to be forgotten, for ``then``; ``forget`` takes them back."""
     kb, catalogue = store.names.knowledge_base, store.names.catalogue
     return [ox.Quad(kb, KG.forgets, document, catalogue) for document in _nodes(documents)]
 

@@ -181,7 +181,9 @@ def test_a_document_that_was_to_go_with_another_goes_at_the_next_opening(
                     forgetting.forget(document, store=kb.store, spaces=kb.spaces)
             else:
                 with killed_after(1), pytest.raises(StorageFailed):
-                    forgetting.forget(first, store=kb.store, spaces=kb.spaces, then=[second])
+                    forgetting.forget(
+                        first, store=kb.store, spaces=kb.spaces, then=forgetting.to_forget(kb.store, [second])
+                    )
                 assert found(kb, "Singer 1 was born")
     caplog.clear()
     with opened("killed") as kb:
