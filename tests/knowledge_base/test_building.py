@@ -16,7 +16,7 @@ from kgrag.testing import HashEmbedder, ScriptedModel, toy_documents
 from kgrag.text import ingestion
 
 REPLIES = {
-    "sire_rag/rewrite": "Soybean is sown in June.",
+    "sire_rag/rewrite": lambda prompt: prompt.variables["text"],
     "sire_rag/facts": json.dumps({"facts": [{"fact": "Soybean is sown in June.", "entities": ["Soybean"]}]}),
     "sire_rag/summary": "Crops are sown.",
 }

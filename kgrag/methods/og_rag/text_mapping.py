@@ -16,7 +16,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,12 +26,13 @@ from kgrag import mapping, prompting, queries
 from kgrag.errors import MappingError, NotBuilt, ReplyUnusable, StateError
 from kgrag.index.vector_spaces import Progress
 from kgrag.llm import structured_output
+from kgrag.llm.costs import planned
 from kgrag.mapping import Ontology
 from kgrag.mapping.factual_blocks import Edge, flatten
 from kgrag.methods.og_rag import hypergraph_drafts
 from kgrag.methods.og_rag.hyperedge_cover import greedy_cover
 from kgrag.methods.og_rag.mapped_data import Tally, fresh_properties
-from kgrag.methods.og_rag.windows import REPLY_GROWTH, Window, halves, mapped_stretches, unmapped, windows
+from kgrag.methods.og_rag.windows import Window, halves, mapped_stretches, unmapped, windows
 from kgrag.model import BuildReport, Completion, GraphDraft, Prompt, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore
 from kgrag.store.provenance import Deed, provenance_draft
@@ -44,7 +45,6 @@ PROMPT = "og_rag/map"
 
 _WINDOWS_PER_REQUEST = 64  # windows whose prompts are in memory at once
 _COMPLETIONS_PER_PUBLISH = 4  # few, because a killed build loses what was paid for and not published
-_CHARACTERS_PER_TOKEN = 4  # for the estimate of a dry run
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +130,10 @@ class _Extraction:
 
     def estimate(self, wanted: Sequence[Window], counts: dict[str, int]) -> BuildReport:
         """Return the completions and tokens that the windows would cost; nothing is asked."""
-        tokens = [passage.tokens for window in wanted for passage in window.passages]
-        counts |= {
-            "completions": len(wanted),
-            "input_tokens": sum(len(self._task(window).prompt.text) // _CHARACTERS_PER_TOKEN for window in wanted),
-            "output_tokens": REPLY_GROWTH * sum(tokens),
-        }
+        expected = sum((planned(self._task(window).prompt) for window in wanted), Usage())
+        counts |= asdict(expected)
         note = (
-            f"tokens are estimated: 4 characters a token, a reply of {REPLY_GROWTH} tokens for each word of its window"
+            "tokens are estimated: 4 characters a token, with the schema, and a reply 2.5 times as long as its window"
         )
         return BuildReport(method=hypergraph_drafts.METHOD, counts=counts, notes=(note,))
 
