@@ -31,6 +31,7 @@ from kgrag.cli.options import (
 from kgrag.cli.printing import answer_text, note, print_json
 from kgrag.cli.query_results import read_sparql, read_text
 from kgrag.cli.remote_commands import Remote, ServerOption, query_through, through, update_through
+from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def register(app: typer.Typer) -> None:
 def ask(
     question: Annotated[str, typer.Argument(help="A question in words.")],
     kb: KbOption = None,
-    method: MethodOption = "passages",
+    method: MethodOption = DEFAULT_METHOD,
     k: TopOption = 5,
     explain: Annotated[bool, typer.Option("--explain", help="Show the evidence, and what was dropped.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the answer in the store, as a graph of its own.")] = False,
@@ -97,7 +98,7 @@ def _print_cost(cost: Usage, price: tuple[float, float] | None, format_: JsonFor
 def retrieve(
     question: Annotated[str | None, typer.Argument(help="A question in words.", show_default=False)] = None,
     kb: KbOption = None,
-    method: MethodOption = "passages",
+    method: MethodOption = DEFAULT_METHOD,
     k: TopOption = 5,
     questions: Annotated[
         Path | None, typer.Option("--questions", help="JSON Lines with id and question; one JSON line each is printed.")

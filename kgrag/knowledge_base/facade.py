@@ -21,6 +21,7 @@ from kgrag import queries
 from kgrag.answering import cited_answers, kept_answers
 from kgrag.answering.opening_places import placed_answer, placed_hits
 from kgrag.capabilities import Answers, AnswersAmong, ChecksFiles, ChecksQueries, Counts, among, capable, having
+from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, build_marks, erasure, filter_lock, training_runs
 from kgrag.knowledge_base.build_options import read_options
@@ -31,6 +32,8 @@ from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
 from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.store import graph_kinds, rdf_files
+from kgrag.store.lexical_forms import as_loaded
+from kgrag.store.rdflib_copies import rdflib_copy
 from kgrag.text import documents
 from kgrag.text.documents import StoredDocument
 
@@ -156,7 +159,7 @@ class KnowledgeBase(DocumentCalls):
     # --- out ----------------------------------------------------------------------------------------------------
 
     def retrieve(
-        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "", where: Where | None = None
+        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
     ) -> list[Hit]:
         """Return at most k hits, best first.
 
@@ -214,7 +217,7 @@ class KnowledgeBase(DocumentCalls):
         return document_filters.allowed(document_filters.read_filter(where), self.store, select)
 
     def retrieve_timed(
-        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "", where: Where | None = None
+        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
     ) -> tuple[list[Hit], dict[str, float]]:
         """Return the hits, and the milliseconds that embedding, searching and both took."""
         self.method(method)
@@ -228,7 +231,7 @@ class KnowledgeBase(DocumentCalls):
         self,
         question: str,
         *,
-        method: str = "passages",
+        method: str = DEFAULT_METHOD,
         k: int = 5,
         keep: bool = False,
         rerank: str = "",
@@ -257,7 +260,7 @@ class KnowledgeBase(DocumentCalls):
         return planning.usage
 
     def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
-        """Return the answer of a method that answers by itself; None of one that retrieves.
+        """Return the answer of a method that answers by itself; None of one that retrieves, or leaves it to that.
 
         With a filter, None also of one that can keep to it only when it retrieves.
 
@@ -272,7 +275,8 @@ class KnowledgeBase(DocumentCalls):
             if not isinstance(chosen, Answers):
                 return None
             self._warn_of_unfinished(method)
-            return self._complete(chosen.answer(question, k), method)
+            answer = chosen.answer(question, k)
+            return None if answer is None else self._complete(answer, method)
         limited = among(chosen, method)
         if not isinstance(limited, AnswersAmong):
             return None
@@ -394,7 +398,7 @@ class KnowledgeBase(DocumentCalls):
         return self.store.update(sparql)
 
     def graph(self, iri: str) -> list[ox.Triple]:
-        """Return the triples of one named graph.
+        """Return the triples of one named graph, with literals as they were loaded.
 
         Raises:
             UnknownName: the catalogue has no such graph.
@@ -404,14 +408,11 @@ class KnowledgeBase(DocumentCalls):
             raise UnknownName(
                 f"there is no graph <{iri}>. `kgrag stats` counts them, queries/catalogue/graphs lists them."
             )
-        return list(self.store.triples(node))
+        return list(as_loaded(self.store, node))
 
     def to_rdflib(self, iri: str) -> rdflib.Graph:
-        """Return a copy of one named graph as a graph of rdflib."""
-        import rdflib
-
-        data = ox.serialize(self.graph(iri), format=ox.RdfFormat.N_TRIPLES)
-        return rdflib.Graph(identifier=iri).parse(data=data, format="nt")
+        """Return a copy of one named graph as a graph of rdflib, with literals as they were loaded."""
+        return rdflib_copy(self.graph(iri), identifier=iri)
 
     # --- care ---------------------------------------------------------------------------------------------------
 

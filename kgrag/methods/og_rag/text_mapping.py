@@ -190,7 +190,8 @@ class _Extraction:
         activity = self.names.activity(PROMPT, self.parameters, window.document, str(window.start), str(window.end))
         graph = self.names.assertion_graph(activity.value)
         try:
-            blocks, edges = _read(completion, task.prompt)
+            blocks = _read(completion, task.prompt, self.ontology)
+            edges = flatten(list(blocks))
         except (ReplyUnusable, MappingError) as error:
             problem = str(error)
             # Only a whole reply is of use to a person; a cut one is asked for again.
@@ -251,18 +252,17 @@ class _Extraction:
         self.tally.published(self.store.publish(batch))
 
 
-def _read(completion: Completion, prompt: Prompt) -> tuple[tuple[Any, ...], list[Edge]]:
-    """Return the blocks of a reply and its hyperedges; one without the frame around its blocks is read as well.
+def _read(completion: Completion, prompt: Prompt, ontology: Ontology) -> tuple[Any, ...]:
+    """Return the blocks of a reply in the words of the ontology; one without the frame around them is read as well.
 
     Raises:
         ReplyUnusable: the reply was cut or withheld, or breaks the contract.
-        MappingError: the reply is nested too deep.
     """
     data = structured_output.json_of(completion, checked=False)
     blocks, problem = mapping.problem(data, prompt.schema or {})
     if problem:
         raise ReplyUnusable(completion.problem or problem)
-    return blocks, flatten(list(blocks))
+    return mapping.canonical(blocks, ontology)
 
 
 def _quarantined(reply: str, problem: str, graph: ox.NamedNode, task: _Task, names: Names) -> GraphDraft:
