@@ -39,7 +39,7 @@ REPLIES: dict[str, Any] = {
         "triples": [{"paragraph": 1, "subject": "Ann Lee", "relation": "painted", "object": "Auron"}],
     },
     "sire_rag/rewrite": TEXT,
-    "sire_rag/facts": {"facts": [{"fact": "Ann Lee painted Auron.", "entities": ["Ann Lee", "Auron"]}]},
+    "sire_rag/facts": {"facts": [{"paragraph": 1, "fact": "Ann Lee painted Auron.", "entities": ["Ann Lee", "Auron"]}]},
     "sire_rag/summary": "Ann Lee sang in many towns.",
 }
 
@@ -122,11 +122,11 @@ def test_poly_rag_takes_no_judgement_from_a_cut_reply(opened: Callable[..., Open
 def test_sire_rag_asks_again_for_a_chunk_whose_reply_was_cut(opened: Callable[..., Opened], step: str) -> None:
     kb, service = opened(f"sire_rag/{step}")
     fill(kb, ("Ann Lee", TEXT))
-    report = kb.build("sire_rag")
+    report = kb.build("sire_rag:rewrite=true")
     assert report.counts["extracted"] == 0
     assert [line.startswith("Ann Lee, chunk <urn:") and "was cut" in line for line in report.pending] == [True]
     service.cut.clear()
-    report = kb.build("sire_rag")
+    report = kb.build("sire_rag:rewrite=true")
     assert (report.counts["extracted"], report.pending) == (1, ())
 
 

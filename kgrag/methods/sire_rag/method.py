@@ -41,6 +41,7 @@ class SireRag:
         novelty: the least share of an entry's propositions that no better entry states, 0 to 1; 0 keeps every entry.
         spans: how many source chunks a hit cites at most, those nearest to the question first; at least 1.
         ablation: "none", or "A" to "E" of the paper's Table 5 in place of ``tree``; B to E want a build with it.
+        rewrite: whether each chunk is rewritten before its facts are asked for, as in the paper; read when building.
         aggregate_tokens: the longest aggregate; read when building; at least 1.
         cluster_tokens: the largest cluster that is summarised; read when building; at least 1.
         levels: of each tree, leaves included; read when building; at least 1.
@@ -69,6 +70,7 @@ class SireRag:
     novelty: float = 0.34
     spans: int = 3
     ablation: Ablation = "none"
+    rewrite: bool = False
     aggregate_tokens: int = 200
     cluster_tokens: int = 3500
     levels: int = 4
@@ -104,11 +106,14 @@ class SireRag:
         if not passages:
             raise NotBuilt("method 'sire_rag' has no passage to grow trees from. Run `kgrag ingest PATH` first.")
         if dry_run:
-            return estimate(passages, self._growth(options, None), extracted=options.extraction is not None)
+            given = options.extraction is not None
+            return estimate(passages, self._growth(options, None), extracted=given, rewrite=self.rewrite)
         if options.extraction is not None:
             taken = propositions.load(options.extraction, passages, store=self.store)
         else:
-            taken = propositions.extract(passages, store=self.store, model=self.model, progress=progress)
+            taken = propositions.extract(
+                passages, store=self.store, model=self.model, rewrite=self.rewrite, progress=progress
+            )
         grown = self._grown([TreeLeaf(passage.chunk, passage.titled) for passage in passages], options, progress)
         nodes = sum(len(index) for index in self._pool.indices(progress))
         counts = {"chunks": len(passages), "extracted": taken.extracted, "unchanged": taken.unchanged, "nodes": nodes}
