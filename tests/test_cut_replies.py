@@ -147,7 +147,9 @@ def test_cg_rag_puts_no_cut_summary_beside_a_hit(opened: Callable[..., Opened], 
     kb.ingest(small(tmp_path))
     kb.build("cg_rag")
     hits = kb.retrieve("soil", method="cg_rag", k=3)
-    assert neighbourhoods.with_context("soil", hits, neighbourhoods.Neighbourhood(kb.store, 4), model=service) == hits
+    read = neighbourhoods.with_context("soil", hits, neighbourhoods.Neighbourhood(kb.store, 4), model=service)
+    assert read[:3] == hits
+    assert "cg_rag/neighbourhood" in service.names.values()
 
 
 def test_an_answer_that_was_cut_is_unknown(opened: Callable[..., Opened]) -> None:
