@@ -591,6 +591,21 @@ def test_prompts_are_rendered_as_they_were_reviewed(golden) -> None:
         golden(f"{prompt.name.replace('/', '_')}.txt", prompt.text + "\n")
 
 
+def test_an_aggregate_of_many_documents_comes_behind_the_passage_that_answers(built: KnowledgeBase) -> None:
+    question = f"With whom did Singer 7 sing, with {LEE}?"
+    scores = {
+        divided: {hit.iri: hit for hit in built.retrieve(question, method=f"sire_rag:per_document={divided}", k=200)}
+        for divided in ("true", "false")
+    }
+    query = queries.bind("sire_rag/documents", nodes=[ox.NamedNode(iri) for iri in scores["false"]])
+    documents = {node: int(count) for node, count in built.store.select(query).values()}
+    assert documents
+    for iri in scores["true"].keys() & scores["false"].keys():
+        ratio = scores["false"][iri].score / scores["true"][iri].score if scores["true"][iri].score else 1.0
+        assert ratio == pytest.approx(documents.get(iri, 1) ** 0.5)
+    assert built.retrieve(question, method="sire_rag", k=1)[0].kind == "passage"
+
+
 def test_an_answer_quotes_the_chunk_behind_an_aggregate(built: KnowledgeBase) -> None:
     answer = built.ask("Where was Singer 7 born?", method="sire_rag:tree=relatedness", k=3)
     assert [citation.quote for citation in answer.citations] == ["Singer 7 was born in Hull."]
