@@ -222,6 +222,9 @@ class VectorIndex(Protocol):
     def __len__(self) -> int:
         """Count the keys."""
 
+    def __contains__(self, iri: object) -> bool:
+        """Return whether a key is there."""
+
     def keys(self) -> list[str]:
         """Return every key."""
 

@@ -58,7 +58,7 @@ def test_a_walk_is_personalised_pagerank(seed: int) -> None:
     seeds = {"urn:n:03": 0.5, "urn:n:17": 0.2, "urn:c:04": 0.1, "urn:n:99": 7.0}
     known = {node: weight for node, weight in seeds.items() if any(node in row for row in rows)}
     expected = walked_by_matrix(rows, known, damping=0.5)
-    found = dict(graph_of(rows).walk(seeds, damping=0.5))
+    found = dict(graph_of(rows).walk(seeds, damping=0.5, take=100))
     assert found == pytest.approx({node: expected.get(node, 0) for node in found}, abs=0.005)
     assert {node for node, share in expected.items() if share > 0.01} <= found.keys()
 
@@ -68,21 +68,21 @@ def test_a_walk_does_not_pass_through_chunks_that_a_filter_closes() -> None:
     open_chunks = frozenset(f"urn:c:{number:02}" for number in range(0, 30, 3))
     seeds = {"urn:n:03": 1.0, "urn:n:17": 1.0}
     closed = frozenset(chunk for chunk, _, _ in rows) - open_chunks
-    found = dict(graph_of(rows).walk(seeds, damping=0.5, within=Allowed(frozenset(), open_chunks)))
+    found = dict(graph_of(rows).walk(seeds, damping=0.5, take=100, within=Allowed(frozenset(), open_chunks)))
     expected = walked_by_matrix(rows, seeds, damping=0.5, closed=closed)
     assert found.keys() <= open_chunks
     assert found == pytest.approx({node: expected.get(node, 0) for node in found}, abs=0.005)
 
 
 def test_a_walk_from_nothing_that_is_known_comes_nowhere() -> None:
-    assert graph_of(random_rows(1)).walk({"urn:n:99": 1.0}, damping=0.5) == []
-    assert NameGraph.of([], [], [], propositions=0).walk({"urn:n:99": 1.0}, damping=0.5) == []
+    assert graph_of(random_rows(1)).walk({"urn:n:99": 1.0}, damping=0.5, take=100) == []
+    assert NameGraph.of([], [], [], propositions=0).walk({"urn:n:99": 1.0}, damping=0.5, take=100) == []
 
 
 def test_a_name_of_very_many_chunks_is_not_walked_through_one_by_one() -> None:
     rows = [(f"urn:c:{number:07}", "urn:d", "urn:n:common") for number in range(300_000)]
     rows += [("urn:c:0000000", "urn:d", "urn:n:rare")]
-    found = graph_of(rows).walk({"urn:n:rare": 1.0}, damping=0.5)
+    found = graph_of(rows).walk({"urn:n:rare": 1.0}, damping=0.5, take=100)
     assert [chunk for chunk, _ in found] == ["urn:c:0000000"]
 
 
@@ -94,7 +94,7 @@ def test_the_arrays_come_back_from_their_file(tmp_path: Path) -> None:
     read = NameGraph.load(tmp_path / "names.npz")
     assert read is not None
     assert (read.revision, read.propositions) == (4, 9)
-    assert read.walk({name: 1.0}, damping=0.5) == made.walk({name: 1.0}, damping=0.5) != []
+    assert read.walk({name: 1.0}, damping=0.5, take=100) == made.walk({name: 1.0}, damping=0.5, take=100) != []
     assert read.names_of({"urn:a:1": 2.0}) == {name: 2.0}
     (tmp_path / "names.npz").write_bytes(b"damaged")
     assert NameGraph.load(tmp_path / "names.npz") is None

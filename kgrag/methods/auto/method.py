@@ -179,7 +179,7 @@ class Auto:
         }
         if self.names:
             seeds = self._seeds(graph, question, dense[1][:_NEAREST_AGGREGATES], passages)
-            found["names"] = graph.walk(seeds, damping=_DAMPING, within=allowed)[: self.depth]
+            found["names"] = graph.walk(seeds, damping=_DAMPING, take=self.depth, within=allowed)
         return found
 
     def _seeds(

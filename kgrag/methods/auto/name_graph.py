@@ -46,7 +46,7 @@ _KINDS = (KG.PropositionGraph, KG.TreeGraph, KG.DocumentGraph)
 _IRIS = ("chunks", "names", "aggregates")
 _EDGES = ("shared", "joined", "about")
 _STEPS = 10  # with a damping of a half, what comes later adds up to less than a thousandth
-_LEAST = 1e-6  # of the whole weight: what a step would bring each neighbour less of goes no further
+_LEAST = 1e-5  # of the whole weight: what a step would bring each neighbour less of goes no further
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,9 +127,9 @@ class NameGraph:
         )
 
     def walk(
-        self, seeds: Mapping[str, float], *, damping: float, within: Allowed | None = None
+        self, seeds: Mapping[str, float], *, damping: float, take: int, within: Allowed | None = None
     ) -> list[tuple[str, float]]:
-        """Return the chunks that a walk from seeds comes to and how often, the most frequented 1, best first.
+        """Return the chunks that a walk from seeds comes to most and how often, the first 1, ties by IRI.
 
         Personalised PageRank by its power series: at each step a node passes on ``damping`` of what came to it, in
         equal parts. A node that would pass on too little keeps it, so the work is bounded however large the graph is
@@ -138,6 +138,7 @@ class NameGraph:
         Args:
             seeds: IRIs of chunks and names, and what of the walk begins at each; unknown ones are passed over.
             damping: above 0, below 1.
+            take: how many chunks at most.
             within: the only documents whose chunks are walked over; None for all.
         """
         nodes, mass = self._seeded(seeds)
@@ -158,10 +159,10 @@ class NameGraph:
         reached, place = np.unique(np.concatenate(came), return_inverse=True)
         often = np.bincount(place, weights=np.concatenate(amount), minlength=len(reached))
         chunks = reached < len(self.chunks)
-        if not chunks.any():
-            return []
-        scaled = often[chunks] / often[chunks].max()
-        return ranked(dict(zip(self.chunks.at(reached[chunks]), scaled.tolist(), strict=True)))
+        reached, often = reached[chunks], often[chunks]
+        first = np.lexsort((reached, -often))[:take]  # in the order of places, which is that of IRIs
+        scaled = often[first] / often.max(initial=0.0)
+        return list(zip(self.chunks.at(reached[first]), scaled.tolist(), strict=True))
 
     def _seeded(self, seeds: Mapping[str, float]) -> tuple[IntArray, FloatArray]:
         """Return the nodes of known seeds, ascending, and what begins at each, 1 in all."""
