@@ -240,8 +240,7 @@ class KnowledgeBase(DocumentCalls):
         """Answer with citations that were found in stored chunks, or with *unknown*; ``keep`` publishes the answer.
 
         A method that has an ``answer`` of its own, as those that answer from rows and not from texts, writes it. With
-        ``rerank`` the answer is written from the reranked hits, whatever the method. ``where`` is as of ``retrieve``.
-        Raises what ``retrieve`` raises.
+        ``rerank`` the answer is written from the reranked hits, whatever the method. Raises what ``retrieve`` raises.
         """
         answer = None if rerank else self.own_answer(question, method=method, k=k, where=where)
         if answer is None:

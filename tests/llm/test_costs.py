@@ -22,7 +22,9 @@ SENTENCE = {"text": "In Bath.", "citations": [{"evidence": 1, "quote": "Ann Lee 
 REPLIES = {
     "answering/answer": json.dumps({"unknown": False, "sentences": [SENTENCE]}),
     "sire_rag/rewrite": TEXT,
-    "sire_rag/facts": json.dumps({"facts": [{"fact": "Ann Lee was born in Bath in 1882.", "entities": ["Ann Lee"]}]}),
+    "sire_rag/facts": json.dumps(
+        {"facts": [{"paragraph": 1, "fact": "Ann Lee was born in Bath in 1882.", "entities": ["Ann Lee"]}]}
+    ),
 }
 QUESTION = "Where was Ann Lee born?"
 
@@ -34,11 +36,13 @@ def open_kb(path: Path | None = None, **prices: dict[str, float]) -> KnowledgeBa
 
 
 def test_a_prompt_costs_its_text_its_schema_and_the_reply_that_its_header_declares() -> None:
-    facts = prompting.render("sire_rag/facts", title="", text="word " * 400)
+    facts = prompting.render(
+        "sire_rag/facts", title="", before="", boundary="===", paragraphs=[{"number": 1, "text": "word " * 400}]
+    )
     expected = planned(facts)
     assert expected.input_tokens == -(-(len(facts.text) + len(json.dumps(facts.schema))) // 4)
-    assert expected.output_tokens == 750
-    assert planned(prompting.render("sire_rag/summary", texts=["word " * 4000])).output_tokens == 335
+    assert expected.output_tokens == 850
+    assert planned(prompting.render("sire_rag/summary", texts=["word " * 4000])).output_tokens == 200
     assert planned(prompting.render("sire_rag/summary", texts=["word " * 40])).output_tokens == 50
     assert planned(Prompt("no/such", "What?")) == Usage(1, 2, 100)
 
@@ -89,8 +93,8 @@ def test_prices_are_read_from_the_file_and_written_back(tmp_path: Path, monkeypa
 
 def test_what_was_paid_is_added_up_by_day_method_and_model_and_kept_replies_cost_nothing(tmp_path: Path) -> None:
     with open_kb(tmp_path / "kb") as kb:
-        kb.ask(QUESTION)
-        kb.ask(QUESTION)
+        kb.ask(QUESTION, method="passages")
+        kb.ask(QUESTION, method="passages")
         report = kb.build("sire_rag")
         rows = {method: usage for _, method, _, usage in kb.costs()}
         assert rows["passages"].completions == 1

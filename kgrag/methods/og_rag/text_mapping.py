@@ -191,7 +191,7 @@ class _Extraction:
         graph = self.names.assertion_graph(activity.value)
         try:
             blocks = _read(completion, task.prompt, self.ontology)
-            edges = flatten(list(blocks))
+            edges = flatten(list(blocks), brief=True)
         except (ReplyUnusable, MappingError) as error:
             problem = str(error)
             # Only a whole reply is of use to a person; a cut one is asked for again.
@@ -213,7 +213,9 @@ class _Extraction:
         self, task: _Task, blocks: tuple[Any, ...], edges: list[Edge], drafts: _Unpublished, deed: Deed
     ) -> None:
         """Add the assertions and hyperedges of a reply, each hyperedge with the chunks that contain its values."""
-        assertions = mapping.assertions(blocks, source=deed.iri.value, ontology=self.ontology, names=self.names)
+        assertions = mapping.assertions(
+            blocks, source=deed.iri.value, ontology=self.ontology, names=self.names, brief=True
+        )
         graph = self.names.assertion_graph(deed.iri.value)
         first = task.window.start
         texts = {
