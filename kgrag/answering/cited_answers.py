@@ -107,8 +107,9 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
         heading = " ".join(" / ".join(piece.headings).split())[:_MAX_HEADING_CHARACTERS]
         row = {"number": piece.number, "kind": piece.hit.kind, "heading": heading, "text": piece.text}
         pieces.append(row | {"source": _source_text(piece)})
-    # Made from the content, so that no text can contain the boundary that closes its own fence.
-    boundary = f"=== {digest(question, *(str(piece) for piece in pieces))[:12]} ==="
+    # Made from the evidence, so that no text can contain the boundary that closes its own fence; and from nothing else,
+    # so that another question about the same evidence has the same prefix, which a service may keep.
+    boundary = f"=== {digest(*(str(piece) for piece in pieces))[:12]} ==="
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
 
 

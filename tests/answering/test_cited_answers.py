@@ -240,6 +240,14 @@ def test_the_prompt_is_as_reviewed(golden):
     golden("answering_answer.txt", prompt.text + "\n")
 
 
+def test_another_question_about_the_same_evidence_has_the_same_prompt_up_to_it(shelf):
+    model = ScriptedModel({PROMPT: said(("Dry.", [(1, "Dry the grain")]))})
+    shelf.ask(model)
+    shelf.ask(model, question="How is grain stored?")
+    first, second = (prompt.text for prompt in model.prompts)
+    assert first.removesuffix("When is soybean harvested?") == second.removesuffix("How is grain stored?")
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\r\x00")).filter(str.strip), st.data())
 def test_whatever_is_quoted_from_a_text_is_cited_at_its_place(text, data):

@@ -254,10 +254,12 @@ def test_the_completions_of_other_chunks_are_not_asked_for_again() -> None:
     def said(prompt):
         asked.append(prompt.name)
         if prompt.name == "sire_rag/facts":
-            return json.dumps({"facts": [{"fact": prompt.variables["text"], "entities": ["Ann Lee"]}]})
-        return (
-            " ".join(prompt.variables["texts"])[:200] if prompt.name == "sire_rag/summary" else prompt.variables["text"]
-        )
+            facts = [
+                {"paragraph": one["number"], "fact": one["text"], "entities": ["Ann Lee"]}
+                for one in prompt.variables["paragraphs"]
+            ]
+            return json.dumps({"facts": facts})
+        return " ".join(prompt.variables["texts"])[:200]
 
     settings = Settings(completions="off")
     with KnowledgeBase(settings=settings, embedder=HashEmbedder(), model=ScriptedModel(said)) as kb:
