@@ -43,9 +43,7 @@ async def unknown_address(_: Request) -> Response:
     Raises:
         Problem: 404.
     """
-    raise Problem(
-        404, "this is not served here. /v1 has GET models; POST chat/completions, responses, embeddings."
-    )
+    raise Problem(404, "this is not served here. /v1 has GET models; POST chat/completions, responses, embeddings.")
 
 
 async def method_of(request: Request, name: str) -> str:
