@@ -198,11 +198,18 @@ class LexicalIndex:
         Returns:
             log(1 + texts / texts with the term), shape (t,), and whether each text has it, shape (len(iris), t).
         """
-        terms = sorted(set(self._scores.get_tokens_ids(tokens_of(question))))
-        found = self.iris.places(list(iris)).astype(np.int32)
-        counts = np.array([len(self._postings(term)[0]) for term in terms], dtype=np.float64)
-        has = np.array([self._worths(term, found) > 0 for term in terms], dtype=np.bool_).reshape(len(terms), len(iris))
-        return np.log(1 + len(self) / np.maximum(counts, 1)), has.T
+        frequencies: list[int] = []
+        has: list[npt.NDArray[np.bool_]] = []
+        places = [part.places(iris) for part in self._parts]  # -1 where a part does not have a text
+        for term in sorted(set(tokens_of(question))):
+            numbers = [part.segment.number(term) for part in self._parts]
+            known = [pair for pair in zip(self._parts, numbers, places, strict=True) if pair[1] >= 0]
+            if frequency := sum(part.frequency(number) for part, number, _ in known):
+                frequencies.append(frequency)
+                having = [np.isin(place, part.segment.postings(number)[0]) for part, number, place in known]
+                has.append(np.any(having, axis=0))
+        rarities = np.log(1 + len(self) / np.array(frequencies, dtype=np.float64))
+        return rarities, np.array(has, dtype=np.bool_).reshape(len(has), len(iris)).T
 
     def weights(self) -> Any:
         """Return what every term is worth in every text: a scipy sparse matrix (texts, terms) with unit rows."""

@@ -179,6 +179,11 @@ class Part:
         length = self.length - int(self.segment.lengths[gone].sum(dtype=np.int64))
         return replace(self, dead=dead.astype(np.int32), alive=alive, length=length)
 
+    def places(self, iris: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the place of each text, -1 of one that is not here or gone, shape (len(iris),)."""
+        places = self.segment.iris.places(iris)
+        return places if self.alive is None else np.where(self.alive[places], places, -1)
+
     def frequency(self, number: int) -> int:
         """Count the texts that are there and have a term."""
         places, _ = self.segment.postings(number)

@@ -32,6 +32,8 @@ from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
 from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.store import graph_kinds, rdf_files
+from kgrag.store.lexical_forms import as_loaded
+from kgrag.store.rdflib_copies import rdflib_copy
 from kgrag.text import documents
 from kgrag.text.documents import StoredDocument
 
@@ -131,7 +133,9 @@ class KnowledgeBase(DocumentCalls):
         # a method that reports a graph itself gives the reason in the same words, and names the document as well
         reported = "\n".join(report.pending)
         unreported = (f"in quarantine: <{graph}>: {why}" for _, graph, _, why in new_rows if why not in reported)
-        return replace(report, pending=(*report.pending, *unreported))
+        report = replace(report, pending=(*report.pending, *unreported))
+        build_marks.set_undone(self.store, method.partition(":")[0], report.pending)
+        return report
 
     def train(
         self, method: str, questions: str | Path, *, held_out: Sequence[str | Path] = (), **options: Any
@@ -390,7 +394,7 @@ class KnowledgeBase(DocumentCalls):
         return self.store.update(sparql)
 
     def graph(self, iri: str) -> list[ox.Triple]:
-        """Return the triples of one named graph.
+        """Return the triples of one named graph, with literals as they were loaded.
 
         Raises:
             UnknownName: the catalogue has no such graph.
@@ -400,14 +404,11 @@ class KnowledgeBase(DocumentCalls):
             raise UnknownName(
                 f"there is no graph <{iri}>. `kgrag stats` counts them, queries/catalogue/graphs lists them."
             )
-        return list(self.store.triples(node))
+        return list(as_loaded(self.store, node))
 
     def to_rdflib(self, iri: str) -> rdflib.Graph:
-        """Return a copy of one named graph as a graph of rdflib."""
-        import rdflib
-
-        data = ox.serialize(self.graph(iri), format=ox.RdfFormat.N_TRIPLES)
-        return rdflib.Graph(identifier=iri).parse(data=data, format="nt")
+        """Return a copy of one named graph as a graph of rdflib, with literals as they were loaded."""
+        return rdflib_copy(self.graph(iri), identifier=iri)
 
     # --- care ---------------------------------------------------------------------------------------------------
 
@@ -420,6 +421,10 @@ class KnowledgeBase(DocumentCalls):
         figures = capable(self.method(method), Counts, method).statistics()
         since = build_marks.unfinished(self.store).get(method.partition(":")[0])
         return figures if since is None else {**figures, "build_unfinished_since": since}
+
+    def status(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the methods whose build did not end, with its start, and what each last build could not do and why."""
+        return {"unfinished": build_marks.unfinished(self.store), "pending": build_marks.undone(self.store)}
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Read every block of the store, check catalogue, shapes and files against each other; mend what can be mended.

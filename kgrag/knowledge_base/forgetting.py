@@ -28,6 +28,7 @@ from kgrag import queries
 from kgrag.declarations import GraphKind
 from kgrag.errors import EmbeddingMismatch, InputError, UnknownName
 from kgrag.index import change_feed, vector_spaces
+from kgrag.knowledge_base import build_marks
 from kgrag.ports import TripleStore, VectorSpaces
 from kgrag.store import graph_kinds
 from kgrag.text import documents
@@ -130,6 +131,8 @@ def forget(
     going = _Going(_dropped(store, document, graph), set())
     going.gone |= _undescribed(store, document, graph, going.dropped)
     _add_references(store, going)
+    for method in build_marks.undone(store):  # its lines name documents and quote replies; the next build writes them
+        build_marks.set_undone(store, method, [])
     _delete(store, going, then)
     if spaces is not None:
         _drop_vectors(spaces, going.gone | going.silent)

@@ -265,6 +265,14 @@ class ExplainReply(BaseModel):
     notes: list[str]
 
 
+class UnsupportedReply(BaseModel):
+    """A sentence that was left out of an answer: what it cites lacks `missing`; `place` sentences are before it."""
+
+    sentence: str
+    missing: list[str]
+    place: int
+
+
 class AnswerReply(BaseModel):
     """An answer; `text` has a marker `[n]` for the nth citation. `unknown`: the evidence does not support an answer."""
 
@@ -273,6 +281,7 @@ class AnswerReply(BaseModel):
     method: str
     unknown: bool
     citations: list[CitationReply]
+    unsupported: list[UnsupportedReply] = []
     hits: list[HitReply]
     usage: UsageReply
     sparql: str = Field(default="", description="What was run, where the method answers from rows of a query.")
