@@ -96,7 +96,7 @@ def test_an_answer_has_its_citations_as_annotations_and_with_their_spans(demo: I
         == QUOTE
         == demo.client.get(f"/documents/{ours['document']}").json()["text"][ours["start"] : ours["end"]]
     )
-    assert ours["score"] == demo.kb.retrieve(QUESTION)[0].score
+    assert ours["score"] == demo.kb.retrieve(QUESTION, method="passages")[0].score
     assert done.usage.prompt_tokens == 9
     assert done.usage.total_tokens == done.usage.prompt_tokens + done.usage.completion_tokens
 
