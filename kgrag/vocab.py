@@ -100,7 +100,7 @@ KG = _Namespace(
     # things
     "AdjacencyEdge Answer Build Chunk Citation CitationEdge CrossReferenceEdge Document Edge Entity Hypernode "
     "HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite Statement "
-    "TreeNode VectorSpace "
+    "TreeNode UnsupportedSentence VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph "
     "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
@@ -109,9 +109,10 @@ KG = _Namespace(
     # properties
     "about baseIRI checksum cites completions content contentHash decision derived dropped end forgets fromChunk "
     "hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype "
-    "lineage location mentions method model onProperty order outputTokens page parameters promptHash publication "
-    "question quote readFrom removedKind revision schemaVersion sentence size sparql stale start targetGraphKind text "
-    "toChunk tokens unfinishedSince unknown unresolved url value valueTerm violation weight",
+    "lineage location mentions method missing model onProperty order outputTokens page parameters promptHash "
+    "publication question quote readFrom removedKind revision schemaVersion sentence size sparql stale start "
+    "targetGraphKind text toChunk tokens undone unfinishedSince unknown unresolved url value valueTerm violation "
+    "weight",
 )
 METADATA = "https://w3id.org/kgrag/metadata/"
 """What the metadata fields of documents that have no property of their own are named under."""

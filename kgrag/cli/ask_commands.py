@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgrag.answering.cited_answers import with_unsupported
 from kgrag.answering.json_forms import answer_json, retrieval_json
 from kgrag.cli.options import Format, JsonFormat, KbOption, MethodOption, TopOption, WhereOption, open_kb
 from kgrag.cli.printing import answer_text, note, print_json
 from kgrag.cli.query_results import read_sparql, read_text
 from kgrag.cli.remote_commands import Remote, ServerOption, query_through, through, update_through
+from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,10 +39,13 @@ def register(app: typer.Typer) -> None:
 def ask(
     question: Annotated[str, typer.Argument(help="A question in words.")],
     kb: KbOption = None,
-    method: MethodOption = "passages",
+    method: MethodOption = DEFAULT_METHOD,
     k: TopOption = 5,
     explain: Annotated[bool, typer.Option("--explain", help="Show the evidence, and what was dropped.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the answer in the store, as a graph of its own.")] = False,
+    mark: Annotated[
+        bool, typer.Option("--mark-unsupported", help="Leave in, and mark, what the cited text does not support.")
+    ] = False,
     rerank: RerankOption = "",
     where: WhereOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
@@ -48,6 +53,7 @@ def ask(
     """Answer with citations of stored chunks, or report that the evidence does not carry an answer."""
     with open_kb(kb, access="write" if keep else "either") as opened:
         answer = opened.ask(question, method=method, k=k, keep=keep, rerank=rerank, where=where or None)
+        answer = with_unsupported(answer) if mark else answer
         if format_ is JsonFormat.JSON:
             print_json(answer_json(answer, explain=explain))
         else:
@@ -57,7 +63,7 @@ def ask(
 def retrieve(
     question: Annotated[str | None, typer.Argument(help="A question in words.", show_default=False)] = None,
     kb: KbOption = None,
-    method: MethodOption = "passages",
+    method: MethodOption = DEFAULT_METHOD,
     k: TopOption = 5,
     questions: Annotated[
         Path | None, typer.Option("--questions", help="JSON Lines with id and question; one JSON line each is printed.")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
@@ -18,7 +18,7 @@ from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import Remote, ServerOption, build_through, through
 from kgrag.model import BuildReport
 
-__all__ = ["register"]
+__all__ = ["PART_DONE", "register"]
 
 PART_DONE = 4
 """Exit code of a build that did a part of its work; the output says what is pending."""
@@ -145,8 +145,12 @@ def _print(report: BuildReport, price: tuple[float, float] | None, format_: Json
         cost = counts.get("input_tokens", 0) * price[0] + counts.get("output_tokens", 0) * price[1]
         counts["price"] = round(cost / 1e6, 4)
     if format_ is JsonFormat.JSON:
-        usage = {"completions": report.usage.completions, "input_tokens": report.usage.input_tokens}
-        document = {"method": report.method, "counts": counts, "usage": usage, "notes": list(report.notes)}
+        document = {
+            "method": report.method,
+            "counts": counts,
+            "usage": asdict(report.usage),
+            "notes": list(report.notes),
+        }
         print_json(document | {"pending": list(report.pending)})
         return
     typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))

@@ -1,4 +1,4 @@
-"""Commands that look after a knowledge base: stats, doctor, export, backup, vacuum, demo."""
+"""Commands that look after a knowledge base: stats, status, doctor, export, backup, vacuum, demo."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgrag.cli.build_command import PART_DONE
 from kgrag.cli.options import JsonFormat, KbOption, open_kb
 from kgrag.cli.printing import note, print_json
 
@@ -18,7 +19,7 @@ __all__ = ["print_erasure", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (stats, doctor, export, backup, vacuum, demo):
+    for command in (stats, status, doctor, export, backup, vacuum, demo):
         app.command()(command)
 
 
@@ -35,6 +36,28 @@ def stats(
         return
     for name, value in _flat(figures):
         typer.echo(f"{name:32} {value:>14,}" if isinstance(value, int) else f"{name:32} {value:>14}")
+
+
+def status(
+    kb: KbOption = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """List what builds left to do, each part with the reason; exit code 4 when there is any."""
+    with open_kb(kb, access="read") as opened:
+        found = opened.status()
+    if format_ is JsonFormat.JSON:
+        print_json(found)
+    else:
+        for method, since in found["unfinished"].items():
+            typer.echo(f"{method}: the build that began at {since} did not come to its end")
+        for method, lines in found["pending"].items():
+            typer.echo(f"{method}: {len(lines)} parts are pending; `kgrag build {method}` tries them again")
+            for line in lines:
+                typer.echo(f"  {line}")
+        if not any(found.values()):
+            typer.echo("nothing is pending")
+    if any(found.values()):
+        raise typer.Exit(PART_DONE)
 
 
 def _flat(figures: Any, prefix: str = "") -> list[tuple[str, Any]]:

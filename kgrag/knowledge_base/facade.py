@@ -21,6 +21,7 @@ from kgrag import queries
 from kgrag.answering import cited_answers, kept_answers
 from kgrag.answering.opening_places import placed_answer, placed_hits
 from kgrag.capabilities import Answers, AnswersAmong, ChecksFiles, ChecksQueries, Counts, among, capable, having
+from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, build_marks, erasure, filter_lock, training_runs
 from kgrag.knowledge_base.build_options import read_options
@@ -132,7 +133,9 @@ class KnowledgeBase(DocumentCalls):
         # a method that reports a graph itself gives the reason in the same words, and names the document as well
         reported = "\n".join(report.pending)
         unreported = (f"in quarantine: <{graph}>: {why}" for _, graph, _, why in new_rows if why not in reported)
-        return replace(report, pending=(*report.pending, *unreported))
+        report = replace(report, pending=(*report.pending, *unreported))
+        build_marks.set_undone(self.store, method.partition(":")[0], report.pending)
+        return report
 
     def train(
         self, method: str, questions: str | Path, *, held_out: Sequence[str | Path] = (), **options: Any
@@ -156,7 +159,7 @@ class KnowledgeBase(DocumentCalls):
     # --- out ----------------------------------------------------------------------------------------------------
 
     def retrieve(
-        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "", where: Where | None = None
+        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
     ) -> list[Hit]:
         """Return at most k hits, best first.
 
@@ -214,7 +217,7 @@ class KnowledgeBase(DocumentCalls):
         return document_filters.allowed(document_filters.read_filter(where), self.store, select)
 
     def retrieve_timed(
-        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "", where: Where | None = None
+        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
     ) -> tuple[list[Hit], dict[str, float]]:
         """Return the hits, and the milliseconds that embedding, searching and both took."""
         self.method(method)
@@ -228,7 +231,7 @@ class KnowledgeBase(DocumentCalls):
         self,
         question: str,
         *,
-        method: str = "passages",
+        method: str = DEFAULT_METHOD,
         k: int = 5,
         keep: bool = False,
         rerank: str = "",
@@ -253,7 +256,7 @@ class KnowledgeBase(DocumentCalls):
         return answer
 
     def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
-        """Return the answer of a method that answers by itself; None of one that retrieves.
+        """Return the answer of a method that answers by itself; None of one that retrieves, or leaves it to that.
 
         With a filter, None also of one that can keep to it only when it retrieves.
 
@@ -268,7 +271,8 @@ class KnowledgeBase(DocumentCalls):
             if not isinstance(chosen, Answers):
                 return None
             self._warn_of_unfinished(method)
-            return self._complete(chosen.answer(question, k), method)
+            answer = chosen.answer(question, k)
+            return None if answer is None else self._complete(answer, method)
         limited = among(chosen, method)
         if not isinstance(limited, AnswersAmong):
             return None
@@ -417,6 +421,10 @@ class KnowledgeBase(DocumentCalls):
         figures = capable(self.method(method), Counts, method).statistics()
         since = build_marks.unfinished(self.store).get(method.partition(":")[0])
         return figures if since is None else {**figures, "build_unfinished_since": since}
+
+    def status(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the methods whose build did not end, with its start, and what each last build could not do and why."""
+        return {"unfinished": build_marks.unfinished(self.store), "pending": build_marks.undone(self.store)}
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Read every block of the store, check catalogue, shapes and files against each other; mend what can be mended.

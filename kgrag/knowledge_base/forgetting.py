@@ -27,7 +27,8 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.declarations import GraphKind
 from kgrag.errors import EmbeddingMismatch, InputError, UnknownName
-from kgrag.index import vector_spaces
+from kgrag.index import change_feed, vector_spaces
+from kgrag.knowledge_base import build_marks
 from kgrag.ports import TripleStore, VectorSpaces
 from kgrag.store import graph_kinds
 from kgrag.text import documents
@@ -130,6 +131,8 @@ def forget(
     going = _Going(_dropped(store, document, graph), set())
     going.gone |= _undescribed(store, document, graph, going.dropped)
     _add_references(store, going)
+    for method in build_marks.undone(store):  # its lines name documents and quote replies; the next build writes them
+        build_marks.set_undone(store, method, [])
     _delete(store, going, then)
     if spaces is not None:
         _drop_vectors(spaces, going.gone | going.silent)
@@ -222,7 +225,8 @@ def _delete(store: TripleStore, going: _Going, then: Sequence[str]) -> None:
     catalogue = store.names.catalogue
     stated = [ox.Quad(graph, KG.stale, ox.Literal(True), catalogue) for graph in _nodes(stale)]
     with store.stating([*stated, *to_forget(store, then)]):
-        store.update(update, graphs=[*trimmed, *dropped])
+        revision = store.update(update, graphs=[*trimmed, *dropped])
+    change_feed.note_removed(store, revision, going.gone | going.silent)
 
 
 def to_forget(store: TripleStore, documents: Iterable[str]) -> list[ox.Quad]:

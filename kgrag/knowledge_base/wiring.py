@@ -220,6 +220,7 @@ class Wiring:
             "read_only": lambda: self.read_only,
             "open_scratch": lambda: OxigraphScratch,
             "runner": lambda: self.runner,
+            "method": lambda: self.method,
         }
         declared = {field.name: field.default for field in fields(kind)}
         wired = {port: make() for port, make in ports.items() if port in declared}

@@ -23,6 +23,7 @@ from threading import Event, RLock, Thread
 from typing import Any, Literal, Self, TypeVar
 
 from kgrag.errors import CompletionMissing, StorageFailed
+from kgrag.llm import reply_faults
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, packed, strings, unpacked
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.ports import LanguageModel
@@ -43,8 +44,8 @@ _WRITE = "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)"
 class CachedModel:
     """A language model whose completions are kept.
 
-    A completion that was cut or has another problem is not kept, so that a rerun tries again. Equal prompts in one call
-    are asked once. A completion from the cache costs ``Usage(0, 0, 0)``.
+    A completion that was cut, has another problem or is no reply to its prompt (``reply_faults``) is not kept, so that
+    a rerun tries again. Equal prompts in one call are asked once. A completion from the cache costs ``Usage(0, 0, 0)``.
 
     Args:
         inner: the model that is asked for completions that are not in the cache.
@@ -88,13 +89,14 @@ class CachedModel:
         Each is kept the moment it comes, even while the consumer is busy. Raises what ``complete`` raises.
         """
         if self.mode == "off":
-            yield from self.inner.as_completed(prompts)
+            found = self.inner.as_completed(prompts)
+            yield from ((number, reply_faults.judged(prompts[number], reply)) for number, reply in found)
             return
         indexes: dict[str, list[int]] = {}
         for index, prompt in enumerate(prompts):
             parts = [self.identity, prompt.text, json.dumps(prompt.schema, sort_keys=True)]
             indexes.setdefault(hashlib.sha256(json.dumps(parts).encode()).hexdigest(), []).append(index)
-        known = {key: completion for key in indexes if (completion := self._read(key))}
+        known = {key: found for key, places in indexes.items() if (found := self._known(key, prompts[places[0]]))}
         missing = {key: prompts[places[0]] for key, places in indexes.items() if key not in known}
         if missing and self.mode == "replay":
             names = Counter(prompt.name for prompt in missing.values())
@@ -113,11 +115,17 @@ class CachedModel:
     def _asked(self, prompts: Mapping[str, Prompt]) -> Generator[tuple[str, Completion], None, None]:
         """Ask the inner model, and keep each completion the moment it comes."""
         keys = list(prompts)
-        for number, completion in self.inner.as_completed(list(prompts.values())):
+        for number, reply in self.inner.as_completed(list(prompts.values())):
             key = keys[number]
+            completion = reply_faults.judged(prompts[key], reply)
             if not completion.problem and completion.finish == "stop":
                 self._write(key, prompts[key], completion)
             yield key, completion
+
+    def _known(self, key: str, prompt: Prompt) -> Completion | None:
+        """Return a kept completion; in a recording that goes on, none that has a fault."""
+        found = self._read(key)
+        return None if found and self.mode == "record" and reply_faults.fault(prompt, found) else found
 
     def close(self) -> None:
         """Close the file, and the inner model where it can be closed."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyoxigraph as ox
 
 from kgrag.errors import MappingError
-from kgrag.mapping.factual_blocks import DEPTH_LIMIT, text_of, type_of
+from kgrag.mapping.factual_blocks import DEPTH_LIMIT, key_of, text_of
 from kgrag.mapping.ontology_terms import Ontology
 from kgrag.vocab import RDF, Names, local_name
 
@@ -81,7 +81,7 @@ def _add(
         predicate = ox.NamedNode(known) if known else names.minted_property(name)
         ranges = ontology.properties[known].ranges if known else ()
         target = next((iri for iri in ranges if iri in ontology.concepts), name)
-        key = f"{pending.prefix}{type_of(pending.block)} {name}"
+        key = key_of(pending.prefix, pending.block, name)
         for order, item in enumerate(_items(value)):
             if isinstance(item, Mapping):
                 path = (*pending.path, name, str(order))

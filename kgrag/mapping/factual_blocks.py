@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kgrag.errors import MappingError
-from kgrag.vocab import local_name
+from kgrag.vocab import local_name, words_of
 
 __all__ = [
     "DEPTH_LIMIT",
@@ -23,6 +23,7 @@ __all__ = [
     "Spread",
     "Statistics",
     "flatten",
+    "key_of",
     "line",
     "statistics",
     "strict_subsets",
@@ -53,7 +54,8 @@ def flatten(block: Any, *, as_published: bool = False) -> list[Edge]:
     """Return the hyperedges of a factual block, each once, outermost first.
 
     OG-RAG, Algorithm 1. The scalar attributes of an object are a fact of their own, and they are joined to every fact
-    nested below; keys of a nested fact begin with ``"{type} {attribute} "`` of each object around it.
+    nested below; keys of a nested fact begin with ``"{type} {attribute} "`` of each object around it. A type that the
+    attribute before it ends with is not said again: "crop has seed variety name".
 
     Args:
         block: an object, or a list of objects, as parsed from JSON.
@@ -68,8 +70,8 @@ def flatten(block: Any, *, as_published: bool = False) -> list[Edge]:
         MappingError: nested deeper than ``DEPTH_LIMIT``, or neither an object nor a list.
 
     Deviations:
-        Without ``as_published`` a null or blank value states nothing (JSON-LD, too, drops null), and
-        ``{"@value": x}`` is read as x.
+        Without ``as_published`` a null or blank value states nothing (JSON-LD, too, drops null), ``{"@value": x}`` is
+        read as x, and no key repeats a type.
 
     >>> crop = {"@type": "c:Crop", "name": "Soybean", "grown_in": {"@type": "c:Zone", "name": "Northwest"}}
     >>> [sorted(edge) for edge in flatten(crop)]
@@ -109,10 +111,24 @@ def _unwrapped(value: Any) -> Any:
     return value["@value"] if isinstance(value, Mapping) and "@value" in value else value
 
 
-def _own_pairs(prefix: str, block: Mapping[str, Any], as_published: bool) -> Edge:
+def key_of(prefix: str, block: Mapping[str, Any], name: str, *, as_published: bool = False) -> str:
+    """Return the key of an attribute: behind the keys around it, which may say the type of the object already.
+
+    >>> key_of("crop has_seed_variety ", {"@type": "seed variety"}, "name")
+    'crop has_seed_variety name'
+    """
     kind = type_of(block)
+    if not as_published and kind and f" {words_of(prefix)}".endswith(f" {words_of(kind)}"):
+        return f"{prefix}{name}"
+    return f"{prefix}{kind} {name}"
+
+
+def _own_pairs(prefix: str, block: Mapping[str, Any], as_published: bool) -> Edge:
     scalars = (
-        (f"{prefix}{kind} {name}", _text(value if as_published else _unwrapped(value), as_published))
+        (
+            key_of(prefix, block, name, as_published=as_published),
+            _text(value if as_published else _unwrapped(value), as_published),
+        )
         for name, value in block.items()
         if not name.startswith("@") and not _is_nested(value, as_published)
     )
@@ -121,14 +137,13 @@ def _own_pairs(prefix: str, block: Mapping[str, Any], as_published: bool) -> Edg
 
 def _values_in(block: Mapping[str, Any], outer: _NestedValue, own: Edge, as_published: bool) -> Iterator[_NestedValue]:
     """Yield the objects and lists in an object, each with the key that its scalars get."""
-    kind = type_of(block)
     for name, value in block.items():
         if not _is_nested(value, as_published):
             continue
         if name in _CONTAINERS and not as_published:
             yield _NestedValue(value, own, outer.prefix, outer.key, outer.depth + 1)
         elif as_published or not name.startswith("@"):
-            key = f"{outer.prefix}{kind} {name}"
+            key = key_of(outer.prefix, block, name, as_published=as_published)
             bare = f"{outer.prefix}{name}" if as_published else key
             yield _NestedValue(value, own, f"{key} ", bare, outer.depth + 1)
 

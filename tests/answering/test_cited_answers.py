@@ -66,7 +66,7 @@ def test_a_quoted_sentence_is_kept_with_the_offsets_of_its_quote_in_the_document
     assert result.text == "Dry it. [1]"
     assert result.citations[0].quote == "Dry the grain."
     assert result.citations[0].start == len("Preface. ") + HARVEST.index("Dry")
-    assert result.dropped == {"quotes": 0, "sentences": 0}
+    assert result.dropped == {"quotes": 0, "sentences": 0, "unsupported": 0}
 
 
 def test_markers_count_the_citations_over_all_sentences(shelf):
@@ -86,7 +86,7 @@ def test_a_quote_that_is_nowhere_is_dropped_and_so_is_a_sentence_left_without_on
     reply = said(("Dry.", [(1, "Dry the grain"), (1, "in the sun")]), ("Invented.", [(1, "at full moon")]))
     result = shelf.ask(reply)
     assert result.sentences == ("Dry.",)
-    assert result.dropped == {"quotes": 2, "sentences": 1}
+    assert result.dropped == {"quotes": 2, "sentences": 1, "unsupported": 0}
 
 
 def test_the_sentences_after_a_dropped_one_are_counted_without_it(shelf):
@@ -108,7 +108,7 @@ def test_a_quote_in_both_hits_is_cited_from_the_one_named():
 def test_a_quote_that_cuts_a_number_is_dropped(shelf):
     result = shelf.ask(said(("5 kg.", [(2, "5 kg of seed")])))
     assert result.unknown
-    assert result.dropped == {"quotes": 1, "sentences": 1}
+    assert result.dropped == {"quotes": 1, "sentences": 1, "unsupported": 0}
 
 
 def test_nothing_left_is_unknown_and_says_so(shelf):
@@ -247,4 +247,4 @@ def test_whatever_is_quoted_from_a_text_is_cited_at_its_place(text, data):
     start = data.draw(st.integers(0, len(text) - 1))
     quote = text[start : data.draw(st.integers(start + 1, len(text)))]
     result = shelf.ask(said(("So.", [(1, quote)])))
-    assert result.unknown or result.citations[0].quote == quote.strip()
+    assert result.unknown or quote.strip() in result.citations[0].quote

@@ -82,7 +82,7 @@ def test_a_capability_that_a_method_lacks_is_refused_with_the_methods_that_have_
     with pytest.raises(InvalidSettings, match=r"'passages' does not offer recipe, train, trained_on.*: cg_rag\."):
         kb.train("passages", "questions.jsonl")
     assert capable(kb.method("cg_rag"), Draws, "cg_rag").picture
-    assert having(Answers) == ["cg_rag", "obqc", "poly_rag"]
+    assert having(Answers) == ["auto", "cg_rag", "obqc", "og_rag", "poly_rag"]
     assert having(Trains) == ["cg_rag"]
 
 

@@ -13,6 +13,7 @@ Graphs written: assertions, hyperedges, hypernodes, provenance, quarantine. Prom
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import deque
 from collections.abc import Sequence
@@ -133,7 +134,7 @@ class _Extraction:
         tokens = [passage.tokens for window in wanted for passage in window.passages]
         counts |= {
             "completions": len(wanted),
-            "input_tokens": sum(len(self._task(window).prompt.text) // _CHARACTERS_PER_TOKEN for window in wanted),
+            "input_tokens": sum(map(_size, (self._task(window).prompt for window in wanted))) // _CHARACTERS_PER_TOKEN,
             "output_tokens": REPLY_GROWTH * sum(tokens),
         }
         note = (
@@ -194,7 +195,8 @@ class _Extraction:
         activity = self.names.activity(PROMPT, self.parameters, window.document, str(window.start), str(window.end))
         graph = self.names.assertion_graph(activity.value)
         try:
-            blocks, edges = _read(completion, task.prompt)
+            blocks = _read(completion, task.prompt, self.ontology)
+            edges = flatten(list(blocks))
         except (ReplyUnusable, MappingError) as error:
             problem = str(error)
             # Only a whole reply is of use to a person; a cut one is asked for again.
@@ -255,18 +257,22 @@ class _Extraction:
         self.tally.published(self.store.publish(batch))
 
 
-def _read(completion: Completion, prompt: Prompt) -> tuple[tuple[Any, ...], list[Edge]]:
-    """Return the blocks of a reply and its hyperedges; one without the frame around its blocks is read as well.
+def _size(prompt: Prompt) -> int:
+    """Return the characters of a prompt with the schema that is sent with it."""
+    return len(prompt.text) + len(json.dumps(prompt.schema))
+
+
+def _read(completion: Completion, prompt: Prompt, ontology: Ontology) -> tuple[Any, ...]:
+    """Return the blocks of a reply in the words of the ontology; one without the frame around them is read as well.
 
     Raises:
         ReplyUnusable: the reply was cut or withheld, or breaks the contract.
-        MappingError: the reply is nested too deep.
     """
     data = structured_output.json_of(completion, checked=False)
     blocks, problem = mapping.problem(data, prompt.schema or {})
     if problem:
         raise ReplyUnusable(completion.problem or problem)
-    return blocks, flatten(list(blocks))
+    return mapping.canonical(blocks, ontology)
 
 
 def _quarantined(reply: str, problem: str, graph: ox.NamedNode, task: _Task, names: Names) -> GraphDraft:
