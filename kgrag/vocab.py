@@ -74,7 +74,8 @@ class _Namespace:
 AUDIT = _Namespace(
     "https://w3id.org/kgrag/audit#",
     # a check, and its own description
-    "Check Off anchor caution conforming fix mend query rationale severity severityIn shape step violating "
+    "Check Off among anchor caution conforming fix mend query rationale severity severityIn shape step together "
+    "violating "
     # the context graph's statements about the terms of an ontology
     "AuditedOntology DeprecatedTerm ForeignTerm LiveAnnotationProperty LiveClass LiveConcept LiveDatatypeProperty "
     "LiveIndividual LiveObjectProperty LiveProperty LiveTerm OwnTerm ReservedTerm Term "
