@@ -281,10 +281,9 @@ class LexicalIndex:
         if len(part.segment) <= _MAX_TEXTS_ALL_SCORED:
             every = self._sums(number, terms)
             if allowed is None:
-                found = np.flatnonzero(every > 0 if part.alive is None else (every > 0) & part.alive)
-            else:
-                found = allowed[every[allowed] > 0]
-            return found.astype(np.int32), every[found]
+                allowed = np.arange(len(every)) if part.alive is None else np.flatnonzero(part.alive)
+            matching = allowed[every[allowed] > 0].astype(np.int32)
+            return matching, every[matching]
         if allowed is not None and len(allowed) <= _MAX_TEXTS_SCORED_ONE_BY_ONE:
             found = allowed.astype(np.int32)
         else:
