@@ -166,8 +166,8 @@ class DocumentCalls(Wiring):
 
         found = forgetting.named(self.store, name, every=every)
         done = [
-            forgetting.forget(document, store=self.store, spaces=self.spaces, then=found[number:])
-            for number, document in enumerate(found, 1)
+            forgetting.forget(document, store=self.store, spaces=self.spaces, then=() if number else found[1:])
+            for number, document in enumerate(found)
         ]
         self.store.flush()
         # this process knows what went; another one would have to compare all chunks
