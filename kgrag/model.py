@@ -16,6 +16,7 @@ value               what it is
 ``Hit``             one retrieved piece of evidence, with the spans that carry it
 ``Allowed``         the documents that a filter lets through, and their chunks
 ``Citation``        words of a stored chunk that carry a sentence of an answer
+``Unsupported``     a sentence of a reply that what it cites does not support
 ``Answer``          sentences with citations, or *unknown*
 ``BuildReport``     what a build wrote
 ==================  ==========================================================================
@@ -49,6 +50,7 @@ __all__ = [
     "Span",
     "Table",
     "Term",
+    "Unsupported",
     "Usage",
     "Violation",
     "ViolationTerms",
@@ -363,11 +365,23 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsupported:
+    """A sentence of a reply that was left out: ``missing`` are the numbers, dates and names that it does not cite.
+
+    ``place`` is the number of sentences of the answer before it.
+    """
+
+    sentence: str
+    missing: tuple[str, ...]
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What was answered, and what carries it.
 
     ``unknown`` is True when the evidence does not carry an answer; ``text`` then says so. ``dropped`` counts quotes
-    that are in no evidence and sentences that were left without a citation.
+    that are in no evidence, sentences that were left without a citation, and those in ``unsupported``.
     """
 
     question: str
@@ -381,6 +395,7 @@ class Answer:
     dropped: Mapping[str, int] = field(default_factory=dict)
     sparql: str = ""
     explain: tuple[str, ...] = ()
+    unsupported: tuple[Unsupported, ...] = ()
 
     def _repr_html_(self) -> str:
         quotes = "".join(f"<li>{html.escape(citation.quote)}</li>" for citation in self.citations)

@@ -102,6 +102,7 @@ def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
         "method": answer.method,
         "unknown": answer.unknown,
         "citations": [citation_json(citation) for citation in answer.citations],
+        "unsupported": [{**asdict(one), "missing": list(one.missing)} for one in answer.unsupported],
         "hits": [hit_json(hit) for hit in answer.hits],
         "usage": asdict(answer.usage),
     }

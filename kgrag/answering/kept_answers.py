@@ -18,12 +18,17 @@ __all__ = ["answer_draft"]
 def answer_draft(answer: Answer, *, names: Names) -> GraphDraft:
     """Return the graph of an answer, ready to be published; the same answer kept twice is one graph."""
     quotes = [f"{citation.chunk} {citation.start} {citation.end}" for citation in answer.citations]
-    content = (answer.question, answer.method, answer.text, *quotes)
+    left_out = [one.sentence for one in answer.unsupported]
+    content = (answer.question, answer.method, answer.text, *quotes, *left_out)
     iri = names.answer(*content)
     return GraphDraft(
         iri=names.answer_graph(*content),
         kind=KG.AnswerGraph,
-        triples=[*_answer_triples(answer, iri), *_citation_triples(answer, iri, names)],
+        triples=[
+            *_answer_triples(answer, iri),
+            *_citation_triples(answer, iri, names),
+            *_unsupported_triples(answer, iri, names),
+        ],
         method=answer.method,
         sources=[ox.NamedNode(chunk) for chunk in dict.fromkeys(citation.chunk for citation in answer.citations)],
     )
@@ -40,6 +45,17 @@ def _answer_triples(answer: Answer, iri: ox.NamedNode) -> Iterator[ox.Triple]:
         yield ox.Triple(iri, KG.sparql, ox.Literal(answer.sparql))
     for hit in answer.hits:
         yield ox.Triple(iri, PROV.used, ox.NamedNode(hit.iri))
+
+
+def _unsupported_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:
+    for one in dict.fromkeys(answer.unsupported):
+        iri = names.citation(answered.value, one.sentence, *one.missing)
+        yield ox.Triple(iri, RDF.type, KG.UnsupportedSentence)
+        yield ox.Triple(iri, DCTERMS.isPartOf, answered)
+        yield ox.Triple(iri, KG.text, ox.Literal(one.sentence))
+        yield ox.Triple(iri, KG.sentence, number(one.place))
+        for missing in one.missing:
+            yield ox.Triple(iri, KG.missing, ox.Literal(missing))
 
 
 def _citation_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:

@@ -34,6 +34,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import EmbeddingMismatch, UnknownName
+from kgrag.index import bm25
 from kgrag.knowledge_base import forgetting
 from kgrag.llm import completion_cache
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, runs
@@ -270,6 +271,7 @@ def _erase_completions(kb: Erasable, texts: Sequence[str], needles: _Needles) ->
 def _remove_copies(kb: Erasable) -> None:
     """Remove what is made again from the store when it is next used: word indices, arrays, facts, vectors of texts."""
     kb.release_copies()
+    bm25.release(kb.store)
     if kb.path is not None:
         shutil.rmtree(kb.path / _LEXICAL, ignore_errors=True)
         shutil.rmtree(kb.path / _CACHE / "facts", ignore_errors=True)

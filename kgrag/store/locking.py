@@ -36,7 +36,7 @@ class OpenedFolder:
         return self._folder is not None and self._inode is not None and _inode(self._folder) != self._inode
 
     def refuse(self) -> None:
-        """Raise StateError where the folder is inherited, with its parent's threads and locks, or was moved."""
+        """Raise StateError where the folder is inherited, with threads and locks of its parent, or was moved."""
         if self.inherited:
             raise StateError(
                 f"process {self._process} opened this knowledge base, and process {os.getpid()} inherited it by fork. "
