@@ -69,7 +69,7 @@ class Wiring:
 
     def _finish_what_was_cut_short(self) -> None:
         """Do what a killed process had begun and not come to, with one line in the log."""
-        from kgrag.knowledge_base import erasure, forgetting
+        from kgrag.knowledge_base import erasure, intake
 
         try:
             if erasure.intended(self.path):
@@ -77,10 +77,14 @@ class Wiring:
                 erased = erasure.resume(self)
                 for place in erased.found:
                     _LOG.warning("what was erased was found in %s", place)
-            elif done := forgetting.finish(self._store):
+                return
+            forgotten, misplaced = intake.finish(self._store)
+            if forgotten or misplaced:
                 self._store.flush()
-                names = ", ".join(one.title or one.document for one in done)
-                _LOG.warning("finished what was cut short: forgot %d documents (%s)", len(done), names)
+                names = ", ".join(one.title or one.document for one in forgotten)
+                words = f"forgot {len(forgotten)} documents ({names})" if forgotten else "forgot no document"
+                places = f", and took a place from {misplaced}" if misplaced else ""
+                _LOG.warning("finished what was cut short: %s%s", words, places)
         except BaseException:
             self._store.close()
             raise

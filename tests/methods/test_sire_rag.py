@@ -195,13 +195,17 @@ VOICES = "Ann Lee is a contralto.\n\nShe sang in Bath.\n\nHer brother wrote song
 
 
 def test_chunks_of_a_document_are_asked_about_together_under_its_title_and_not_rewritten() -> None:
-    said = [{"paragraph": 2, "fact": "Ann Lee sang in Bath.", "entities": ["Ann Lee", "Bath"]},
-            {"paragraph": 9, "fact": "Nobody sang.", "entities": []}]  # fmt: skip
-    model = ScriptedModel({"sire_rag/facts": json.dumps({"facts": said})})
+    def said(prompt):
+        facts = [{"paragraph": 1, "fact": "Bo Ek danced.", "entities": ["Bo Ek"]}]
+        if prompt.variables["title"] == "Ann Lee":
+            facts = [{"paragraph": 2, "fact": "Ann Lee sang in Bath.", "entities": ["Ann Lee", "Bath"]}]
+        return json.dumps({"facts": [*facts, {"paragraph": 9, "fact": "Nobody sang.", "entities": []}]})
+
+    model = ScriptedModel(said)
     with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
         fill(kb, ("Ann Lee", VOICES), ("Bo Ek", "Bo Ek danced."), chunk_tokens=8)
         assert kb.build("sire_rag").counts["extracted"] == 4
-        assert texts(kb) == {"Ann Lee sang in Bath."}
+        assert texts(kb) == {"Ann Lee sang in Bath.", "Bo Ek danced."}
     first, second = sorted(model.prompts, key=lambda prompt: -len(prompt.variables["paragraphs"]))
     assert [one["text"] for one in first.variables["paragraphs"]] == VOICES.split("\n\n")
     assert (first.variables["title"], second.variables["title"]) == ("Ann Lee", "Bo Ek")
