@@ -102,7 +102,8 @@ def _shuffled(term: object) -> str:
 
 def _of_quad(pattern: tuple[str, str, str], quad: ox.Quad, siblings: Sequence[ox.Quad]) -> Iterator[Corruption]:
     yield Corruption("remove", pattern, gone=(quad,))
-    others = sorted({each.object for each in siblings} - {quad.object}, key=_shuffled)
+    stated = {each.object for each in siblings if each.subject == quad.subject and each.graph_name == quad.graph_name}
+    others = sorted({each.object for each in siblings} - stated, key=_shuffled)
     if others:
         yield Corruption("retarget", pattern, (quad,), (_with(quad, others[0]),))
         yield Corruption("duplicate", pattern, (), (_with(quad, others[0]),))
