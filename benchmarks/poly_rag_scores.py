@@ -107,7 +107,8 @@ def names_in(text: str, question: str) -> set[str]:
     ['marv wolfman']
     """
     asked = entity_key(question)
-    found = (name for fact in facts({"title": "", "text": text})["facts"] for name in fact["entities"])
+    stated = facts({"title": "", "paragraphs": [{"number": 1, "text": text}]})["facts"]
+    found = (name for fact in stated for name in fact["entities"])
     return {entity_key(name) for name in found if entity_key(name) not in asked}
 
 

@@ -108,11 +108,11 @@ KG = _Namespace(
     "QuarantineGraph TreeGraph TripleGraph "
     # properties
     "about baseIRI checksum cites completions content contentHash decision derived dropped end forgets fromChunk "
-    "hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype "
-    "lineage location mentions method missing model onProperty order outputTokens page parameters promptHash "
-    "publication question quote readFrom removedKind revision schemaVersion sentence size sparql stale start "
-    "targetGraphKind text toChunk tokens undone unfinishedSince unknown unresolved url value valueTerm violation "
-    "weight",
+    "hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level lexicalForm "
+    "lexicalDatatype lineage location mentions method missing model onProperty order outputTokens page parameters "
+    "promptHash publication question quote readFrom removedKind revision schemaVersion sentence size sparql stale "
+    "start targetGraphKind text toChunk tokens undone unfinishedSince unknown unresolved url value valueTerm "
+    "violation weight yields",
 )
 METADATA = "https://w3id.org/kgrag/metadata/"
 """What the metadata fields of documents that have no property of their own are named under."""

@@ -39,7 +39,7 @@ REPLIES: dict[str, Any] = {
         "triples": [{"paragraph": 1, "subject": "Ann Lee", "relation": "painted", "object": "Auron"}],
     },
     "sire_rag/rewrite": TEXT,
-    "sire_rag/facts": {"facts": [{"fact": "Ann Lee painted Auron.", "entities": ["Ann Lee", "Auron"]}]},
+    "sire_rag/facts": {"facts": [{"paragraph": 1, "fact": "Ann Lee painted Auron.", "entities": ["Ann Lee", "Auron"]}]},
     "sire_rag/summary": "Ann Lee sang in many towns.",
 }
 
@@ -123,11 +123,11 @@ def test_poly_rag_takes_no_judgement_from_a_cut_reply(opened: Callable[..., Open
 def test_sire_rag_asks_again_for_a_chunk_whose_reply_was_cut(opened: Callable[..., Opened], step: str) -> None:
     kb, service = opened(f"sire_rag/{step}")
     fill(kb, ("Ann Lee", TEXT))
-    report = kb.build("sire_rag")
+    report = kb.build("sire_rag:rewrite=true")
     assert report.counts["extracted"] == 0
     assert [line.startswith("Ann Lee, chunk <urn:") and "was cut" in line for line in report.pending] == [True]
     service.cut.clear()
-    report = kb.build("sire_rag")
+    report = kb.build("sire_rag:rewrite=true")
     assert (report.counts["extracted"], report.pending) == (1, ())
 
 
@@ -148,7 +148,9 @@ def test_cg_rag_puts_no_cut_summary_beside_a_hit(opened: Callable[..., Opened], 
     kb.ingest(small(tmp_path))
     kb.build("cg_rag")
     hits = kb.retrieve("soil", method="cg_rag", k=3)
-    assert neighbourhoods.with_context("soil", hits, neighbourhoods.Neighbourhood(kb.store, 4), model=service) == hits
+    read = neighbourhoods.with_context("soil", hits, neighbourhoods.Neighbourhood(kb.store, 4), model=service)
+    assert read[:3] == hits
+    assert "cg_rag/neighbourhood" in service.names.values()
 
 
 def test_an_answer_that_was_cut_is_unknown(opened: Callable[..., Opened]) -> None:

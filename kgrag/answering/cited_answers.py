@@ -31,6 +31,7 @@ UNKNOWN = "The evidence found does not carry an answer."
 
 _DERIVED_KINDS = frozenset({"aggregate", "hyperedge", "summary"})
 _MAX_SOURCE_CHARACTERS = 2400
+_BETWEEN = "\n…\n"
 _MAX_HEADING_CHARACTERS = 300
 _MAX_REPLY_CHARACTERS_SHOWN = 300
 # A model's own markers would be counted along with ours.
@@ -103,22 +104,27 @@ def with_unsupported(answer: Answer) -> Answer:
 
 def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
     pieces = []
+    shown = {piece.text for piece in evidence if piece.hit.kind not in _DERIVED_KINDS}
     for piece in evidence:
         heading = " ".join(" / ".join(piece.headings).split())[:_MAX_HEADING_CHARACTERS]
         row = {"number": piece.number, "kind": piece.hit.kind, "heading": heading, "text": piece.text}
-        pieces.append(row | {"source": _source_text(piece)})
-    # Made from the content, so that no text can contain the boundary that closes its own fence.
-    boundary = f"=== {digest(question, *(str(piece) for piece in pieces))[:12]} ==="
+        sources = _source_texts(piece)
+        unseen = [text for text in sources if text not in shown]
+        shown.update(unseen)
+        pieces.append(row | {"source": _BETWEEN.join(sources), "unseen": _BETWEEN.join(unseen)})
+    # Made from the evidence, so that no text can contain the boundary that closes its own fence; and from nothing else,
+    # so that another question about the same evidence has the same prefix, which a service may keep.
+    boundary = f"=== {digest(*(str(piece) for piece in pieces))[:12]} ==="
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
 
 
-def _source_text(piece: EvidencePiece) -> str:
+def _source_texts(piece: EvidencePiece) -> list[str]:
     """Return the chunks behind a fact, an aggregate or a summary where they add to its own text; cut to a limit.
 
     An extraction may read many chunks at once: those that contain most of the hyperedge's values come first.
     """
     if piece.hit.kind not in _DERIVED_KINDS:
-        return ""
+        return []
     values = [pair.partition(": ")[2] or pair for pair in piece.hit.text.split("; ")]
     sources = [source for source in piece.sources if locate(piece.hit.text, source.text) is None]
     sources.sort(key=lambda source: -sum(value in source.text for value in values))
@@ -127,7 +133,7 @@ def _source_text(piece: EvidencePiece) -> str:
         if characters_left > 0:
             shown.append(source.text[:characters_left])
             characters_left -= len(source.text)
-    return "\n…\n".join(shown)
+    return shown
 
 
 def _read_reply(completion: Completion) -> tuple[list[_QuotedSentence], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from kgrag.cli.options import JsonFormat, KbOption, open_kb
 from kgrag.cli.printing import note, print_json
 
 if TYPE_CHECKING:
+    from kgrag import KnowledgeBase
     from kgrag.knowledge_base.erasure import Erasure
 
 __all__ = ["print_erasure", "register"]
@@ -26,16 +28,42 @@ def register(app: typer.Typer) -> None:
 def stats(
     method: Annotated[str | None, typer.Argument(help="A method's own figures.", show_default=False)] = None,
     kb: KbOption = None,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="What the language model cost, by day, method and model.")
+    ] = False,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Count what is there."""
     with open_kb(kb, access="read") as opened:
+        if cost:
+            _print_costs(opened, method, format_)
+            return
         figures = opened.stats(method)
     if format_ is JsonFormat.JSON:
         print_json(figures)
         return
     for name, value in _flat(figures):
         typer.echo(f"{name:32} {value:>14,}" if isinstance(value, int) else f"{name:32} {value:>14}")
+
+
+def _print_costs(opened: KnowledgeBase, method: str | None, format_: JsonFormat) -> None:
+    from kgrag.llm.costs import price_of, read_prices
+
+    prices = read_prices(opened.settings.prices)
+    rows: list[dict[str, Any]] = []
+    for day, name, model, usage in opened.costs():
+        if method in (None, name):
+            price = price_of(prices, model)
+            money = {} if price is None else {"price": round(price.of(usage), 6)}
+            rows.append({"day": day, "method": name, "model": model, **asdict(usage), **money})
+    if format_ is JsonFormat.JSON:
+        print_json(rows)
+        return
+    for row in rows:
+        figures = "".join(f"{row[name]:>14,}" for name in ("completions", "input_tokens", "output_tokens"))
+        typer.echo(f"{row['day']}  {row['method'] or '-':12} {row['model']:24}{figures}{row.get('price', '-'):>14}")
+    if not rows:
+        note("no language model was paid")
 
 
 def status(

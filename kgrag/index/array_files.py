@@ -34,6 +34,7 @@ Places = npt.NDArray[np.int64]
 
 _CHECKSUM_BYTES = 32
 _MAX_SETS_KEPT = 8
+_KEYS_COMPARED_PER_KEY_FOUND = 10  # in the time that looking up one takes
 _LINEAGE = "lineage"
 _DESCRIPTIONS = {_LINEAGE, "settings"}
 """Arrays of a file that say what it was made from; the others are what it was made for."""
@@ -270,9 +271,14 @@ def _common_beginning(texts: Sequence[str]) -> str:
 
 
 class KeptPlaces:
-    """The places of the last few sets of keys that a search was limited to: looking them up takes longer than it."""
+    """The places of the last few sets of keys that a search was limited to: looking them up takes longer than it.
 
-    def __init__(self) -> None:
+    ``lasting``: a key has one place, which never changes, so that of a set that is almost a kept one only the other
+    keys are looked up.
+    """
+
+    def __init__(self, *, lasting: bool = False) -> None:
+        self._lasting = lasting
         self._places: OrderedDict[frozenset[str], Places] = OrderedDict()
 
     def of(self, keys: Collection[str], find: Callable[[Collection[str]], Places]) -> Places:
@@ -281,10 +287,17 @@ class KeptPlaces:
             return find(keys)
         places = self._places.get(keys)
         if places is None:
-            places = self._places[keys] = find(keys)
+            places = self._places[keys] = self._from_kept(keys, find) if self._lasting else find(keys)
             while len(self._places) > _MAX_SETS_KEPT:
                 self._places.pop(next(iter(self._places)), None)
         return places
+
+    def _from_kept(self, keys: frozenset[str], find: Callable[[Collection[str]], Places]) -> Places:
+        for kept, places in reversed(list(self._places.items())):
+            gone, come = kept - keys, keys - kept
+            if len(gone) + len(come) < len(keys) // _KEYS_COMPARED_PER_KEY_FOUND:
+                return np.union1d(np.setdiff1d(places, find(gone)), find(come))
+        return find(keys)
 
     def clear(self) -> None:
         """Forget them, since the keys have other places now."""

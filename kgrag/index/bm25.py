@@ -1,16 +1,13 @@
 """BM25 over the texts of a vector space: the sparse half of plain retrieval, and the baseline of every table.
 
-Lower-case words, English stop words left out, English Snowball stems; Lucene's BM25 with k1 0.9 and b 0.4 as Anserini
-sets them. The index is a sidecar like the vectors: files next to the store, made again when they are missing or
-damaged. It grows by what changed (``kgrag.index.word_segments``) and returns the scores of one that is made anew, since
-what a term is worth is worked out when a question is asked, from counts of all texts that are there. Reads
-``queries/spaces/*`` through ``kgrag.index.vector_spaces`` and ``kgrag.index.change_feed``; writes no graph.
+Lucene's BM25 with k1 0.9 and b 0.4 as Anserini sets them, over the terms of ``kgrag.index.index_terms``. The index is
+a sidecar like the vectors: files next to the store, made again when they are missing or damaged. It grows by what
+changed (``kgrag.index.word_segments``) and returns the scores of one that is made anew, since what a term is worth is
+worked out when a question is asked, from counts of all texts that are there. Reads ``queries/spaces/*`` through
+``kgrag.index.vector_spaces`` and ``kgrag.index.change_feed``; writes no graph.
 
 ``<space>.npz`` lists the files of segments, ``<space>.<random digits>.npz``, with their checksums, and which texts of
 each are gone. They are written first and never changed; those that it does not list are removed after it was swapped.
-
-Deviations:
-    A word of one letter is no token, but a single digit is: facts speak of "5 cm" and "zone 3".
 """
 
 from __future__ import annotations
@@ -23,13 +20,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import regex
 
 from kgrag.errors import InvalidSettings
 from kgrag.index import change_feed, vector_spaces
@@ -43,44 +39,19 @@ from kgrag.index.array_files import (
     unpacked,
     write_arrays,
 )
+from kgrag.index.index_terms import tokens_of
 from kgrag.index.word_segments import Part, Places, Segment, built, merged, settled
 from kgrag.ports import TripleStore
 
-__all__ = ["LexicalIndex", "faults", "fresh", "release", "tokens_of"]
+__all__ = ["LexicalIndex", "faults", "fresh", "release"]
 
-_WORD = regex.compile(r"\w\w+|\d")
 _FORMAT = 3
 _MAX_READS = 3  # another process may swap the files while they are read
 _MAX_TEXTS_ALL_SCORED = 20_000  # up to so many, scoring all is quicker than choosing
 _MAX_TEXTS_SCORED_ONE_BY_ONE = 500  # allowed texts that are looked up in what each term is worth
 _SCORE_ROUNDING = 1e-5  # more than the order of a sum changes it
 
-_STOP_WORDS = frozenset(
-    {"a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of"}
-    | {"on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will"}
-    | {"with"}
-)
-"""The English stop words of Lucene."""
-
 Scores = npt.NDArray[np.float32]
-
-
-def tokens_of(text: str) -> list[str]:
-    """Return the index terms of a text, in order, repeated as they occur.
-
-    >>> tokens_of("The varieties are sown 5 cm deep.")
-    ['varieti', 'sown', '5', 'cm', 'deep']
-    """
-    words = [word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS]
-    return list(_stemmer().stemWords(words))
-
-
-@cache
-def _stemmer() -> Any:
-    """Return the stemmer, imported at first use since most commands do not need it."""
-    from Stemmer import Stemmer
-
-    return Stemmer("english")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,11 +33,12 @@ _REMOVED: WeakKeyDictionary[TripleStore, OrderedDict[int, frozenset[str]]] = Wea
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """``added``: keys that graphs of the last publications have, sorted; ``removed``: keys that may be gone.
+    """``added``: keys that graphs of these publications have, sorted; ``removed``: all that they took away.
 
     A key that went and came again is in both.
     """
 
+    publications: tuple[ox.NamedNode, ...]
     added: tuple[str, ...]
     removed: frozenset[str]
 
@@ -77,4 +78,4 @@ def changes(space: VectorSpace, *, store: TripleStore, since: int) -> Changes | 
                 return None
             removed |= noted[int(revision)]
     rows = store.select(queries.bind(space.new, catalogue=catalogue, publications=publications)).values()
-    return Changes(tuple(iri for (iri,) in rows), frozenset(removed))
+    return Changes(tuple(publications), tuple(iri for (iri,) in rows), frozenset(removed))

@@ -118,7 +118,7 @@ def keys(name: str, *, store: TripleStore) -> list[str]:
     space = _space(name)
     tree = {"tree": store.names.tree_graph(space.tree)} if space.tree else {}
     table = store.select(queries.bind(space.query, catalogue=store.names.catalogue, **tree))
-    return list(dict.fromkeys(iri for (iri,) in table.values()))
+    return sorted({iri for (iri,) in table.values()})
 
 
 def missing(name: str, *, store: TripleStore, spaces: VectorSpaces) -> int:

@@ -54,7 +54,7 @@ class Segment:
     counts: npt.NDArray[Any]
     highest: npt.NDArray[Any]
     shortest: Places
-    kept: KeptPlaces = field(default_factory=KeptPlaces)
+    kept: KeptPlaces = field(default_factory=lambda: KeptPlaces(lasting=True))
 
     @classmethod
     def of(cls, iris: Sequence[str], terms: Iterable[Sequence[str]]) -> Self:

@@ -9,18 +9,11 @@ import pyoxigraph as ox
 
 from kgrag import plugins, queries
 from kgrag.capabilities import ChecksQueries, having
+from kgrag.declarations import DEFAULT_METHOD
 from kgrag.ports import TripleStore
 from kgrag.vocab import KG
 
-__all__ = ["AUTO", "built_methods", "default_method"]
-
-AUTO = "auto"
-"""Name of the method that chooses among the others, where one is registered."""
-
-
-def default_method() -> str:
-    """Return the method of a question that names none: the one that chooses, where it is registered."""
-    return AUTO if AUTO in plugins.methods() else "passages"
+__all__ = ["built_methods"]
 
 
 def built_methods(store: TripleStore) -> list[str]:
@@ -29,7 +22,7 @@ def built_methods(store: TripleStore) -> list[str]:
     A method with kinds of graph of its own is built when a graph of such a kind, or one that names the method, exists.
     One without reads what is there for all: an ontology if it checks queries against one, documents otherwise.
     """
-    names = sorted(plugins.methods(), key=lambda name: (name != default_method(), name))
+    names = sorted(plugins.methods(), key=lambda name: (name != DEFAULT_METHOD, name))
     return [name for name in names if _is_built(name, store)]
 
 

@@ -165,7 +165,9 @@ class DocumentCalls(Wiring):
 
         found = forgetting.named(self.store, name, every=every)
         done = [
-            forgetting.forget(document, store=self.store, spaces=self.spaces, then=found[number:])
+            forgetting.forget(
+                document, store=self.store, spaces=self.spaces, then=forgetting.to_forget(self.store, found[number:])
+            )
             for number, document in enumerate(found, 1)
         ]
         self.store.flush()

@@ -169,8 +169,9 @@ def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
     store = kb.store
     there = [iri for iri in intent["documents"] if store.described(store.names.document_graph(ox.NamedNode(iri)))]
     dropped = sum(
-        len(forgetting.forget(document, store=store, spaces=kb.spaces, then=there[number:]).dropped)
+        len(forgetting.forget(document, store=store, spaces=kb.spaces, then=then).dropped)
         for number, document in enumerate(there, 1)
+        for then in [forgetting.to_forget(store, there[number:])]
     )
     needles = _needles(kb, intent["texts"])
     completions = _erase_completions(kb, intent["texts"], needles)
@@ -198,6 +199,7 @@ def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
 def _write_intent(kb: Erasable, intent: dict[str, Any]) -> None:
     if kb.path is None:
         return
+    kb.store.flush()  # refuses a folder that was moved
     fresh = kb.path / f"{_INTENT}.new"
     with fresh.open("w", encoding="utf-8") as file:
         json.dump(intent, file)

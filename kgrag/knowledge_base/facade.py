@@ -26,7 +26,7 @@ from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, build_marks, erasure, filter_lock, training_runs
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.document_calls import DocumentCalls
-from kgrag.model import Allowed, Answer, BuildReport, Hit, Publication, Table
+from kgrag.model import Allowed, Answer, BuildReport, Hit, Publication, Table, Usage
 from kgrag.ports import Progress
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
@@ -240,12 +240,7 @@ class KnowledgeBase(DocumentCalls):
         """Answer with citations that were found in stored chunks, or with *unknown*; ``keep`` publishes the answer.
 
         A method that has an ``answer`` of its own, as those that answer from rows and not from texts, writes it. With
-        ``rerank`` the answer is written from the reranked hits, whatever the method. ``where`` is as of ``retrieve``.
-
-        Raises:
-            NotBuilt: the method has nothing to retrieve from yet.
-            InputError: the question is empty, or k is below 1.
-            InvalidSettings: the method cannot keep to a filter.
+        ``rerank`` the answer is written from the reranked hits, whatever the method. Raises what ``retrieve`` raises.
         """
         answer = None if rerank else self.own_answer(question, method=method, k=k, where=where)
         if answer is None:
@@ -254,6 +249,14 @@ class KnowledgeBase(DocumentCalls):
         if keep:
             self.keep(answer)
         return answer
+
+    def planned_cost(self, question: str, **asked: Any) -> Usage:
+        """Return what ``ask`` with the same arguments would cost about; nothing is asked of the language model."""
+        from kgrag.llm.costs import PlannedModel
+
+        planning = PlannedModel(self.model)
+        self.asking(planning).ask(question, **asked)
+        return planning.usage
 
     def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
         """Return the answer of a method that answers by itself; None of one that retrieves, or leaves it to that.
@@ -282,7 +285,7 @@ class KnowledgeBase(DocumentCalls):
 
     def answer_from(self, question: str, hits: Sequence[Hit], *, method: str, where: Where | None = None) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``."""
-        answer = cited_answers.answer(question, hits, model=self.model, store=self.store, method=method)
+        answer = cited_answers.answer(question, hits, model=self.model_for(method), store=self.store, method=method)
         if where is not None:
             answer = filter_lock.checked(answer, self.allowed(where))
         return self._complete(answer, method)

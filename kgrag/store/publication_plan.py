@@ -85,12 +85,13 @@ def _joined(first: GraphDraft, second: GraphDraft) -> GraphDraft:
             f"{second.kind.value} ({second.mode}). Publish it once, or under two IRIs."
         )
     same = first.mode == "new" or first.triples == second.triples
+    further = [(PROV.wasGeneratedBy, second.activity)] if first.activity and second.activity else []
     return replace(
         first,
         triples=first.triples if same else [*first.triples, *second.triples],
         sources=list(dict.fromkeys([*first.sources, *second.sources])),
         activity=first.activity or second.activity,
-        described=list(dict.fromkeys([*first.described, *second.described])),
+        described=list(dict.fromkeys([*first.described, *second.described, *further])),
     )
 
 

@@ -231,13 +231,39 @@ def test_evidence_cannot_close_its_own_fence(shelf):
     assert "{{ question }} {% for %}" in prompt.text
 
 
+def test_a_chunk_behind_several_facts_is_shown_once():
+    text = "In the Hill Zone, lentil is sown at 45 kg per hectare."
+    shelf = Shelf(text)
+    facts = [Hit(f"urn:edge{n}", "hyperedge", f"{LINE}; n: {n}", 1.0, sources=shelf.hits[0].sources) for n in range(3)]
+    model = ScriptedModel({PROMPT: said()})
+    shelf.ask(model, hits=facts)
+    assert [piece["source"] for piece in model.prompts[0].variables["evidence"]] == [text] * 3
+    assert model.prompts[0].text.count(text) == 1
+
+
 def test_the_prompt_is_as_reviewed(golden):
+    source = "Lentil is sown in the hills."
     evidence = [
-        {"number": 1, "kind": "chunk", "heading": "Growing soybean / Harvest", "text": HARVEST, "source": ""},
-        {"number": 2, "kind": "hyperedge", "heading": "", "text": LINE, "source": "Lentil is sown in the hills."},
+        {
+            "number": 1,
+            "kind": "chunk",
+            "heading": "Growing soybean / Harvest",
+            "text": HARVEST,
+            "source": "",
+            "unseen": "",
+        },
+        {"number": 2, "kind": "hyperedge", "heading": "", "text": LINE, "source": source, "unseen": source},
     ]
     prompt = prompting.render(PROMPT, question="When?", evidence=evidence, boundary="=== 0123456789ab ===")
     golden("answering_answer.txt", prompt.text + "\n")
+
+
+def test_another_question_about_the_same_evidence_has_the_same_prompt_up_to_it(shelf):
+    model = ScriptedModel({PROMPT: said(("Dry.", [(1, "Dry the grain")]))})
+    shelf.ask(model)
+    shelf.ask(model, question="How is grain stored?")
+    first, second = (prompt.text for prompt in model.prompts)
+    assert first.removesuffix("When is soybean harvested?") == second.removesuffix("How is grain stored?")
 
 
 @settings(max_examples=40, deadline=None)

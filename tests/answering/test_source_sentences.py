@@ -181,10 +181,9 @@ def singers(said: str, summary: str = "") -> KnowledgeBase:
 
     def facts(prompt):
         text = SINGERS[prompt.variables["title"]][1]
-        return json.dumps({"facts": [{"fact": text, "entities": ["Ann Lee"]}]})
+        return json.dumps({"facts": [{"paragraph": 1, "fact": text, "entities": ["Ann Lee"]}]})
 
-    replies = {"sire_rag/rewrite": lambda prompt: prompt.variables["text"], "sire_rag/facts": facts}
-    replies |= {"sire_rag/summary": summary or "Three artists.", PROMPT: said}
+    replies = {"sire_rag/facts": facts, "sire_rag/summary": summary or "Three artists.", PROMPT: said}
     made = KnowledgeBase(model=ScriptedModel(replies), embedder=HashEmbedder())
     ingestion.ingest([Document(text, title) for title, (text, _) in SINGERS.items()], store=made.store)
     made.build("sire_rag")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from kgrag.errors import InvalidSettings, StorageFailed
 from kgrag.index import bm25, vector_spaces, word_segments
 from kgrag.index.array_files import packed, write_arrays
-from kgrag.index.bm25 import LexicalIndex, tokens_of
+from kgrag.index.bm25 import LexicalIndex
+from kgrag.index.index_terms import tokens_of
 from kgrag.knowledge_base import forgetting
 from kgrag.model import Document
 from kgrag.store.oxigraph import OxigraphStore

@@ -18,7 +18,7 @@ PARAGRAPH = (
 )
 REWRITTEN = PARAGRAPH.replace("she was", "Ann Lee was").replace("they", "Ann Lee and Bo Ek")
 REFUSAL = "I'm sorry, but I can't help with that."
-FACT = {"fact": "Ann Lee was born in Bath in 1882.", "entities": ["Ann Lee", "Bath"]}
+FACT = {"paragraph": 1, "fact": "Ann Lee was born in Bath in 1882.", "entities": ["Ann Lee", "Bath"]}
 
 
 def rewrite(text: str = PARAGRAPH) -> Prompt:
@@ -54,7 +54,9 @@ def test_a_paragraph_that_itself_begins_like_a_refusal_may_be_rewritten() -> Non
 
 
 def test_a_fact_that_refuses_is_a_fault_though_it_conforms_to_the_schema() -> None:
-    prompt = prompting.render("sire_rag/facts", title="", text=PARAGRAPH)
+    prompt = prompting.render(
+        "sire_rag/facts", title="", before="", boundary="===", paragraphs=[{"number": 1, "text": PARAGRAPH}]
+    )
     refused = {"facts": [{"fact": REFUSAL, "entities": []}]}
     assert "refuses" in judged(prompt, Completion(json.dumps(refused), refused)).problem
     assert judged(prompt, Completion("", {"facts": [FACT]})).problem == ""
@@ -79,12 +81,12 @@ def test_a_chunk_whose_reply_refuses_is_pending_with_the_reason_until_a_build_ge
     command = ["--kb", str(tmp_path / "kb"), "status"]
     with KnowledgeBase(tmp_path / "kb", model=ScriptedModel(script)) as kb:
         kb.add(Document(PARAGRAPH, title="Ann Lee"))
-        assert "refuses" in kb.build("sire_rag").pending[0]
+        assert "refuses" in kb.build("sire_rag:rewrite=true").pending[0]
         assert "refuses" in kb.status()["pending"]["sire_rag"][0]
     shown = CliRunner().invoke(app, command)
     assert (shown.exit_code, "not rewritten: the reply refuses" in shown.output) == (4, True)
     with KnowledgeBase(tmp_path / "kb", model=ScriptedModel(script)) as kb:
-        assert kb.build("sire_rag").pending == ()
+        assert kb.build("sire_rag:rewrite=true").pending == ()
         assert kb.status() == {"unfinished": {}, "pending": {}}
     assert (CliRunner().invoke(app, command).exit_code, CliRunner().invoke(app, command).output) == (
         0,
@@ -95,6 +97,6 @@ def test_a_chunk_whose_reply_refuses_is_pending_with_the_reason_until_a_build_ge
 def test_nothing_of_a_forgotten_document_stays_in_what_is_pending() -> None:
     kb = KnowledgeBase(model=ScriptedModel({"sire_rag/rewrite": REFUSAL}))
     kb.add(Document(PARAGRAPH, title="Ann Lee"))
-    kb.build("sire_rag")
+    assert kb.build("sire_rag:rewrite=true").pending
     kb.forget("Ann Lee")
     assert kb.status()["pending"] == {}

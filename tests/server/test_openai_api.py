@@ -57,18 +57,13 @@ def user(text: str) -> list[dict[str, str]]:
 
 
 def test_there_is_a_model_for_each_method_that_is_built(client: openai.OpenAI) -> None:
-    assert [model.id for model in client.models.list()] == ["kgrag-passages", "kgrag-obqc", "kgrag-og_rag"]
+    assert [model.id for model in client.models.list()] == [
+        "kgrag-auto",
+        "kgrag-obqc",
+        "kgrag-og_rag",
+        "kgrag-passages",
+    ]
     assert client.models.retrieve("kgrag-og_rag").owned_by == "kgrag"
-
-
-def test_the_method_that_chooses_is_a_model_and_the_first_once_it_is_registered(
-    demo: Inside, client: openai.OpenAI, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from kgrag import plugins
-
-    known = dict(plugins.methods())
-    monkeypatch.setattr(plugins, "methods", lambda: {**known, "auto": known["passages"]})
-    assert next(iter(client.models.list())).id == "kgrag-auto"
 
 
 @pytest.mark.parametrize("name", ["kgrag-nothing", "gpt-4o", "kgrag-sire_rag"])
@@ -80,7 +75,7 @@ def test_a_model_that_does_not_exist_or_is_not_built_is_not_found(client: openai
         "model",
         "invalid_request_error",
     )
-    assert "There are: kgrag-passages, kgrag-obqc, kgrag-og_rag." in caught.value.message
+    assert "There are: kgrag-auto, kgrag-obqc, kgrag-og_rag, kgrag-passages." in caught.value.message
     assert ("is not built yet" in caught.value.message) == (name == "kgrag-sire_rag")
 
 
@@ -101,7 +96,7 @@ def test_an_answer_has_its_citations_as_annotations_and_with_their_spans(demo: I
         == QUOTE
         == demo.client.get(f"/documents/{ours['document']}").json()["text"][ours["start"] : ours["end"]]
     )
-    assert ours["score"] == demo.kb.retrieve(QUESTION)[0].score
+    assert ours["score"] == demo.kb.retrieve(QUESTION, method="passages")[0].score
     assert done.usage.prompt_tokens == 9
     assert done.usage.total_tokens == done.usage.prompt_tokens + done.usage.completion_tokens
 
@@ -355,7 +350,7 @@ def test_a_private_server_lists_no_models_without_a_key(demo: Inside) -> None:
     with served(demo.kb, AccessRules(Keys(KEY, private=True))) as running:
         with pytest.raises(openai.AuthenticationError):
             client_of(running).models.list()
-        assert len(list(client_of(running, KEY).models.list())) == 3
+        assert len(list(client_of(running, KEY).models.list())) == 4
 
 
 # --- Open WebUI ---------------------------------------------------------------------------------------------------
@@ -375,7 +370,8 @@ TAGS = TITLE.replace('{ "title": "your concise title here" }', '{ "tags": ["tag1
 def test_open_webui_lists_asks_stops_and_names_a_chat(demo: Inside) -> None:
     """What it sends to a connection of OpenAI's kind, in its order."""
     headers = {"Authorization": "Bearer sk-none", "Content-Type": "application/json", "X-OpenWebUI-User-Name": "A"}
-    models = demo.client.get("/v1/models", headers=headers).json()["data"]
+    models = demo.client.get("/v1/models", headers=headers).json()["data"][::-1]
+    assert models[0]["id"] == "kgrag-passages"
     body = {
         "model": models[0]["id"],
         "messages": user(QUESTION),

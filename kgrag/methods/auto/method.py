@@ -20,6 +20,7 @@ from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.array_files import FileFault
+from kgrag.index.index_terms import tokens_of
 from kgrag.methods.auto import name_graph
 from kgrag.methods.auto.coverage import covering
 from kgrag.methods.auto.name_graph import NameGraph
@@ -228,7 +229,7 @@ def names_in(question: str, graph: NameGraph, names: Names) -> list[str]:
         spans = [" ".join(words[start : start + length]) for start in starts]
         iris = [names.entity(entity_key(span)).value for span in spans]
         for start, span, iri, count in zip(starts, spans, iris, graph.mentions(iris), strict=True):
-            if count and len(span) > 2 and bm25.tokens_of(span) and all(free[start : start + length]):
+            if count and len(span) > 2 and tokens_of(span) and all(free[start : start + length]):
                 free[start : start + length] = [False] * length
                 found.append(iri)
     return found

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from kgrag import queries
 from kgrag.answering.fusion import ranked
+from kgrag.index import change_feed
 from kgrag.index.array_files import (
     FileFault,
     Iris,
@@ -276,10 +277,7 @@ def faults(store: TripleStore, folder: Path | None) -> list[FileFault]:
 
 def _making(store: TripleStore) -> Making[NameGraph]:
     def changed(since: int) -> bool:
-        catalogue = store.names.catalogue
-        return any(
-            store.ask(queries.bind("spaces/changed", catalogue=catalogue, kind=kind, since=since)) for kind in _KINDS
-        )
+        return any(change_feed.changed(kind, store=store, since=since) for kind in _KINDS)
 
     return Making(load=NameGraph.load, make=lambda: _read(store), changed=changed)
 

@@ -99,7 +99,7 @@ def build_mapped(path: Path, *, store: TripleStore, as_published: bool, progress
 
 
 def _flattened(mapped: MappedData, ontology: Ontology, as_published: bool, tally: Tally) -> list[_FlatRecord]:
-    """Return every record that has a fact of its own, in the words of the ontology, with its hyperedges.
+    """Return every record that has a fact of its own, with its hyperedges, in the words of an ontology if there is one.
 
     Unless ``as_published``, a hyperedge that is part of another one, of the same record or not, is left out.
     """
@@ -107,7 +107,8 @@ def _flattened(mapped: MappedData, ontology: Ontology, as_published: bool, tally
     for raw in mapped.records:
         record = replace(raw, blocks=mapping.canonical(raw.blocks, ontology))
         try:
-            flat_records.append(_FlatRecord(record, flatten(list(record.blocks), as_published=as_published)))
+            edges = flatten(list(record.blocks), as_published=as_published, brief=bool(ontology))
+            flat_records.append(_FlatRecord(record, edges))
         except MappingError as error:
             tally.notes.append(f"not read: {record.name}: {error}")
     if mapped.records and not flat_records:
@@ -157,7 +158,10 @@ class _Drafting:
             used=[iri],
             said=[(KG.parameters, ox.Literal(parameters))],
         )
-        assertions = mapping.assertions(flat.record.blocks, source=iri.value, ontology=self.ontology, names=names)
+        brief = bool(self.ontology) and not self.as_published
+        assertions = mapping.assertions(
+            flat.record.blocks, source=iri.value, ontology=self.ontology, names=names, brief=brief
+        )
         graph = names.assertion_graph(deed.iri.value)
         drafted = [
             documents.document_draft(

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from kgrag.errors import InputError, UnknownName
-from kgrag.knowledge_base.built_methods import built_methods, default_method
+from kgrag.knowledge_base.built_methods import built_methods
 from kgrag.resources import closest
 from kgrag.server.access_keys import authorization_of
 from kgrag.server.api import document_endpoints, json_endpoints
@@ -49,18 +49,14 @@ class Tool:
 
 
 async def _ask(request: Request, given: arguments.AskArguments) -> dict[str, Any]:
-    answer: dict[str, Any] = await called(json_endpoints.ask, request, _with_method(given))
+    answer: dict[str, Any] = await called(json_endpoints.ask, request, given.model_dump(exclude_unset=True))
     del answer["hits"]  # the texts again, at length; `retrieve` has them
     return answer
 
 
 async def _retrieve(request: Request, given: arguments.RetrieveArguments) -> dict[str, Any]:
-    found: dict[str, Any] = await called(json_endpoints.retrieve, request, _with_method(given))
+    found: dict[str, Any] = await called(json_endpoints.retrieve, request, given.model_dump(exclude_unset=True))
     return found
-
-
-def _with_method(given: BaseModel) -> dict[str, Any]:
-    return {"method": default_method(), **given.model_dump(exclude_unset=True)}
 
 
 async def _audit(request: Request, given: arguments.AuditArguments) -> dict[str, Any]:
@@ -192,7 +188,7 @@ async def offered(request: Request) -> list[tuple[Tool, dict[str, Any]]]:
         if may_write or not tool.writes:
             schema = tool.arguments.model_json_schema()
             if "method" in schema["properties"]:
-                schema["properties"]["method"] |= {"default": default_method(), "examples": methods}
+                schema["properties"]["method"] |= {"examples": methods}
             found.append((tool, schema))
     return found
 
