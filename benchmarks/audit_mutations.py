@@ -198,8 +198,8 @@ def _first_finding(kb: KnowledgeBase, accounts: bool) -> str:
 
 def _table(results: Iterable[tuple[str, bool, bool]]) -> Iterator[str]:
     totals: dict[str, Counter[str]] = defaultdict(Counter)
-    for name, whole, content in results:
-        totals[name].update(made=1, whole=whole, content=content)
+    for name, found, by_content in results:
+        totals[name].update(made=1, whole=found, content=by_content)
     for name, counts in sorted(totals.items()):
         made = counts["made"]
         yield f"| {name} | {made} | {counts['whole'] / made:.3f} | {counts['content'] / made:.3f} |"
@@ -231,8 +231,8 @@ def main() -> None:
         print("\n".join(_table(rows)))
     print("\n".join(_table(("**all**", whole, content) for _, whole, content in results)))
     print("\nescapes, !! also with counts and checksums:")
-    for corruption, whole, content in results:
-        if not content:
+    for corruption, whole, by_content in results:
+        if not by_content:
             print(f"{'' if whole else '!! '}{corruption.name}")
 
 

@@ -131,8 +131,8 @@ def activity_rows(
     """
     generated: dict[str, list[StatedNode]] = defaultdict(list)
     for entry in entries.values():
-        for activity in entry.all(PROV.wasGeneratedBy):
-            generated[activity].append(entry)
+        for name in entry.all(PROV.wasGeneratedBy):
+            generated[name].append(entry)
     for activity in activities.values():
         used = {_document(source, names) for source in activity.all(PROV.used)}
         for entry in generated.get(plain(activity.iri), ()):
