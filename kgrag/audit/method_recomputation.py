@@ -101,9 +101,9 @@ class MethodGraphs:
                 yield fault(
                     plain(iri), RDF.type, f"is a {local_name(cls.value)} in hyperedges or in the list, not in both"
                 )
-            for iri, node in listed.items():
-                if iri in texts:
-                    yield from unless_missing(differing(node, KG.text, texts[iri], "in hyperedges"))
+            for iri, text in texts.items():
+                if iri in listed:
+                    yield from unless_missing(differing(listed[iri], KG.text, text, "in hyperedges"))
 
     def _hypernode(self, node: StatedNode, key: str, value: str) -> Iterator[Row]:
         yield from differing(node, KG.keyTerm, self._names.hypernode_key(key).value, "that of its key")

@@ -9,11 +9,11 @@ lacks what its name is made of is left to its shape. A graph that lost a source 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import pyoxigraph as ox
 
+from kgrag.audit.catalogue_recomputation import activity_rows, catalogue_rows
 from kgrag.audit.method_recomputation import MethodGraphs
 from kgrag.audit.stated_content import StatedGraph, StatedNode, differing, fault, nodes_of, unless_missing
 from kgrag.audit.step_input import Row
@@ -49,8 +49,8 @@ def recomputed(store: TripleStore) -> Iterator[Row]:
         provenance = graph if kind == KG.ProvenanceGraph else provenance
     yield from of_methods.hypernode_rows()
     if provenance is not None:
-        yield from _activities(provenance, list(catalogue.values()))
-    yield from _changes(list(catalogue.values()), names)
+        yield from activity_rows(provenance.nodes, catalogue, names)
+    yield from catalogue_rows(catalogue, names)
 
 
 def _accounts(graph: StatedGraph) -> Iterator[Row]:
@@ -192,36 +192,3 @@ def _misordered(chunks: Sequence[StatedNode]) -> Iterator[Row]:
         if (order, start) != (place, starts[place]):
             yield fault(iri, KG.order, f"has the order {order}, and does not come {place + 1}. in its document")
             return
-
-
-def _activities(graph: StatedGraph, entries: Sequence[StatedNode]) -> Iterator[Row]:
-    """Compare activities with the graphs that they alone generated: method, model."""
-    generated: dict[str, list[StatedNode]] = defaultdict(list)
-    for entry in entries:
-        if len(activities := entry.all(PROV.wasGeneratedBy)) == 1:
-            generated[activities[0]].append(entry)
-    for activity in graph.nodes.values():
-        for entry in generated.get(plain(activity.iri), ()):
-            if not set(entry.all(KG.method)) <= set(activity.all(KG.method)):
-                yield fault(activity, KG.method, f"is of another method than {plain(entry.iri)}")
-            for parameters in entry.all(KG.parameters):
-                model = parameters.removeprefix("model=").partition(",")[0]
-                if parameters.startswith("model=") and activity.all(KG.model) != [model]:
-                    yield fault(activity, KG.model, f"is of another model than {plain(entry.iri)}", model)
-
-
-def _changes(entries: Sequence[StatedNode], names: Names) -> Iterator[Row]:
-    """Compare the changes of the store with their numbers, and graphs with the changes that wrote them."""
-    times: dict[str, list[str]] = {}
-    for change in entries:
-        if change.is_a(KG.Publication, KG.Rewrite):
-            times[plain(change.iri)] = change.all(DCTERMS.created)
-            if change.all(KG.revision) != [local_name(plain(change.iri))]:
-                yield fault(change, KG.revision, "has another number than its name")
-    for entry in entries:
-        written = {time for change in entry.all(KG.publication) for time in times.get(change, ())}
-        if KG.publication in entry.values and written.isdisjoint(entry.all(DCTERMS.created)):
-            yield fault(entry, DCTERMS.created, "was created at none of the times at which it was written")
-    identified = [entry for entry in entries if entry.is_a(KG.KnowledgeBase)]
-    if [plain(entry.iri) for entry in identified] != [names.knowledge_base.value]:
-        yield fault(names.knowledge_base.value, RDF.type, "is not the only knowledge base of its catalogue")

@@ -89,7 +89,11 @@ def companions(drafts: Iterable[GraphDraft], names: Names) -> list[GraphDraft]:
 def _lexical_graph(draft: GraphDraft, rewritten: Mapping[ox.Literal | ox.Triple, Term], names: Names) -> GraphDraft:
     records: dict[ox.Triple, None] = {}
     # a canonical literal is kept too where another one became it, or it would seem never to have been written
-    joined = {(t.subject, t.predicate, rewritten[t.object]) for t in draft.triples if t.object in rewritten}
+    joined = {
+        (triple.subject, triple.predicate, rewritten[triple.object])
+        for triple in draft.triples
+        if isinstance(triple.object, ox.Literal) and triple.object in rewritten
+    }
     for triple in draft.triples:
         written = triple.object
         if not isinstance(written, ox.Literal):
