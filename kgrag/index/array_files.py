@@ -136,6 +136,20 @@ class Sidecars(Generic[Cached]):
             opened[path] = arrays
         return arrays
 
+    def follow(self, store: TripleStore, folder: Path, making: Making[Cached], *, name: str) -> None:
+        """Bring a sidecar and its file up to the store where what changed is known; else leave both for ``fresh``.
+
+        Arguments as of ``fresh``. Raises StorageFailed: the disk refused the changed file.
+        """
+        path = folder / f"{name}.npz"
+        with self._lock:
+            opened = self._open.setdefault(store, {})
+            arrays = opened.get(path) or _of_this_store(store, path, making.load(path))
+            following = making.followed(arrays) if arrays is not None and making.followed else None
+            if following is not None:
+                following.save(path, lineage=lineage(store, following.revision))
+                opened[path] = following
+
     def faults(self, store: TripleStore, folder: Path | None, making: Making[Cached], *, name: str) -> list[FileFault]:
         """Compare a sidecar's file with one that is made anew; [] also where there is none, or one that is behind.
 

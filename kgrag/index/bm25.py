@@ -29,21 +29,12 @@ import numpy.typing as npt
 
 from kgrag.errors import InvalidSettings
 from kgrag.index import change_feed, vector_spaces
-from kgrag.index.array_files import (
-    FileFault,
-    Iris,
-    Making,
-    Sidecars,
-    packed,
-    read_arrays,
-    unpacked,
-    write_arrays,
-)
+from kgrag.index.array_files import FileFault, Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
 from kgrag.index.index_terms import tokens_of
 from kgrag.index.word_segments import Part, Places, Segment, built, merged, settled
 from kgrag.ports import TripleStore
 
-__all__ = ["LexicalIndex", "faults", "fresh", "release"]
+__all__ = ["LexicalIndex", "faults", "follow", "fresh", "release"]
 
 _FORMAT = 3
 _MAX_READS = 3  # another process may swap the files while they are read
@@ -281,10 +272,9 @@ class LexicalIndex:
         if len(part.segment) <= _MAX_TEXTS_ALL_SCORED:
             every = self._sums(number, terms)
             if allowed is None:
-                found = np.flatnonzero(every > 0 if part.alive is None else (every > 0) & part.alive)
-            else:
-                found = allowed[every[allowed] > 0]
-            return found.astype(np.int32), every[found]
+                allowed = np.arange(len(every)) if part.alive is None else np.flatnonzero(part.alive)
+            matching = allowed[every[allowed] > 0].astype(np.int32)
+            return matching, every[matching]
         if allowed is not None and len(allowed) <= _MAX_TEXTS_SCORED_ONE_BY_ONE:
             found = allowed.astype(np.int32)
         else:
@@ -444,6 +434,16 @@ def fresh(
         StorageFailed: the disk refused the changed index.
     """
     return _OPEN.fresh(store, folder, _making(store, space, progress), name=space, save=save)
+
+
+def follow(store: TripleStore, folder: Path | None, *, space: str = "chunk") -> None:
+    """Bring the files of an index up to the store where what changed is known, so that the next process need not.
+
+    Raises:
+        StorageFailed: the disk refused.
+    """
+    if folder is not None:
+        _OPEN.follow(store, folder, _making(store, space, None), name=space)
 
 
 def faults(store: TripleStore, folder: Path | None, *, space: str) -> list[FileFault]:

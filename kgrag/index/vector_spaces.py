@@ -26,7 +26,7 @@ from kgrag.ports import Embedder, TripleStore, VectorIndex, VectorSpaces
 from kgrag.resources import closest
 from kgrag.vocab import KG
 
-__all__ = ["PLATFORM", "Progress", "changed", "fresh", "keys", "missing", "spaces", "texts"]
+__all__ = ["PLATFORM", "Progress", "changed", "follow", "fresh", "keys", "missing", "spaces", "texts"]
 
 Progress = Callable[[str, int, int], None] | None
 """Called with (stage label, done, total) at the end of each batch."""
@@ -106,6 +106,21 @@ def fresh(
         if index.revision != now:
             index.save(now)
     return index
+
+
+def follow(name: str, *, store: TripleStore, spaces: VectorSpaces) -> None:
+    """Drop what is known to be gone, and save that under the present revision where no text is new; embeds nothing.
+
+    Raises:
+        EmbeddingMismatch: the space was made by another embedder.
+        StorageFailed: the disk refused the vectors.
+        UnknownName: there is no such space.
+    """
+    index, now = spaces.space(name), store.revision
+    changes = change_feed.changes(_space(name), store=store, since=index.revision)
+    if changes is not None and all(iri in index for iri in changes.added):
+        index.delete(changes.removed)
+        index.save(now)
 
 
 def changed(name: str, *, store: TripleStore, since: int) -> bool:

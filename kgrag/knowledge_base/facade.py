@@ -58,8 +58,8 @@ class KnowledgeBase(DocumentCalls):
     Args:
         path: the folder, created when absent; None keeps everything in memory.
         settings: default: those of the environment and of ``kgrag.toml``.
-        model: a language model instead of the one that the settings name.
-        embedder: an embedder instead of the one that the settings name.
+        model: a language model instead of the one of the settings, or a function: text of a prompt -> the reply's.
+        embedder: an embedder instead of the one of the settings, its name or folder, or a function: texts -> vectors.
         read_only: read while another process may write; nothing is saved.
 
     Raises:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kgrag import plugins
 from kgrag.errors import InvalidSettings, StateError
 from kgrag.knowledge_base import services
+from kgrag.knowledge_base.given_parts import GivenEmbedder, GivenModel, given_embedder, given_model
 from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, Settings, read_settings
@@ -42,15 +43,15 @@ class Wiring:
         path: str | Path | None = None,
         *,
         settings: Settings | None = None,
-        model: LanguageModel | None = None,
-        embedder: Embedder | None = None,
+        model: GivenModel = None,
+        embedder: GivenEmbedder = None,
         read_only: bool = False,
     ) -> None:
         self.path = None if path is None else Path(path)
         self.settings = settings or read_settings()
         self.read_only = read_only
-        self._given_model = model
-        self._given_embedder = embedder
+        self._given_model = given_model(model)
+        self._given_embedder = given_embedder(embedder, self.settings)
         self._methods: dict[str, Method] = {}
         self._rerankers: dict[str, Reranker] = {}
         self._closed = False

@@ -16,7 +16,7 @@ from functools import cache
 import regex
 
 from kgrag import prompting
-from kgrag.errors import InvalidSettings, UnknownName
+from kgrag.errors import InvalidSettings, UnknownName, UnsupportedTask
 from kgrag.llm.text_marks import strings
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.ports import LanguageModel
@@ -26,7 +26,6 @@ __all__ = ["CHARACTERS_PER_TOKEN", "PlannedModel", "Price", "planned", "price_of
 CHARACTERS_PER_TOKEN = 4
 _DEFAULT_REPLY_TOKENS = 100
 _REPLY = regex.compile(r"^reply\s+(?P<number>[\d.]+)\s+(?:tokens|times\s+(?P<input>\w+))$", flags=regex.MULTILINE)
-_NO_QUERY = "ASK { ?any ?of ?these }"
 _NOTHING = {"unknown": True, "sentences": [], "sufficient": False, "answers": []}
 
 
@@ -76,8 +75,8 @@ def _replies(name: str) -> tuple[tuple[float, str], ...]:
 class PlannedModel:
     """A language model that asks nobody, and counts in ``usage`` what was to be asked.
 
-    Its replies say that nothing was found, so that a method asks all that it may ask; a query that it is to write is
-    one that the check lets pass. Replies that the other model knows already are free, and returned.
+    Its replies say that nothing was found, so that a method asks all that it may ask; it writes no query, so that of
+    OBQC the first request is counted. Replies that the other model knows already are free, and returned.
     """
 
     def __init__(self, inner: LanguageModel) -> None:
@@ -107,8 +106,9 @@ class PlannedModel:
             fields = prompt.schema.get("properties", {})
             data = {name: value for name, value in _NOTHING.items() if name in fields}
             return Completion(json.dumps(data), data, usage=usage)
-        text = _NO_QUERY if prompt.name.startswith("obqc/") else "word " * usage.output_tokens
-        return Completion(text, usage=usage)
+        if prompt.name.startswith("obqc/"):
+            raise UnsupportedTask("a query is only planned, not written.")
+        return Completion("word " * usage.output_tokens, usage=usage)
 
 
 def read_prices(table: Mapping[str, Mapping[str, float]]) -> dict[str, Price]:

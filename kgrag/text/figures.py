@@ -285,4 +285,4 @@ def _plain(text: str) -> str:
     """Return a text in lower case and compatibility forms, without superscripts; ``per cent`` is one word."""
     shown = unicodedata.normalize("NFKC", _GROUPED.sub("", _SUPERSCRIPTS.sub("", text)))
     shown = regex.sub(r"\bper\s+cent\b", "percent", shown, flags=regex.IGNORECASE).lower()
-    return regex.sub(r"°\s+(?=[cf]\b)", "°", shown)
+    return str(regex.sub(r"°\s+(?=[cf]\b)", "°", shown))

@@ -234,11 +234,8 @@ def test_linked_passages_are_cited_from_the_linked_chunk(tmp_path: Path) -> None
         },
     ]
     (tmp_path / "papers.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    wrote = "Sowing after 100 mm of rain avoids losing a third of the stand."
-    said = reply("Sow after 100 mm of rain.", (1, wrote))
-    with KnowledgeBase(
-        model=ScriptedModel({"cg_rag/neighbourhood": wrote, PROMPT: said}), embedder=HashEmbedder()
-    ) as kb:
+    said = reply("Sow after 100 mm of rain.", (2, rows[1]["text"]))
+    with KnowledgeBase(model=ScriptedModel({PROMPT: said}), embedder=HashEmbedder()) as kb:
         kb.ingest(tmp_path / "papers.jsonl")
         kb.build("cg_rag")
         assert cited_titles(kb, kb.ask("When is sowing in June best?", method="cg_rag", k=1)) == [

@@ -278,3 +278,15 @@ def test_a_document_is_found_by_its_name_without_listing_the_others(monkeypatch:
         monkeypatch.setattr(documents, "listing", lambda _: pytest.fail("all documents were listed"))
         assert kb.remove("3").remains == ()
         assert kb.forget("4")[0].remains == ()
+
+
+def test_after_a_document_is_forgotten_another_process_asks_without_reading_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with KnowledgeBase(tmp_path / "kb", embedder=HashEmbedder()) as kb:
+        kb.add_many(Document(f"Field {number} of rye.", id=str(number)) for number in range(5))
+        kb.remove("3")
+    for name in ("keys", "texts"):
+        monkeypatch.setattr(vector_spaces, name, lambda *_, **__: pytest.fail("all chunks were read"))
+    with KnowledgeBase(tmp_path / "kb", embedder=HashEmbedder()) as kb:
+        assert len(kb.retrieve("rye", method="passages", k=9)) == 4

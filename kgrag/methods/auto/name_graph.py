@@ -2,8 +2,8 @@
 
 A chunk is joined to the names (entities) that its propositions mention, and an aggregate to the chunks that it was
 joined from and to the names that it is about. The arrays record which revision of the store they reflect; they are kept
-in a file beside the store, and are read from the store again where that file is older. Queries read: ``auto/*``,
-``spaces/changed``. No graph is written.
+in a file beside the store, and are read from the store again where that file is older. Queries read: ``auto/*``.
+No graph is written.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class OntologyLayer:
     def _unused_terms(self, question: str) -> list[str]:
         """Return the labels of the classes and attributes that a question names when no instance has any of them."""
         store, ontology = self.asker.store, self._ontology()
-        terms = {**ontology.concepts, **ontology.properties}
+        terms: dict[str, mapping.Concept | mapping.Property] = {**ontology.concepts, **ontology.properties}
         if any(mention.entity not in terms for mention in mentions(question, store)):
             return []
         words = attribute_words(question)
