@@ -86,7 +86,7 @@ class State:
 
     def differences(self, other: "State") -> list[str]:
         """Return in which graphs, health and answers another one is not as this one."""
-        found = [f"doctor: {fault}" for fault in other.faults]
+        found = [f"doctor: {fault}" for fault in other.faults if fault not in self.faults]
         for graph in sorted(self.hashes.keys() | other.hashes.keys()):
             if self.hashes.get(graph) != other.hashes.get(graph):
                 wanted, there = self.graphs.get(graph, set()), other.graphs.get(graph, set())
