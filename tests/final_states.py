@@ -22,8 +22,8 @@ QUESTIONS = (
     "Who leads the trial station of Ostrel?",
     "What follows lentil on the Quarry farm?",
 )
-_HISTORY = {DCTERMS.created, KG.publication, KG.revision, KG.lineage, KG.removedKind}
-"""What a catalogue says of when and in which step something was done."""
+_HISTORY = {DCTERMS.created, KG.publication, KG.revision, KG.lineage, KG.removedKind, KG.checksum}
+"""What a catalogue says of when and how something was done: an update leaves no checksum, which the doctor compares."""
 
 
 def opened(path: Path | None) -> KnowledgeBase:
