@@ -16,6 +16,7 @@ value               what it is
 ``Hit``             one retrieved piece of evidence, with the spans that carry it
 ``Allowed``         the documents that a filter lets through, and their chunks
 ``Citation``        words of a stored chunk that carry a sentence of an answer
+``Value``           a short answer: what a question asks for, with its kind
 ``Answer``          sentences with citations, or *unknown*
 ``BuildReport``     what a build wrote
 ==================  ==========================================================================
@@ -50,6 +51,7 @@ __all__ = [
     "Table",
     "Term",
     "Usage",
+    "Value",
     "Violation",
     "ViolationTerms",
 ]
@@ -363,11 +365,35 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Value:
+    """A short answer, cut out of a citation; a list is several of them.
+
+    Args:
+        kind: of what; an identifier such as an ISBN is "text".
+        text: as the citation has it; "yes" or "no".
+        value: in normal form: ISO 8601 for a date (also ``2021-08`` or ``1957``), digits and a point for a number,
+            "true" or "false"; "" where it is the text.
+        unit: of a number; "" for none.
+        iri: of an entity; "" for none.
+        citation: the number of the citation that has it, from 0; -1 where there is none.
+    """
+
+    kind: Literal["entity", "text", "number", "date", "boolean", "choice"]
+    text: str
+    value: str = ""
+    unit: str = ""
+    iri: str = ""
+    citation: int = -1
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What was answered, and what carries it.
 
-    ``unknown`` is True when the evidence does not carry an answer; ``text`` then says so. ``dropped`` counts quotes
-    that are in no evidence and sentences that were left without a citation.
+    ``unknown`` is True when the evidence does not carry an answer; ``text`` then says so, and ``nearest`` has the
+    sentences that come nearest to one, where the model names any. ``dropped`` counts quotes that are in no evidence and
+    sentences that were left without a citation. ``values`` are the short answers, () where no rule finds one;
+    ``confidence`` is the probability, 0 to 1, that the answer is right, None where the model states none.
     """
 
     question: str
@@ -381,6 +407,9 @@ class Answer:
     dropped: Mapping[str, int] = field(default_factory=dict)
     sparql: str = ""
     explain: tuple[str, ...] = ()
+    values: tuple[Value, ...] = ()
+    confidence: float | None = None
+    nearest: tuple[Citation, ...] = ()
 
     def _repr_html_(self) -> str:
         quotes = "".join(f"<li>{html.escape(citation.quote)}</li>" for citation in self.citations)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgrag import prompting
+from kgrag.answering.short_answers import short_answers
 from kgrag.answering.source_sentences import EvidencePiece, Quote, cited, evidence_of
 from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
@@ -72,25 +73,32 @@ def answer(question: str, hits: Sequence[Hit], *, model: LanguageModel, store: T
         return replace(unknown, explain=(str(error),))
     sentences, reason = _read_reply(completion)
     kept, dropped = _with_citations(sentences, evidence, store)
+    confidence, nearest, stated = _read_judgement(completion)
     if not kept:
         if sentences:
             reason = f"None of the {len(sentences)} sentences of the reply quotes text that is in the evidence."
-        reason = reason or "The model found no answer in the evidence."
-        return replace(unknown, explain=(reason,), usage=completion.usage, dropped=dropped)
+        reason = reason or stated or "The model found no answer in the evidence."
+        near = (citation for quote in nearest for citation in cited(quote, quote.text, evidence, store, sentence=0))
+        unknown = replace(unknown, explain=(reason,), nearest=tuple(near), confidence=confidence)
+        return replace(unknown, usage=completion.usage, dropped=dropped)
+    citations = tuple(citation for _, citations in kept for citation in citations)
+    texts = tuple(text for text, _ in kept)
     return Answer(
         question=question,
         text=_marked(kept),
         method=method,
-        sentences=tuple(text for text, _ in kept),
-        citations=tuple(citation for _, citations in kept for citation in citations),
+        sentences=texts,
+        citations=citations,
         hits=tuple(hits),
         usage=completion.usage,
         dropped=dropped,
+        values=short_answers(question, texts, citations),
+        confidence=confidence,
     )
 
 
 def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
-    pieces = []
+    pieces: list[dict[str, object]] = []
     for piece in evidence:
         titles = (str(piece.hit.attributes.get(name) or "") for name in ("title", "heading"))
         heading = " ".join(" / ".join(filter(None, titles)).split())[:_MAX_HEADING_CHARACTERS]
@@ -98,6 +106,8 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
         pieces.append(row | {"source": _source_text(piece)})
     # Made from the content, so that no text can contain the boundary that closes its own fence.
     boundary = f"=== {digest(question, *(str(piece) for piece in pieces))[:12]} ==="
+    for row, piece in zip(pieces, evidence, strict=True):
+        row |= {"before": piece.before, "following": piece.following}
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
 
 
@@ -133,6 +143,17 @@ def _read_reply(completion: Completion) -> tuple[list[_QuotedSentence], str]:
         return sentences, ""
     problem = completion.problem or f"no sentences in {completion.text[:_MAX_REPLY_CHARACTERS_SHOWN]!r}"
     return [], f"The model's reply could not be used: {problem}"
+
+
+def _read_judgement(completion: Completion) -> tuple[float | None, list[Quote], str]:
+    """Return what only some models add: the probability of an answer, the nearest sentences, why there is no answer."""
+    data = completion.data if isinstance(completion.data, Mapping) else {}
+    confidence, reason = data.get("confidence"), data.get("reason")
+    return (
+        float(confidence) if isinstance(confidence, int | float) and 0 <= confidence <= 1 else None,
+        list(_read_quotes(data.get("nearest", []))),
+        reason if isinstance(reason, str) else "",
+    )
 
 
 def _read_sentences(data: object) -> Iterator[_QuotedSentence]:
