@@ -33,7 +33,7 @@ from benchmarks import data_folder
 from kgrag import KnowledgeBase, mapping
 from kgrag.methods.poly_rag import triple_extraction
 from kgrag.methods.poly_rag.layer_files import load_schema
-from kgrag.methods.poly_rag.triple_extraction import Paragraph
+from kgrag.methods.poly_rag.triple_extraction import Paragraph, Request
 
 __all__ = ["Triple", "main", "measured", "plain", "valued"]
 
@@ -123,17 +123,15 @@ def _ontology(folder: Path, sample: int, split: str) -> dict[str, float]:
     with KnowledgeBase() as kb:
         load_schema([folder / "ontology.ttl"], store=kb.store)
         known = _restricted(mapping.read_ontology(kb.store), ontology)
-        paragraphs = [Paragraph(row["id"], "", row["sent"]) for row in tested]
-        found = triple_extraction.evidence(paragraphs, known, embedder=kb.embedder)
-        taken = triple_extraction.instances_of(paragraphs, found, known, model=kb.model)
-        asked = sum(len(each) for each in found)
-    scores = [
-        measured([each[:3] for each in one.triples], _golds(row), row["sent"], ontology)
-        for row, one in zip(tested, taken, strict=True)
-    ]
+        requests = [Request((Paragraph(row["id"], "", row["sent"]),), triples=False) for row in tested]
+        taken: dict[str, list[Triple]] = {}
+        for _, _, facts, _ in triple_extraction.answered(requests, known, model=kb.model, embedder=kb.embedder):
+            for chunk, stated in facts.items():
+                taken[chunk] = [(fact.subject, fact.relation, fact.value) for fact in stated.instances]
+    scores = [measured(taken.get(row["id"], []), _golds(row), row["sent"], ontology) for row in tested]
     means = {name: sum(row[place] for row in scores) / len(scores) for place, name in enumerate(METRICS)}
-    triples = sum(len(one.triples) for one in taken)
-    return {"sentences": len(tested), "completions": asked, "triples": triples, **means}
+    triples = sum(map(len, taken.values()))
+    return {"sentences": len(tested), "completions": len(tested), "triples": triples, **means}
 
 
 def _golds(row: Mapping[str, Any]) -> list[Triple]:

@@ -107,7 +107,8 @@ def names_in(text: str, question: str) -> set[str]:
     ['marv wolfman']
     """
     asked = entity_key(question)
-    found = (name for fact in facts({"title": "", "text": text})["facts"] for name in fact["entities"])
+    stated = facts({"title": "", "paragraphs": [{"number": 1, "text": text}]})["facts"]
+    found = (name for fact in stated for name in fact["entities"])
     return {entity_key(name) for name in found if entity_key(name) not in asked}
 
 
@@ -121,8 +122,8 @@ def answers_in(sentence: str, question: str) -> set[str]:
         return {answer_key(sentence)}
     label, asked = attribute_of(question), entity_key(question)
     if label:
-        said = instances({"concept": "", "attributes": [{"label": label, "range": ""}], "text": sentence})["instances"]
-        if found := {answer_key(one["value"]) for one in said if entity_key(one["value"]) not in asked}:
+        said = instances([(label, "")], sentence)
+        if found := {answer_key(value) for _, _, value in said if entity_key(value) not in asked}:
             return found
         kind = read_attribute(label, "").kind
         if kind != "name":

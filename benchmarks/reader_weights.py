@@ -143,7 +143,9 @@ def _of_packages(packages: Path, nearness: Closeness) -> Iterator[Ranking]:
 
             def is_so(one: ProseSentence, row: dict[str, Any] = row, pieces: Any = pieces) -> bool:
                 quotes = cited(Quote(one.text, one.number), one.text, pieces, opened.store, sentence=0)
-                return is_right(row, Given(f"{one.label} {one.text}", tuple(quotes)), files, texts)
+                return is_right(
+                    row, Given(f"{one.label} {one.text}", tuple(quote.citation for quote in quotes)), files, texts
+                )
 
             yield _ranking(row["question"], shown, nearness, is_so, weight=1.0)
 

@@ -14,6 +14,7 @@ protocol              where it is used
 ``RetrievesWithout``  ``kgrag eval``, of questions with documents that cannot be the answer
 ``RetrievesAmong``    a filter (``--where``) on ``kgrag retrieve``, ``ask`` and ``eval``
 ``AnswersAmong``      the same for a method that has an answer of its own
+``AnswersExactly``    ``auto``, which asks these before it looks for evidence
 ====================  ====================================================================================
 
 A method has a capability when its class has the methods of the protocol; nothing is registered.
@@ -41,6 +42,7 @@ from kgrag.querying.ontology_check import Check
 __all__ = [
     "Answers",
     "AnswersAmong",
+    "AnswersExactly",
     "ChecksFiles",
     "ChecksQueries",
     "Counts",
@@ -61,8 +63,11 @@ __all__ = [
 class Answers(Protocol):
     """Answers by itself, as methods do whose evidence is not text alone."""
 
-    def answer(self, question: str, k: int) -> Answer:
-        """Return an answer from at most k pieces of evidence, or *unknown*. Raises NotBuilt."""
+    def answer(self, question: str, k: int) -> Answer | None:
+        """Return an answer from at most k pieces of evidence, or *unknown*; None leaves it to what is retrieved.
+
+        Raises NotBuilt.
+        """
 
 
 @runtime_checkable
@@ -209,6 +214,14 @@ class AnswersAmong(Protocol):
 
     def answer_among(self, question: str, k: int, allowed: Allowed) -> Answer:
         """Return an answer from at most k pieces of evidence, all from allowed documents, or *unknown*."""
+
+
+@runtime_checkable
+class AnswersExactly(Protocol):
+    """Answers some questions from stated facts alone, without a language model."""
+
+    def exact_answer(self, question: str, k: int) -> Answer | None:
+        """Return what the facts answer, from at most k rows; None where they do not, or the question is not clear."""
 
 
 _Capability = TypeVar("_Capability")

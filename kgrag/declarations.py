@@ -18,7 +18,11 @@ from typing import Any, Literal
 
 import pyoxigraph as ox
 
-__all__ = ["GraphKind", "MethodDeclaration", "NoOptions", "VectorSpace", "option", "table_of_methods"]
+__all__ = ["DEFAULT_METHOD", "GraphKind", "MethodDeclaration", "NoOptions", "VectorSpace", "option", "table_of_methods"]
+
+
+DEFAULT_METHOD = "auto"
+"""The method that is asked where none is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,8 @@ class MethodDeclaration:
 
 
 def table_of_methods(declared: Iterable[MethodDeclaration]) -> str:
-    """Return the README's table of methods, in Markdown; ``passages``, which others are compared with, comes first."""
-    ordered = sorted(declared, key=lambda method: (method.name != "passages", method.name))
+    """Return the README's table of methods, in Markdown; the default comes first, then ``passages``, the baseline."""
+    first = (DEFAULT_METHOD, "passages")
+    ordered = sorted(declared, key=lambda method: (*(method.name != name for name in first), method.name))
     rows = [f"| `{each.name}` | {each.retrieves} | {each.needs} | {each.paper} |" for each in ordered]
     return "\n".join(["| name | what it retrieves | needs | paper |", "|---|---|---|---|", *rows]) + "\n"

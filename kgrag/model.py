@@ -17,6 +17,7 @@ value               what it is
 ``Allowed``         the documents that a filter lets through, and their chunks
 ``Citation``        words of a stored chunk that carry a sentence of an answer
 ``Value``           a short answer: what a question asks for, with its kind
+``Unsupported``     a sentence of a reply that what it cites does not support
 ``Answer``          sentences with citations, or *unknown*
 ``BuildReport``     what a build wrote
 ==================  ==========================================================================
@@ -50,6 +51,7 @@ __all__ = [
     "Span",
     "Table",
     "Term",
+    "Unsupported",
     "Usage",
     "Value",
     "Violation",
@@ -387,13 +389,26 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsupported:
+    """A sentence of a reply that was left out: ``missing`` are the numbers, dates and names that it does not cite.
+
+    ``place`` is the number of sentences of the answer before it.
+    """
+
+    sentence: str
+    missing: tuple[str, ...]
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What was answered, and what carries it.
 
     ``unknown`` is True when the evidence does not carry an answer; ``text`` then says so, and ``nearest`` has the
-    sentences that come nearest to one, where the model names any. ``dropped`` counts quotes that are in no evidence and
-    sentences that were left without a citation. ``values`` are the short answers, () where no rule finds one;
-    ``confidence`` is the probability, 0 to 1, that the answer is right, None where the model states none.
+    sentences that come nearest to one, where the model names any. ``dropped`` counts quotes that are in no evidence,
+    sentences that were left without a citation, and those in ``unsupported``. ``values`` are the short answers, ()
+    where no rule finds one; ``confidence`` is the probability, 0 to 1, that the answer is right, None where the model
+    states none.
     """
 
     question: str
@@ -407,6 +422,7 @@ class Answer:
     dropped: Mapping[str, int] = field(default_factory=dict)
     sparql: str = ""
     explain: tuple[str, ...] = ()
+    unsupported: tuple[Unsupported, ...] = ()
     values: tuple[Value, ...] = ()
     confidence: float | None = None
     nearest: tuple[Citation, ...] = ()

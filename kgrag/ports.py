@@ -222,6 +222,9 @@ class VectorIndex(Protocol):
     def __len__(self) -> int:
         """Count the keys."""
 
+    def __contains__(self, iri: object) -> bool:
+        """Return whether a key is there."""
+
     def keys(self) -> list[str]:
         """Return every key."""
 
@@ -260,8 +263,8 @@ class Method(Protocol):
 
     A field without a default, or with one of these names, is a port and filled in by its name: ``store``, ``spaces``,
     ``embedder``, ``model``, ``runner``, ``open_scratch``, ``lexical`` and ``weights`` (folders for sidecars; None in
-    memory), ``read_only``. Every other field is a hyper-parameter, has a default, and can be set in
-    ``name:field=value``. ``kgrag.testing.check_method`` tests a method.
+    memory), ``method`` (returns another method by its name), ``read_only``. Every other field is a hyper-parameter, has
+    a default, and can be set in ``name:field=value``. ``kgrag.testing.check_method`` tests a method.
     """
 
     @property

@@ -57,6 +57,9 @@ class Settings(BaseSettings):
         ge=1,
         description="the longest reply of the chat model, in its tokens; unset: the service's own limit",
     )
+    prices: dict[str, dict[str, float]] = Field(
+        default={}, description="price of a million tokens of a model: `prices.NAME = { input = 0.15, output = 0.60 }`"
+    )
     completions: Literal["record", "replay", "off"] = Field(
         default="record", description="keep paid completions and reuse them; only reuse them; neither"
     )
@@ -103,7 +106,13 @@ def as_toml(settings: Settings) -> str:
         address = urlsplit(values["base_url"])
         values["base_url"] = address._replace(netloc=address.netloc.rpartition("@")[2], query="").geturl()
     # a string, a number and a truth value are written in TOML as they are in JSON
-    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in sorted(values.items()))
+    return "".join(f"{name} = {_toml(value)}\n" for name, value in sorted(values.items()))
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(name)} = {_toml(item)}" for name, item in value.items()) + " }"
+    return json.dumps(value)
 
 
 def _refuse_secrets_in_file() -> None:

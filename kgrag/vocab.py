@@ -74,7 +74,8 @@ class _Namespace:
 AUDIT = _Namespace(
     "https://w3id.org/kgrag/audit#",
     # a check, and its own description
-    "Check Off anchor caution conforming fix mend query rationale severity severityIn shape step violating "
+    "Check Off among anchor caution conforming fix mend query rationale severity severityIn shape step together "
+    "violating "
     # the context graph's statements about the terms of an ontology
     "AuditedOntology DeprecatedTerm ForeignTerm LiveAnnotationProperty LiveClass LiveConcept LiveDatatypeProperty "
     "LiveIndividual LiveObjectProperty LiveProperty LiveTerm OwnTerm ReservedTerm Term "
@@ -99,18 +100,19 @@ KG = _Namespace(
     # things
     "AdjacencyEdge Answer Build Chunk Citation CitationEdge CrossReferenceEdge Document Edge Entity Hypernode "
     "HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite ShortAnswer "
-    "Statement TreeNode VectorSpace "
+    "Statement TreeNode UnsupportedSentence VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph "
     "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
     "ProvenanceGraph "
     "QuarantineGraph TreeGraph TripleGraph "
     # properties
-    "about baseIRI cites completions confidence content contentHash decision derived dropped end forgets fromChunk "
-    "hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer level lexicalForm lexicalDatatype "
-    "lineage location mentions method model onProperty order outputTokens page parameters promptHash publication "
-    "question quote readFrom removedKind revision schemaVersion sentence size sparql stale start targetGraphKind text "
-    "toChunk tokens unfinishedSince unit unknown unresolved url value valueTerm violation weight",
+    "about baseIRI checksum cites completions confidence content contentHash decision derived dropped end forgets "
+    "fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level lexicalDatatype "
+    "lexicalForm lineage location mentions method missing model onProperty order outputTokens page parameters "
+    "promptHash publication question quote readFrom removedKind revision schemaVersion sentence size sparql stale "
+    "start targetGraphKind text toChunk tokens undone unfinishedSince unit unknown unresolved url value valueTerm "
+    "violation weight yields",
 )
 METADATA = "https://w3id.org/kgrag/metadata/"
 """What the metadata fields of documents that have no property of their own are named under."""

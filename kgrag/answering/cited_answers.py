@@ -2,34 +2,37 @@
 
 The last step of every method (OG-RAG, section 4.2: context and question go to a language model). A quote is looked up
 in the evidence and cited from the chunks behind it (``kgrag.answering.source_sentences``). A quote that is not there is
-dropped, and so is a sentence without any, so that every sentence of an answer can be compared with the stored text.
-Whether a quote supports its sentence is the model's judgement. Prompt read: ``answering/answer``. Nothing is written.
+dropped, and so is a sentence without any, so that every sentence of an answer can be compared with the stored text. A
+sentence with numbers, dates, units or names that are not in what it cites is not supported, is left out, and is shown
+beside the answer (``kgrag.answering.support``). Whether the rest of a sentence follows from its quotes is the model's
+judgement. Prompt read: ``answering/answer``. Nothing is written.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgrag import prompting
 from kgrag.answering.short_answers import short_answers
-from kgrag.answering.source_sentences import EvidencePiece, Quote, cited, evidence_of
+from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of
+from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
-from kgrag.model import Answer, Citation, Completion, Hit, Prompt
+from kgrag.model import Answer, Citation, Completion, Hit, Prompt, Unsupported
 from kgrag.ports import LanguageModel, TripleStore
 from kgrag.text.quotes import locate
 from kgrag.vocab import digest
 
-__all__ = ["PROMPT", "UNKNOWN", "answer"]
+__all__ = ["PROMPT", "UNKNOWN", "answer", "with_unsupported"]
 
 PROMPT = "answering/answer"
 UNKNOWN = "The evidence found does not carry an answer."
 
 _DERIVED_KINDS = frozenset({"aggregate", "hyperedge", "summary"})
 _MAX_SOURCE_CHARACTERS = 2400
+_BETWEEN = "\n…\n"
 _MAX_HEADING_CHARACTERS = 300
 _MAX_REPLY_CHARACTERS_SHOWN = 300
 # A model's own markers would be counted along with ours.
@@ -57,13 +60,14 @@ def answer(question: str, hits: Sequence[Hit], *, model: LanguageModel, store: T
 
     Returns:
         ``text`` has the sentences with markers ``[1]`` that number ``citations``; ``dropped`` counts quotes that are
-        in no evidence (``quotes``) and sentences without any other (``sentences``); ``explain`` has the reason for
-        *unknown*.
+        in no evidence (``quotes``), sentences without any other (``sentences``), and those that what they cite does not
+        support (``unsupported``), which ``unsupported`` has with the reasons; ``explain`` has the reason for *unknown*.
 
     Raises:
         ServiceError: the model could not be reached or refused. A task that it cannot do becomes *unknown*.
     """
-    unknown = Answer(question, UNKNOWN, method, unknown=True, hits=tuple(hits), dropped={"quotes": 0, "sentences": 0})
+    nothing_dropped = {"quotes": 0, "sentences": 0, "unsupported": 0}
+    unknown = Answer(question, UNKNOWN, method, unknown=True, hits=tuple(hits), dropped=nothing_dropped)
     if not hits:
         return replace(unknown, explain=("Nothing was found, so there is no evidence to answer from.",))
     evidence = evidence_of(hits, store)
@@ -72,52 +76,67 @@ def answer(question: str, hits: Sequence[Hit], *, model: LanguageModel, store: T
     except UnsupportedTask as error:
         return replace(unknown, explain=(str(error),))
     sentences, reason = _read_reply(completion)
-    kept, dropped = _with_citations(sentences, evidence, store)
+    judged = _judged(sentences, question, evidence, store)
     confidence, nearest, stated = _read_judgement(completion)
-    if not kept:
-        if sentences:
-            reason = f"None of the {len(sentences)} sentences of the reply quotes text that is in the evidence."
-        reason = reason or stated or "The model found no answer in the evidence."
-        near = (citation for quote in nearest for citation in cited(quote, quote.text, evidence, store, sentence=0))
-        unknown = replace(unknown, explain=(reason,), nearest=tuple(near), confidence=confidence)
-        return replace(unknown, usage=completion.usage, dropped=dropped)
-    citations = tuple(citation for _, citations in kept for citation in citations)
-    texts = tuple(text for text, _ in kept)
+    if not judged.kept:
+        reason = _why_nothing_is_left(sentences, judged) or reason or stated
+        reason = reason or "The model found no answer in the evidence."
+        near = (one.citation for quote in nearest for one in cited(quote, quote.text, evidence, store, sentence=0))
+        unknown = replace(unknown, usage=completion.usage, dropped=judged.dropped, confidence=confidence)
+        return replace(
+            unknown, explain=(reason,), unsupported=tuple(judged.unsupported), nearest=tuple(dict.fromkeys(near))
+        )
+    texts = tuple(text for text, _ in judged.kept)
+    citations = tuple(citation for _, citations in judged.kept for citation in citations)
     return Answer(
         question=question,
-        text=_marked(kept),
+        text=_marked(judged.kept),
         method=method,
         sentences=texts,
         citations=citations,
         hits=tuple(hits),
         usage=completion.usage,
-        dropped=dropped,
+        dropped=judged.dropped,
+        unsupported=tuple(judged.unsupported),
         values=short_answers(question, texts, citations),
         confidence=confidence,
     )
 
 
+def with_unsupported(answer: Answer) -> Answer:
+    """Return an answer whose text has the sentences that are not supported too, at their places and marked as such."""
+    kept = [
+        (text, [citation for citation in answer.citations if citation.sentence == place])
+        for place, text in enumerate(answer.sentences)
+    ]
+    return replace(answer, text=_marked(kept, answer.unsupported)) if answer.unsupported else answer
+
+
 def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
     pieces: list[dict[str, object]] = []
+    shown = {piece.text for piece in evidence if piece.hit.kind not in _DERIVED_KINDS}
     for piece in evidence:
-        titles = (str(piece.hit.attributes.get(name) or "") for name in ("title", "heading"))
-        heading = " ".join(" / ".join(filter(None, titles)).split())[:_MAX_HEADING_CHARACTERS]
+        heading = " ".join(" / ".join(piece.headings).split())[:_MAX_HEADING_CHARACTERS]
         row = {"number": piece.number, "kind": piece.hit.kind, "heading": heading, "text": piece.text}
-        pieces.append(row | {"source": _source_text(piece)})
-    # Made from the content, so that no text can contain the boundary that closes its own fence.
-    boundary = f"=== {digest(question, *(str(piece) for piece in pieces))[:12]} ==="
+        sources = _source_texts(piece)
+        unseen = [text for text in sources if text not in shown]
+        shown.update(unseen)
+        pieces.append(row | {"source": _BETWEEN.join(sources), "unseen": _BETWEEN.join(unseen)})
+    # Made from the evidence, so that no text can contain the boundary that closes its own fence; and from nothing else,
+    # so that another question about the same evidence has the same prefix, which a service may keep.
+    boundary = f"=== {digest(*(str(piece) for piece in pieces))[:12]} ==="
     for row, piece in zip(pieces, evidence, strict=True):
         row |= {"before": piece.before, "following": piece.following}
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
 
 
-def _source_text(piece: EvidencePiece) -> str:
+def _source_texts(piece: EvidencePiece) -> list[str]:
     """Return the chunks behind a fact, an aggregate or a summary where they add to its own text; cut to a limit.
 
     An extraction may read many chunks at once: those that contain most of the hyperedge's values come first.
     """
     if piece.hit.kind not in _DERIVED_KINDS:
-        return ""
+        return []
     values = [pair.partition(": ")[2] or pair for pair in piece.hit.text.split("; ")]
     sources = [source for source in piece.sources if locate(piece.hit.text, source.text) is None]
     sources.sort(key=lambda source: -sum(value in source.text for value in values))
@@ -126,7 +145,7 @@ def _source_text(piece: EvidencePiece) -> str:
         if characters_left > 0:
             shown.append(source.text[:characters_left])
             characters_left -= len(source.text)
-    return "\n…\n".join(shown)
+    return shown
 
 
 def _read_reply(completion: Completion) -> tuple[list[_QuotedSentence], str]:
@@ -175,32 +194,66 @@ def _read_quotes(data: object) -> Iterator[Quote]:
             yield Quote(item["quote"], int(digits[0]) if digits else 0)
 
 
-def _with_citations(
-    sentences: Sequence[_QuotedSentence], evidence: Sequence[EvidencePiece], store: TripleStore
-) -> tuple[list[tuple[str, tuple[Citation, ...]]], dict[str, int]]:
-    """Return the sentences of which a quote is in the evidence, with their citations, and counts of what was dropped.
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The sentences of a reply that are kept, with their citations; those not supported; counts of what was dropped."""
+
+    kept: list[tuple[str, tuple[Citation, ...]]]
+    unsupported: list[Unsupported]
+    dropped: dict[str, int]
+
+
+def _judged(
+    sentences: Sequence[_QuotedSentence], question: str, evidence: Sequence[EvidencePiece], store: TripleStore
+) -> _Judged:
+    """Return which sentences have a quote that is in the evidence, and state nothing that it does not.
 
     A citation counts its sentence among those kept.
     """
-    kept: list[tuple[str, tuple[Citation, ...]]] = []
-    dropped = Counter(quotes=0, sentences=0)
+    judged = _Judged([], [], {"quotes": 0, "sentences": 0, "unsupported": 0})
+    shown = "\n".join(text for piece in evidence for text in (piece.text, *(one.text for one in piece.sources)))
     for sentence in sentences:
-        by_quote = [cited(quote, sentence.text, evidence, store, sentence=len(kept)) for quote in sentence.quotes]
-        dropped["quotes"] += by_quote.count([])
-        if citations := tuple(dict.fromkeys(citation for citations in by_quote for citation in citations)):
-            kept.append((sentence.text, citations))
+        place = len(judged.kept)
+        by_quote = [cited(quote, sentence.text, evidence, store, sentence=place) for quote in sentence.quotes]
+        judged.dropped["quotes"] += by_quote.count([])
+        carried = [one for found in by_quote for one in found]
+        if not carried:
+            judged.dropped["sentences"] += 1
+        elif missing := unsupported(sentence.text, _ground(carried, question, shown)):
+            judged.dropped["unsupported"] += 1
+            judged.unsupported.append(Unsupported(sentence.text, tuple(missing), place))
         else:
-            dropped["sentences"] += 1
-    return kept, dict(dropped)
+            judged.kept.append((sentence.text, tuple(dict.fromkeys(one.citation for one in carried))))
+    return judged
 
 
-def _marked(sentences: Sequence[tuple[str, Sequence[Citation]]]) -> str:
-    """Return the sentences, each followed by ``[1]`` markers that count the citations from 1."""
+def _ground(carried: Sequence[Carried], question: str, shown: str) -> Ground:
+    cited_texts = dict.fromkeys(one.sentences for one in carried)
+    about = dict.fromkeys(text for one in carried for text in one.about)
+    return Ground(tuple(cited_texts), tuple(about), question, shown)
+
+
+def _why_nothing_is_left(sentences: Sequence[_QuotedSentence], judged: _Judged) -> str:
+    """Return why no sentence of a reply is kept; "" where it has none."""
+    if judged.unsupported:
+        missing = "; ".join(f"{', '.join(one.missing)} in {one.sentence!r}" for one in judged.unsupported)
+        return f"What the reply says is not in what it cites: {missing}."
+    if sentences:
+        return f"None of the {len(sentences)} sentences of the reply quotes text that is in the evidence."
+    return ""
+
+
+def _marked(kept: Sequence[tuple[str, Sequence[Citation]]], left_out: Sequence[Unsupported] = ()) -> str:
+    """Return the sentences, each followed by ``[1]`` markers that count the citations from 1.
+
+    Sentences that were left out have a mark that says what they do not cite.
+    """
     parts = []
     number = 0
-    for text, citations in sentences:
-        parts.append(text)
-        for _ in citations:
-            number += 1
-            parts.append(f"[{number}]")
+    for place in range(len(kept) + 1):
+        parts += [f"{one.sentence} [not supported: {', '.join(one.missing)}]" for one in left_out if one.place == place]
+        if place < len(kept):
+            text, citations = kept[place]
+            parts += [text, *(f"[{number + at}]" for at in range(1, len(citations) + 1))]
+            number += len(citations)
     return " ".join(parts)

@@ -126,6 +126,7 @@ def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
         "unknown": answer.unknown,
         "values": [value_json(value) for value in answer.values],
         "citations": [citation_json(citation) for citation in answer.citations],
+        "unsupported": [{**asdict(one), "missing": list(one.missing)} for one in answer.unsupported],
         "hits": [hit_json(hit) for hit in answer.hits],
         "usage": asdict(answer.usage),
     }

@@ -22,7 +22,8 @@ _DATE_TYPES = (XSD.gYear, XSD.gYearMonth, XSD.date)
 def answer_draft(answer: Answer, *, names: Names) -> GraphDraft:
     """Return the graph of an answer, ready to be published; the same answer kept twice is one graph."""
     quotes = [f"{citation.chunk} {citation.start} {citation.end}" for citation in answer.citations]
-    content = (answer.question, answer.method, answer.text, *quotes)
+    left_out = [one.sentence for one in answer.unsupported]
+    content = (answer.question, answer.method, answer.text, *quotes, *left_out)
     iri = names.answer(*content)
     return GraphDraft(
         iri=names.answer_graph(*content),
@@ -31,6 +32,7 @@ def answer_draft(answer: Answer, *, names: Names) -> GraphDraft:
             *_answer_triples(answer, iri),
             *_citation_triples(answer, iri, names),
             *_value_triples(answer, iri, names),
+            *_unsupported_triples(answer, iri, names),
         ],
         method=answer.method,
         sources=[ox.NamedNode(chunk) for chunk in dict.fromkeys(citation.chunk for citation in answer.citations)],
@@ -56,6 +58,17 @@ def _citation_iri(citation: Citation, answered: ox.NamedNode, names: Names) -> o
     place = (citation.chunk, str(citation.start), str(citation.end), str(citation.sentence))
     # "derived" joins the name only where there is one, so that graphs kept by earlier versions keep their IRIs.
     return names.citation(answered.value, *place, *filter(None, [citation.derived]))
+
+
+def _unsupported_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:
+    for one in dict.fromkeys(answer.unsupported):
+        iri = names.citation(answered.value, one.sentence, *one.missing)
+        yield ox.Triple(iri, RDF.type, KG.UnsupportedSentence)
+        yield ox.Triple(iri, DCTERMS.isPartOf, answered)
+        yield ox.Triple(iri, KG.text, ox.Literal(one.sentence))
+        yield ox.Triple(iri, KG.sentence, number(one.place))
+        for missing in one.missing:
+            yield ox.Triple(iri, KG.missing, ox.Literal(missing))
 
 
 def _citation_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:

@@ -1,8 +1,9 @@
 """Turns quotes of evidence into citations of stored text, by the sentences of the sources that carry them.
 
 A quote counts if a piece of evidence contains it, as the model was shown it. Passages are stored text, and their quotes
-are cited as they are. Facts, propositions and summaries were written by a model: their quotes are cited by those
-sentences of the source chunks that carry them, and where none does, by whole chunks together with the quoted words.
+are cited as they are, one of less than four words with its sentence. Facts, propositions and summaries were written by
+a model: their quotes are cited by those sentences of the source chunks that carry them, and where none does, by whole
+chunks together with the quoted words.
 
 What a model writes from its sources rewords them, often in one sentence for two of theirs. What must not change are the
 numbers; of names and other words most are kept. So the sentences that carry a statement contain every number, most of
@@ -25,11 +26,13 @@ from kgrag import queries
 from kgrag.model import Citation, Hit, Span
 from kgrag.ports import TripleStore
 from kgrag.text import documents
+from kgrag.text.figures import dates, quantities
 from kgrag.text.quotes import places
 from kgrag.text.sentences import STOP_WORDS, split, stem, words
 from kgrag.vocab import KG
 
 __all__ = [
+    "Carried",
     "EvidencePiece",
     "Quote",
     "SourceChunk",
@@ -44,8 +47,8 @@ __all__ = [
 _MAX_EVIDENCE_CHARACTERS = 8000
 _CHARACTERS_BEFORE = 1200
 """How much text before a chunk is read for the term or header that the chunk begins behind."""
-_MIN_QUOTED_WORDS = 3
-"""Words from which a quote of what a model wrote is cited alone, where a source has the very same."""
+_MIN_QUOTED_WORDS = 4
+"""Words from which a quote is cited alone; a shorter one proves too little, unless it is a value with its unit."""
 _MAX_BRANCHES = 3
 """Parts of a tree node that are followed down, and chunks that are cited whole, at most."""
 _MIN_SHARE_OF_WORDS = 0.6
@@ -54,6 +57,7 @@ _MAX_SENTENCES = 4
 """Sentences that carry one statement, at most."""
 
 _TERM = regex.compile(r"\p{N}+(?:[.,]\p{N}+)*|[\p{Han}\p{Hiragana}]|(?:(?![\p{Han}\p{Hiragana}])[\p{L}\p{M}])+")
+_SENTENCE_END = regex.compile(r"(?:[.!?…]|\p{STerm})[\p{Pe}\p{Pf}\"']*$")
 _NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:[ '’-]\p{Lu}[\p{L}\p{M}]*)*")
 
 Phrase = tuple[str, ...]
@@ -90,6 +94,11 @@ class EvidencePiece:
         return self.hit.text[:_MAX_EVIDENCE_CHARACTERS]
 
     @property
+    def headings(self) -> tuple[str, ...]:
+        """Title and heading of what the hit is from, as far as it has them."""
+        return tuple(filter(None, (str(self.hit.attributes.get(name) or "") for name in ("title", "heading"))))
+
+    @property
     def is_fact(self) -> bool:
         """Whether the text reads ``key: value; key: value``."""
         return self.hit.kind == "hyperedge"
@@ -98,6 +107,18 @@ class EvidencePiece:
     def derived(self) -> bool:
         """Whether a model wrote the text: no source contains all of it in a row."""
         return not any(places(self.text, source.text) for source in self.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A citation, the whole sentences that it touches, and texts that name what these are about.
+
+    Such texts are the headings of the piece, and the fact or the sentences of a model that were quoted.
+    """
+
+    citation: Citation
+    sentences: str
+    about: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +155,7 @@ def _stored_chunks(chunks: Sequence[str], store: TripleStore) -> dict[str, Sourc
 
 def cited(
     quote: Quote, claim: str, evidence: Sequence[EvidencePiece], store: TripleStore, *, sentence: int
-) -> list[Citation]:
+) -> list[Carried]:
     """Return the citations of a quote from the piece that it names, else from the first other piece that contains it.
 
     Args:
@@ -151,16 +172,27 @@ def cited(
         return []
     for piece in sorted(evidence, key=lambda piece: piece.number != quote.number):
         carriers = _derived(quote.text, claim, piece, store) if piece.derived else []
-        carriers = carriers or _verbatim(quote.text, claim, piece.sources, whole_sentences=piece.derived)
+        carriers = carriers or _verbatim(quote.text, claim, piece.sources, pairs=piece.is_fact)
         if carriers:
-            return [_citation(*carrier, sentence=sentence) for carrier in carriers]
+            about = (*piece.headings, *_quoted_sentences(quote.text, claim, piece))
+            return [_carried(*carrier, about, sentence=sentence) for carrier in carriers]
     return []
 
 
-def _citation(source: SourceChunk, place: _Place, derived: str, *, sentence: int) -> Citation:
+def _quoted_sentences(quote: str, claim: str, piece: EvidencePiece) -> list[str]:
+    """Return the fact that a quote is from, or the sentences of a model; [] for stored text."""
+    if piece.is_fact:
+        return [piece.text]
+    matches = [(piece.text, place) for place in places(quote, piece.text)] if piece.derived else []
+    if not matches:
+        return []
+    return [piece.text[one.start : one.end] for one in touched(piece.text, *matches[_closest(matches, claim)][1])]
+
+
+def _carried(source: SourceChunk, place: _Place, derived: str, about: tuple[str, ...], *, sentence: int) -> Carried:
     start, end = place
     span = source.span
-    return Citation(
+    citation = Citation(
         quote=source.text[start:end],
         document=span.document,
         chunk=span.chunk,
@@ -169,25 +201,45 @@ def _citation(source: SourceChunk, place: _Place, derived: str, *, sentence: int
         sentence=sentence,
         derived=derived,
     )
+    around = touched(source.text, start, end)
+    sentences = source.text[around[0].start : around[-1].end] if around else citation.quote
+    return Carried(citation, "\n".join(filter(None, [sentences, derived])), about)
 
 
 _Carrier = tuple[SourceChunk, _Place, str]
 """A chunk, the place in it that is cited, and the words of a model that are quoted instead ("" for none)."""
 
 
-def _verbatim(quote: str, context: str, sources: Sequence[SourceChunk], *, whole_sentences: bool) -> list[_Carrier]:
+def _verbatim(quote: str, context: str, sources: Sequence[SourceChunk], *, pairs: bool = False) -> list[_Carrier]:
     """Return the place of a quote in the sources whose sentences share most with the context; [] for none.
 
-    ``whole_sentences`` widens a quote of few words to the sentence: it proves too little by itself.
+    With ``pairs``, whole ``key: value`` pairs are cited as they are, whatever their length.
     """
     matches = [(source, place) for source in sources for place in places(quote, source.text)]
     if not matches:
         return []
     source, place = matches[_closest([(source.text, place) for source, place in matches], context)]
-    if whole_sentences and len(words(quote)) < _MIN_QUOTED_WORDS:
-        around = touched(source.text, *place)
-        place = (around[0].start, around[-1].end)
-    return [(source, place, "")]
+    return [(source, place if pairs and ": " in quote else _with_enough_words(source.text, place), "")]
+
+
+def _with_enough_words(text: str, place: _Place) -> _Place:
+    """Return a place of four words, a value with its unit or a whole sentence.
+
+    A shorter one is returned with its sentence, and where that is a heading or an item of a list, with those before it.
+    """
+    start, end = place
+    sentences = _sentences(text)
+    before = len([one for one in sentences if one.start < end])
+    while not _carries(text[start:end]) and before:
+        before -= 1
+        start, end = min(start, sentences[before].start), max(end, sentences[before].end)
+    return start, end
+
+
+def _carries(quote: str) -> bool:
+    has_value = dates(quote) or any(one.unit for one in quantities(quote))
+    count = len(words(quote))
+    return bool(has_value) or count >= _MIN_QUOTED_WORDS or (count > 1 and _SENTENCE_END.search(quote) is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +257,7 @@ class _QuotedPart:
     def carriers(self, sources: Sequence[SourceChunk]) -> list[_Carrier]:
         """Return the place of a quote, or the sentences that carry the first statement which any carry."""
         if self.names is None:
-            verbatim = _verbatim(self.quoted, self.context, sources, whole_sentences=True)
+            verbatim = _verbatim(self.quoted, self.context, sources)
             if verbatim:
                 return verbatim
         texts = [source.text for source in sources]

@@ -17,6 +17,8 @@ from kgrag.audit.audit_context import AuditTarget, prepare
 from kgrag.audit.check_runner import CheckResults, run_checks
 from kgrag.audit.checks import SEVERITIES, Catalogue
 from kgrag.audit.findings import Audit, AuditFinding
+from kgrag.audit.gathering import gathered
+from kgrag.audit.import_catalogues import catalogued
 from kgrag.audit.ontology_metrics import measure
 from kgrag.audit.profiles import Profile, catalogue_of, load_profile
 from kgrag.audit.reports import as_text
@@ -42,8 +44,9 @@ class AuditOptions:
     ``profile`` is a name, or the path of a TOML file. ``limit`` is how many findings per check are listed; counts stay
     exact. ``reasoner`` asks for the checks that need one, as some profiles do by themselves, and ``seconds`` is the
     time it may take. ``metrics`` asks for metrics too. LOG-09 compares labels by ``embedder``, where its profile has
-    that check. ``competency`` is a file or folder of competency questions, asked by ``kgrag.knowledge_base``; each may
-    take ``seconds`` too.
+    that check. ``ungathered`` lists findings one by one that else read as one ("113 of 118 properties …"). Imports that
+    one of ``catalogues`` has a file for, or the ``catalog-v001.xml`` next to a file, are at hand. ``competency``
+    is a file or folder of competency questions, asked by ``kgrag.knowledge_base``; each may take ``seconds`` too.
     """
 
     profile: str = "default"
@@ -56,6 +59,8 @@ class AuditOptions:
     metrics: bool = False
     embedder: Embedder | None = None
     competency: Path | None = None
+    ungathered: bool = False
+    catalogues: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,9 @@ def examine(
         # literals of a graph may be as an update left them, which keeps no record of how they were written
         parsed=store is None,
     )
-    given = StepInput(target, store, options.reasoner or profile.reasoner, options.seconds, options.embedder)
+    asked = options.reasoner or profile.reasoner
+    at_hand = frozenset(catalogued(options.catalogues))
+    given = StepInput(target, store, asked, options.seconds, options.embedder, at_hand)
     report = _report(target, profile, catalogue, run_checks(catalogue, profile, given), options)
     return Examination(replace(report, metrics=measure(target)) if options.metrics else report, target)
 
@@ -138,18 +145,21 @@ def _report(
     # those of competency questions are applied when the questions are asked, and would count as unused here
     of_checks = (suppression for suppression in suppressions if not suppression.of_question)
     kept = suppress(results.findings, of_checks, baseline, today=datetime.now(tz=UTC).date())
-    counts = {severity: sum(f.severity == severity for f in kept.findings) for severity in SEVERITIES}
+    checks = {check.identifier: check for check in catalogue.checks if check.identifier in results.seconds}
+    findings = kept.findings if options.ungathered else gathered(kept.findings, checks, target)
+    counts = {severity: sum(f.severity == severity for f in findings) for severity in SEVERITIES}
     return Audit(
         target=target.name,
         profile=profile.name,
         counts={**counts, "suppressed": kept.suppressed, "not_decided": len(results.not_decided)},
-        findings=tuple(limited(kept.findings, options.limit)),
+        findings=tuple(limited(findings, options.limit)),
         slow=results.slow,
         engine=f"{ENGINE}; by pyshacl: {', '.join(results.by_pyshacl)}" if results.by_pyshacl else ENGINE,
         not_decided=results.not_decided,
         unused_suppressions=kept.unused,
-        totals=dict(sorted(Counter(f.check for f in kept.findings).items())),
-        checks={check.identifier: check for check in catalogue.checks if check.identifier in results.seconds},
+        totals=dict(sorted(Counter(f.check for f in findings).items())),
+        levels=Counter((f.severity, f.check) for f in findings),
+        checks=checks,
         namespaces=target.namespaces,
         fingerprints=tuple(f.fingerprint for f in kept.findings),
     )

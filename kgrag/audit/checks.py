@@ -42,7 +42,8 @@ class Check:
 
     ``severities`` are those of profiles that differ from ``severity``. Exactly one of ``shapes``, ``query`` and
     ``step`` decides it; ``fix`` is the stored update that mends what it finds, "" where none is safe. ``violating``
-    and ``conforming`` are examples in Turtle.
+    and ``conforming`` are examples in Turtle. ``together`` is how many of its findings read as one, "" where they stay
+    apart, and ``among`` names the classes of the terms that it looks at.
     """
 
     identifier: str
@@ -60,6 +61,8 @@ class Check:
     fix: str = ""
     violating: tuple[str, ...] = ()
     conforming: tuple[str, ...] = ()
+    together: str = ""
+    among: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:
@@ -239,6 +242,8 @@ class _Source:
             fix="".join(fix),
             violating=tuple(examples[AUDIT.violating]),
             conforming=tuple(examples[AUDIT.conforming]),
+            together="".join(self._texts(node, AUDIT.together)),
+            among=tuple(local_name(term) for term in self._texts(node, AUDIT.among)),
         )
 
     def _refuse_unknown(self, name: str, shapes: Sequence[str]) -> None:

@@ -19,8 +19,9 @@ class AuditFinding:
     ``focus`` is an IRI or the name of a blank node, ``path`` a property or "", ``value`` a term as text or "".
     ``fingerprint`` stays the same from audit to audit while check, focus, path and value do. ``component`` is the SHACL
     component that was violated, "sparql" for a finding of a query or a step. ``stated_severity`` is what a shape states
-    that is none of the three severities; the finding then counts as ``severity``. ``terms`` are those of the
-    result, where a shape of a user's own found it.
+    that is none of the three severities; the finding then counts as ``severity``. ``together`` are the
+    fingerprints of the findings that read as this one. ``terms`` are those of the result, where a shape of a user's own
+    found it.
     """
 
     check: str
@@ -34,6 +35,7 @@ class AuditFinding:
     fingerprint: str = ""
     component: str = "sparql"
     stated_severity: str = ""
+    together: tuple[str, ...] = ()
     terms: ViolationTerms | None = field(default=None, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -49,6 +51,7 @@ class AuditFinding:
             "anchors": list(self.anchors),
             **({"fix": self.fix} if self.fix else {}),
             "fingerprint": self.fingerprint,
+            **({"together": list(self.together)} if self.together else {}),
         }
 
 
@@ -68,6 +71,7 @@ class Audit:
     ``counts`` are exact: by severity, of what suppressions or a baseline removed, and of checks without a verdict.
     ``findings`` are at most ``limit`` per check, worst first, then by check, focus, path and value. ``slow`` lists
     checks that took more than a tenth of a second. ``totals`` has the exact count of each check with a finding,
+    ``levels`` that of each severity and check,
     ``checks`` describes those that were run, ``fingerprints`` are those of all findings, ``namespaces`` the target's
     own, ``files`` where it was read from. ``shapes`` names a user's own shapes that were run. From the severity
     ``conforms_below`` on, a finding breaks conformance.
@@ -83,6 +87,7 @@ class Audit:
     unused_suppressions: tuple[str, ...] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
     totals: Mapping[str, int] = field(default_factory=dict)
+    levels: Mapping[tuple[str, str], int] = field(default_factory=dict, repr=False)
     checks: Mapping[str, Check] = field(default_factory=dict, repr=False)
     namespaces: tuple[str, ...] = ()
     files: tuple[str, ...] = ()

@@ -177,12 +177,12 @@ def only_without_some(given: StepInput) -> Iterator[Row]:
         if with_some or len(with_only) < MIN_CLASSES_FOR_CONVENTION:
             for focus in sorted(with_only):
                 if with_some.isdisjoint(_reachable(focus, superclasses)):
-                    message = f"{focus} says what it has only, and not that it has any ({name})."
-                    yield {"focus": focus, "path": name, "message": message}
+                    kind = "all values are of some kind, and not that there is one: 'only' without 'some'"
+                    yield {"focus": focus, "path": name, "message": f"{focus} says of {name} that {kind}."}
     for name, with_not in sorted(classes["not"].items()):
         for focus in sorted(with_not):
-            message = f"{focus} says that it has something that is not, and not that it has none ({name})."
-            yield {"focus": focus, "path": name, "message": message}
+            kind = "a value is not of some kind, and not that no value is: 'some not' for 'not some'"
+            yield {"focus": focus, "path": name, "message": f"{focus} says of {name} that {kind}."}
 
 
 def _reachable(node: str, edges: _Edges) -> set[str]:

@@ -14,6 +14,8 @@ from functools import cache
 import pyoxigraph as ox
 
 from kgrag import queries, shacl
+from kgrag.audit.recomputation import recomputed
+from kgrag.audit.reserved_terms import is_reserved
 from kgrag.audit.step_input import Row, StepInput, Unasked, filled, message_template
 from kgrag.model import plain
 from kgrag.ports import TripleStore
@@ -22,7 +24,7 @@ from kgrag.store import graph_kinds
 from kgrag.store.rdf_files import plugin_quads
 from kgrag.vocab import RDF, local_name
 
-__all__ = ["activities", "blocks", "chunks", "hyperedges", "layers", "literals", "registry", "terms"]
+__all__ = ["activities", "blocks", "chunks", "hyperedges", "layers", "literals", "recomputation", "registry", "terms"]
 
 _CHECK_OF_SHAPE = {
     "Activity": "KG-07",
@@ -53,14 +55,16 @@ def terms(given: StepInput) -> Iterator[Row]:
     """Yield the classes and properties that platform graphs use and that no ontology declares (KG-01).
 
     Declared is what kgrag's own vocabulary or an ontology of the knowledge base declares, what the shapes of kgrag's
-    graphs take from other vocabularies, and what the knowledge base minted for a key or type without a term.
+    graphs take from other vocabularies, the terms of RDF, OWL and other vocabularies in wide use, and what the
+    knowledge base minted for a key or type without a term.
     """
     store = _store(given)
     minted = tuple(store.names.base + kind for kind in ("class/", "property/"))
     declared_elsewhere = _declared_terms()
     for row in _rows(store, "audit/kg_01"):
         term = row["term"]
-        if row["declared"] != "true" and term not in declared_elsewhere and not term.startswith(minted):
+        declared = row["declared"] == "true" or term in declared_elsewhere or is_reserved(term)
+        if not declared and not term.startswith(minted):
             kind = "class" if row["path"] == RDF.type.value else "property"
             message = f"The {kind} {term} is used of {row['focus']}, and no ontology declares it."
             yield {"focus": row["focus"], "path": row["path"], "value": term, "message": message}
@@ -108,6 +112,11 @@ def registry(given: StepInput) -> Iterator[Row]:
         homes=[home for _, home in homes],
         open=[kind.iri for kind in kinds if kind.holds_facts],
     )
+
+
+def recomputation(given: StepInput) -> Iterator[Row]:
+    """Yield names, texts, counts and the like that do not come out so when they are computed again (KG-14)."""
+    return recomputed(_store(given))
 
 
 def _violations(given: StepInput, check: str, query: str, **values: Sequence[ox.NamedNode]) -> Iterator[Row]:

@@ -14,7 +14,7 @@ import pyoxigraph as ox
 from kgrag.resources import folder
 from kgrag.vocab import AUDIT, RDF
 
-__all__ = ["reserved_among"]
+__all__ = ["is_reserved", "reserved_among"]
 
 _OF_RDFLIB = (
     "CSVW DC DCAM DCAT DCMITYPE DCTERMS DOAP FOAF ODRL2 ORG OWL PROV QB RDF RDFS SDO SH SKOS SOSA SSN TIME VANN VOID"
@@ -29,17 +29,23 @@ def reserved_among(mentioned: Iterable[object]) -> list[ox.Triple]:
     >>> [triple.subject.value for triple in reserved_among(iris) if triple.predicate == RDF.type]
     ['http://www.w3.org/2004/02/skos/core#broader']
     """
+    stated = [ox.Triple(ox.NamedNode(each), AUDIT.reserves, ox.Literal(each)) for each in _vocabularies()[0]]
+    named = (term for term in mentioned if isinstance(term, ox.NamedNode) and is_reserved(term.value))
+    return [*stated, *(ox.Triple(term, RDF.type, AUDIT.ReservedTerm) for term in named)]
+
+
+def is_reserved(term: str) -> bool:
+    """Return whether an IRI is a term of a vocabulary in wide use.
+
+    >>> is_reserved("http://www.w3.org/2002/07/owl#Thing"), is_reserved("http://www.w3.org/2002/07/owl#Thingy")
+    (True, False)
+    """
     vocabularies, newer = _vocabularies()
-    stated = [ox.Triple(ox.NamedNode(each), AUDIT.reserves, ox.Literal(each)) for each in vocabularies]
-    for term in mentioned:
-        if isinstance(term, ox.NamedNode):
-            start = max(term.value.rfind("#"), term.value.rfind("/")) + 1
-            namespace, name = term.value[:start], term.value[start:]
-            # rdflib's classes count their own private attributes, and rdf:_1, as terms
-            listed = name[:1] not in ("", "_") and name in vocabularies.get(namespace, ())
-            if listed or term.value.replace(_SCHEMA_HTTP, _SCHEMA) in newer:
-                stated.append(ox.Triple(term, RDF.type, AUDIT.ReservedTerm))
-    return stated
+    start = max(term.rfind("#"), term.rfind("/")) + 1
+    namespace, name = term[:start], term[start:]
+    # rdflib's classes count their own private attributes, and rdf:_1, as terms
+    listed = name[:1] not in ("", "_") and name in vocabularies.get(namespace, ())
+    return listed or term.replace(_SCHEMA_HTTP, _SCHEMA) in newer
 
 
 @cache

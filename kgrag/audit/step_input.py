@@ -23,13 +23,17 @@ class Unasked(NotDecided):
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """What a step may read: the target with its context, the store where there is one, and what was asked for."""
+    """What a step may read: the target with its context, the store where there is one, and what was asked for.
+
+    ``catalogued`` are the imports that a catalogue has a local file for.
+    """
 
     target: AuditTarget
     store: TripleStore | None
     reasoner: bool
     seconds: float
     embedder: Embedder | None = None
+    catalogued: frozenset[str] = frozenset()
 
 
 def message_template(query: str) -> str:

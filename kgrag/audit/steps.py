@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.audit import concept_steps, hierarchy_steps, platform_steps, reasoner_steps, term_steps
+from kgrag.audit import concept_steps, hierarchy_steps, platform_steps, reasoner_steps, shape_steps, term_steps
 from kgrag.audit.step_input import Row, StepInput, Unasked
 from kgrag.errors import NotDecided
 from kgrag.vocab import AUDIT, OWL
@@ -31,7 +31,7 @@ class Step:
 
 
 def imports(given: StepInput) -> list[Row]:
-    """Return the imports that are neither in the target nor in the store (MET-10); nothing is fetched."""
+    """Return the imports that are neither in the target, the store nor a catalogue (MET-10); nothing is fetched."""
     imported = given.target.bench.select(queries.bind("audit/imports", target=AUDIT.target)).values()
     why = "which is not at hand. It was not fetched: checks see a part of the ontology only."
     return [
@@ -42,7 +42,7 @@ def imports(given: StepInput) -> list[Row]:
             "message": f"The ontology imports {name}, {why}",
         }
         for ontology, name in imported
-        if given.store is None or not given.store.described(ox.NamedNode(name))
+        if name not in given.catalogued and (given.store is None or not given.store.described(ox.NamedNode(name)))
     ]
 
 
@@ -74,10 +74,12 @@ STEPS: Mapping[str, Step] = {
     "activities": Step(platform_steps.activities),
     "platform-literals": Step(platform_steps.literals),
     "registry": Step(platform_steps.registry),
+    "recomputation": Step(platform_steps.recomputation),
     "consistency": Step(reasoner_steps.consistency, needs_reasoner=True),
     "unsatisfiable": Step(reasoner_steps.unsatisfiable, needs_reasoner=True),
     "equivalent": Step(reasoner_steps.equivalent, needs_reasoner=True),
     "imports": Step(imports),
+    "unreadable-shapes": Step(shape_steps.unreadable),
     "web": Step(web),
 }
 """Name of a step, as ``aud:step`` has it -> the step."""

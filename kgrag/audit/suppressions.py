@@ -139,7 +139,8 @@ def read_baseline(path: Path) -> frozenset[str]:
         read = json.loads(path.read_text(encoding="utf-8"))
         if "fingerprints" in read:
             return frozenset(str(mark) for mark in read["fingerprints"])
-        return frozenset(str(finding["fingerprint"]) for finding in read["findings"])
+        marks = ([finding["fingerprint"], *finding.get("together", ())] for finding in read["findings"])
+        return frozenset(str(mark) for found in marks for mark in found)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InvalidSettings(
             f"{path}: this is no baseline ({type(error).__name__}: {error}). "

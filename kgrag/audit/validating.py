@@ -123,6 +123,7 @@ def _report(
         engine=f"{ENGINE}; by pyshacl: {by_pyshacl}" if by_pyshacl else ENGINE,
         not_decided=tuple(undecided),
         totals=dict(sorted(Counter(f.check for f in findings).items())),
+        levels=Counter((f.severity, f.check) for f in findings),
         fingerprints=tuple(f.fingerprint for f in findings),
         shapes=tuple(sorted(run)),
         conforms_below="Info",

@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgrag.answering.cited_answers import with_unsupported
 from kgrag.answering.json_forms import answer_json, retrieval_json
-from kgrag.cli.options import Format, JsonFormat, KbOption, MethodOption, TopOption, WhereOption, open_kb
+from kgrag.cli.options import (
+    BudgetOption,
+    DryRunOption,
+    Format,
+    JsonFormat,
+    KbOption,
+    MaxCompletionsOption,
+    MaxTokensOption,
+    MethodOption,
+    TopOption,
+    WhereOption,
+    budget_of,
+    open_kb,
+    price_per_million,
+)
 from kgrag.cli.printing import answer_text, note, print_json
 from kgrag.cli.query_results import read_sparql, read_text
 from kgrag.cli.remote_commands import Remote, ServerOption, query_through, through, update_through
+from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
-    from kgrag.model import Hit
+    from kgrag.model import Hit, Usage
 
 __all__ = ["register"]
 
@@ -37,27 +54,51 @@ def register(app: typer.Typer) -> None:
 def ask(
     question: Annotated[str, typer.Argument(help="A question in words.")],
     kb: KbOption = None,
-    method: MethodOption = "passages",
+    method: MethodOption = DEFAULT_METHOD,
     k: TopOption = 5,
     explain: Annotated[bool, typer.Option("--explain", help="Show the evidence, and what was dropped.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the answer in the store, as a graph of its own.")] = False,
+    mark: Annotated[
+        bool, typer.Option("--mark-unsupported", help="Leave in, and mark, what the cited text does not support.")
+    ] = False,
     rerank: RerankOption = "",
     where: WhereOption = None,
+    dry_run: DryRunOption = False,
+    max_completions: MaxCompletionsOption = None,
+    max_tokens: MaxTokensOption = None,
+    money: BudgetOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Answer with citations of stored chunks, or report that the evidence does not carry an answer."""
-    with open_kb(kb, access="write" if keep else "either") as opened:
-        answer = opened.ask(question, method=method, k=k, keep=keep, rerank=rerank, where=where or None)
+    with open_kb(kb, access="write" if keep and not dry_run else "either") as opened:
+        if dry_run:
+            cost = opened.planned_cost(question, method=method, k=k, rerank=rerank, where=where or None)
+            _print_cost(cost, price_per_million(opened), format_)
+            return
+        budget = budget_of(opened, max_completions, max_tokens, money)
+        asking = opened if budget is None else opened.asking(opened.within(budget))
+        answer = asking.ask(question, method=method, k=k, keep=keep, rerank=rerank, where=where or None)
+        answer = with_unsupported(answer) if mark else answer
         if format_ is JsonFormat.JSON:
             print_json(answer_json(answer, explain=explain))
         else:
             typer.echo(answer_text(answer, explain=explain))
 
 
+def _print_cost(cost: Usage, price: tuple[float, float] | None, format_: JsonFormat) -> None:
+    counts: dict[str, Any] = asdict(cost)
+    if price is not None:
+        counts["price"] = round((cost.input_tokens * price[0] + cost.output_tokens * price[1]) / 1e6, 6)
+    if format_ is JsonFormat.JSON:
+        print_json(counts)
+    else:
+        typer.echo("about " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+
+
 def retrieve(
     question: Annotated[str | None, typer.Argument(help="A question in words.", show_default=False)] = None,
     kb: KbOption = None,
-    method: MethodOption = "passages",
+    method: MethodOption = DEFAULT_METHOD,
     k: TopOption = 5,
     questions: Annotated[
         Path | None, typer.Option("--questions", help="JSON Lines with id and question; one JSON line each is printed.")

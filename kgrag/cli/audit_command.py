@@ -65,6 +65,13 @@ def audit(
     write_baseline: Annotated[
         Path | None, typer.Option("--write-baseline", help="Write such a file of what is found now.")
     ] = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="List findings one by one that else read as one, such as missing domains.")
+    ] = False,
+    catalog: Annotated[
+        list[Path] | None,
+        typer.Option("--catalog", help="XML catalogue of imports; a catalog-v001.xml next to a file counts by itself."),
+    ] = None,
     diff: Annotated[
         Path | None,
         typer.Option("--diff", help="Against an audit in JSON: findings new and gone. Against RDF: axioms."),
@@ -100,7 +107,8 @@ def audit(
         return
     wants_metrics = metrics or format_ in ("html", "dqv")
     options = AuditOptions(profile, namespace, limit, suppress, baseline, reasoner, seconds, wants_metrics)
-    options = replace(options, competency=competency)
+    # a graph of an audit keeps every finding with its focus
+    options = replace(options, competency=competency, ungathered=all_ or keep, catalogues=tuple(catalog or ()))
     task = _AuditTask(tuple(targets or ()), kb, options)
     if fix:
         _mend(task, apply=apply, in_place=in_place)

@@ -7,18 +7,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 import typer.core
 
-from kgrag.cli.options import JsonFormat, KbOption, loudness_options, open_kb
+from kgrag.cli.options import (
+    BudgetOption,
+    DryRunOption,
+    JsonFormat,
+    KbOption,
+    MaxCompletionsOption,
+    MaxTokensOption,
+    budget_of,
+    loudness_options,
+    open_kb,
+    price_per_million,
+)
 from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import Remote, ServerOption, build_through, through
+from kgrag.errors import InputError
 from kgrag.model import BuildReport
 
-__all__ = ["register"]
+__all__ = ["PART_DONE", "register"]
 
 PART_DONE = 4
 """Exit code of a build that did a part of its work; the output says what is pending."""
@@ -102,36 +114,32 @@ def _build(
     options: Mapping[str, Any],
     *,
     kb: KbOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what it would cost, and write nothing.")] = False,
+    dry_run: DryRunOption = False,
     price: Annotated[
         tuple[float, float] | None,
         typer.Option("--price", help="With --dry-run: price of a million input and output tokens.", show_default=False),
     ] = None,
-    max_completions: Annotated[
-        int | None, typer.Option("--max-completions", help="Ask the model at most so often.", min=0)
-    ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", help="Stop when the model has used so many tokens.", min=0)
-    ] = None,
+    max_completions: MaxCompletionsOption = None,
+    max_tokens: MaxTokensOption = None,
+    money: BudgetOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="How the report is printed.")] = JsonFormat.TEXT,
     server: ServerOption = None,
 ) -> None:
-    from kgrag.llm.budget import Budget
-
-    limited = max_completions is not None or max_tokens is not None
-
     def build_here() -> None:
-        budget = Budget(max_completions, max_tokens) if limited else None
         with open_kb(kb) as opened, progress_bar() as progress:
-            end(opened.build(method, progress=progress, dry_run=dry_run, budget=budget, **options))
+            budget = budget_of(opened, max_completions, max_tokens, money)
+            report = opened.build(method, progress=progress, dry_run=dry_run, budget=budget, **options)
+            end(report, price or price_per_million(opened))
 
     def build_there(remote: Remote) -> None:
+        if money is not None:
+            raise InputError("a server does not take --budget. Use --max-tokens, or stop the server.")
         given = {name: value for name, value in options.items() if value not in (None, [])}
         sent = {"options": given, "dry_run": dry_run, "max_completions": max_completions, "max_tokens": max_tokens}
         with progress_bar() as progress:
-            end(build_through(remote, method, sent, progress))
+            end(build_through(remote, method, sent, progress), price)
 
-    def end(report: BuildReport) -> None:
+    def end(report: BuildReport, price: tuple[float, float] | None) -> None:
         _print(report, price if dry_run else None, format_)
         if report.pending:
             raise typer.Exit(PART_DONE)
@@ -145,8 +153,12 @@ def _print(report: BuildReport, price: tuple[float, float] | None, format_: Json
         cost = counts.get("input_tokens", 0) * price[0] + counts.get("output_tokens", 0) * price[1]
         counts["price"] = round(cost / 1e6, 4)
     if format_ is JsonFormat.JSON:
-        usage = {"completions": report.usage.completions, "input_tokens": report.usage.input_tokens}
-        document = {"method": report.method, "counts": counts, "usage": usage, "notes": list(report.notes)}
+        document = {
+            "method": report.method,
+            "counts": counts,
+            "usage": asdict(report.usage),
+            "notes": list(report.notes),
+        }
         print_json(document | {"pending": list(report.pending)})
         return
     typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))

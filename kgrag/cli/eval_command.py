@@ -14,6 +14,7 @@ import typer.core
 
 from kgrag.cli.options import JsonFormat, KbOption, WhereOption, named_kb, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
+from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def evaluate(
     if source is None or (dataset is not None and questions is not None):
         raise InputError("pass either a DATASET folder or --questions FILE.jsonl.")
     wanted = [*(method or []), *split_specs(compare)]
-    specs = list(dict.fromkeys([*wanted, *([baseline] if baseline else [])])) or ["passages"]
+    specs = list(dict.fromkeys([*wanted, *([baseline] if baseline else [])])) or [DEFAULT_METHOD]
     read = read_dataset(source)
     with _bench(kb, temporary=dataset is not None) as opened, progress_bar() as progress:
 

@@ -1,16 +1,19 @@
-"""Commands that look after a knowledge base: stats, doctor, export, backup, vacuum, demo."""
+"""Commands that look after a knowledge base: stats, status, doctor, export, backup, vacuum, demo."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kgrag.cli.build_command import PART_DONE
 from kgrag.cli.options import JsonFormat, KbOption, open_kb
 from kgrag.cli.printing import note, print_json
 
 if TYPE_CHECKING:
+    from kgrag import KnowledgeBase
     from kgrag.knowledge_base.erasure import Erasure
 
 __all__ = ["print_erasure", "register"]
@@ -18,23 +21,71 @@ __all__ = ["print_erasure", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (stats, doctor, export, backup, vacuum, demo):
+    for command in (stats, status, doctor, export, backup, vacuum, demo):
         app.command()(command)
 
 
 def stats(
     method: Annotated[str | None, typer.Argument(help="A method's own figures.", show_default=False)] = None,
     kb: KbOption = None,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="What the language model cost, by day, method and model.")
+    ] = False,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Count what is there."""
     with open_kb(kb, access="read") as opened:
+        if cost:
+            _print_costs(opened, method, format_)
+            return
         figures = opened.stats(method)
     if format_ is JsonFormat.JSON:
         print_json(figures)
         return
     for name, value in _flat(figures):
         typer.echo(f"{name:32} {value:>14,}" if isinstance(value, int) else f"{name:32} {value:>14}")
+
+
+def _print_costs(opened: KnowledgeBase, method: str | None, format_: JsonFormat) -> None:
+    from kgrag.llm.costs import price_of, read_prices
+
+    prices = read_prices(opened.settings.prices)
+    rows: list[dict[str, Any]] = []
+    for day, name, model, usage in opened.costs():
+        if method in (None, name):
+            price = price_of(prices, model)
+            money = {} if price is None else {"price": round(price.of(usage), 6)}
+            rows.append({"day": day, "method": name, "model": model, **asdict(usage), **money})
+    if format_ is JsonFormat.JSON:
+        print_json(rows)
+        return
+    for row in rows:
+        figures = "".join(f"{row[name]:>14,}" for name in ("completions", "input_tokens", "output_tokens"))
+        typer.echo(f"{row['day']}  {row['method'] or '-':12} {row['model']:24}{figures}{row.get('price', '-'):>14}")
+    if not rows:
+        note("no language model was paid")
+
+
+def status(
+    kb: KbOption = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """List what builds left to do, each part with the reason; exit code 4 when there is any."""
+    with open_kb(kb, access="read") as opened:
+        found = opened.status()
+    if format_ is JsonFormat.JSON:
+        print_json(found)
+    else:
+        for method, since in found["unfinished"].items():
+            typer.echo(f"{method}: the build that began at {since} did not come to its end")
+        for method, lines in found["pending"].items():
+            typer.echo(f"{method}: {len(lines)} parts are pending; `kgrag build {method}` tries them again")
+            for line in lines:
+                typer.echo(f"  {line}")
+        if not any(found.values()):
+            typer.echo("nothing is pending")
+    if any(found.values()):
+        raise typer.Exit(PART_DONE)
 
 
 def _flat(figures: Any, prefix: str = "") -> list[tuple[str, Any]]:

@@ -17,19 +17,27 @@ from kgrag.cli.printing import note, set_loudness
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
+    from kgrag.llm.budget import Budget
 
 __all__ = [
     "Access",
+    "BudgetOption",
     "Commands",
+    "DryRunOption",
     "Format",
     "JsonFormat",
     "KbOption",
+    "MaxCompletionsOption",
+    "MaxTokensOption",
     "MethodOption",
     "TopOption",
+    "WhereOption",
+    "budget_of",
     "is_iri",
     "loudness_options",
     "named_kb",
     "open_kb",
+    "price_per_million",
     "remember",
     "target_files",
 ]
@@ -143,6 +151,16 @@ def named_kb(kb: Path | None) -> Path | None:
     return kb or _KB_BEFORE_COMMAND.get()
 
 
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what it would cost, and write nothing.")]
+MaxCompletionsOption = Annotated[
+    int | None, typer.Option("--max-completions", help="Ask the model at most so often.", min=0)
+]
+MaxTokensOption = Annotated[
+    int | None, typer.Option("--max-tokens", help="Stop when the model has used so many tokens.", min=0)
+]
+BudgetOption = Annotated[
+    float | None, typer.Option("--budget", help="Stop when this much was spent, by the prices in kgrag.toml.", min=0)
+]
 WhereOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -181,6 +199,21 @@ def open_kb(kb: Path | None, *, access: Access = "write", **settings: Any) -> Kn
             raise
         note(f"reading only: {error}")
         return KnowledgeBase(configured.kb, settings=configured, read_only=True)
+
+
+def budget_of(opened: KnowledgeBase, completions: int | None, tokens: int | None, money: float | None) -> Budget | None:
+    """Return the budget that the options set; None without any."""
+    from kgrag.llm.budget import Budget
+
+    if (completions, tokens, money) == (None, None, None):
+        return None
+    return Budget(completions, tokens, money, opened.price())
+
+
+def price_per_million(opened: KnowledgeBase) -> tuple[float, float] | None:
+    """Return the price of a million input and output tokens as the settings have it; None where they do not."""
+    price = opened.price()
+    return None if price is None else (price.input, price.output)
 
 
 def is_iri(name: str) -> bool:

@@ -66,6 +66,8 @@ def answer_text(answer: Answer, *, explain: bool = False) -> str:
         written = "words of a model, which no sentence carries; written from " if citation.derived else ""
         lines.append(f'  [{number}] "{quote}"')
         lines.append(f"      {written}{', '.join(filter(None, where))}")
+    for one in answer.unsupported:
+        lines += ["", f"  not supported by what it cites, left out: {one.sentence}", f"      {', '.join(one.missing)}"]
     if explain:
         lines += ["", f"method {answer.method}; dropped {dict(answer.dropped)}"]
         lines += [f"  note: {text}" for text in answer.explain]

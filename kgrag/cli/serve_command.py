@@ -14,7 +14,7 @@ import typer
 
 from kgrag.cli.options import KbOption, open_kb
 from kgrag.cli.printing import note
-from kgrag.errors import InvalidSettings
+from kgrag.errors import InvalidSettings, StoreLocked
 
 __all__ = ["register"]
 
@@ -78,7 +78,12 @@ def serve(
     if scratch:
         server.serve_scratch(address, logging=logging, limits=limits)
         return
-    with open_kb(kb) as opened:
+    try:
+        opened = open_kb(kb)
+    except StoreLocked as error:
+        words = "A server needs the folder for itself, with --read-only too: serve a copy (kgrag backup)."
+        raise StoreLocked(f"{str(error).rstrip('.')}. {words}", url=error.url) from None
+    with opened:
         if not open_ask and paid_access_of(opened.settings, host).answers_cost:
             note("answers cost money: asking needs a key, or a browser on this machine if --host is loopback")
         access = server.Access(read_only, private, keys, gate, open_ask)

@@ -11,7 +11,10 @@ module              what it contains
 ``hnsw``            ``HnswIndex``: one space (``ports.VectorIndex``), its graph over hnswlib, and its lock
 ``vector_table``    rows and IRIs by slot, exact cosines
 ``vector_files``    segments, manifest, checksums, atomic commit
-``bm25``            the BM25 index of a space's texts
+``bm25``            the BM25 index of a space's texts: scores, files
+``word_segments``   the parts of a BM25 index: which texts have which terms, how parts are merged
+``index_terms``     which terms a text is indexed by
+``change_feed``     what came into a space and went out of it after a revision
 ``array_files``     sidecars: arrays in files next to the store that record the revision they reflect
 ==================  ===========================================================================================
 """

@@ -34,6 +34,7 @@ Places = npt.NDArray[np.int64]
 
 _CHECKSUM_BYTES = 32
 _MAX_SETS_KEPT = 8
+_KEYS_COMPARED_PER_KEY_FOUND = 10  # in the time that looking up one takes
 _LINEAGE = "lineage"
 _DESCRIPTIONS = {_LINEAGE, "settings"}
 """Arrays of a file that say what it was made from; the others are what it was made for."""
@@ -70,15 +71,19 @@ class FileFault:
 
 @dataclass(frozen=True, slots=True)
 class Making(Generic[Cached]):
-    """How a sidecar is read, made, and found to be out of date.
+    """How a sidecar is read, made, brought up to date, and found to be out of date.
 
     ``load`` reads a file, None for one that is missing, damaged or of another format; ``make`` reads the store;
-    ``changed`` returns whether the store may have changed since a revision; False is certain.
+    ``changed`` returns whether the store may have changed since a revision; False is certain. ``followed`` returns
+    arrays of an earlier revision with what changed since, None where all has to be read again.
+    ``same`` compares what is in a file with what was made anew; None compares what both write.
     """
 
     load: Callable[[Path], Cached | None]
     make: Callable[[], Cached]
     changed: Callable[[int], bool]
+    followed: Callable[[Cached], Cached | None] | None = None
+    same: Callable[[Cached, Cached], bool] | None = None
 
 
 class Sidecars(Generic[Cached]):
@@ -91,6 +96,10 @@ class Sidecars(Generic[Cached]):
     def clear(self) -> None:
         """Forget what is open."""
         self._open.clear()
+
+    def release(self, store: TripleStore) -> None:
+        """Forget what is open of a store, so that the next use reads its files, or makes them."""
+        self._open.pop(store, None)
 
     def fresh(
         self, store: TripleStore, folder: Path | None, making: Making[Cached], *, name: str, save: bool = True
@@ -114,18 +123,32 @@ class Sidecars(Generic[Cached]):
             if arrays is None and folder is not None:
                 arrays = _of_this_store(store, path, making.load(path))
             # a file of a later revision than the store's was written meanwhile, or before the store was put back
-            if (
-                arrays is None
-                or arrays.revision > store.revision
-                or (arrays.revision != store.revision and making.changed(arrays.revision))
-            ):
-                arrays = making.make()
-                if folder is not None and save:
-                    arrays.save(path, lineage=lineage(store, arrays.revision))
-            elif arrays.revision != store.revision:
-                arrays = arrays.at(store.revision)
+            if arrays is None or arrays.revision > store.revision:
+                following = None
+            elif arrays.revision == store.revision or not making.changed(arrays.revision):
+                opened[path] = arrays = arrays if arrays.revision == store.revision else arrays.at(store.revision)
+                return arrays
+            else:
+                following = making.followed(arrays) if making.followed else None
+            arrays = making.make() if following is None else following
+            if folder is not None and save:
+                arrays.save(path, lineage=lineage(store, arrays.revision))
             opened[path] = arrays
         return arrays
+
+    def follow(self, store: TripleStore, folder: Path, making: Making[Cached], *, name: str) -> None:
+        """Bring a sidecar and its file up to the store where what changed is known; else leave both for ``fresh``.
+
+        Arguments as of ``fresh``. Raises StorageFailed: the disk refused the changed file.
+        """
+        path = folder / f"{name}.npz"
+        with self._lock:
+            opened = self._open.setdefault(store, {})
+            arrays = opened.get(path) or _of_this_store(store, path, making.load(path))
+            following = making.followed(arrays) if arrays is not None and making.followed else None
+            if following is not None:
+                following.save(path, lineage=lineage(store, following.revision))
+                opened[path] = following
 
     def faults(self, store: TripleStore, folder: Path | None, making: Making[Cached], *, name: str) -> list[FileFault]:
         """Compare a sidecar's file with one that is made anew; [] also where there is none, or one that is behind.
@@ -142,17 +165,21 @@ class Sidecars(Generic[Cached]):
             return [FileFault(path, f"{path} was made from another store; the next use makes it again.")]
         if arrays.revision > store.revision or making.changed(arrays.revision):
             return []
-        with tempfile.TemporaryDirectory() as scratch:
-            copies = Path(scratch) / "stored.npz", Path(scratch) / "made.npz"
-            arrays.save(copies[0])
-            making.make().save(copies[1])
-            stored, made = map(read_arrays, copies)
-        members = made.keys() - _DESCRIPTIONS
-        same = members == stored.keys() - _DESCRIPTIONS and all(
-            np.array_equal(stored[member], made[member]) for member in members
-        )
+        same = making.same or _write_the_same
         message = f"{path} does not have what the store has. Delete it, and the next use makes it again."
-        return [] if same else [FileFault(path, message)]
+        return [] if same(arrays, making.make()) else [FileFault(path, message)]
+
+
+def _write_the_same(first: RevisionedArrays, second: RevisionedArrays) -> bool:
+    with tempfile.TemporaryDirectory() as scratch:
+        copies = Path(scratch) / "first.npz", Path(scratch) / "second.npz"
+        first.save(copies[0])
+        second.save(copies[1])
+        stored, made = map(read_arrays, copies)
+    members = made.keys() - _DESCRIPTIONS
+    return members == stored.keys() - _DESCRIPTIONS and all(
+        np.array_equal(stored[member], made[member]) for member in members
+    )
 
 
 def _of_this_store(store: TripleStore, path: Path, arrays: Cached | None) -> Cached | None:
@@ -186,11 +213,23 @@ class Iris:
         >>> [*Iris.of(["urn:b", "urn:a"]).at([1, 0])]
         ['urn:a', 'urn:b']
         """
-        first, last = min(iris, default=""), max(iris, default="")
-        cut = next(
-            (place for place, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first)
-        )
-        return cls(first[:cut], np.array([iri[cut:].encode() for iri in iris], dtype=np.bytes_))
+        beginning = _common_beginning(iris)
+        return cls(beginning, np.array([iri[len(beginning) :].encode() for iri in iris], dtype=np.bytes_))
+
+    @classmethod
+    def joined(cls, several: Sequence[Self]) -> Self:
+        """Return all IRIs of some arrays, one after the other.
+
+        >>> Iris.joined([Iris.of(["urn:b"]), Iris.of(["urn:a", "urn:c"])]).at([0, 1, 2])
+        ['urn:b', 'urn:a', 'urn:c']
+        """
+        filled = [iris for iris in several if len(iris)]
+        if not filled:
+            return cls("", np.zeros(0, np.bytes_))
+        beginning = _common_beginning([iris.beginning for iris in filled])
+        own = [iris.beginning[len(beginning) :].encode() for iris in filled]
+        rests = [np.char.add(part, iris.rest) if part else iris.rest for part, iris in zip(own, filled, strict=True)]
+        return cls(beginning, np.concatenate(rests))
 
     @classmethod
     def restored(cls, members: Mapping[str, Any], name: str) -> Iris:
@@ -239,10 +278,21 @@ class Iris:
         return np.unique(places[places >= 0])
 
 
-class KeptPlaces:
-    """The places of the last few sets of keys that a search was limited to: looking them up takes longer than it."""
+def _common_beginning(texts: Sequence[str]) -> str:
+    first, last = min(texts, default=""), max(texts, default="")
+    pairs = enumerate(zip(first, last, strict=False))
+    return first[: next((place for place, (one, other) in pairs if one != other), len(first))]
 
-    def __init__(self) -> None:
+
+class KeptPlaces:
+    """The places of the last few sets of keys that a search was limited to: looking them up takes longer than it.
+
+    ``lasting``: a key has one place, which never changes, so that of a set that is almost a kept one only the other
+    keys are looked up.
+    """
+
+    def __init__(self, *, lasting: bool = False) -> None:
+        self._lasting = lasting
         self._places: OrderedDict[frozenset[str], Places] = OrderedDict()
 
     def of(self, keys: Collection[str], find: Callable[[Collection[str]], Places]) -> Places:
@@ -251,10 +301,17 @@ class KeptPlaces:
             return find(keys)
         places = self._places.get(keys)
         if places is None:
-            places = self._places[keys] = find(keys)
+            places = self._places[keys] = self._from_kept(keys, find) if self._lasting else find(keys)
             while len(self._places) > _MAX_SETS_KEPT:
                 self._places.pop(next(iter(self._places)), None)
         return places
+
+    def _from_kept(self, keys: frozenset[str], find: Callable[[Collection[str]], Places]) -> Places:
+        for kept, places in reversed(list(self._places.items())):
+            gone, come = kept - keys, keys - kept
+            if len(gone) + len(come) < len(keys) // _KEYS_COMPARED_PER_KEY_FOUND:
+                return np.union1d(np.setdiff1d(places, find(gone)), find(come))
+        return find(keys)
 
     def clear(self) -> None:
         """Forget them, since the keys have other places now."""
@@ -271,16 +328,21 @@ def unpacked(data: npt.NDArray[np.uint8]) -> list[str]:
     return data.tobytes().decode("utf-8", "surrogatepass").split("\n")[:-1]
 
 
-def read_arrays(path: Path) -> dict[str, Any]:
+def read_arrays(path: Path, checksum: str = "") -> dict[str, Any]:
     """Read a file's arrays by name.
+
+    Args:
+        path: of the file.
+        checksum: what ``write_arrays`` returned for it; "" takes whichever it has.
 
     Raises:
         OSError: there is none, or it cannot be read.
-        ValueError: it is damaged.
+        ValueError: it is damaged, or has another checksum.
         zipfile.BadZipFile: it is not a file of arrays.
     """
     with path.open("rb") as file:
-        if file.read(_CHECKSUM_BYTES) != hashlib.file_digest(file, "sha256").digest():
+        recorded = file.read(_CHECKSUM_BYTES)
+        if recorded != hashlib.file_digest(file, "sha256").digest() or checksum not in ("", recorded.hex()):
             raise ValueError(f"{path} is damaged")
         with zipfile.ZipFile(file) as archive:
             return {
@@ -290,20 +352,23 @@ def read_arrays(path: Path) -> dict[str, Any]:
             }
 
 
-def write_arrays(path: Path, members: Mapping[str, Any], *, lineage: str = "") -> None:
+def write_arrays(path: Path, members: Mapping[str, Any], *, lineage: str = "") -> str:
     """Write arrays, and the lineage of the revision that they reflect, to a new file; then swap it with the old one.
+
+    Returns:
+        The checksum of the file, in hexadecimal digits.
 
     Raises:
         StorageFailed: the disk refused; the old file is then left as it was.
     """
     try:
-        _swap_in(path, {**members, _LINEAGE: packed([lineage])})
+        return _swap_in(path, {**members, _LINEAGE: packed([lineage])})
     except OSError as error:
         message = f"the index {path} could not be written: {error}. Free space or make the folder writable."
         raise StorageFailed(message) from error
 
 
-def _swap_in(path: Path, members: Mapping[str, Any]) -> None:
+def _swap_in(path: Path, members: Mapping[str, Any]) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".part", dir=path.parent)
     partial = Path(name)
@@ -318,6 +383,7 @@ def _swap_in(path: Path, members: Mapping[str, Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
+        return checksum.hex()
     except BaseException:
         partial.unlink(missing_ok=True)
         raise

@@ -95,6 +95,10 @@ class HnswIndex:
         """Count the keys."""
         return self._table.live
 
+    def __contains__(self, iri: object) -> bool:
+        """Return whether a key is there."""
+        return iri in self._table
+
     def keys(self) -> list[str]:
         """Return every key, in the order they came in."""
         with self._lock.reading():

@@ -2,7 +2,8 @@
 
 Most IRIs are made of the content that they name, so a known key never needs embedding again; others, such as the terms
 of an ontology, are embedded anew when a graph of their kind changed. A space records the store revision that it
-reflects; while no graph of its kind changed since, nothing but one ASK is run.
+reflects; while no graph of its kind changed since, nothing but one ASK is run. What changed is read from the last
+publications where they say it (``kgrag.index.change_feed``); else keys are counted, or compared one by one.
 
 Queries read: ``spaces/*``.
 """
@@ -19,17 +20,18 @@ import pyoxigraph as ox
 from kgrag import plugins, queries
 from kgrag.declarations import VectorSpace
 from kgrag.errors import UnknownName
+from kgrag.index import change_feed
+from kgrag.index.change_feed import MAX_PUBLICATIONS
 from kgrag.ports import Embedder, TripleStore, VectorIndex, VectorSpaces
 from kgrag.resources import closest
 from kgrag.vocab import KG
 
-__all__ = ["PLATFORM", "Progress", "changed", "fresh", "keys", "missing", "spaces", "texts"]
+__all__ = ["PLATFORM", "Progress", "changed", "follow", "fresh", "keys", "missing", "spaces", "texts"]
 
 Progress = Callable[[str, int, int], None] | None
 """Called with (stage label, done, total) at the end of each batch."""
 
 _BATCH = 1024  # texts read and embedded at once
-_MAX_PUBLICATIONS = 1000
 _SAVE_EVERY = 20  # batches, so that a killed run loses at most this many
 _TURN = threading.Lock()  # two threads that find a space behind must not both embed
 
@@ -106,10 +108,24 @@ def fresh(
     return index
 
 
+def follow(name: str, *, store: TripleStore, spaces: VectorSpaces) -> None:
+    """Drop what is known to be gone, and save that under the present revision where no text is new; embeds nothing.
+
+    Raises:
+        EmbeddingMismatch: the space was made by another embedder.
+        StorageFailed: the disk refused the vectors.
+        UnknownName: there is no such space.
+    """
+    index, now = spaces.space(name), store.revision
+    changes = change_feed.changes(_space(name), store=store, since=index.revision)
+    if changes is not None and all(iri in index for iri in changes.added):
+        index.delete(changes.removed)
+        index.save(now)
+
+
 def changed(name: str, *, store: TripleStore, since: int) -> bool:
     """Return whether the texts of a space can have changed after a revision; False is certain. Raises UnknownName."""
-    kind = _space(name).kind
-    return store.ask(queries.bind("spaces/changed", catalogue=store.names.catalogue, kind=kind, since=since))
+    return change_feed.changed(_space(name).kind, store=store, since=since)
 
 
 def keys(name: str, *, store: TripleStore) -> list[str]:
@@ -117,7 +133,7 @@ def keys(name: str, *, store: TripleStore) -> list[str]:
     space = _space(name)
     tree = {"tree": store.names.tree_graph(space.tree)} if space.tree else {}
     table = store.select(queries.bind(space.query, catalogue=store.names.catalogue, **tree))
-    return list(dict.fromkeys(iri for (iri,) in table.values()))
+    return sorted({iri for (iri,) in table.values()})
 
 
 def missing(name: str, *, store: TripleStore, spaces: VectorSpaces) -> int:
@@ -141,14 +157,17 @@ def texts(name: str, *, store: TripleStore, iris: Sequence[str] | None = None) -
 
 def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embedder, progress: Progress) -> None:
     """Drop the keys that vanished and embed those that are new."""
-    added = _added(name, index, store)
-    if added is None:
+    changes = change_feed.changes(_space(name), store=store, since=index.revision)
+    if changes is not None:
+        index.delete(changes.removed)
+        missing = [iri for iri in changes.added if iri not in index]
+    elif (added := _added(name, index, store)) is not None:
+        missing = added
+    else:
         wanted = keys(name, store=store)
         known = set(index.keys())
         index.delete(known.difference(wanted))
         missing = [iri for iri in wanted if iri not in known] if _space(name).content_named else wanted
-    else:
-        missing = added
     done = 0
     for number, batch in enumerate(_batches(missing), 1):
         pairs = _texts(name, store, batch)
@@ -167,13 +186,12 @@ def _added(name: str, index: VectorIndex, store: TripleStore) -> list[str] | Non
     """
     space = _space(name)
     latest = range(index.revision + 1, store.revision + 1)
-    if not space.new or not 0 < len(latest) <= _MAX_PUBLICATIONS or index.revision < 0:
+    if not space.new or not 0 < len(latest) <= MAX_PUBLICATIONS or index.revision < 0:
         return None
     catalogue = store.names.catalogue
     publications = [store.names.publication(revision) for revision in latest]
     rows = store.select(queries.bind(space.new, catalogue=catalogue, publications=publications)).values()
-    known = set(index.keys())
-    added = [iri for (iri,) in rows if iri not in known]
+    added = [iri for (iri,) in rows if iri not in index]
     ((count,),) = store.select(queries.bind(space.count, catalogue=catalogue)).values()
     return added if len(index) + len(added) == int(count) else None
 

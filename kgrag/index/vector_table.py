@@ -61,6 +61,10 @@ class SlotTable:
         """Count the slots, dead ones too."""
         return len(self._keys)
 
+    def __contains__(self, iri: object) -> bool:
+        """Return whether an IRI has a live slot."""
+        return iri in self._slots
+
     @property
     def live(self) -> int:
         """Count the live slots."""

@@ -60,7 +60,9 @@ def _options(values: Mapping[str, Any]) -> AuditOptions:
     if unknown := values.keys() - known:
         raise InvalidSettings(f"an audit has no option '{min(unknown)}'. {closest(min(unknown), known)}")
     files = ("suppressions", "baseline", "competency")
-    paths = {name: Path(values[name]) for name in files if values.get(name) is not None}
+    paths: dict[str, Any] = {name: Path(values[name]) for name in files if values.get(name) is not None}
+    if "catalogues" in values:
+        paths["catalogues"] = tuple(Path(each) for each in values["catalogues"])
     return AuditOptions(**{**values, **paths})
 
 
@@ -71,8 +73,10 @@ def audit_files(paths: Sequence[Path], options: AuditOptions) -> Audit:
         InvalidRDF: a file does not parse.
     """
     from kgrag.audit import audit_triples
+    from kgrag.audit.import_catalogues import beside
     from kgrag.store.scratch import OxigraphScratch
 
+    options = replace(options, catalogues=(*beside(paths), *options.catalogues))
     read = (triple for path in paths for triple in triples_of(path))
     triples = (
         read if options.competency is None else list(read)

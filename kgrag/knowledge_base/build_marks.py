@@ -2,14 +2,15 @@
 
 The start is written with the first change that a build makes, in the same atomic step; a build that changes nothing
 writes neither. The end is written when the build returns. What a killed process, a full disk or a spent budget ended
-in between stays marked until a build of the method returns.
+in between stays marked until a build of the method returns. What a build that returned could not do is written down as
+well, with the reasons, until the next one.
 
-Queries read: ``builds/unfinished``, ``builds/finish``.
+Queries read: ``builds/unfinished``, ``builds/finish``, ``builds/undone``, ``builds/set_undone``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pyoxigraph as ox
@@ -19,7 +20,7 @@ from kgrag.ports import TripleStore
 from kgrag.store.publication_plan import now
 from kgrag.vocab import KG, RDF
 
-__all__ = ["marked", "unfinished", "warning"]
+__all__ = ["marked", "set_undone", "undone", "unfinished", "warning"]
 
 
 def unfinished(store: TripleStore) -> dict[str, str]:
@@ -37,6 +38,23 @@ def warning(store: TripleStore, method: str) -> str:
         f"the build of '{method}' that began at {since} did not come to its end: what it lacks cannot be found. "
         f"Run `kgrag build {method}`, which goes on where it stopped."
     )
+
+
+def undone(store: TripleStore) -> dict[str, list[str]]:
+    """Return the methods whose last build could not do a part, with a line for each part and the reason."""
+    lines: dict[str, list[str]] = {}
+    for method, line in store.select(queries.bind("builds/undone", catalogue=store.names.catalogue)).values():
+        lines.setdefault(method, []).append(line)
+    return lines
+
+
+def set_undone(store: TripleStore, method: str, lines: Sequence[str]) -> None:
+    """Write down what the last build of a method could not do, in place of what the one before could not."""
+    if sorted(set(lines)) == undone(store).get(method, []):
+        return
+    statements = [ox.Literal(line.encode("utf-8", "replace").decode()) for line in dict.fromkeys(lines)]
+    bound = {"build": store.names.build(method), "name": ox.Literal(method), "lines": statements}
+    store.update(queries.bind("builds/set_undone", catalogue=store.names.catalogue, **bound), graphs=[])
 
 
 @contextmanager

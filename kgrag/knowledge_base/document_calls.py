@@ -161,14 +161,23 @@ class DocumentCalls(Wiring):
             UnknownName: there is no such document.
             InputError: several documents have this name, and ``every`` does not say that all are meant.
         """
+        from kgrag.index import bm25, vector_spaces
         from kgrag.knowledge_base import forgetting
 
         found = forgetting.named(self.store, name, every=every)
         done = [
-            forgetting.forget(document, store=self.store, spaces=self.spaces, then=found[number:])
-            for number, document in enumerate(found, 1)
+            forgetting.forget(
+                document,
+                store=self.store,
+                spaces=self.spaces,
+                then=() if number else forgetting.to_forget(self.store, found[1:]),
+            )
+            for number, document in enumerate(found)
         ]
         self.store.flush()
+        # this process knows what went; another one would have to compare all chunks
+        vector_spaces.follow("chunk", store=self.store, spaces=self.spaces)
+        bm25.follow(self.store, self._folder("lexical"))
         return done
 
     def erase(self, name: str, *, every: bool = False) -> Erasure:

@@ -34,6 +34,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import EmbeddingMismatch, UnknownName
+from kgrag.index import bm25
 from kgrag.knowledge_base import forgetting
 from kgrag.llm import completion_cache
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, runs
@@ -168,8 +169,9 @@ def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
     store = kb.store
     there = [iri for iri in intent["documents"] if store.described(store.names.document_graph(ox.NamedNode(iri)))]
     dropped = sum(
-        len(forgetting.forget(document, store=store, spaces=kb.spaces, then=there[number:]).dropped)
+        len(forgetting.forget(document, store=store, spaces=kb.spaces, then=then).dropped)
         for number, document in enumerate(there, 1)
+        for then in [forgetting.to_forget(store, there[number:])]
     )
     needles = _needles(kb, intent["texts"])
     completions = _erase_completions(kb, intent["texts"], needles)
@@ -197,6 +199,7 @@ def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
 def _write_intent(kb: Erasable, intent: dict[str, Any]) -> None:
     if kb.path is None:
         return
+    kb.store.flush()  # refuses a folder that was moved
     fresh = kb.path / f"{_INTENT}.new"
     with fresh.open("w", encoding="utf-8") as file:
         json.dump(intent, file)
@@ -268,6 +271,7 @@ def _erase_completions(kb: Erasable, texts: Sequence[str], needles: _Needles) ->
 def _remove_copies(kb: Erasable) -> None:
     """Remove what is made again from the store when it is next used: word indices, arrays, facts, vectors of texts."""
     kb.release_copies()
+    bm25.release(kb.store)
     if kb.path is not None:
         shutil.rmtree(kb.path / _LEXICAL, ignore_errors=True)
         shutil.rmtree(kb.path / _CACHE / "facts", ignore_errors=True)

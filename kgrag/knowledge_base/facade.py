@@ -21,16 +21,19 @@ from kgrag import queries
 from kgrag.answering import cited_answers, kept_answers
 from kgrag.answering.opening_places import placed_answer, placed_hits
 from kgrag.capabilities import Answers, AnswersAmong, ChecksFiles, ChecksQueries, Counts, among, capable, having
+from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, build_marks, erasure, filter_lock, training_runs
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.document_calls import DocumentCalls
-from kgrag.model import Allowed, Answer, BuildReport, Hit, Publication, Table
+from kgrag.model import Allowed, Answer, BuildReport, Hit, Publication, Table, Usage
 from kgrag.ports import Progress
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
 from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.store import graph_kinds, rdf_files
+from kgrag.store.lexical_forms import as_loaded
+from kgrag.store.rdflib_copies import rdflib_copy
 from kgrag.text import documents
 from kgrag.text.documents import StoredDocument
 
@@ -55,8 +58,8 @@ class KnowledgeBase(DocumentCalls):
     Args:
         path: the folder, created when absent; None keeps everything in memory.
         settings: default: those of the environment and of ``kgrag.toml``.
-        model: a language model instead of the one that the settings name.
-        embedder: an embedder instead of the one that the settings name.
+        model: a language model instead of the one of the settings, or a function: text of a prompt -> the reply's.
+        embedder: an embedder instead of the one of the settings, its name or folder, or a function: texts -> vectors.
         read_only: read while another process may write; nothing is saved.
 
     Raises:
@@ -130,7 +133,9 @@ class KnowledgeBase(DocumentCalls):
         # a method that reports a graph itself gives the reason in the same words, and names the document as well
         reported = "\n".join(report.pending)
         unreported = (f"in quarantine: <{graph}>: {why}" for _, graph, _, why in new_rows if why not in reported)
-        return replace(report, pending=(*report.pending, *unreported))
+        report = replace(report, pending=(*report.pending, *unreported))
+        build_marks.set_undone(self.store, method.partition(":")[0], report.pending)
+        return report
 
     def train(
         self, method: str, questions: str | Path, *, held_out: Sequence[str | Path] = (), **options: Any
@@ -154,7 +159,7 @@ class KnowledgeBase(DocumentCalls):
     # --- out ----------------------------------------------------------------------------------------------------
 
     def retrieve(
-        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "", where: Where | None = None
+        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
     ) -> list[Hit]:
         """Return at most k hits, best first.
 
@@ -212,7 +217,7 @@ class KnowledgeBase(DocumentCalls):
         return document_filters.allowed(document_filters.read_filter(where), self.store, select)
 
     def retrieve_timed(
-        self, question: str, *, method: str = "passages", k: int = 5, rerank: str = "", where: Where | None = None
+        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
     ) -> tuple[list[Hit], dict[str, float]]:
         """Return the hits, and the milliseconds that embedding, searching and both took."""
         self.method(method)
@@ -226,7 +231,7 @@ class KnowledgeBase(DocumentCalls):
         self,
         question: str,
         *,
-        method: str = "passages",
+        method: str = DEFAULT_METHOD,
         k: int = 5,
         keep: bool = False,
         rerank: str = "",
@@ -235,12 +240,7 @@ class KnowledgeBase(DocumentCalls):
         """Answer with citations that were found in stored chunks, or with *unknown*; ``keep`` publishes the answer.
 
         A method that has an ``answer`` of its own, as those that answer from rows and not from texts, writes it. With
-        ``rerank`` the answer is written from the reranked hits, whatever the method. ``where`` is as of ``retrieve``.
-
-        Raises:
-            NotBuilt: the method has nothing to retrieve from yet.
-            InputError: the question is empty, or k is below 1.
-            InvalidSettings: the method cannot keep to a filter.
+        ``rerank`` the answer is written from the reranked hits, whatever the method. Raises what ``retrieve`` raises.
         """
         answer = None if rerank else self.own_answer(question, method=method, k=k, where=where)
         if answer is None:
@@ -250,8 +250,16 @@ class KnowledgeBase(DocumentCalls):
             self.keep(answer)
         return answer
 
+    def planned_cost(self, question: str, **asked: Any) -> Usage:
+        """Return what ``ask`` with the same arguments would cost about; nothing is asked of the language model."""
+        from kgrag.llm.costs import PlannedModel
+
+        planning = PlannedModel(self.model)
+        self.asking(planning).ask(question, **asked)
+        return planning.usage
+
     def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
-        """Return the answer of a method that answers by itself; None of one that retrieves.
+        """Return the answer of a method that answers by itself; None of one that retrieves, or leaves it to that.
 
         With a filter, None also of one that can keep to it only when it retrieves.
 
@@ -266,7 +274,8 @@ class KnowledgeBase(DocumentCalls):
             if not isinstance(chosen, Answers):
                 return None
             self._warn_of_unfinished(method)
-            return self._complete(chosen.answer(question, k), method)
+            answer = chosen.answer(question, k)
+            return None if answer is None else self._complete(answer, method)
         limited = among(chosen, method)
         if not isinstance(limited, AnswersAmong):
             return None
@@ -276,7 +285,7 @@ class KnowledgeBase(DocumentCalls):
 
     def answer_from(self, question: str, hits: Sequence[Hit], *, method: str, where: Where | None = None) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``."""
-        answer = cited_answers.answer(question, hits, model=self.model, store=self.store, method=method)
+        answer = cited_answers.answer(question, hits, model=self.model_for(method), store=self.store, method=method)
         if where is not None:
             answer = filter_lock.checked(answer, self.allowed(where))
         return self._complete(answer, method)
@@ -388,7 +397,7 @@ class KnowledgeBase(DocumentCalls):
         return self.store.update(sparql)
 
     def graph(self, iri: str) -> list[ox.Triple]:
-        """Return the triples of one named graph.
+        """Return the triples of one named graph, with literals as they were loaded.
 
         Raises:
             UnknownName: the catalogue has no such graph.
@@ -398,14 +407,11 @@ class KnowledgeBase(DocumentCalls):
             raise UnknownName(
                 f"there is no graph <{iri}>. `kgrag stats` counts them, queries/catalogue/graphs lists them."
             )
-        return list(self.store.triples(node))
+        return list(as_loaded(self.store, node))
 
     def to_rdflib(self, iri: str) -> rdflib.Graph:
-        """Return a copy of one named graph as a graph of rdflib."""
-        import rdflib
-
-        data = ox.serialize(self.graph(iri), format=ox.RdfFormat.N_TRIPLES)
-        return rdflib.Graph(identifier=iri).parse(data=data, format="nt")
+        """Return a copy of one named graph as a graph of rdflib, with literals as they were loaded."""
+        return rdflib_copy(self.graph(iri), identifier=iri)
 
     # --- care ---------------------------------------------------------------------------------------------------
 
@@ -418,6 +424,10 @@ class KnowledgeBase(DocumentCalls):
         figures = capable(self.method(method), Counts, method).statistics()
         since = build_marks.unfinished(self.store).get(method.partition(":")[0])
         return figures if since is None else {**figures, "build_unfinished_since": since}
+
+    def status(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return the methods whose build did not end, with its start, and what each last build could not do and why."""
+        return {"unfinished": build_marks.unfinished(self.store), "pending": build_marks.undone(self.store)}
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Read every block of the store, check catalogue, shapes and files against each other; mend what can be mended.

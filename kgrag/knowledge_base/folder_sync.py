@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import functools
 import os
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyoxigraph as ox
-
 from kgrag.knowledge_base import intake
 from kgrag.knowledge_base.forgetting import Forgotten
+from kgrag.knowledge_base.intake import Departures
 from kgrag.model import Document
 from kgrag.ports import TripleStore, VectorSpaces
 from kgrag.text import documents, ingestion
@@ -73,44 +73,59 @@ def follow(
         chunker: as of ``ingest``.
         progress: called after each batch.
     """
-    seen: set[tuple[str, str]] = set()
+    seen: dict[str, set[str]] = defaultdict(set)
+    undecided: list[str] = []
 
     def noted() -> Iterator[Document]:
         for document in contents.documents:
-            seen.add((documents.document_iri(document, store.names).value, document.location))
+            seen[documents.document_iri(document, store.names).value].add(document.location)
             yield document
 
-    report = ingestion.ingest(noted(), store=store, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress)
+    def gone() -> Departures:
+        going, relative = _going(contents, seen, store)
+        undecided.extend(relative)
+        return going
+
+    settling = intake.Settling(store, spaces, broken=contents.broken, further=gone)
+    publishing = settling.publishing
+    report = ingestion.ingest(
+        noted(), store=store, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, publishing=publishing
+    )
+    if not seen:  # without documents there was no last batch
+        settling.take(gone())
+    return Followed(report, tuple(settling.forgotten), settling.misplaced, tuple(undecided))
+
+
+def _going(
+    contents: FolderContents, seen: Mapping[str, Collection[str]], store: TripleStore
+) -> tuple[Departures, list[str]]:
+    """Return what documents lose to a folder of which everything was read, and the locations that nobody can decide.
+
+    Args:
+        contents: the folder.
+        seen: document -> its locations in the folder, as they were read.
+        store: what is there.
+    """
     real = functools.cache(os.path.realpath)
     folder = sources.cleaned(real(str(contents.folder))).rstrip(os.sep) + os.sep
     unread = {sources.place(file) for file in contents.broken}
-    taken = {location for _, location in seen}
-    names = store.names
-    refused = {  # a document in quarantine takes no place
-        location
-        for document, location in (seen if report.violations else ())
-        if not store.described(names.document_graph(ox.NamedNode(document)))
-    }
-    forgotten: list[Forgotten] = []
+    taken = {location for locations in seen.values() for location in locations}
+    going: Departures = {}
     undecided: list[str] = []
-    misplaced = 0
-    for document, locations in documents.places(store).items():
-        here = _here(locations, folder, real)
+    for document, stored in documents.places(store).items():
+        own = seen.get(document, ())
+        here = _here([*stored, *own], folder, real)
         lost = {
-            place
-            for place in here.values()
-            if (document, place) not in seen
-            and place not in refused
-            and (place in taken or not _in_files(place, unread))
+            place for place in here.values() if place not in own and (place in taken or not _in_files(place, unread))
         }
-        going = [location for location in locations if _goes(location, here, lost)]
-        if going:
-            gone = intake.leave(document, going, store=store, spaces=spaces)
-            forgotten += [gone] if gone else []
-            misplaced += gone is None
-        elif not here and not any(map(os.path.isabs, locations)):
-            undecided.extend(locations)
-    return Followed(report, tuple(forgotten), misplaced, tuple(undecided))
+        leaving = [location for location in stored if location not in own and _goes(location, here, lost)]
+        going |= {
+            (document, location): place if (place := here.get(location, "")) in taken - set(own) else ""
+            for location in leaving
+        }
+        if not leaving and not here and not any(map(os.path.isabs, stored)):
+            undecided.extend(stored)
+    return going, undecided
 
 
 def _here(locations: Sequence[str], folder: str, real: Callable[[str], str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ A document goes in one atomic step: a killed call has forgotten it, or has not b
 with it, or because of it, is written down in that step as well (``kg:forgets`` of the knowledge base), and is forgotten
 at the next opening for writing where the process died before.
 
-Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/listing``.
+Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/named``, ``documents/locations_of``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.declarations import GraphKind
 from kgrag.errors import EmbeddingMismatch, InputError, UnknownName
-from kgrag.index import vector_spaces
+from kgrag.index import change_feed, vector_spaces
+from kgrag.knowledge_base import build_marks
 from kgrag.ports import TripleStore, VectorSpaces
 from kgrag.store import graph_kinds
 from kgrag.text import documents
@@ -85,30 +86,37 @@ def named(store: TripleStore, name: str, *, every: bool = False) -> list[str]:
         UnknownName: none has.
         InputError: several have, and ``every`` is False; the message lists them.
     """
-    listed = documents.listing(store)
-    spellings = {name, place(Path(name))}
-    for found in (
-        [one for one in listed if one.iri == name],
-        [one for one in listed if not spellings.isdisjoint(one.locations)],
-        [one for one in listed if one.id == name],
-        [one for one in listed if one.title == name],
-    ):
-        if len(found) > 1 and not every:
-            places = sorted(one.locations[0] if one.locations else one.iri for one in found)
-            each = "; ".join(places[:_MAX_DOCUMENTS_SHOWN])
-            raise InputError(
-                f"{len(found)} documents are named {name!r}: {each}. Name one by its location or IRI, or say --all."
-            )
-        if found:
-            return [one.iri for one in found]
-    raise UnknownName(
-        f"no document has the IRI, location, id or title {name!r}. "
-        "`kgrag queries documents/listing` shows the query that lists them."
+    try:
+        iris = [ox.NamedNode(name)]
+    except ValueError:  # an id, a title or a path
+        iris = []
+    query = queries.bind(
+        "documents/named",
+        catalogue=store.names.catalogue,
+        iris=iris,
+        places=[ox.Literal(spelling) for spelling in sorted({name, place(Path(name))})],
+        name=ox.Literal(name),
     )
+    rows = store.select(query).values()
+    if not rows:
+        raise UnknownName(
+            f"no document has the IRI, location, id or title {name!r}. "
+            "`kgrag queries documents/listing` shows the query that lists them."
+        )
+    found = [document for kind, document in rows if kind == rows[0][0]]
+    if len(found) > 1 and not every:
+        located = _rows(store, "documents/locations_of", "documents", found, catalogue=True)
+        first_places = dict(reversed([(document, location) for document, location in located]))
+        shown = sorted(first_places.get(document, document) for document in found)
+        each = "; ".join(shown[:_MAX_DOCUMENTS_SHOWN])
+        raise InputError(
+            f"{len(found)} documents are named {name!r}: {each}. Name one by its location or IRI, or say --all."
+        )
+    return found
 
 
 def forget(
-    document: str, *, store: TripleStore, spaces: VectorSpaces | None = None, then: Sequence[str] = ()
+    document: str, *, store: TripleStore, spaces: VectorSpaces | None = None, then: Sequence[ox.Quad] = ()
 ) -> Forgotten:
     """Delete a document, in one atomic step, and return what went with it.
 
@@ -116,7 +124,7 @@ def forget(
         document: its IRI.
         store: where it is.
         spaces: the vectors of what is gone are dropped from them; None: at their next use.
-        then: IRIs of documents that are to be forgotten as well, whatever becomes of this process.
+        then: statements of what is to be done as well, whatever becomes of this process; see ``to_forget``.
 
     Raises:
         UnknownName: there is no such document.
@@ -130,6 +138,8 @@ def forget(
     going = _Going(_dropped(store, document, graph), set())
     going.gone |= _undescribed(store, document, graph, going.dropped)
     _add_references(store, going)
+    for method in build_marks.undone(store):  # its lines name documents and quote replies; the next build writes them
+        build_marks.set_undone(store, method, [])
     _delete(store, going, then)
     if spaces is not None:
         _drop_vectors(spaces, going.gone | going.silent)
@@ -204,7 +214,7 @@ def _unsupported_proposals(store: TripleStore, gone: Collection[str]) -> set[str
     }
 
 
-def _delete(store: TripleStore, going: _Going, then: Sequence[str]) -> None:
+def _delete(store: TripleStore, going: _Going, then: Sequence[ox.Quad]) -> None:
     """Drop graphs, and take what is gone, and the words of what was written from it, out of those that stay."""
     lexical = (store.names.lexical_graph(graph) for graph in going.dropped)
     dropped = [*_nodes(going.dropped), *(graph for graph in lexical if store.described(graph))]
@@ -221,12 +231,14 @@ def _delete(store: TripleStore, going: _Going, then: Sequence[str]) -> None:
     stale = [graph for graph, kind in going.trimmed.items() if kind in marked]
     catalogue = store.names.catalogue
     stated = [ox.Quad(graph, KG.stale, ox.Literal(True), catalogue) for graph in _nodes(stale)]
-    with store.stating([*stated, *to_forget(store, then)]):
-        store.update(update, graphs=[*trimmed, *dropped])
+    with store.stating([*stated, *then]):
+        revision = store.update(update, graphs=[*trimmed, *dropped])
+    if KG.DocumentGraph.value not in going.trimmed.values():  # else texts and fields of documents that stay changed
+        change_feed.note_removed(store, revision, going.gone | going.silent)
 
 
 def to_forget(store: TripleStore, documents: Iterable[str]) -> list[ox.Quad]:
-    """Return the statements that documents have to be forgotten, for ``store.stating``; ``forget`` takes them back."""
+    """Return the statements that documents have to be forgotten, for ``then``; ``forget`` takes them back."""
     kb, catalogue = store.names.knowledge_base, store.names.catalogue
     return [ox.Quad(kb, KG.forgets, document, catalogue) for document in _nodes(documents)]
 

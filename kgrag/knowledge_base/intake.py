@@ -1,22 +1,22 @@
 """Documents into a knowledge base, where one place holds one document.
 
 A document is named by its content, so a changed one is another document that comes to the same place. The one that was
-there loses the place, and is forgotten when it has no other. That it has to go is stated in the step that publishes the
-new one, so that a run that is killed in between is finished by the next opening for writing. Of a file of records only
-the next reading finishes it.
+there loses the place, and is forgotten when it has no other. That it has to lose it is stated in the step that
+publishes the new one (``kg:yields``; ``kg:leaves`` where nothing came to the place), so that a run that died or failed
+in between is finished by the next operation, or by the next opening for writing (``finish``).
 
 A file that was read whole contains what was read and nothing else. A feed, and a file with parts that could not be
 read, only changes at the places that it names.
 
-Queries read: ``documents/at_places``, ``documents/in_files``, ``documents/locations_of``. Update run:
-``documents/misplaced``, ``forgetting/spared``.
+Queries read: ``documents/at_places``, ``documents/in_files``, ``documents/leaving``, ``documents/locations_of``.
+Updates run: ``documents/misplaced``, ``documents/staying``.
 """
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,15 +26,20 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import InputError
 from kgrag.knowledge_base import forgetting
-from kgrag.model import Document, GraphDraft
+from kgrag.knowledge_base.forgetting import Forgotten
+from kgrag.model import Document
 from kgrag.ports import TripleStore, VectorSpaces
 from kgrag.text import documents
 from kgrag.text.ingestion import IngestReport
 from kgrag.text.readers.sources import cleaned, place
+from kgrag.vocab import KG
 
-__all__ = ["leave", "of_feed", "take_in"]
+__all__ = ["Departures", "Settling", "finish", "of_feed", "take_in"]
 
 _PLACES_PER_QUERY = 500
+
+Departures = dict[tuple[str, str], str]
+"""(document, location that it loses) -> the location to which another document came instead, "" for none."""
 
 
 def take_in(
@@ -60,37 +65,79 @@ def take_in(
         InvalidSettings: ``chunk_tokens`` is below 8.
         UnknownName: there is no such chunker.
     """
-    settling = _Settling(store, spaces, feed, broken)
+    settling = Settling(store, spaces, feed, broken)
     report = ingest(source, store=store, publishing=settling.publishing)
-    settling.end()
-    return replace(report, superseded=settling.superseded)
+    return replace(report, superseded=len(settling.forgotten))
 
 
-def leave(
-    document: str, going: Sequence[str], *, store: TripleStore, spaces: VectorSpaces
-) -> forgetting.Forgotten | None:
-    """Take places from a document; one that has no other is forgotten.
-
-    Args:
-        document: its IRI.
-        going: the places that it loses.
-        store: where it is.
-        spaces: vectors of a forgotten document are dropped from them.
+def finish(store: TripleStore, spaces: VectorSpaces | None = None) -> tuple[list[Forgotten], int]:
+    """Take from documents the places that an operation had to take and did not come to, and forget what it had to.
 
     Returns:
-        What went with it, None for a document that stays.
+        What was forgotten, and how many documents only lost a place.
     """
+    forgotten = forgetting.finish(store)
+    going: Departures = {}
+    staying: list[tuple[str, str]] = []
+    query = queries.bind("documents/leaving", catalogue=store.names.catalogue)
+    for document, location, said, other in store.select(query).values():
+        if said == KG.leaves.value or other not in ("", _graph(document, store).value):
+            going[document, location] = ""
+        else:
+            staying.append((document, location))
+    also, misplaced = _depart(going, store, spaces)
+    _stay([each for each in staying if each not in going], store)
+    return [*forgotten, *also], misplaced
+
+
+def _depart(going: Departures, store: TripleStore, spaces: VectorSpaces | None) -> tuple[list[Forgotten], int]:
+    """Take places from documents, and forget those that have no other; the first step states what the others do."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for document, location in going:
+        places[document].append(location)
+    forgotten: list[Forgotten] = []
+    for number, (document, leaving) in enumerate(places.items()):
+        others = {lost: came for lost, came in going.items() if lost[0] != document} if number == 0 else {}
+        gone = _leave(document, leaving, store=store, spaces=spaces, then=_intents(others, store))
+        forgotten += [gone] if gone else []
+    return forgotten, len(places) - len(forgotten)
+
+
+def _leave(
+    document: str, going: Sequence[str], *, store: TripleStore, spaces: VectorSpaces | None, then: Sequence[ox.Quad]
+) -> Forgotten | None:
+    """Take places from a document and state ``then``; return what went with it, None for one that has other places."""
     query = queries.bind("documents/locations_of", catalogue=store.names.catalogue, documents=[ox.NamedNode(document)])
     if {location for _, location in store.select(query).values()} <= set(going):
-        return forgetting.forget(document, store=store, spaces=spaces)
-    update = queries.bind(
-        "documents/misplaced",
-        catalogue=store.names.catalogue,
-        graph=store.names.document_graph(ox.NamedNode(document)),
-        places=[ox.Literal(location) for location in going],
-    )
-    store.update(update, graphs=[])
+        return forgetting.forget(document, store=store, spaces=spaces, then=then)
+    with store.stating(then):
+        _change_places("documents/misplaced", document, going, store)
     return None
+
+
+def _stay(staying: Iterable[tuple[str, str]], store: TripleStore) -> None:
+    """Withdraw that documents lose places."""
+    for document, location in staying:
+        _change_places("documents/staying", document, [location], store)
+
+
+def _change_places(update: str, document: str, locations: Sequence[str], store: TripleStore) -> None:
+    places = [ox.Literal(location) for location in locations]
+    graph = _graph(document, store)
+    store.update(queries.bind(update, catalogue=store.names.catalogue, graph=graph, places=places), graphs=[])
+
+
+def _graph(document: str, store: TripleStore) -> ox.NamedNode:
+    return store.names.document_graph(ox.NamedNode(document))
+
+
+def _intents(going: Departures, store: TripleStore) -> list[ox.Quad]:
+    """Return the statements that documents lose places; none where the other document comes to another spelling."""
+    return [
+        ox.Quad(_graph(document, store), KG.yields if came else KG.leaves, ox.Literal(location), store.names.catalogue)
+        for (document, location), came in going.items()
+        if came in ("", location)
+    ]
 
 
 def of_feed(source: Iterable[object], feed: str) -> Iterator[Document]:
@@ -113,95 +160,95 @@ def of_feed(source: Iterable[object], feed: str) -> Iterator[Document]:
 
 
 @dataclass(slots=True)
-class _Settling:
-    """Compares what came to a place with what else is there, a batch of documents at a time.
+class Settling:
+    """Compares what comes to places with what else is there, a batch of documents at a time.
 
-    ``_file`` is the file that is being read, ``_held`` what it holds (pairs of document and location), as far as read.
-    ``_refused`` are places whose new document is in quarantine, so that the old one stays.
+    Attributes:
+        store: where documents go.
+        spaces: vectors of what is forgotten are dropped from them.
+        feed: whether documents settle their own places only, and not the file that they are from.
+        broken: files of which parts could not be read; what is not read of them stays.
+        further: returns what else documents lose; called when the last batch was read.
+        forgotten: what went so far.
+        misplaced: how many documents only lost a place so far.
     """
 
     store: TripleStore
     spaces: VectorSpaces
-    feed: bool
-    broken: Collection[Path]
-    superseded: int = 0
-    _file: str = ""
-    _held: set[tuple[str, str]] = field(default_factory=set)
-    _refused: set[str] = field(default_factory=set)
+    feed: bool = False
+    broken: Collection[Path] = ()
+    further: Callable[[], Departures] = dict
+    forgotten: list[Forgotten] = field(default_factory=list)
+    misplaced: int = 0
+    _file: str = ""  # that is being read
+    _held: dict[str, set[str]] = field(default_factory=dict)  # location -> documents: what it holds, as far as read
+    _waiting: Departures = field(default_factory=dict)  # what goes when it is read to its end
+    _refused: set[str] = field(default_factory=set)  # places whose new document is in quarantine
+
+    def __post_init__(self) -> None:
+        """Finish what an earlier operation that failed has left."""
+        finish(self.store, self.spaces)
 
     @contextmanager
-    def publishing(self, batch: Sequence[Document], drafts: Sequence[GraphDraft]) -> Iterator[None]:
-        """State which documents will have to go, let the batch be published, and let them go."""
-        own = {documents.document_iri(document, self.store.names).value: document for document in batch}
-        single = {
-            document.location: {(iri, document.location)}
-            for iri, document in own.items()
-            if document.location and (self.feed or not document.source)
-        }
-        soon: list[str] = []
-        # graphs that are replaced enter in a step before the others, in which nothing may be stated yet
-        if single and all(draft.mode == "new" for draft in drafts):
-            going = self._going(single)
-            kept = {document for document, places in self._places(going).items() if places - set(going[document])}
-            soon = [document for document in going if document not in own and document not in kept]
-        with self.store.stating(forgetting.to_forget(self.store, soon)):
+    def publishing(self, batch: Sequence[Document], last: bool) -> Iterator[None]:
+        """State what documents lose to a batch, let it be published, and take it from them."""
+        arrived = [(documents.document_iri(document, self.store.names).value, document) for document in batch]
+        before = self._waiting
+        going = self._lost_to_feed(arrived) if self.feed else self._lost_to_files(arrived, last)
+        if last:
+            going |= self.further()
+        new = {lost: came for lost, came in self._waiting.items() if lost not in before}
+        with self.store.stating(_intents({**new, **going}, self.store)):
             yield
-        self._settle(batch)
-        if soon and self._refused:
-            spared = [ox.NamedNode(iri) for iri in soon]
-            update = queries.bind("forgetting/spared", catalogue=self.store.names.catalogue, documents=spared)
-            self.store.update(update, graphs=[])
+        refused = {iri for iri, _ in arrived if not self.store.described(_graph(iri, self.store))}
+        self._refused |= {document.location for iri, document in arrived if iri in refused}
+        returned = before.keys() - self._waiting.keys() - going.keys()
+        _stay([*returned, *(lost for lost in going if lost[0] in refused)], self.store)
+        self.take({lost: came for lost, came in going.items() if lost[0] not in refused})
 
-    def _settle(self, batch: Sequence[Document]) -> None:
-        """Settle the files that are complete, and the places of a feed."""
-        complete: dict[str, set[tuple[str, str]]] = {}
-        latest: dict[str, str] = {}
-        for document in batch:
-            node = documents.document_iri(document, self.store.names)
-            iri = node.value
-            if not self.store.described(self.store.names.document_graph(node)):
-                self._refused.add(document.location)
+    def take(self, going: Departures) -> None:
+        """Take places from documents, but those to which nothing came after all."""
+        staying = [lost for lost, came in going.items() if came and came in self._refused]
+        going = {lost: came for lost, came in going.items() if lost not in staying}
+        _stay(staying, self.store)
+        forgotten, misplaced = _depart(going, self.store, self.spaces)
+        self.forgotten += forgotten
+        self.misplaced += misplaced
+
+    def _lost_to_feed(self, arrived: Sequence[tuple[str, Document]]) -> Departures:
+        latest = {document.location: iri for iri, document in arrived if document.location}
+        earlier = {
+            (iri, document.location): document.location
+            for iri, document in arrived
+            if latest.get(document.location, iri) != iri
+        }
+        return earlier | self._lost({location: {location: {iri}} for location, iri in latest.items()})
+
+    def _lost_to_files(self, arrived: Sequence[tuple[str, Document]], last: bool) -> Departures:
+        """Return what is lost to the files that are now read to their ends; what is lost to the open one waits."""
+        complete: dict[str, dict[str, set[str]]] = {}
+        for iri, document in arrived:
             file = document.source or document.location
-            if file != self._file and self._file:
-                complete[self._file] = self._held
-                self._held = set()
-            self._file = file
-            self._held.add((iri, document.location))
-            latest[document.location] = iri
-        if self.feed:
-            self._held.clear()
-            self._supersede({location: {(iri, location)} for location, iri in latest.items() if location})
-        else:
-            self._supersede(complete)
+            if file != self._file:
+                complete[self._file], self._held, self._file = self._held, {}, file
+            self._held.setdefault(document.location, set()).add(iri)
+        if last:
+            complete[self._file], self._held = self._held, {}
+        complete.pop("", None)
+        here = {one.location for _, one in arrived if self._file and (one.source or one.location) == self._file}
+        waiting = self._lost({location: self._held for location in here if not last})
+        self._waiting = waiting if complete else self._waiting | waiting
+        return self._lost(complete)
 
-    def end(self) -> None:
-        """Settle the last file."""
-        if self._file and not self.feed:
-            self._supersede({self._file: self._held})
-
-    def _supersede(self, held: dict[str, set[tuple[str, str]]]) -> None:
-        """Take the places in some files from all documents but those that the files hold."""
-        for document, locations in self._going(held).items():
-            self.superseded += leave(document, locations, store=self.store, spaces=self.spaces) is not None
-
-    def _going(self, held: dict[str, set[tuple[str, str]]]) -> dict[str, list[str]]:
-        """Return the documents that lose places in some files, with these places."""
+    def _lost(self, held: Mapping[str, Mapping[str, Collection[str]]]) -> Departures:
+        """Return what documents lose to files, or to single places, each of which holds documents at locations."""
         defective = {place(file) for file in self.broken}
-        going: dict[str, list[str]] = defaultdict(list)
-        for document, location, file in self._at(held):
-            taken = {location for _, location in held[file]} if file in defective else {location}
-            if (document, location) not in held[file] and location in taken - self._refused:
-                going[document].append(location)
-        return going
-
-    def _places(self, found: Iterable[str]) -> dict[str, set[str]]:
-        places: dict[str, set[str]] = defaultdict(set)
-        nodes = [ox.NamedNode(document) for document in found]
-        for first in range(0, len(nodes), _PLACES_PER_QUERY):
-            values = {"catalogue": self.store.names.catalogue, "documents": nodes[first : first + _PLACES_PER_QUERY]}
-            for document, location in self.store.select(queries.bind("documents/locations_of", **values)).values():
-                places[document].add(location)
-        return places
+        lost: Departures = {}
+        for document, location, key in self._at(held):
+            came = location in held[key]
+            if (came or key not in defective) and document not in held[key].get(location, ()):
+                lost[document, location] = location if came else ""
+        return lost
 
     def _at(self, places: Iterable[str]) -> Iterator[tuple[str, ...]]:
         literals = [ox.Literal(each) for each in sorted(places)]

@@ -33,6 +33,7 @@ def validate(
     graphs: Sequence[str] = (),
     shapes: Sequence[str | Path] = (),
     options: ValidationOptions,
+    graphs_only: bool = False,
 ) -> Audit:
     """Validate the union of files and graphs against shapes; nothing is fetched, and nothing is written.
 
@@ -43,6 +44,7 @@ def validate(
         shapes: files, or IRIs of graphs; none = those that the data name by sh:shapesGraph. What they import is read
             too, if it is a file of this machine or a graph of the store.
         options: which shape, which focus nodes.
+        graphs_only: read shapes and imports from graphs only, as for somebody who may not name files of this machine.
 
     Raises:
         InputError: there is no such graph or shape, nothing to validate, or no shapes.
@@ -62,7 +64,7 @@ def validate(
     named = shapes or sorted({plain(triple.object) for triple in data if triple.predicate.value == _SHAPES_GRAPH})
     if not named:
         raise InputError("no shapes were named, and the data name none by sh:shapesGraph. Name them with --shapes.")
-    read, missing = _read(store, named)
+    read, missing = _read(store, named, graphs_only=graphs_only)
     name = " ".join([*(str(path) for path in files), *(node.value for node in nodes)])
     parsed = not nodes
     found = validate_triples(data, read, name=name, bench=OxigraphScratch(), options=options, parsed=parsed)
@@ -73,7 +75,9 @@ def validate(
     return replace(found, not_decided=not_decided, counts=counts, files=tuple(str(path) for path in files))
 
 
-def _read(store: TripleStore | None, named: Iterable[str | Path]) -> tuple[list[ox.Triple], list[str]]:
+def _read(
+    store: TripleStore | None, named: Iterable[str | Path], *, graphs_only: bool
+) -> tuple[list[ox.Triple], list[str]]:
     """Return the triples of shapes and of what they import, and the IRIs of those that are not at hand."""
     triples: list[ox.Triple] = []
     missing: list[str] = []
@@ -81,7 +85,7 @@ def _read(store: TripleStore | None, named: Iterable[str | Path]) -> tuple[list[
     seen: set[str] = set()
     while waiting:
         source = waiting.pop(0)
-        path = source if isinstance(source, Path) else _local(source)
+        path = None if graphs_only else source if isinstance(source, Path) else _local(source)
         key = str(source if path is None else path.resolve())
         if key in seen:
             continue

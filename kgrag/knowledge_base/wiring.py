@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from kgrag import plugins
 from kgrag.errors import InvalidSettings, StateError
 from kgrag.knowledge_base import services
+from kgrag.knowledge_base.given_parts import GivenEmbedder, GivenModel, given_embedder, given_model
 from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, Settings, read_settings
@@ -21,7 +23,9 @@ from kgrag.store.lineage import lineage
 
 if TYPE_CHECKING:
     from kgrag.llm.budget import Budget
+    from kgrag.llm.costs import Price
     from kgrag.llm.embedders import CachedEmbedder
+    from kgrag.model import Usage
     from kgrag.querying.query_process import QueryProcess
     from kgrag.querying.searches import Search
 
@@ -39,15 +43,15 @@ class Wiring:
         path: str | Path | None = None,
         *,
         settings: Settings | None = None,
-        model: LanguageModel | None = None,
-        embedder: Embedder | None = None,
+        model: GivenModel = None,
+        embedder: GivenEmbedder = None,
         read_only: bool = False,
     ) -> None:
         self.path = None if path is None else Path(path)
         self.settings = settings or read_settings()
         self.read_only = read_only
-        self._given_model = model
-        self._given_embedder = embedder
+        self._given_model = given_model(model)
+        self._given_embedder = given_embedder(embedder, self.settings)
         self._methods: dict[str, Method] = {}
         self._rerankers: dict[str, Reranker] = {}
         self._closed = False
@@ -66,7 +70,7 @@ class Wiring:
 
     def _finish_what_was_cut_short(self) -> None:
         """Do what a killed process had begun and not come to, with one line in the log."""
-        from kgrag.knowledge_base import erasure, forgetting
+        from kgrag.knowledge_base import erasure, intake
 
         try:
             if erasure.intended(self.path):
@@ -74,10 +78,14 @@ class Wiring:
                 erased = erasure.resume(self)
                 for place in erased.found:
                     _LOG.warning("what was erased was found in %s", place)
-            elif done := forgetting.finish(self._store):
+                return
+            forgotten, misplaced = intake.finish(self._store)
+            if forgotten or misplaced:
                 self._store.flush()
-                names = ", ".join(one.title or one.document for one in done)
-                _LOG.warning("finished what was cut short: forgot %d documents (%s)", len(done), names)
+                names = ", ".join(one.title or one.document for one in forgotten)
+                words = f"forgot {len(forgotten)} documents ({names})" if forgotten else "forgot no document"
+                places = f", and took a place from {misplaced}" if misplaced else ""
+                _LOG.warning("finished what was cut short: %s%s", words, places)
         except BaseException:
             self._store.close()
             raise
@@ -187,23 +195,52 @@ class Wiring:
         """
         self._refuse_closed()
         if spec not in self._methods:
-            self._methods[spec] = self._make(spec, lambda: self.model)
+            self._methods[spec] = self._make(spec, lambda: self.model_for(spec))
         return self._methods[spec]
 
-    def method_within(self, spec: str, budget: Budget) -> Method:
-        """Return a method as ``method`` does, with a language model that stops when a budget is spent.
+    def model_for(self, spec: str) -> LanguageModel:
+        """Return the language model; what it is asked counts as the cost of a method."""
+        from kgrag.llm.completion_cache import CachedModel
 
-        Replies go to the same cache, and those in the cache cost nothing.
+        model = self.model
+        return model.around(model.inner, method=spec.partition(":")[0]) if isinstance(model, CachedModel) else model
+
+    def asking(self, model: LanguageModel) -> Self:
+        """Return this knowledge base with another language model: one with a budget, or one that only plans.
+
+        It shares everything else, and is not to be closed.
         """
+        shared = {"embedder": self.embedder, "spaces": self.spaces, "runner": self.runner}
+        view = copy.copy(self)
+        view.__dict__ = {**self.__dict__, **shared, "model": model, "_methods": {}}
+        return view
+
+    def price(self) -> Price | None:
+        """Return the price of the language model, as the settings have it; None where they have none."""
+        from kgrag.llm.costs import price_of, read_prices
+
+        return price_of(read_prices(self.settings.prices), self.settings.model)
+
+    def costs(self) -> list[tuple[str, str, str, Usage]]:
+        """Return what the language model cost: day (UTC), method ("" for none), model, and what was asked of it."""
+        from kgrag.llm.completion_cache import CachedModel
+
+        kept = CachedModel(self.model, self._folder(_CACHE, "completions.sqlite"))
+        return (self.model if isinstance(self.model, CachedModel) else kept).costs()
+
+    def within(self, budget: Budget) -> LanguageModel:
+        """Return the language model with a budget; replies go to the same cache, and those in it cost nothing."""
         from kgrag.llm.budget import BudgetedModel
         from kgrag.llm.completion_cache import CachedModel
 
-        def limited() -> LanguageModel:
-            if isinstance(self.model, CachedModel):
-                return self.model.around(BudgetedModel(self.model.inner, budget))
-            return BudgetedModel(self.model, budget)
+        model = self.model
+        if isinstance(model, CachedModel):
+            return model.around(BudgetedModel(model.inner, budget))
+        return BudgetedModel(model, budget)
 
-        return self._make(spec, limited)
+    def method_within(self, spec: str, budget: Budget) -> Method:
+        """Return a method as ``method`` does, with a language model that stops when a budget is spent."""
+        return self.asking(self.within(budget)).method(spec)
 
     def _make(self, spec: str, model: Callable[[], LanguageModel]) -> Method:
         from kgrag.store.scratch import OxigraphScratch
@@ -221,6 +258,7 @@ class Wiring:
             "read_only": lambda: self.read_only,
             "open_scratch": lambda: OxigraphScratch,
             "runner": lambda: self.runner,
+            "method": lambda: self.method,
         }
         declared = {field.name: field.default for field in fields(kind)}
         wired = {port: make() for port, make in ports.items() if port in declared}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kgrag.errors import BudgetSpent, InvalidSettings
+from kgrag.llm.costs import Price
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.ports import LanguageModel
 
@@ -21,21 +22,26 @@ class Budget:
 
     Args:
         completions: completions asked of the model; those from the cache are free.
+        money: what tokens may cost at ``price``, in its currency. Replies under way are taken as for ``tokens``.
+        price: of the model.
         tokens: input and output tokens together, as the model counts them. Replies under way when the limit is reached
             are still taken, at most 16.
 
     Raises:
-        InvalidSettings: a limit is below 0.
+        InvalidSettings: a limit is below 0, or one in money has no price.
     """
 
     completions: int | None = None
     tokens: int | None = None
+    money: float | None = None
+    price: Price | None = None
 
     def __post_init__(self) -> None:
-        if min(self.completions or 0, self.tokens or 0) < 0:
-            raise InvalidSettings(
-                f"a budget of {self.completions} completions and {self.tokens} tokens: use 0 or more."
-            )
+        if min(self.completions or 0, self.tokens or 0, self.money or 0) < 0:
+            given = f"{self.completions} completions, {self.tokens} tokens and {self.money} of money"
+            raise InvalidSettings(f"a budget of {given}: use 0 or more.")
+        if self.money is not None and self.price is None:
+            raise InvalidSettings("a budget in money needs the price of the model. Set it in kgrag.toml, [prices].")
 
 
 class BudgetedModel:
@@ -85,4 +91,6 @@ class BudgetedModel:
         if self._budget.tokens is not None:
             used = self.spent.input_tokens + self.spent.output_tokens
             room = 0 if used >= self._budget.tokens else min(room, _AT_ONCE)
+        if self._budget.money is not None and self._budget.price is not None:
+            room = 0 if self._budget.price.of(self.spent) >= self._budget.money else min(room, _AT_ONCE)
         return room

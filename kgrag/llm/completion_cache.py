@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
@@ -23,6 +24,7 @@ from threading import Event, RLock, Thread
 from typing import Any, Literal, Self, TypeVar
 
 from kgrag.errors import CompletionMissing, StorageFailed
+from kgrag.llm import reply_faults
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, packed, strings, unpacked
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.ports import LanguageModel
@@ -35,6 +37,16 @@ _LOG = logging.getLogger(__name__)
 _DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _BUSY_TIMEOUT_SECONDS = 60.0
 _TABLE = "CREATE TABLE IF NOT EXISTS completion (key TEXT PRIMARY KEY, prompt TEXT NOT NULL, value TEXT NOT NULL)"
+_COSTS = (
+    "CREATE TABLE IF NOT EXISTS cost (day TEXT, method TEXT, model TEXT, completions INTEGER, input INTEGER, "
+    "output INTEGER, PRIMARY KEY (day, method, model)) WITHOUT ROWID"
+)
+_ADD_COST = (
+    "INSERT INTO cost VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (day, method, model) DO UPDATE SET "
+    "completions = completions + excluded.completions, input = input + excluded.input, "
+    "output = output + excluded.output"
+)
+_READ_COSTS = "SELECT day, method, model, completions, input, output FROM cost ORDER BY day, method, model"
 _READ = "SELECT value FROM completion WHERE key = ?"
 _WRITE = "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)"
 
@@ -43,25 +55,28 @@ _WRITE = "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)"
 class CachedModel:
     """A language model whose completions are kept.
 
-    A completion that was cut or has another problem is not kept, so that a rerun tries again. Equal prompts in one call
-    are asked once. A completion from the cache costs ``Usage(0, 0, 0)``.
+    A completion that was cut, has another problem or is no reply to its prompt (``reply_faults``) is not kept, so that
+    a rerun tries again. Equal prompts in one call are asked once. A completion from the cache costs
+    ``Usage(0, 0, 0)``; what others cost is added up in the file, by day, method and model.
 
     Args:
         inner: the model that is asked for completions that are not in the cache.
         path: an SQLite file; None: in memory. A damaged file is moved aside and begun anew.
         mode: "record" reads and keeps; "replay" never asks the inner model; "off" passes everything through.
+        method: for which it asks, in ``costs``.
     """
 
     inner: LanguageModel
     path: Path | None = None
     _: KW_ONLY
     mode: Literal["record", "replay", "off"] = "record"
+    method: str = ""
     _open: list[sqlite3.Connection] = field(default_factory=list, init=False, repr=False)
     _lock: Any = field(default_factory=RLock, init=False, repr=False)
 
-    def around(self, inner: LanguageModel) -> CachedModel:
-        """Return the same cache around another model of the same identity."""
-        made = replace(self, inner=inner)
+    def around(self, inner: LanguageModel, *, method: str = "") -> CachedModel:
+        """Return the same cache around another model of the same identity, for a method."""
+        made = replace(self, inner=inner, method=method or self.method)
         object.__setattr__(made, "_open", self._open)
         object.__setattr__(made, "_lock", self._lock)
         return made
@@ -88,13 +103,14 @@ class CachedModel:
         Each is kept the moment it comes, even while the consumer is busy. Raises what ``complete`` raises.
         """
         if self.mode == "off":
-            yield from self.inner.as_completed(prompts)
+            for number, reply in self.inner.as_completed(prompts):
+                self._add_cost(reply)
+                yield number, reply_faults.judged(prompts[number], reply)
             return
         indexes: dict[str, list[int]] = {}
         for index, prompt in enumerate(prompts):
-            parts = [self.identity, prompt.text, json.dumps(prompt.schema, sort_keys=True)]
-            indexes.setdefault(hashlib.sha256(json.dumps(parts).encode()).hexdigest(), []).append(index)
-        known = {key: completion for key in indexes if (completion := self._read(key))}
+            indexes.setdefault(self._key(prompt), []).append(index)
+        known = {key: found for key, places in indexes.items() if (found := self._known(key, prompts[places[0]]))}
         missing = {key: prompts[places[0]] for key, places in indexes.items() if key not in known}
         if missing and self.mode == "replay":
             names = Counter(prompt.name for prompt in missing.values())
@@ -113,11 +129,43 @@ class CachedModel:
     def _asked(self, prompts: Mapping[str, Prompt]) -> Generator[tuple[str, Completion], None, None]:
         """Ask the inner model, and keep each completion the moment it comes."""
         keys = list(prompts)
-        for number, completion in self.inner.as_completed(list(prompts.values())):
+        for number, reply in self.inner.as_completed(list(prompts.values())):
             key = keys[number]
+            self._add_cost(reply)
+            completion = reply_faults.judged(prompts[key], reply)
             if not completion.problem and completion.finish == "stop":
                 self._write(key, prompts[key], completion)
             yield key, completion
+
+    def known(self, prompt: Prompt) -> Completion | None:
+        """Return the completion of a prompt that needs not be asked for; None where it must."""
+        return None if self.mode == "off" else self._known(self._key(prompt), prompt)
+
+    def costs(self) -> list[tuple[str, str, str, Usage]]:
+        """Return what was paid, by day (UTC), method ("" for none) and model, in this order."""
+        if self.path is not None and not self.path.exists():
+            return []
+        try:
+            rows = self._run(_READ_COSTS)
+        except StorageFailed:  # a recording that is only read, of a version that wrote no costs
+            return []
+        return [(day, method, model, Usage(*counts)) for day, method, model, *counts in rows]
+
+    def _add_cost(self, completion: Completion) -> None:
+        used = completion.usage
+        if used.completions and self.mode != "replay":
+            day = datetime.now(UTC).date().isoformat()
+            model = completion.model or self.identity
+            self._run(_ADD_COST, day, self.method, model, used.completions, used.input_tokens, used.output_tokens)
+
+    def _key(self, prompt: Prompt) -> str:
+        parts = [self.identity, prompt.text, json.dumps(prompt.schema, sort_keys=True)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def _known(self, key: str, prompt: Prompt) -> Completion | None:
+        """Return a kept completion; in a recording that goes on, none that has a fault."""
+        found = self._read(key)
+        return None if found and self.mode == "record" and reply_faults.fault(prompt, found) else found
 
     def close(self) -> None:
         """Close the file, and the inner model where it can be closed."""
@@ -158,7 +206,7 @@ class CachedModel:
         }
         self._run(_WRITE, key, prompt.name, json.dumps(value | {"sha256": _checksum(key, value)}))
 
-    def _run(self, statement: str, *values: str) -> list[Any]:
+    def _run(self, statement: str, *values: str | int) -> list[Any]:
         """Run one statement in a transaction of its own; begin a new file when this one turns out to be damaged."""
         with self._lock:
             try:
@@ -202,6 +250,7 @@ class CachedModel:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(_TABLE)
+            connection.execute(_COSTS)
         except sqlite3.DatabaseError:
             connection.close()
             raise

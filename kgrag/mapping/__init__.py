@@ -6,6 +6,7 @@ among the labels and local names of the loaded ontologies. Nothing is lost: term
 """
 
 from kgrag.mapping.assertions import Assertions, assertions
+from kgrag.mapping.canonical_blocks import canonical
 from kgrag.mapping.extraction_contract import contract, described, problem, slice_for
 from kgrag.mapping.mapped_records import MappedData, MappedRecord, blocks_of, read_mapped
 from kgrag.mapping.ontology_terms import Concept, Ontology, Property, read_ontology
@@ -19,6 +20,7 @@ __all__ = [
     "Property",
     "assertions",
     "blocks_of",
+    "canonical",
     "contract",
     "described",
     "problem",

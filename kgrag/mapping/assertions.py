@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pyoxigraph as ox
 
 from kgrag.errors import MappingError
-from kgrag.mapping.factual_blocks import DEPTH_LIMIT, text_of, type_of
+from kgrag.mapping.factual_blocks import DEPTH_LIMIT, key_of, text_of
 from kgrag.mapping.ontology_terms import Ontology
 from kgrag.vocab import RDF, Names, local_name
 
@@ -38,7 +38,9 @@ class _PendingObject(NamedTuple):
     prefix: str
 
 
-def assertions(blocks: Sequence[Any], *, source: str, ontology: Ontology, names: Names) -> Assertions:
+def assertions(
+    blocks: Sequence[Any], *, source: str, ontology: Ontology, names: Names, brief: bool = False
+) -> Assertions:
     """Return the statements of blocks: a type for each object, values as plain literals, and links between objects.
 
     Args:
@@ -46,6 +48,7 @@ def assertions(blocks: Sequence[Any], *, source: str, ontology: Ontology, names:
         source: the record that they were read from; an instance is named by it and by its path within it.
         ontology: where types and keys are looked up, by label or local name; terms that it lacks are minted.
         names: mints the IRIs of instances and of missing terms.
+        brief: whether keys are those of ``flatten`` with ``brief``.
 
     Raises:
         MappingError: nested deeper than ``factual_blocks.DEPTH_LIMIT``.
@@ -56,12 +59,12 @@ def assertions(blocks: Sequence[Any], *, source: str, ontology: Ontology, names:
         pending = stack.pop()
         if len(pending.path) > 2 * DEPTH_LIMIT:
             raise MappingError(f"a factual block is nested deeper than {DEPTH_LIMIT} levels. Split it.")
-        stack.extend(_add(result, pending, source, ontology, names))
+        stack.extend(_add(result, pending, brief, source, ontology, names))
     return result
 
 
 def _add(
-    result: Assertions, pending: _PendingObject, source: str, ontology: Ontology, names: Names
+    result: Assertions, pending: _PendingObject, brief: bool, source: str, ontology: Ontology, names: Names
 ) -> Iterator[_PendingObject]:
     """Add the triples of one object to the result, and yield the objects in it."""
     node = names.instance(source, *pending.path)
@@ -81,7 +84,7 @@ def _add(
         predicate = ox.NamedNode(known) if known else names.minted_property(name)
         ranges = ontology.properties[known].ranges if known else ()
         target = next((iri for iri in ranges if iri in ontology.concepts), name)
-        key = f"{pending.prefix}{type_of(pending.block)} {name}"
+        key = key_of(pending.prefix, pending.block, name, brief=brief)
         for order, item in enumerate(_items(value)):
             if isinstance(item, Mapping):
                 path = (*pending.path, name, str(order))

@@ -14,20 +14,20 @@ import numpy as np
 
 from kgrag.llm import structured_output
 from kgrag.mapping.mapped_records import blocks_of
-from kgrag.mapping.ontology_terms import Concept, Ontology
+from kgrag.mapping.ontology_terms import Concept, Ontology, Property
 from kgrag.ports import Embedder
 from kgrag.vocab import local_name
 
 __all__ = ["contract", "described", "problem", "slice_for"]
 
 _MAX_CLASSES = 40
-_MAX_FREE_PROPERTIES = 20  # properties without a domain would be repeated for every class
+_MAX_SHARED_PROPERTIES = 60  # properties without a domain
 
 
 def slice_for(
     ontology: Ontology, texts: Sequence[str], *, embedder: Embedder, limit: int = _MAX_CLASSES
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return the classes that a text is mapped onto, each with its properties.
+    """Return the classes that a text is mapped onto, each with all its properties.
 
     Args:
         ontology: the loaded ontologies.
@@ -36,14 +36,17 @@ def slice_for(
         limit: the largest number of classes.
 
     Returns:
-        ``{"classes": [{"iri", "label", "comment", "properties": [{"iri", "label", "range", "range_label"}]}]}``,
-        by label.
+        ``{"classes": [{"iri", "label", "comment", "above", "properties": [{"iri", "label", "range", "range_label",
+        "own"}]}], "shared": [...]}``, by label. ``above`` are the labels of the nearest classes above it in the slice;
+        ``own`` is false for a property that one of those has, too; ``shared`` are the properties of every class.
     """
     chosen = sorted(ontology.concepts)
     if len(chosen) > limit:
         chosen = _nearest(ontology, texts, embedder=embedder, limit=limit)
     concepts = sorted((ontology.concepts[iri] for iri in chosen), key=lambda concept: (concept.label, concept.iri))
-    return {"classes": [_class_entry(concept, ontology) for concept in concepts]}
+    shared = [_property_entry(term, ontology, own=False) for term in ontology.free_properties[:_MAX_SHARED_PROPERTIES]]
+    classes = [_class_entry(concept, ontology, frozenset(chosen), shared) for concept in concepts]
+    return {"classes": classes, "shared": shared}
 
 
 def _nearest(ontology: Ontology, texts: Sequence[str], *, embedder: Embedder, limit: int) -> list[str]:
@@ -64,70 +67,86 @@ def _nearest(ontology: Ontology, texts: Sequence[str], *, embedder: Embedder, li
     return list(chosen)[:limit]
 
 
-def _class_entry(concept: Concept, ontology: Ontology) -> dict[str, Any]:
-    properties = []
-    for term in [*ontology.properties_of(concept.iri), *ontology.free_properties[:_MAX_FREE_PROPERTIES]]:
-        target = next(iter(term.ranges), "")
-        label = ontology.concepts[target].label if target in ontology.concepts else local_name(target)
-        properties.append(
-            {"iri": term.iri, "label": term.label, "range": target, "range_label": label if target else ""}
-        )
-    return {"iri": concept.iri, "label": concept.label, "comment": concept.comment, "properties": properties}
+def _class_entry(
+    concept: Concept, ontology: Ontology, chosen: frozenset[str], shared: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    above = ontology.above.get(concept.iri, frozenset()) & chosen - {concept.iri}
+    nearest = [iri for iri in above if not any(iri in ontology.above.get(other, ()) for other in above - {iri})]
+    own = [
+        _property_entry(term, ontology, own=concept.iri in term.domains or not above.intersection(term.domains))
+        for term in ontology.properties_of(concept.iri)
+    ]
+    return {
+        "iri": concept.iri,
+        "label": concept.label,
+        "comment": concept.comment,
+        "above": sorted(ontology.concepts[iri].label for iri in nearest),
+        "properties": [*own, *shared],
+    }
+
+
+def _property_entry(term: Property, ontology: Ontology, *, own: bool) -> dict[str, Any]:
+    target = next(iter(term.ranges), "")
+    label = ontology.concepts[target].label if target in ontology.concepts else local_name(target)
+    return {"iri": term.iri, "label": term.label, "range": target, "range_label": label if target else "", "own": own}
 
 
 def described(part: Mapping[str, Any]) -> str:
-    """Return a slice as the context definition of the prompt.
+    """Return a slice as the context definition of a prompt: a class on a line, below it the attributes of its own.
 
-    >>> name = {"iri": "urn:n", "label": "name", "range": "", "range_label": ""}
-    >>> print(described({"classes": [{"iri": "urn:c", "label": "Crop", "comment": "A plant.", "properties": [name]}]}))
-    Crop: A plant.
-      name: text
+    >>> name = {"iri": "urn:n", "label": "name", "range": "", "range_label": "", "own": True}
+    >>> crop = {"iri": "urn:c", "label": "crop", "comment": "Grown.", "above": ["plant"], "properties": [name]}
+    >>> print(described({"classes": [crop], "shared": []}))
+    crop (a kind of plant): Grown.
+      name
     """
     known = {concept["iri"] for concept in part["classes"]}
     lines = []
     for concept in part["classes"]:
-        lines.append(f"{concept['label']}: {concept['comment']}" if concept["comment"] else concept["label"])
-        lines += [
-            f"  {term['label']}: {term['range_label'] if term['range'] in known else 'text'}"
-            for term in concept["properties"]
-        ]
+        heading = (
+            f"{concept['label']} (a kind of {', '.join(concept['above'])})" if concept["above"] else concept["label"]
+        )
+        lines.append(f"{heading}: {concept['comment']}" if concept["comment"] else heading)
+        lines += [_attribute(term, known) for term in concept["properties"] if term["own"]]
+    if part["shared"]:
+        lines += ["every class", *(_attribute(term, known) for term in part["shared"])]
     return "\n".join(lines)
+
+
+def _attribute(term: Mapping[str, Any], known: set[str]) -> str:
+    return f"  {term['label']}: {term['range_label']}" if term["range"] in known else f"  {term['label']}"
 
 
 def contract(part: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a reply: blocks of the slice's classes, whose known keys have values of their range.
 
-    A key that the slice lacks is allowed (it is minted and counted); a type that it lacks is not. The values of a
-    property whose range is a class are objects or names, those of any other are text, numbers, or lists of them.
+    A key that the slice lacks is allowed (it is minted and counted); a type that it lacks is not. Every value is an
+    object, a scalar or a list of these; only scalars where the range of the property is no class. The schema is sent
+    with every request, so it lists those properties alone, each once.
     """
-    types = sorted({name for concept in part["classes"] for name in _names(concept)})
+    types = sorted({name for concept in part["classes"] for name in (concept["label"], local_name(concept["iri"]))})
     known = {concept["iri"] for concept in part["classes"]}
     keys: dict[str, set[bool]] = {}
-    for concept in part["classes"]:
-        for term in concept["properties"]:
-            for name in _names(term):
-                keys.setdefault(name, set()).add(term["range"] in known or not term["range"])
-    properties = {
-        name: {"$ref": f"#/$defs/{'thing' if any(kinds) else 'text'}"} for name, kinds in sorted(keys.items())
-    }
+    for term in (term for concept in part["classes"] for term in concept["properties"]):
+        keys.setdefault(term["label"], set()).add(term["range"] in known or not term["range"])
+    texts = {key: {"$ref": "#/$defs/text"} for key, kinds in sorted(keys.items()) if not any(kinds)}
     scalar = ["string", "number", "boolean", "null"]
-    block = {"type": "object", "properties": {**properties, "@type": {"enum": types}}}
+    thing = {"$ref": "#/$defs/thing"}
     return {
         "type": "object",
         "required": ["@graph"],
         "properties": {"@graph": {"type": "array", "items": {"$ref": "#/$defs/block"}}},
         "$defs": {
-            "block": {**block, "required": ["@type"]},
+            "block": {"allOf": [{"$ref": "#/$defs/part"}], "required": ["@type"]},
+            "part": {
+                "type": "object",
+                "properties": {**texts, "@type": {"enum": types}},
+                "additionalProperties": {"anyOf": [thing, {"type": "array", "items": thing}]},
+            },
             "text": {"type": [*scalar, "array"], "items": {"type": scalar}},
-            "thing": {"anyOf": [{"$ref": "#/$defs/part"}, {"type": "array", "items": {"$ref": "#/$defs/part"}}]},
-            "part": {"anyOf": [{"type": scalar}, block]},
+            "thing": {"anyOf": [{"type": scalar}, {"$ref": "#/$defs/part"}]},
         },
     }
-
-
-def _names(term: Mapping[str, Any]) -> set[str]:
-    """Return the names that a reply may use for a term."""
-    return {term["label"], local_name(term["iri"])} - {"@type", "@id"}
 
 
 def problem(data: Any, schema: Mapping[str, Any]) -> tuple[tuple[Any, ...], str]:

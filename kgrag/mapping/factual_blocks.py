@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kgrag.errors import MappingError
-from kgrag.vocab import local_name
+from kgrag.vocab import local_name, words_of
 
 __all__ = [
     "DEPTH_LIMIT",
@@ -23,6 +23,7 @@ __all__ = [
     "Spread",
     "Statistics",
     "flatten",
+    "key_of",
     "line",
     "statistics",
     "strict_subsets",
@@ -49,7 +50,7 @@ class _NestedValue(NamedTuple):
     depth: int
 
 
-def flatten(block: Any, *, as_published: bool = False) -> list[Edge]:
+def flatten(block: Any, *, as_published: bool = False, brief: bool = False) -> list[Edge]:
     """Return the hyperedges of a factual block, each once, outermost first.
 
     OG-RAG, Algorithm 1. The scalar attributes of an object are a fact of their own, and they are joined to every fact
@@ -60,6 +61,7 @@ def flatten(block: Any, *, as_published: bool = False) -> list[Edge]:
         as_published: do as the published code does (Table 6): an item of a list of scalars has the bare attribute
             as its key, containers such as ``@list`` are part of the key, null is the text "None", and facts that are
             empty or part of a larger one stay.
+        brief: leave a type out of a key where the attribute before it ends with it ("crop has seed variety name").
 
     Returns:
         Sets of (key, value) pairs; without ``as_published`` none is empty or a strict subset of another.
@@ -79,14 +81,14 @@ def flatten(block: Any, *, as_published: bool = False) -> list[Edge]:
     """
     if not isinstance(block, Mapping | list):
         raise MappingError(f"a factual block is a JSON object or a list of them, but this is {str(block)[:60]!r}.")
-    edges = dict.fromkeys(_facts(block, as_published=as_published))
+    edges = dict.fromkeys(_facts(block, as_published=as_published, brief=brief))
     if as_published:
         return list(edges)
     subsets = strict_subsets(edges)
     return [edge for edge in edges if edge and edge not in subsets]
 
 
-def _facts(block: Any, *, as_published: bool) -> Iterator[Edge]:
+def _facts(block: Any, *, as_published: bool, brief: bool) -> Iterator[Edge]:
     """Walk the tree with a stack of its own, so that ``DEPTH_LIMIT`` is the only limit."""
     stack = [_NestedValue(block, frozenset(), "", "", 0)]
     while stack:
@@ -95,9 +97,9 @@ def _facts(block: Any, *, as_published: bool) -> Iterator[Edge]:
             raise MappingError(f"a factual block is nested deeper than {DEPTH_LIMIT} levels. Split it.")
         value = nested.value if as_published else _unwrapped(nested.value)
         if isinstance(value, Mapping):
-            own = nested.around | _own_pairs(nested.prefix, value, as_published)
+            own = nested.around | _own_pairs(nested.prefix, value, as_published, brief)
             yield own
-            stack.extend(reversed(list(_values_in(value, nested, own, as_published))))
+            stack.extend(reversed(list(_values_in(value, nested, own, as_published, brief))))
         elif isinstance(value, list):
             stack.extend(nested._replace(value=item, depth=nested.depth + 1) for item in reversed(value))
         elif nested.key and (text := _text(value, as_published)):
@@ -109,26 +111,41 @@ def _unwrapped(value: Any) -> Any:
     return value["@value"] if isinstance(value, Mapping) and "@value" in value else value
 
 
-def _own_pairs(prefix: str, block: Mapping[str, Any], as_published: bool) -> Edge:
+def key_of(prefix: str, block: Mapping[str, Any], name: str, *, brief: bool) -> str:
+    """Return the key of an attribute: behind the keys around it, ``brief`` where they say the object's type already.
+
+    >>> key_of("crop has_seed_variety ", {"@type": "seed variety"}, "name", brief=True)
+    'crop has_seed_variety name'
+    """
     kind = type_of(block)
+    if brief and kind and f" {words_of(prefix)}".endswith(f" {words_of(kind)}"):
+        return f"{prefix}{name}"
+    return f"{prefix}{kind} {name}"
+
+
+def _own_pairs(prefix: str, block: Mapping[str, Any], as_published: bool, brief: bool) -> Edge:
     scalars = (
-        (f"{prefix}{kind} {name}", _text(value if as_published else _unwrapped(value), as_published))
+        (
+            key_of(prefix, block, name, brief=brief),
+            _text(value if as_published else _unwrapped(value), as_published),
+        )
         for name, value in block.items()
         if not name.startswith("@") and not _is_nested(value, as_published)
     )
     return frozenset(pair for pair in scalars if pair[1] or as_published)
 
 
-def _values_in(block: Mapping[str, Any], outer: _NestedValue, own: Edge, as_published: bool) -> Iterator[_NestedValue]:
+def _values_in(
+    block: Mapping[str, Any], outer: _NestedValue, own: Edge, as_published: bool, brief: bool
+) -> Iterator[_NestedValue]:
     """Yield the objects and lists in an object, each with the key that its scalars get."""
-    kind = type_of(block)
     for name, value in block.items():
         if not _is_nested(value, as_published):
             continue
         if name in _CONTAINERS and not as_published:
             yield _NestedValue(value, own, outer.prefix, outer.key, outer.depth + 1)
         elif as_published or not name.startswith("@"):
-            key = f"{outer.prefix}{kind} {name}"
+            key = key_of(outer.prefix, block, name, brief=brief)
             bare = f"{outer.prefix}{name}" if as_published else key
             yield _NestedValue(value, own, f"{key} ", bare, outer.depth + 1)
 

@@ -80,8 +80,8 @@ class Ontology:
 
     @cached_property
     def free_properties(self) -> list[Property]:
-        """The properties without a domain, by label."""
-        properties = [term for term in self.properties.values() if not term.domains]
+        """The properties without a domain among the classes, by label."""
+        properties = [term for term in self.properties.values() if self.concepts.keys().isdisjoint(term.domains)]
         return sorted(properties, key=lambda term: (term.label, term.iri))
 
     @cached_property

@@ -27,13 +27,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
+from threading import Lock
 from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import InputError
-from kgrag.index.revision_cache import RevisionCache
+from kgrag.index import change_feed, vector_spaces
 from kgrag.model import Allowed, Table
 from kgrag.ports import TripleStore
 from kgrag.sparql.group_reader import check_group
@@ -58,6 +60,7 @@ _CONDITION = re.compile(
 )
 _NUMBERS = frozenset({XSD.integer, XSD.decimal, XSD.double})
 _DOCUMENTS_PER_QUERY = 1000
+_MAX_FILTERS_KEPT = 16  # of one store
 _SEARCHES = re.compile(rf"\bkgv:|{re.escape(KGV.prefix)}")
 
 
@@ -115,7 +118,10 @@ def read_filter(where: Where) -> DocumentFilter:
 
 
 def allowed(wanted: DocumentFilter, store: TripleStore, select: Callable[[str], Table] | None = None) -> Allowed:
-    """Return the documents that meet a filter, with their chunks; kept until the store changes.
+    """Return the documents that meet a filter, with their chunks.
+
+    They are kept, and brought up to date with the documents that came and went; filters with a pattern or on locations
+    are looked up anew when the store changed.
 
     Args:
         wanted: the filter.
@@ -126,10 +132,23 @@ def allowed(wanted: DocumentFilter, store: TripleStore, select: Callable[[str], 
         InputError: the filter has a pattern, and those are not taken here.
         InvalidSPARQL: the gate or the engine refuses a pattern.
     """
-    return _KNOWN.get(store, wanted, lambda: _allowed(wanted, store, select))
+    revision = store.revision
+    with _LOCK:
+        known_at, known = _KNOWN.get(store, {}).get(wanted, (-1, _NOTHING))
+    if known_at != revision:
+        known = _followed(wanted, known, known_at, store) or _allowed(wanted, store, select)
+    with _LOCK:
+        of_store = _KNOWN.setdefault(store, {})
+        of_store.pop(wanted, None)
+        of_store[wanted] = (revision, known)
+        while len(of_store) > _MAX_FILTERS_KEPT:
+            del of_store[next(iter(of_store))]
+    return known
 
 
-_KNOWN = RevisionCache[Allowed]()
+_LOCK = Lock()
+_KNOWN: WeakKeyDictionary[TripleStore, dict[DocumentFilter, tuple[int, Allowed]]] = WeakKeyDictionary()
+_NOTHING = Allowed(frozenset(), frozenset())
 
 
 def matching_query(pattern: str) -> str:
@@ -150,6 +169,23 @@ def _allowed(wanted: DocumentFilter, store: TripleStore, select: Callable[[str],
     return Allowed(documents, frozenset(_chunks(sorted(documents), store)))
 
 
+def _followed(wanted: DocumentFilter, known: Allowed, since: int, store: TripleStore) -> Allowed | None:
+    """Return what meets a filter now, from what met it after a revision; None where all has to be looked up.
+
+    A document's fields are in its graph, so that those of new graphs alone are looked at. Its places are not, and what
+    a pattern looks at is not known.
+    """
+    if wanted.patterns or not wanted.conditions or any(each.field == "location" for each in wanted.conditions):
+        return None
+    changes = change_feed.changes(vector_spaces.spaces()["chunk"], store=store, since=since)
+    if changes is None:
+        return None
+    meeting = [_meeting(condition, store, changes.publications) for condition in wanted.conditions]
+    new = set.intersection(*meeting).intersection(*wanted.within)
+    documents = (known.documents - changes.removed) | new
+    return Allowed(documents, (known.chunks - changes.removed).union(_chunks(sorted(new), store)))
+
+
 def _chunks(documents: Sequence[str], store: TripleStore) -> Iterator[str]:
     for first in range(0, len(documents), _DOCUMENTS_PER_QUERY):
         nodes = [ox.NamedNode(iri) for iri in documents[first : first + _DOCUMENTS_PER_QUERY]]
@@ -157,13 +193,14 @@ def _chunks(documents: Sequence[str], store: TripleStore) -> Iterator[str]:
         yield from (chunk for (chunk,) in store.select(query).values())
 
 
-def _meeting(condition: Condition, store: TripleStore) -> set[str]:
-    """Return the documents that meet a condition."""
+def _meeting(condition: Condition, store: TripleStore, publications: Sequence[ox.NamedNode] = ()) -> set[str]:
+    """Return the documents that meet a condition, of those that came with some publications; none given = of all."""
     own = _OWN_FIELDS.get(condition.field)
     about: dict[str, Any] = {
         "catalogue": store.names.catalogue,
         "property": own or metadata.property_of(condition.field),
         "located": int(own == KG.location),
+        "publications": list(publications),
     }
     none: dict[str, Any] = dict.fromkeys(_BOUNDS.values(), ())
     bound = []

@@ -6,7 +6,7 @@ assertions, inferences, and what methods declare so), merged into one graph, so 
 once, and nothing of catalogue, texts, kept answers or quarantine can be seen. The copy lies in the knowledge base's
 cache folder, or in a temporary one, and is made anew when such a graph changed.
 
-Queries read: ``facts/graphs``, ``spaces/changed``.
+Query read: ``facts/graphs``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import InvalidSPARQL, StorageFailed
+from kgrag.index import change_feed
 from kgrag.model import Term
 from kgrag.ports import TripleStore
 from kgrag.querying import query_worker
@@ -103,11 +104,11 @@ class QueryProcess:
             return copy
 
     def _changed(self, since: int) -> bool:
-        catalogue, now = self._store.names.catalogue, self._store.revision
+        now = self._store.revision
         if since == now:
             return False
-        asked = (queries.bind("spaces/changed", catalogue=catalogue, kind=kind, since=since) for kind in _fact_kinds())
-        return since > now or any(self._store.ask(query) for query in asked)
+        kinds = _fact_kinds()
+        return since > now or any(change_feed.changed(kind, store=self._store, since=since) for kind in kinds)
 
     def _copied(self) -> Path:
         self._folder.mkdir(parents=True, exist_ok=True)

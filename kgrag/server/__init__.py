@@ -35,6 +35,8 @@ module                   what it contains
 ``problems``             from an error to a status and a message
 ``readers``              reader processes
 ``api``                  the JSON API
+``openai_api``           the API of OpenAI
+``mcp``                  the Model Context Protocol
 ``pages``                the web pages
 =======================  =============================================================
 """

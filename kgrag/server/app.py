@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import Route
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from kgrag.audit.profiles import catalogue_of, load_profile
 from kgrag.errors import KgragError
 from kgrag.knowledge_base import KnowledgeBase
-from kgrag.server import api, graph_store, health_endpoints, pages, service_description, sparql_endpoints
-from kgrag.server.access_keys import PrivateAccess
+from kgrag.server import api, graph_store, health_endpoints, openai_api, pages, service_description, sparql_endpoints
+from kgrag.server.access_keys import Keys, PrivateAccess
 from kgrag.server.fast_path import FastPath
 from kgrag.server.problems import Problem, problem_response
 from kgrag.server.readers.reader_pool import ReaderPool
@@ -32,9 +36,13 @@ from kgrag.server.server_state import AccessRules, ServerLogs, ServerState, log_
 from kgrag.server.worker_threads import WorkerThreads
 from kgrag.server.write_gate import WriteGate
 
+if TYPE_CHECKING:
+    from kgrag.server.mcp.mcp_protocol import McpEndpoint
+
 __all__ = ["create_app"]
 
 _QUERY_METHODS = frozenset({"GET", "POST"})
+_MCP_METHODS = ["GET", "POST", "DELETE"]
 _GRAPH_METHODS = ["GET", "HEAD", "PUT", "POST", "DELETE"]
 _ROUTES = [
     Route("/sparql", sparql_endpoints.query, methods=sorted(_QUERY_METHODS)),
@@ -82,6 +90,7 @@ def create_app(
     rules, logs, limits = rules or AccessRules(), logs or ServerLogs(), limits or ServerLimits()
     metrics = ServerMetrics()
     workers = None if kb is None else WorkerThreads(kb)
+    agents = None if kb is None else _agents_endpoint()
     if rules.gate is not None:
         catalogue_of(load_profile(rules.gate))
 
@@ -93,27 +102,46 @@ def create_app(
         state = app.state.server = ServerState(dataset, pool, rules, gate, metrics, logs.writes, workers)
         app.state.page_tables = OrderedDict()
         try:
-            yield
+            async with agents.running() if agents else contextlib.nullcontext():
+                yield
         finally:
             await state.close()
             if workers is not None:
                 await asyncio.to_thread(workers.close)
 
-    routes = [*_ROUTES, *(() if workers is None else (*api.ROUTES, *pages.ROUTES))]
+    routes = [*_ROUTES, *([] if workers is None else _routes_of_knowledge_base(agents))]
     paths = {route.path.split("/")[1] for route in routes if isinstance(route, Route)}
-    query, keys = sparql_endpoints.query, rules.keys
-    middleware = [
-        # first: whatever refuses a request, it has an id and a line in the log
-        Middleware(
-            RequestTracker, metrics=metrics, log=logs.requests, paths=paths, log_refused_write=log_refused_write
-        ),
-        Middleware(FastPath, path="/sparql", methods=_QUERY_METHODS, endpoint=query, keys=keys),
-        *_MIDDLEWARE,
-        *([Middleware(PrivateAccess, keys=keys)] if keys.private else []),
-    ]
+    middleware = _middleware(metrics, logs, rules.keys, paths)
     errors: tuple[type[Exception], ...] = (Problem, KgragError, HTTPException, Exception)
     handlers = dict.fromkeys(errors, problem_response)
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
     if workers is not None:
         app.router.default = pages.elsewhere
     return app
+
+
+def _routes_of_knowledge_base(agents: McpEndpoint | None) -> list[BaseRoute]:
+    by_protocol = Route("/mcp", agents or _not_installed, methods=_MCP_METHODS)
+    return [*api.ROUTES, *openai_api.ROUTES, by_protocol, *pages.ROUTES]
+
+
+def _middleware(metrics: ServerMetrics, logs: ServerLogs, keys: Keys, paths: Collection[str]) -> list[Middleware]:
+    """Return what is around the routes; first that by which any request has an id and a line in the log."""
+    tracker = Middleware(
+        RequestTracker, metrics=metrics, log=logs.requests, paths=paths, log_refused_write=log_refused_write
+    )
+    fast = Middleware(FastPath, path="/sparql", methods=_QUERY_METHODS, endpoint=sparql_endpoints.query, keys=keys)
+    return [tracker, fast, *_MIDDLEWARE, *([Middleware(PrivateAccess, keys=keys)] if keys.private else [])]
+
+
+def _agents_endpoint() -> McpEndpoint | None:
+    """Return the endpoint of the Model Context Protocol; None where its SDK is not installed."""
+    if importlib.util.find_spec("mcp") is None:
+        return None
+    from kgrag.server.mcp.mcp_protocol import McpEndpoint
+
+    return McpEndpoint()
+
+
+async def _not_installed(_: Request) -> Response:
+    raise Problem(501, "the Model Context Protocol is not installed here. Install it: pip install '.[mcp]'")

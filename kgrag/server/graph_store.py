@@ -17,6 +17,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
+import kgrag
 from kgrag.server.access_keys import authorization_of
 from kgrag.server.media_types import RDF, choose, content_type, main_type
 from kgrag.server.problems import Problem
@@ -105,7 +106,12 @@ async def _read(request: HttpRequest, state: ServerState, name: str) -> Response
         return Response(status_code=304, headers=headers)
     if request.method == "HEAD":
         return Response(headers={**headers, "Content-Type": content_type(media)})
-    header = {"graph": state.dataset.stored_as(name), "rdf": media}
+    header = {
+        "graph": state.dataset.stored_as(name),
+        "rdf": media,
+        "lexical": state.dataset.lexical_graph(name),
+        "root": str(Path(kgrag.__file__).parents[1]),
+    }
     task = ReaderRequest("dump", header, seconds=state.pool.limits.seconds)
     return await stream_result(request, state.pool, task, headers)
 

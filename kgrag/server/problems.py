@@ -1,7 +1,8 @@
 """Errors over HTTP: a status and a message for the client, never a path or a traceback.
 
 They are sent as ``application/problem+json`` (RFC 9457): ``type``, ``title``, ``status``, ``detail``, and ``errors``
-where a body does not have the expected form; ``graphs`` where the gate refuses a write.
+where a body does not have the expected form; ``graphs`` where the gate refuses a write. Under ``/v1`` they are the
+error objects of OpenAI: ``message``, ``type``, ``param``, ``code``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from kgrag.errors import InputError, KgragError, NotBuilt, ServiceUnavailable, ShapeViolation, UnsupportedTask
 from kgrag.server.readers.reader_request import TookTooLong
 
-__all__ = ["Problem", "problem_json", "problem_of", "problem_response"]
+__all__ = ["Problem", "openai_json", "problem_json", "problem_of", "problem_response"]
 
 _STATUS: dict[type[KgragError], int] = {
     TookTooLong: 504,
@@ -28,6 +30,17 @@ _STATUS: dict[type[KgragError], int] = {
     InputError: 400,
 }
 """Errors whose message is for the client; the first that fits."""
+
+_OPENAI_PATHS = "/v1/"
+_OPENAI_KINDS: dict[int, tuple[str, str | None]] = {
+    401: ("authentication_error", "invalid_api_key"),
+    403: ("permission_error", "insufficient_permissions"),
+    404: ("invalid_request_error", "not_found"),
+    501: ("invalid_request_error", "unsupported"),
+    503: ("server_error", "service_unavailable"),
+    504: ("server_error", "timeout"),
+}
+"""Status -> type and code; others by their first digit."""
 
 _CLIENT_LEFT = 499
 """A status that RFC 9110 does not know; nobody reads it."""
@@ -61,9 +74,11 @@ class Problem(Exception):
         self.more = dict(more or {})
 
 
-async def problem_response(_request: Request, error: Exception) -> Response:
+async def problem_response(request: Request, error: Exception) -> Response:
     """Answer with what went wrong."""
     problem = problem_of(error)
+    if request.scope["path"].startswith(_OPENAI_PATHS):
+        return JSONResponse(openai_json(problem), problem.status, problem.headers)
     return JSONResponse(problem_json(problem), problem.status, problem.headers, "application/problem+json")
 
 
@@ -92,6 +107,15 @@ def problem_json(problem: Problem) -> dict[str, object]:
         "detail": str(problem),
     }
     return {**members, **({"errors": list(problem.errors)} if problem.errors else {}), **problem.more}
+
+
+def openai_json(problem: Problem) -> dict[str, Any]:
+    """Return a problem as OpenAI's error object."""
+    kind, code = _OPENAI_KINDS.get(
+        problem.status, ("server_error", "server_error") if problem.status >= 500 else ("invalid_request_error", None)
+    )
+    error = {"message": str(problem), "type": kind, "param": problem.more.get("param")}
+    return {"error": {**error, "code": problem.more.get("code", code)}}
 
 
 def _message_of_starlette(error: HTTPException) -> str:

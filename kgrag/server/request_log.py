@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kgrag.server.server_metrics import ServerMetrics
 
-__all__ = ["LogFormat", "RequestLog", "RequestRecord", "RequestTracker", "record_of"]
+__all__ = ["LogFormat", "RequestLog", "RequestRecord", "RequestTracker", "attach_record", "record_of"]
 
 LogFormat = Literal["text", "json", "none"]
 
@@ -73,6 +73,12 @@ class RequestRecord:
 def record_of(request: Request) -> RequestRecord:
     """Return the record of a request."""
     record: RequestRecord = request.scope[_SCOPE_KEY]
+    return record
+
+
+def attach_record(scope: Scope) -> RequestRecord:
+    """Put a new record into the scope of a request, and return it."""
+    record = scope[_SCOPE_KEY] = RequestRecord(_request_id(scope))
     return record
 
 
@@ -151,8 +157,7 @@ class RequestTracker:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        record = RequestRecord(_request_id(scope))
-        scope[_SCOPE_KEY] = record
+        record = attach_record(scope)
 
         async def receive_counted() -> Message:
             message = await receive()

@@ -21,6 +21,7 @@ from kgrag import queries
 from kgrag.model import GraphDraft, plain
 from kgrag.ports import TripleStore
 from kgrag.server.problems import Problem
+from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.plain_dataset import PlainStore
 from kgrag.store.rdf_files import is_ontology
 from kgrag.vocab import DEFAULT_BASE, KG, PREFIXES, Names
@@ -53,6 +54,9 @@ class ServedDataset(Protocol):
 
     def stored_as(self, graph: str) -> str:
         """Return the name that a graph has in the store; only that of the default graph may differ."""
+
+    def lexical_graph(self, graph: str) -> str:
+        """Return the name of the graph of a graph's literals as they were written, "" where there is none."""
 
     def contains(self, graph: str) -> bool:
         """Return whether a graph exists."""
@@ -101,6 +105,11 @@ class CataloguedDataset:
         """Return the graph itself, and for "" the graph that takes default triples."""
         return graph or self._store.names.default_data.value
 
+    def lexical_graph(self, graph: str) -> str:
+        """Return the graph of a graph's literals as they were written; "" where the engine keeps them as they are."""
+        lexical = self._store.names.lexical_graph(self.stored_as(graph))
+        return lexical.value if self._store.described(lexical) else ""
+
     def contains(self, graph: str) -> bool:
         """Return whether the catalogue lists a graph; the default graph always exists."""
         return not graph or self._store.described(ox.NamedNode(graph))
@@ -117,7 +126,7 @@ class CataloguedDataset:
     def put(self, graph: str, triples: Sequence[ox.Triple], *, add: bool) -> None:
         """Publish triples as a data graph, or an ontology graph if they declare classes or an ontology."""
         node = self._writable(graph)
-        whole = [*self._store.triples(node), *triples] if add else list(triples)
+        whole = [*as_loaded(self._store, node), *triples] if add else list(triples)
         kind = KG.OntologyGraph if is_ontology(whole) else KG.DataGraph
         publication = self._store.publish([GraphDraft(node, kind, whole, "replace")])
         if publication.violations:
@@ -169,6 +178,10 @@ class PlainDataset:
     def stored_as(self, graph: str) -> str:
         """Return the graph itself."""
         return graph
+
+    def lexical_graph(self, graph: str) -> str:  # noqa: ARG002
+        """Return "": a plain dataset has the literals of the engine."""
+        return ""
 
     def contains(self, graph: str) -> bool:
         """Return whether a graph exists, empty or not."""

@@ -35,7 +35,7 @@ from kgrag.server.write_gate import PlannedUpdate, Recheck
 from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
 from kgrag.sparql.update_targets import written
 
-__all__ = ["query", "update"]
+__all__ = ["query", "reader_request", "update"]
 
 _Value = TypeVar("_Value")
 _MAX_CHARACTERS_ON_LOOP = 20_000
@@ -65,11 +65,7 @@ async def query(request: HttpRequest) -> Response:
     if not results and not rdf:
         raise Problem(406, f"no result has a format of Accept: {accept[:200]}. Known: {', '.join((*RESULTS, *RDF))}.")
     state = state_of(request)
-    record_of(request).query = operation.text
-    text, reading = await _read(operation.text, _checked_query)
-    similar = None
-    if state.workers is not None and names_search(text):
-        text, similar = await _run_searches(request, state.workers, text)
+    text, reading, similar = await _prepared(request, operation.text)
     # the graphs of the request, else those of its FROM, else the default graph of the server
     graphs = None
     if operation.default or operation.named:
@@ -87,6 +83,41 @@ async def query(request: HttpRequest) -> Response:
         header = {**_header(form, state.dataset.prefixes), "similar": similar, "dataset": graphs}
     task = ReaderRequest("query", header, text.encode(), operation.seconds or state.pool.limits.seconds)
     return await stream_result(request, state.pool, task, {"Vary": "Accept"})
+
+
+async def reader_request(
+    request: HttpRequest, text: str, *, results: str, rdf: str, seconds: float | None = None
+) -> ReaderRequest:
+    """Return what a reader is asked for a query that came by another door, under the rules of ``/sparql``.
+
+    Args:
+        request: brought the query.
+        text: the query.
+        results: media type of a table.
+        rdf: media type of triples.
+        seconds: how long it may work; None and more than the server's limit: that.
+
+    Raises:
+        Problem: 401, 403: a search costs money here.
+        InvalidSPARQL: the gate refuses the query.
+    """
+    state = state_of(request)
+    text, reading, similar = await _prepared(request, text)
+    form = _QueryForm(address(request, "/sparql"), results, rdf, state.dataset.union and not reading.chooses_dataset)
+    header = {**_header(form, state.dataset.prefixes), "similar": similar}
+    limit = state.pool.limits.seconds
+    return ReaderRequest("query", header, text.encode(), min(seconds or limit, limit))
+
+
+async def _prepared(request: HttpRequest, text: str) -> tuple[str, AdmittedText, dict[str, object] | None]:
+    """Return a query as a reader gets it: past the gate, its searches run; with what ``_run_searches`` returns."""
+    record_of(request).query = text
+    state = state_of(request)
+    text, reading = await _read(text, _checked_query)
+    if state.workers is None or not names_search(text):
+        return text, reading, None
+    text, similar = await _run_searches(request, state.workers, text)
+    return text, reading, similar
 
 
 async def _read(text: str, read: Callable[[str], _Value]) -> _Value:

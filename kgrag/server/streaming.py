@@ -27,7 +27,7 @@ from kgrag.server.readers.reader_request import ReaderRequest, ReaderRun
 from kgrag.server.request_log import RequestRecord, record_of
 from kgrag.store.engine import engine
 
-__all__ = ["collect_result", "stream_result"]
+__all__ = ["collect_lines", "collect_result", "stream_result"]
 
 _FIRST_BYTES = 1 << 16
 _MAX_STALLED_SECONDS = 30.0
@@ -87,6 +87,33 @@ async def collect_result(pool: ReaderPool, task: ReaderRequest) -> bytes:
                 raise await _error(run, payload, task)
     finally:
         run.close()
+
+
+async def collect_lines(
+    pool: ReaderPool, task: ReaderRequest, *, lines: int, max_bytes: int
+) -> tuple[str, list[bytes], bool]:
+    """Return the media type and the first lines of a result, and whether it has more; its reader is stopped there.
+
+    Raises what ``stream_result`` does.
+    """
+    run, media, data, whole = pool.run(task), "", bytearray(), False
+    try:
+        while not whole and data.count(b"\n") <= lines and len(data) <= max_bytes:
+            letter, payload = await run.next_frame()
+            if letter == b"W":
+                media, block = _media_and_data(payload)
+                data += block
+            elif letter == b"H":
+                media = payload.decode()
+            elif letter == b"D":
+                data += payload
+            elif letter == b"E":
+                raise await _error(run, payload, task)
+            whole = letter in (b"W", b"Z")
+    finally:
+        run.close()
+    found = bytes(data).splitlines() if whole else bytes(data).split(b"\n")[:-1]  # the last one may be cut
+    return media, found[:lines], not whole or len(found) > lines
 
 
 async def _read_start(run: ReaderRun, task: ReaderRequest) -> _ResultStart:

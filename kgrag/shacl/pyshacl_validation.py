@@ -21,7 +21,7 @@ from kgrag.model import Term, Violation, ViolationTerms, plain
 from kgrag.ports import TripleStore
 from kgrag.shacl.shapes_graph import SH as _SH
 from kgrag.shacl.shapes_graph import ShapesGraph, path_text
-from kgrag.vocab import XSD
+from kgrag.store.rdflib_copies import rdflib_copy
 
 if TYPE_CHECKING:
     import rdflib
@@ -91,7 +91,7 @@ def by_pyshacl(
     undecided: dict[str, str] = {}
     try:
         _refuse_network(shapes)
-        data = _copy(written.restored(triples) if written else triples, exact)
+        data = rdflib_copy(written.restored(triples) if written else triples, exact=exact)
     except InvalidRDF as error:
         return [], dict.fromkeys(shapes.elsewhere, str(error))
     try:
@@ -117,7 +117,7 @@ def _run(data: rdflib.Graph, shapes: Iterable[ox.Triple], exact: bool) -> list[V
     import pyshacl
     from rdflib.namespace import SH
 
-    rest = _copy(shapes, exact)
+    rest = rdflib_copy(shapes, exact=exact)
     try:
         _, report, _ = pyshacl.validate(data, shacl_graph=rest, advanced=True, inplace=True)
     except Exception as error:  # pyshacl and rdflib raise many kinds
@@ -139,27 +139,6 @@ def _refuse_network(shapes: shacl.Shapes) -> None:
         if match:
             name = triple.predicate.value.replace(_SH, "sh:")
             raise InvalidRDF(f"shapes: {name} has {match[0]}, which may ask another server. Audits work offline.")
-
-
-def _copy(triples: Iterable[ox.Triple], exact: bool) -> rdflib.Graph:
-    """Return triples as a graph of rdflib, with literals as they are, or in the one form that rdflib has per value."""
-    import rdflib
-
-    def copied(term: Term) -> rdflib.term.Node:
-        if isinstance(term, ox.NamedNode):
-            return rdflib.URIRef(term.value)
-        if isinstance(term, ox.BlankNode):
-            return rdflib.BNode(term.value)
-        if isinstance(term, ox.Triple):
-            raise InvalidRDF(f"pyshacl, to which a shape was left, knows no triple terms, and there is {term}.")
-        if term.language or term.datatype == XSD.string:
-            return rdflib.Literal(term.value, lang=term.language)
-        return rdflib.Literal(term.value, datatype=rdflib.URIRef(term.datatype.value), normalize=not exact)
-
-    graph = rdflib.Graph()
-    for triple in triples:
-        graph.add((copied(triple.subject), copied(triple.predicate), copied(triple.object)))
-    return graph
 
 
 def _named(shapes: rdflib.Graph, node: Any) -> str:

@@ -2,13 +2,21 @@
 
 Oxigraph has no ``close``: a folder is released when the last reference to its store dies, and the traceback of an
 exception that somebody keeps is such a reference. kgrag therefore passes a stand-in around, which can be emptied.
+
+A process that inherits an open folder by fork must not release it: the engine would wait for threads that fork does not
+copy, or delete files that its parent has written since. There the engine's store is never released, and the process
+ends without the engine's clean-up.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, cast
 
 import pyoxigraph as ox
@@ -112,9 +120,32 @@ class _ClosableStore:
         return len(self._open_store())
 
 
-def closable(store: ox.Store) -> ox.Store:
+def closable(store: ox.Store, *, on_disk: bool = False) -> ox.Store:
     """Return a stand-in that passes every call on to the store, until ``release`` empties it."""
-    return cast("ox.Store", _ClosableStore(store))
+    stand_in = _ClosableStore(store)
+    if on_disk:
+        _ON_DISK.add(stand_in)
+        _spare_children()
+    return cast("ox.Store", stand_in)
+
+
+_ON_DISK: weakref.WeakSet[_ClosableStore] = weakref.WeakSet()
+
+
+@cache
+def _spare_children() -> None:
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_keep_what_was_inherited)
+
+
+def _keep_what_was_inherited() -> None:
+    """Let this process, which fork has just made, never release a folder that its parent has open."""
+    inherited = [stand_in.store for stand_in in _ON_DISK if stand_in.store is not None]
+    for store in inherited:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(store))
+    library = ctypes.CDLL(None)
+    if inherited and hasattr(library, "on_exit"):  # of glibc: it passes the exit status on
+        library.on_exit(library._exit, None)
 
 
 def exchanged(store: ox.Store, other: ox.Store | None) -> None:

@@ -35,7 +35,7 @@ def open_folder(folder: Path | None, *, read_only: bool = False) -> ox.Store:
         return _open_for_reading(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return closable(ox.Store(str(folder)))
+        return closable(ox.Store(str(folder)), on_disk=True)
     except FileExistsError as error:
         raise StorageFailed(f"{folder} is a file, and a folder was expected. Choose another path.") from error
     except OSError as error:
@@ -56,7 +56,7 @@ def _open_for_reading(folder: Path) -> ox.Store:
     failure: Exception | None = None
     for attempt in range(_MAX_OPENING_ATTEMPTS):
         try:
-            return closable(ox.Store.read_only(str(folder)))
+            return closable(ox.Store.read_only(str(folder)), on_disk=True)
         except (OSError, RuntimeError) as error:  # the writer swapped files between our listing and our opening them
             failure = error
             time.sleep(0.01 * attempt)

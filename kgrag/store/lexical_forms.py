@@ -26,6 +26,7 @@ __all__ = [
     "canonical",
     "companions",
     "refuse_rewritten",
+    "written",
 ]
 
 _NEVER_REWRITTEN = frozenset({XSD.string, ox.NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")})
@@ -87,13 +88,22 @@ def companions(drafts: Iterable[GraphDraft], names: Names) -> list[GraphDraft]:
 
 def _lexical_graph(draft: GraphDraft, rewritten: Mapping[ox.Literal | ox.Triple, Term], names: Names) -> GraphDraft:
     records: dict[ox.Triple, None] = {}
+    # a canonical literal is kept too where another one became it, or it would seem never to have been written
+    joined = {
+        (triple.subject, triple.predicate, rewritten[triple.object])
+        for triple in draft.triples
+        if isinstance(triple.object, ox.Literal) and triple.object in rewritten
+    }
     for triple in draft.triples:
         written = triple.object
-        if isinstance(written, ox.Literal) and written in rewritten:
+        if not isinstance(written, ox.Literal):
+            continue
+        stored = rewritten.get(written, written)
+        if (triple.subject, triple.predicate, stored) in joined:
             node = names.lexical(draft.iri.value, str(triple))
             records[ox.Triple(node, RDF.subject, triple.subject)] = None
             records[ox.Triple(node, RDF.predicate, triple.predicate)] = None
-            records[ox.Triple(node, RDF.object, rewritten[written])] = None
+            records[ox.Triple(node, RDF.object, stored)] = None
             records[ox.Triple(node, KG.lexicalForm, ox.Literal(written.value))] = None
             records[ox.Triple(node, KG.lexicalDatatype, written.datatype)] = None
     return GraphDraft(
@@ -113,23 +123,27 @@ def _values(triples: Iterable[ox.Triple]) -> Iterator[ox.Literal | ox.Triple]:
 
 
 def as_loaded(store: TripleStore, graph: ox.NamedNode) -> Iterator[ox.Triple]:
-    """Yield the triples of a graph; where several literals became one, each of those that were changed."""
-    loaded = _loaded_literals(store, graph)
-    for triple in store.triples(graph):
-        literals = loaded.get((triple.subject, triple.predicate, triple.object))
-        if literals is None:
-            yield triple
-        else:
-            yield from (ox.Triple(triple.subject, triple.predicate, literal) for literal in literals)
+    """Yield the triples of a graph; where several literals became one, each of them."""
+    return written(store.triples(graph), store.triples(store.names.lexical_graph(graph.value)))
 
 
-def _loaded_literals(store: TripleStore, graph: ox.NamedNode) -> dict[tuple[Term, Term, Term], list[ox.Literal]]:
-    """Return what was loaded, by subject, predicate and the object that the store keeps."""
+def written(triples: Iterable[ox.Triple], lexical: Iterable[ox.Triple]) -> Iterator[ox.Triple]:
+    """Yield the triples of a graph as they were written.
+
+    Args:
+        triples: as the engine keeps them.
+        lexical: the triples of the graph's lexical graph; none for a graph without one.
+    """
     records: dict[Term, dict[ox.NamedNode, Any]] = {}
-    for triple in store.triples(store.names.lexical_graph(graph.value)):
+    for triple in lexical:
         records.setdefault(triple.subject, {})[triple.predicate] = triple.object
     loaded: dict[tuple[Term, Term, Term], list[ox.Literal]] = {}
     for record in records.values():
         literal = ox.Literal(plain(record[KG.lexicalForm]), datatype=record[KG.lexicalDatatype])
         loaded.setdefault((record[RDF.subject], record[RDF.predicate], record[RDF.object]), []).append(literal)
-    return loaded
+    for triple in triples:
+        literals = loaded.get((triple.subject, triple.predicate, triple.object))
+        if literals is None:
+            yield triple
+        else:
+            yield from (ox.Triple(triple.subject, triple.predicate, literal) for literal in literals)

@@ -1,4 +1,4 @@
-"""One writer per folder: a lock that the operating system releases when the process dies."""
+"""Who may use a folder: one writer, by a lock that the operating system releases when the process dies."""
 
 from __future__ import annotations
 
@@ -9,9 +9,53 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from kgrag.errors import NotWritable, StorageFailed, StoreLocked
+from kgrag.errors import NotWritable, StateError, StorageFailed, StoreLocked
 
-__all__ = ["WriterLock"]
+__all__ = ["OpenedFolder", "WriterLock"]
+
+
+class OpenedFolder:
+    """A store's folder as this process opened it; None for a store in memory, which any process may use.
+
+    A reader writes nothing, so only a writer is held to the place of the folder.
+    """
+
+    def __init__(self, folder: Path | None, *, writing: bool) -> None:
+        self._folder = folder
+        self._process = os.getpid()
+        self._inode = _inode(folder) if folder is not None and writing else None
+
+    @property
+    def inherited(self) -> bool:
+        """Whether this process is a child of the one that opened the folder."""
+        return self._folder is not None and os.getpid() != self._process
+
+    @property
+    def moved(self) -> bool:
+        """Whether the folder is not any more where it was opened."""
+        return self._folder is not None and self._inode is not None and _inode(self._folder) != self._inode
+
+    def refuse(self) -> None:
+        """Raise StateError where the folder is inherited, with threads and locks of its parent, or was moved."""
+        if self.inherited:
+            raise StateError(
+                f"process {self._process} opened this knowledge base, and process {os.getpid()} inherited it by fork. "
+                "Open it again in the new process: for reading, or for writing once the first one has closed it."
+            )
+        if self.moved:
+            raise StateError(
+                f"{self._folder} was moved or deleted while it was open. Nothing is written there any more. Close this "
+                "knowledge base, and open it where it is now."
+            )
+
+
+def _inode(folder: Path) -> tuple[int, int]:
+    """Return what names a folder whatever its path; zeros where there is none."""
+    try:
+        status = folder.stat()
+    except OSError:
+        return 0, 0
+    return status.st_dev, status.st_ino
 
 
 class WriterLock:

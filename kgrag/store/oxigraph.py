@@ -9,7 +9,6 @@ The default graph is always empty: what an update writes there moves to the grap
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from kgrag.sparql.update_targets import written
 from kgrag.store import identity, migrations, publication_plan, quad_files, rewriting, verification
 from kgrag.store.engine import engine, release
 from kgrag.store.lineage import drawn
-from kgrag.store.locking import WriterLock
+from kgrag.store.locking import OpenedFolder, WriterLock
 from kgrag.store.publishing import Publishing, exchange
 from kgrag.store.update_record import Rewriting
 from kgrag.vocab import KG, PREFIXES, RDF, Names
@@ -62,7 +61,7 @@ class OxigraphStore:
         self._validator = validator
         self._lock = lock
         self._read_only = read_only
-        self._process = os.getpid()
+        self._opened = OpenedFolder(folder, writing=lock is not None)
         self._closed = False
         self._turn = threading.RLock()
         self._stated: Sequence[ox.Quad] = ()
@@ -347,7 +346,7 @@ class OxigraphStore:
         Raises:
             StorageFailed: the file cannot be written.
         """
-        self._refuse_another_process()
+        self._opened.refuse()
         with self._turn, engine():
             return quad_files.dump(self._engine(), target)
 
@@ -393,7 +392,7 @@ class OxigraphStore:
         """
         if folder.exists():
             raise StorageFailed(f"{folder} exists; a snapshot needs a new folder. Choose another name.")
-        self._refuse_another_process()
+        self._opened.refuse()
         with self._turn, engine():
             store = self._engine()
             if self._lock is None and not self._read_only:  # a store in memory has no files to link
@@ -416,6 +415,7 @@ class OxigraphStore:
             self.flush()
             if self._folder is not None:
                 rewriting.rewrite(store, self._folder)
+                self._opened = OpenedFolder(self._folder, writing=True)
 
     def damage(self) -> list[str]:
         """Read every block of the store; return what is damaged, one sentence each. Takes 8 s per 100,000 quads.
@@ -434,20 +434,21 @@ class OxigraphStore:
 
     def flush(self) -> None:
         """Make all that was acknowledged survive a power cut."""
-        self._refuse_another_process()
+        self._opened.refuse()
         if not self._read_only:
             with self._turn, engine():
                 self._engine().flush()
 
     def close(self) -> None:
         """Flush and release the lock; a second call does nothing, nor does one in a process that inherited it."""
-        if self._inherited():
+        if self._opened.inherited:
             return
         with self._turn:
             if self._closed:
                 return
             try:
-                self.flush()
+                if not self._opened.moved:
+                    self.flush()
             finally:
                 self._closed = True
                 release(self._store)
@@ -464,27 +465,15 @@ class OxigraphStore:
         """Close."""
         self.close()
 
-    def _inherited(self) -> bool:
-        """Return whether this process is the child of the one that opened the folder; a store in memory is its own."""
-        return self._folder is not None and os.getpid() != self._process
-
-    def _refuse_another_process(self) -> None:
-        """Refuse a process that inherited the store by fork: threads, files and perhaps locks are the parent's."""
-        if self._inherited():
-            raise StateError(
-                f"process {self._process} opened this knowledge base, and process {os.getpid()} inherited it by fork. "
-                "Open it again in the new process: for reading, or for writing once the first one has closed it."
-            )
-
     def _engine(self) -> ox.Store:
-        self._refuse_another_process()
+        self._opened.refuse()
         if self._closed:
             raise StateError("this store is closed. Open it again.")
         return self._store
 
     @contextmanager
     def _writing(self) -> Iterator[ox.Store]:
-        self._refuse_another_process()
+        self._opened.refuse()
         with self._turn:
             if self._read_only:
                 raise StateError("this store was opened for reading only. Open it for writing to change it.")

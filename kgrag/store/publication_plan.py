@@ -15,6 +15,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft, Term, Violation, plain
+from kgrag.store.checksums import checksum
 from kgrag.store.graph_kinds import kinds
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, SCHEMA_VERSION, VOID, XSD, Names, number
 
@@ -84,12 +85,13 @@ def _joined(first: GraphDraft, second: GraphDraft) -> GraphDraft:
             f"{second.kind.value} ({second.mode}). Publish it once, or under two IRIs."
         )
     same = first.mode == "new" or first.triples == second.triples
+    further = [(PROV.wasGeneratedBy, second.activity)] if first.activity and second.activity else []
     return replace(
         first,
         triples=first.triples if same else [*first.triples, *second.triples],
         sources=list(dict.fromkeys([*first.sources, *second.sources])),
         activity=first.activity or second.activity,
-        described=list(dict.fromkeys([*first.described, *second.described])),
+        described=list(dict.fromkeys([*first.described, *second.described, *further])),
     )
 
 
@@ -112,8 +114,9 @@ def compare(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Chan
             "Publish them under another IRI."
         )
     added = [triple for triple in dict.fromkeys(draft.triples) if quad_of(triple, draft.iri) not in store]
-    old_count = list(store.quads_for_pattern(draft.iri, VOID.triples, None, catalogue)) if added else []
-    return Change(draft, known=True, added=added, removed_entries=old_count)
+    accounts = (VOID.triples, KG.checksum) if added else ()
+    old = [quad for account in accounts for quad in store.quads_for_pattern(draft.iri, account, None, catalogue)]
+    return Change(draft, known=True, added=added, removed_entries=old)
 
 
 def kind_of(graph: ox.NamedNode, store: ox.Store, catalogue: ox.NamedNode) -> ox.NamedNode | None:
@@ -134,6 +137,7 @@ def _replaced(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Ch
         *statements(draft, catalogue),
         ox.Quad(draft.iri, RDF.type, draft.kind, catalogue),
         ox.Quad(draft.iri, VOID.triples, number(len(drafted)), catalogue),
+        ox.Quad(draft.iri, KG.checksum, ox.Literal(checksum(drafted)), catalogue),
     }
     return Change(
         draft,
@@ -173,22 +177,26 @@ def entry(change: Change, publication: ox.NamedNode, created: ox.Literal, names:
     quads.append(ox.Quad(draft.iri, KG.publication, publication, catalogue))
     if not change.known:
         quads.append(ox.Quad(draft.iri, DCTERMS.created, created, catalogue))
-    quads.extend(_count(change, catalogue))
+    quads.extend(_accounts(change, catalogue))
     return quads
 
 
-def _count(change: Change, catalogue: ox.NamedNode) -> list[ox.Quad]:
-    """Return the statement of how many triples the graph has now; none where no count is kept."""
-    draft = change.draft
+def _accounts(change: Change, catalogue: ox.NamedNode) -> list[ox.Quad]:
+    """Return the statements of how many triples the graph has now, and of their checksum, as far as it has them."""
+    draft, accounts = change.draft, list[tuple[ox.NamedNode, Term]]()
     if draft.mode == "append" and change.known:
-        stated = [quad for quad in change.removed_entries if quad.predicate == VOID.triples]
-        total = sum(int(plain(quad.object)) for quad in stated) + len(change.added)
-        return [ox.Quad(draft.iri, VOID.triples, number(total), catalogue)] if stated else []
-    kind = kinds().get(draft.kind.value)
-    if draft.mode == "append" and kind is not None and not kind.counted:
-        return []
-    total = len(change.added) if not change.known else len(draft.triples)
-    return [ox.Quad(draft.iri, VOID.triples, number(total), catalogue)]
+        before = {quad.predicate: plain(quad.object) for quad in change.removed_entries}
+        if VOID.triples in before:
+            accounts.append((VOID.triples, number(int(before[VOID.triples]) + len(change.added))))
+        if KG.checksum in before:
+            accounts.append((KG.checksum, ox.Literal(checksum(change.added, before=before[KG.checksum]))))
+    else:
+        whole = draft.triples if change.known else change.added
+        kind = kinds().get(draft.kind.value)
+        if draft.mode != "append" or kind is None or kind.counted:
+            accounts.append((VOID.triples, number(len(whole))))
+        accounts.append((KG.checksum, ox.Literal(checksum(whole))))
+    return [ox.Quad(draft.iri, account, value, catalogue) for account, value in accounts]
 
 
 def publication(

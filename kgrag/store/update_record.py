@@ -61,6 +61,11 @@ class Rewriting:
         self._graphs = graphs
         self._sizes = {graph: self._size(graph) for graph in graphs or ()}
         self._doubtful = [graph for graph, size in self._sizes.items() if size is None or not one_way]
+        self._checksums = [
+            quad
+            for graph in self._doubtful
+            for quad in store.quads_for_pattern(graph, KG.checksum, None, names.catalogue)
+        ]
         self._before = {
             graph: store.quads_for_pattern(None, None, None, graph)  # reads the store as it is now, whenever it is read
             for graph in self._doubtful
@@ -108,7 +113,10 @@ class Rewriting:
             raise
 
     def settle(self) -> None:
-        """Strike graphs that are as they were from the record, and drop the names of graphs left empty."""
+        """Strike graphs that are as they were from the record, and drop the names of graphs left empty.
+
+        Graphs that are as they were get back their checksums, which ``write`` took away.
+        """
         publication, catalogue = self._names.publication(self._revision), self._names.catalogue
         same = [
             graph
@@ -117,7 +125,8 @@ class Rewriting:
         ]
         self._before.clear()
         if same:
-            exchange(self._store, [ox.Quad(graph, KG.publication, publication, catalogue) for graph in same], [])
+            named = [ox.Quad(graph, KG.publication, publication, catalogue) for graph in same]
+            exchange(self._store, named, [quad for quad in self._checksums if quad.subject in same])
         emptied = self._store.query(queries.bind("catalogue/emptied", touched=self._touched))
         for row in cast("ox.QuerySolutions", emptied):
             self._store.remove_graph(cast("ox.NamedNode", row["graph"]))

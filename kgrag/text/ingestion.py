@@ -73,7 +73,7 @@ def ingest(
     chunk_tokens: int = 180,
     chunker: str = CHUNKER,
     progress: Progress | None = None,
-    publishing: Callable[[Sequence[Document], Sequence[GraphDraft]], AbstractContextManager[None]] | None = None,
+    publishing: Callable[[Sequence[Document], bool], AbstractContextManager[None]] | None = None,
 ) -> IngestReport:
     """Publish documents with their chunks, and report the counts.
 
@@ -85,7 +85,7 @@ def ingest(
         chunk_tokens: the largest chunk, in words and punctuation marks; at least 8.
         chunker: name of a registered chunker (``kgrag.chunkers``).
         progress: called every second while documents are cut, and after each batch.
-        publishing: called with each batch and its drafts; what it returns is entered while they are published.
+        publishing: called with each batch, and whether it is the last; what it returns is entered meanwhile.
 
     Raises:
         InvalidSettings: ``chunk_tokens`` is below 8.
@@ -97,9 +97,9 @@ def ingest(
     counts: Counter[str] = Counter()
     seen: set[str] = set()
     violations: list[Violation] = []
-    for batch in _batches(source):
+    for batch, last in _marked_last(_batches(source)):
         drafts = _drafts(batch, store, settings, seen, counts, progress)
-        with nullcontext() if publishing is None else publishing(batch, drafts):
+        with nullcontext() if publishing is None else publishing(batch, last):
             violations += store.publish(drafts).violations
         if progress is not None:
             progress("documents", _done(counts), 0)
@@ -128,6 +128,15 @@ def _batches(source: Iterable[Document]) -> Iterator[list[Document]]:
             batch, characters = [], 0
     if batch:
         yield batch
+
+
+def _marked_last(batches: Iterator[list[Document]]) -> Iterator[tuple[list[Document], bool]]:
+    """Yield each batch, and whether it is the last one."""
+    batch = next(batches, None)
+    while batch is not None:
+        following = next(batches, None)
+        yield batch, following is None
+        batch = following
 
 
 def _drafts(

@@ -6,7 +6,8 @@
 #         catalogue sees none of it.
 # Repair  Enter the revision; move the default graph's triples into a graph of their own; strike graphs that are empty
 #         now, and say of what kind they were; list new graphs as data graphs; count the triples anew. Graphs with
-#         another count name the revision, and so do those that may differ with the same count.
+#         another count name the revision, and so do those that may differ with the same count. Their checksums go: an
+#         update may have changed every triple of them, and nobody reads them all here.
 # param catalogue: IRI        the catalogue graph
 # param default: IRI          the graph that takes the default graph's triples
 # param publication: IRI      this revision
@@ -66,7 +67,12 @@ WHERE {
   {% endif %}
   FILTER EXISTS { GRAPH ?graph { ?inner ?relation ?value } }
 } ;
-DELETE { GRAPH {{ catalogue }} { ?graph <http://rdfs.org/ns/void#triples> ?before } }
+DELETE {
+  GRAPH {{ catalogue }} {
+    ?graph <http://rdfs.org/ns/void#triples> ?before ;
+           <https://w3id.org/kgrag/ns#checksum> ?checksum .
+  }
+}
 INSERT {
   GRAPH {{ catalogue }} {
     ?graph <http://rdfs.org/ns/void#triples> ?now ;
@@ -86,9 +92,17 @@ WHERE {
     GROUP BY ?graph ?before
   }
   FILTER(?before != ?now)
+  OPTIONAL { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum } }
 } ;
+DELETE { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum } }
 INSERT { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#publication> {{ publication }} } }
 WHERE {
   VALUES ?graph { {{ doubtful }} }
   GRAPH {{ catalogue }} { ?graph a ?kind }
+  OPTIONAL { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum } }
 }
+{% if not touched %}
+;
+DELETE { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum } }
+WHERE { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum } }
+{% endif %}

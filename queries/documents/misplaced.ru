@@ -8,10 +8,11 @@
 
 PREFIX kg: <https://w3id.org/kgrag/ns#>
 
-DELETE { GRAPH {{ catalogue }} { {{ graph }} kg:location ?place } }
+DELETE { GRAPH {{ catalogue }} { {{ graph }} ?said ?place } }
 WHERE {
+  VALUES ?said { kg:location kg:leaves kg:yields }
   VALUES ?place { {{ places }} }
-  GRAPH {{ catalogue }} { {{ graph }} kg:location ?place }
+  GRAPH {{ catalogue }} { {{ graph }} ?said ?place }
 } ;
 
 DELETE { GRAPH {{ catalogue }} { {{ graph }} kg:readFrom ?file } }

@@ -66,7 +66,7 @@ def test_a_quoted_sentence_is_kept_with_the_offsets_of_its_quote_in_the_document
     assert result.text == "Dry it. [1]"
     assert result.citations[0].quote == "Dry the grain."
     assert result.citations[0].start == len("Preface. ") + HARVEST.index("Dry")
-    assert result.dropped == {"quotes": 0, "sentences": 0}
+    assert result.dropped == {"quotes": 0, "sentences": 0, "unsupported": 0}
 
 
 def test_markers_count_the_citations_over_all_sentences(shelf):
@@ -86,7 +86,7 @@ def test_a_quote_that_is_nowhere_is_dropped_and_so_is_a_sentence_left_without_on
     reply = said(("Dry.", [(1, "Dry the grain"), (1, "in the sun")]), ("Invented.", [(1, "at full moon")]))
     result = shelf.ask(reply)
     assert result.sentences == ("Dry.",)
-    assert result.dropped == {"quotes": 2, "sentences": 1}
+    assert result.dropped == {"quotes": 2, "sentences": 1, "unsupported": 0}
 
 
 def test_the_sentences_after_a_dropped_one_are_counted_without_it(shelf):
@@ -108,7 +108,7 @@ def test_a_quote_in_both_hits_is_cited_from_the_one_named():
 def test_a_quote_that_cuts_a_number_is_dropped(shelf):
     result = shelf.ask(said(("5 kg.", [(2, "5 kg of seed")])))
     assert result.unknown
-    assert result.dropped == {"quotes": 1, "sentences": 1}
+    assert result.dropped == {"quotes": 1, "sentences": 1, "unsupported": 0}
 
 
 def test_nothing_left_is_unknown_and_says_so(shelf):
@@ -231,13 +231,39 @@ def test_evidence_cannot_close_its_own_fence(shelf):
     assert "{{ question }} {% for %}" in prompt.text
 
 
+def test_a_chunk_behind_several_facts_is_shown_once():
+    text = "In the Hill Zone, lentil is sown at 45 kg per hectare."
+    shelf = Shelf(text)
+    facts = [Hit(f"urn:edge{n}", "hyperedge", f"{LINE}; n: {n}", 1.0, sources=shelf.hits[0].sources) for n in range(3)]
+    model = ScriptedModel({PROMPT: said()})
+    shelf.ask(model, hits=facts)
+    assert [piece["source"] for piece in model.prompts[0].variables["evidence"]] == [text] * 3
+    assert model.prompts[0].text.count(text) == 1
+
+
 def test_the_prompt_is_as_reviewed(golden):
+    source = "Lentil is sown in the hills."
     evidence = [
-        {"number": 1, "kind": "chunk", "heading": "Growing soybean / Harvest", "text": HARVEST, "source": ""},
-        {"number": 2, "kind": "hyperedge", "heading": "", "text": LINE, "source": "Lentil is sown in the hills."},
+        {
+            "number": 1,
+            "kind": "chunk",
+            "heading": "Growing soybean / Harvest",
+            "text": HARVEST,
+            "source": "",
+            "unseen": "",
+        },
+        {"number": 2, "kind": "hyperedge", "heading": "", "text": LINE, "source": source, "unseen": source},
     ]
     prompt = prompting.render(PROMPT, question="When?", evidence=evidence, boundary="=== 0123456789ab ===")
     golden("answering_answer.txt", prompt.text + "\n")
+
+
+def test_another_question_about_the_same_evidence_has_the_same_prompt_up_to_it(shelf):
+    model = ScriptedModel({PROMPT: said(("Dry.", [(1, "Dry the grain")]))})
+    shelf.ask(model)
+    shelf.ask(model, question="How is grain stored?")
+    first, second = (prompt.text for prompt in model.prompts)
+    assert first.removesuffix("When is soybean harvested?") == second.removesuffix("How is grain stored?")
 
 
 @settings(max_examples=40, deadline=None)
@@ -247,4 +273,4 @@ def test_whatever_is_quoted_from_a_text_is_cited_at_its_place(text, data):
     start = data.draw(st.integers(0, len(text) - 1))
     quote = text[start : data.draw(st.integers(start + 1, len(text)))]
     result = shelf.ask(said(("So.", [(1, quote)])))
-    assert result.unknown or result.citations[0].quote == quote.strip()
+    assert result.unknown or quote.strip() in result.citations[0].quote

@@ -161,10 +161,10 @@ def test_a_part_of_a_word_or_number_or_a_stop_word_is_not_cited(kb: KnowledgeBas
     assert ask(kb, reply("S.", (1, quote)), Hit(span.chunk, "passage", text, 1.0, (span,))).unknown
 
 
-def test_a_word_of_a_script_without_spaces_is_cited(kb: KnowledgeBase) -> None:
+def test_a_word_of_a_script_without_spaces_is_cited_with_its_sentence(kb: KnowledgeBase) -> None:
     text = "夏に大豆を蒔く。"
     (span,) = fill(kb, z=text).values()
-    assert quotes(ask(kb, reply("大豆。", (1, "大豆")), Hit(span.chunk, "passage", text, 1.0, (span,)))) == ["大豆"]
+    assert quotes(ask(kb, reply("大豆。", (1, "大豆")), Hit(span.chunk, "passage", text, 1.0, (span,)))) == [text]
 
 
 # --- methods ---------------------------------------------------------------------------------------------------------
@@ -181,10 +181,9 @@ def singers(said: str, summary: str = "") -> KnowledgeBase:
 
     def facts(prompt):
         text = SINGERS[prompt.variables["title"]][1]
-        return json.dumps({"facts": [{"fact": text, "entities": ["Ann Lee"]}]})
+        return json.dumps({"facts": [{"paragraph": 1, "fact": text, "entities": ["Ann Lee"]}]})
 
-    replies = {"sire_rag/rewrite": lambda prompt: prompt.variables["text"], "sire_rag/facts": facts}
-    replies |= {"sire_rag/summary": summary or "Three artists.", PROMPT: said}
+    replies = {"sire_rag/facts": facts, "sire_rag/summary": summary or "Three artists.", PROMPT: said}
     made = KnowledgeBase(model=ScriptedModel(replies), embedder=HashEmbedder())
     ingestion.ingest([Document(text, title) for title, (text, _) in SINGERS.items()], store=made.store)
     made.build("sire_rag")
@@ -235,11 +234,8 @@ def test_linked_passages_are_cited_from_the_linked_chunk(tmp_path: Path) -> None
         },
     ]
     (tmp_path / "papers.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    wrote = "Sowing after 100 mm of rain avoids losing a third of the stand."
-    said = reply("Sow after 100 mm of rain.", (1, wrote))
-    with KnowledgeBase(
-        model=ScriptedModel({"cg_rag/neighbourhood": wrote, PROMPT: said}), embedder=HashEmbedder()
-    ) as kb:
+    said = reply("Sow after 100 mm of rain.", (2, rows[1]["text"]))
+    with KnowledgeBase(model=ScriptedModel({PROMPT: said}), embedder=HashEmbedder()) as kb:
         kb.ingest(tmp_path / "papers.jsonl")
         kb.build("cg_rag")
         assert cited_titles(kb, kb.ask("When is sowing in June best?", method="cg_rag", k=1)) == [

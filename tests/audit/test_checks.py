@@ -18,7 +18,12 @@ from kgrag.store.rdf_files import read_rdf
 from kgrag.store.scratch import OxigraphScratch
 from kgrag.vocab import Names
 
-ALONE = ("kgrag.audit.concept_steps", "kgrag.audit.hierarchy_steps", "kgrag.audit.platform_steps")
+ALONE = (
+    "kgrag.audit.concept_steps",
+    "kgrag.audit.hierarchy_steps",
+    "kgrag.audit.platform_steps",
+    "kgrag.audit.shape_steps",
+)
 CHECKS = [check for check in load_checks() if not check.step or STEPS[check.step].find_rows.__module__ in ALONE]
 BAD = "https://example.org/o#bad"
 

@@ -201,7 +201,7 @@ def test_on_the_command_line_a_service_judges_a_folder_of_questions(monkeypatch,
         done = CliRunner().invoke(app, ["eval", str(tmp_path / "q"), "--answers", "--judge", "--format", "json"])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
-    means = {name: value["mean"] for name, value in told["methods"]["passages"]["metrics"].items()}
+    means = {name: value["mean"] for name, value in told["methods"]["auto"]["metrics"].items()}
     assert means["judged context recall@5"] == means["judged context entity recall@5"] == 1.0
     assert means["judged answer relevance"] == pytest.approx(1.0)
     assert means["judged answer correctness"] == pytest.approx(0.75 + 0.25 * means["answer similarity"])

@@ -65,7 +65,7 @@ def literals(*texts: str) -> list[Term]:
 
 def test_every_space_query_is_tried_here() -> None:
     tried = {query for space in vector_spaces.spaces().values() for query in (space.query, space.texts)}
-    assert tried | {"spaces/changed", "spaces/chunk-new", "spaces/chunk-count"} == {
+    assert tried | {"spaces/changed", "spaces/chunk-new", "spaces/chunk-count", "spaces/unexplained"} == {
         name for name in queries.names() if name.startswith("spaces/")
     }
 

@@ -16,8 +16,10 @@ from kgrag.testing import HashEmbedder, ScriptedModel, toy_documents
 from kgrag.text import ingestion
 
 REPLIES = {
-    "sire_rag/rewrite": "Soybean is sown in June.",
-    "sire_rag/facts": json.dumps({"facts": [{"fact": "Soybean is sown in June.", "entities": ["Soybean"]}]}),
+    "sire_rag/rewrite": lambda prompt: prompt.variables["text"],
+    "sire_rag/facts": json.dumps(
+        {"facts": [{"paragraph": 1, "fact": "Soybean is sown in June.", "entities": ["Soybean"]}]}
+    ),
     "sire_rag/summary": "Crops are sown.",
 }
 
@@ -49,17 +51,17 @@ def scripted() -> KnowledgeBase:
 
 def test_a_build_stops_at_its_budget_and_the_next_one_pays_for_the_rest_alone(scripted: KnowledgeBase) -> None:
     wanted = scripted.build("sire_rag", dry_run=True).counts["completions"]
-    with pytest.raises(BudgetSpent, match="4 completions"):
-        scripted.build("sire_rag", budget=Budget(completions=4))
+    with pytest.raises(BudgetSpent, match="2 completions"):
+        scripted.build("sire_rag", budget=Budget(completions=2))
     model = scripted.model.inner
-    assert len(model.prompts) == 4
+    assert len(model.prompts) == 2
     scripted.build("sire_rag")
     assert len({prompt.text for prompt in model.prompts}) == len(model.prompts) <= wanted
 
 
 def test_a_budget_of_tokens_is_overdrawn_by_one_handful_of_prompts_at_most(scripted: KnowledgeBase) -> None:
     with pytest.raises(BudgetSpent):
-        scripted.build("sire_rag", budget=Budget(tokens=1))
+        scripted.build("sire_rag:rewrite=true", budget=Budget(tokens=1))
     assert len(scripted.model.inner.prompts) <= 16
 
 
@@ -72,9 +74,13 @@ def test_a_dry_run_of_sire_rag_counts_rewrites_and_facts_exactly_and_nothing_is_
     scripted: KnowledgeBase,
 ) -> None:
     chunks = len(scripted.query("SELECT ?c { ?c a kg:Chunk }"))
-    counts = scripted.build("sire_rag", dry_run=True).counts
+    counts = scripted.build("sire_rag:rewrite=true", dry_run=True).counts
     assert (counts["rewrites"], counts["facts"]) == (chunks, chunks)
+    counts = scripted.build("sire_rag", dry_run=True).counts
+    assert counts["rewrites"] == 0
     scripted.build("sire_rag")
+    asked = [prompt.name for prompt in scripted.model.inner.prompts]
+    assert counts["facts"] == asked.count("sire_rag/facts") <= chunks
     assert scripted.build("sire_rag", dry_run=True).counts["completions"] == 0
 
 
@@ -82,7 +88,7 @@ def test_a_capability_that_a_method_lacks_is_refused_with_the_methods_that_have_
     with pytest.raises(InvalidSettings, match=r"'passages' does not offer recipe, train, trained_on.*: cg_rag\."):
         kb.train("passages", "questions.jsonl")
     assert capable(kb.method("cg_rag"), Draws, "cg_rag").picture
-    assert having(Answers) == ["cg_rag", "obqc", "poly_rag"]
+    assert having(Answers) == ["auto", "cg_rag", "obqc", "og_rag", "poly_rag"]
     assert having(Trains) == ["cg_rag"]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgrag import KnowledgeBase
-from kgrag.errors import StorageFailed
+from kgrag.errors import StateError, StorageFailed
 from kgrag.resources import folder
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
@@ -157,3 +157,19 @@ def test_vectors_of_an_import_are_not_made_twice(tmp_path: Path) -> None:
     with opened(path) as kb:
         kb.import_(tmp_path / "all.nq")
         assert len(kb.spaces.space("chunk")) == len(CROPS)
+
+
+# --- a folder that moves ---------------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_moved_while_it_is_open_is_named_and_nothing_is_written_where_it_was(tmp_path: Path) -> None:
+    with opened(tmp_path / "first.kb") as kb:
+        ingest(kb, tmp_path, "rye")
+        (tmp_path / "first.kb").rename(tmp_path / "moved.kb")
+        for action in (lambda: ingest(kb, tmp_path, "oats"), lambda: kb.ask("When is rye sown?"), kb.vacuum):
+            with pytest.raises(StateError, match="moved"):
+                action()
+    assert not (tmp_path / "first.kb").exists()
+    with opened(tmp_path / "moved.kb") as kb:
+        assert kb.doctor() == []
+        assert "week 3" in kb.ask("When is rye sown?").text

@@ -25,7 +25,7 @@ TENANTS = ("a", "b", "c")
 QUESTION = "What is the seeding rate of lentil LT 7 in the River Zone?"
 FILTERED = [name for name in plugins.methods() if issubclass(plugins.implementation(name), RetrievesAmong)]
 METHODS = [
-    "passages", "passages:signal=dense", "passages:signal=bm25", "passages:signal=rrf", "cg_rag", "og_rag",
+    "auto", "passages", "passages:signal=dense", "passages:signal=bm25", "passages:signal=rrf", "cg_rag", "og_rag",
     "og_rag:scoring=paper", "og_rag:rules=x", "poly_rag", "poly_rag:layers=graph+text", "sire_rag",
     "sire_rag:signal=dense,novelty=0", "sire_rag:ablation=B",
 ]  # fmt: skip
@@ -103,7 +103,7 @@ def test_a_filter_that_all_meet_finds_what_no_filter_finds() -> None:
 
 def test_a_filter_reaches_what_would_be_far_below_the_first_hits() -> None:
     with filled([*["a"] * 12, "b"]) as kb:
-        for method in ("passages", "cg_rag", "sire_rag"):
+        for method in ("auto", "passages", "cg_rag", "sire_rag"):
             assert owners_in(kb, kb.retrieve(QUESTION, method=method, k=1)) == {"a"}
             assert owners_in(kb, kb.retrieve(QUESTION, method=method, k=1, where={"tenant": "b"})) == {"b"}
 
@@ -132,8 +132,8 @@ def test_what_a_faulty_method_or_reranker_returns_besides_goes_no_further(monkey
         monkeypatch.setattr(
             kind, "retrieve_among", lambda self, question, k, allowed: [*everything, Hit("x", "row", "", 0)]
         )
-        assert owners_in(kb, kb.retrieve(QUESTION, where="tenant=a")) == {"a"}
-        assert all(hit.sources for hit in kb.retrieve(QUESTION, where="tenant=a"))
+        assert owners_in(kb, kb.retrieve(QUESTION, method="passages", where="tenant=a")) == {"a"}
+        assert all(hit.sources for hit in kb.retrieve(QUESTION, method="passages", where="tenant=a"))
         with pytest.raises(StateError, match="not shown"):
             kb.answer_from(QUESTION, everything, method="passages", where="tenant=a")
 
@@ -202,5 +202,5 @@ def test_the_command_line_keeps_to_its_filters(tmp_path: Path) -> None:
         )
         for where in ([], ["--where", "tenant=a"], ["--where", "tenant=b"])
     ]
-    recalls = [json.loads(done.stdout)["methods"]["passages"]["metrics"]["recall@5"]["mean"] for done in scores]
+    recalls = [json.loads(done.stdout)["methods"]["auto"]["metrics"]["recall@5"]["mean"] for done in scores]
     assert recalls == [1.0, 0.0, 1.0]

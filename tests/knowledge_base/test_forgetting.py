@@ -181,7 +181,9 @@ def test_a_document_that_was_to_go_with_another_goes_at_the_next_opening(
                     forgetting.forget(document, store=kb.store, spaces=kb.spaces)
             else:
                 with killed_after(1), pytest.raises(StorageFailed):
-                    forgetting.forget(first, store=kb.store, spaces=kb.spaces, then=[second])
+                    forgetting.forget(
+                        first, store=kb.store, spaces=kb.spaces, then=forgetting.to_forget(kb.store, [second])
+                    )
                 assert found(kb, "Singer 1 was born")
     caplog.clear()
     with opened("killed") as kb:
@@ -252,10 +254,12 @@ def test_the_completions_of_other_chunks_are_not_asked_for_again() -> None:
     def said(prompt):
         asked.append(prompt.name)
         if prompt.name == "sire_rag/facts":
-            return json.dumps({"facts": [{"fact": prompt.variables["text"], "entities": ["Ann Lee"]}]})
-        return (
-            " ".join(prompt.variables["texts"])[:200] if prompt.name == "sire_rag/summary" else prompt.variables["text"]
-        )
+            facts = [
+                {"paragraph": one["number"], "fact": one["text"], "entities": ["Ann Lee"]}
+                for one in prompt.variables["paragraphs"]
+            ]
+            return json.dumps({"facts": facts})
+        return " ".join(prompt.variables["texts"])[:200]
 
     settings = Settings(completions="off")
     with KnowledgeBase(settings=settings, embedder=HashEmbedder(), model=ScriptedModel(said)) as kb:
@@ -266,3 +270,23 @@ def test_the_completions_of_other_chunks_are_not_asked_for_again() -> None:
         kb.build("sire_rag:cluster_tokens=120")
         assert set(asked) == {"sire_rag/summary"}
         assert len(asked) < kb.build("sire_rag:cluster_tokens=120").counts["summaries_kept"]
+
+
+def test_a_document_is_found_by_its_name_without_listing_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    with KnowledgeBase(embedder=HashEmbedder()) as kb:
+        kb.add_many(Document(f"Field {number} of rye.", id=str(number)) for number in range(5))
+        monkeypatch.setattr(documents, "listing", lambda _: pytest.fail("all documents were listed"))
+        assert kb.remove("3").remains == ()
+        assert kb.forget("4")[0].remains == ()
+
+
+def test_after_a_document_is_forgotten_another_process_asks_without_reading_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with KnowledgeBase(tmp_path / "kb", embedder=HashEmbedder()) as kb:
+        kb.add_many(Document(f"Field {number} of rye.", id=str(number)) for number in range(5))
+        kb.remove("3")
+    for name in ("keys", "texts"):
+        monkeypatch.setattr(vector_spaces, name, lambda *_, **__: pytest.fail("all chunks were read"))
+    with KnowledgeBase(tmp_path / "kb", embedder=HashEmbedder()) as kb:
+        assert len(kb.retrieve("rye", method="passages", k=9)) == 4

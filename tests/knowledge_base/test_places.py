@@ -164,6 +164,17 @@ def test_ingest_says_what_it_takes(kb: KnowledgeBase, wrong: Any) -> None:
         kb.ingest(*wrong)
 
 
+def test_a_document_of_a_citation_graph_is_listed_once_with_its_own_fields_and_forgotten_by_its_iri(
+    kb: KnowledgeBase,
+) -> None:
+    kb.add_many([Document(OLD, "Pump", id="1", cites=("2",)), Document(NEW, "Valve", id="2", metadata={"bar": 5})])
+    before = kb.documents()
+    kb.build("cg_rag")
+    assert kb.documents() == before
+    kb.forget(before[0].iri)
+    assert kb.documents() == before[1:]
+
+
 def test_documents_are_listed_by_their_fields(kb: KnowledgeBase) -> None:
     kb.add_many(Document(f"Seal {year}.", id=str(year), metadata={"year": year}) for year in (2024, 2025, 2026))
     assert sorted(one.id for one in kb.documents(where={"year": {"from": 2025}})) == ["2025", "2026"]

@@ -10,9 +10,15 @@ from kgrag.model import Prompt
 
 
 def found(text: str, label: str, range_: str = "") -> list[tuple[str, str]]:
-    variables = {"concept": "Thing", "attributes": [{"label": label, "range": range_}], "text": text}
-    (completion,) = ExtractiveModel().complete([Prompt("poly_rag/instances", "", variables)])
-    return [(one["subject"], one["value"]) for one in completion.data["instances"]]
+    term = {"label": label, "range_label": range_, "own": True}
+    variables = {
+        "slice": {"classes": [{"label": "Thing", "properties": [term]}]},
+        "title": "",
+        "triples": False,
+        "paragraphs": [{"number": 1, "text": text}],
+    }
+    (completion,) = ExtractiveModel().complete([Prompt("poly_rag/facts", "", variables)])
+    return [(one["name"], one["attributes"][0]["value"]) for one in completion.data["things"]]
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,11 @@ from kgrag import prompting
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.llm.extractive.sentence_facts import facts, rewrite
 from kgrag.llm.extractive.summaries import summary
+from kgrag.methods.sire_rag.propositions import ChunkInContext, facts_prompt
 
 
 def names(sentence: str, title: str = "") -> list[str]:
-    (fact,) = facts({"title": title, "text": sentence})["facts"]
+    (fact,) = facts({"title": title, "paragraphs": [{"number": 1, "text": sentence}]})["facts"]
     return fact["entities"]
 
 
@@ -42,13 +43,13 @@ def test_months_and_years_are_no_names() -> None:
 
 
 def test_a_name_of_another_script_is_found_where_it_is_the_title() -> None:
-    assert names("東京タワーは高い。", "東京タワー") == []
+    assert names("高い。", "東京タワー") == ["東京タワー"]
     assert names("東京タワー: 高い。", "東京タワー") == ["東京タワー"]
     assert names("Лев Толстой написал роман.", "") == ["Лев Толстой"]
 
 
 def test_empty_text_states_nothing() -> None:
-    assert facts({"title": "A", "text": ""}) == {"facts": []}
+    assert facts({"title": "A", "paragraphs": [{"number": 1, "text": ""}]}) == {"facts": []}
     assert summary({"texts": []}) == ""
     assert summary({"texts": [" "]}) == ""
 
@@ -69,12 +70,12 @@ def test_the_model_gives_what_the_prompts_ask_for() -> None:
     model = ExtractiveModel()
     prompts = [
         prompting.render("sire_rag/rewrite", title="Heat", before="", text="It was shot."),
-        prompting.render("sire_rag/facts", title="Heat", text="Heat was shot."),
+        facts_prompt([ChunkInContext("urn:c", "It was shot.", "Heat", "")]),
         prompting.render("sire_rag/summary", texts=["Heat was shot."]),
     ]
     first, second, third = model.complete(prompts)
     assert (first.text, third.text) == ("Heat was shot.", "Heat was shot.")
-    assert second.data == {"facts": [{"fact": "Heat was shot.", "entities": ["Heat"]}]}
+    assert second.data == {"facts": [{"paragraph": 1, "fact": "Heat was shot.", "entities": ["Heat"]}]}
 
 
 def test_words_that_only_lead_to_a_name_and_kinds_of_people_are_no_names() -> None:

@@ -75,6 +75,12 @@ def test_an_item_of_a_list_has_the_bare_attribute_as_published_and_the_type_othe
     assert ("Zone region", "a") in flatten(block)[0]
 
 
+def test_a_brief_key_does_not_say_again_the_type_that_the_attribute_before_it_ends_with():
+    block = {"@type": "crop", "has seed variety": {"@type": "seed variety", "name": "Brena"}}
+    assert flatten(block, brief=True) == [frozenset({("crop has seed variety name", "Brena")})]
+    assert flatten(block) == [frozenset({("crop has seed variety seed variety name", "Brena")})]
+
+
 def test_null_blank_and_containers_say_nothing_of_their_own():
     block = {
         "@type": "Crop",

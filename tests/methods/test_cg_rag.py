@@ -16,7 +16,7 @@ from kgrag.methods.cg_rag.citation_arrays import CitationArrays, ReachLimits, Su
 from kgrag.methods.cg_rag.edges import EdgeKind, PaperChunks, adjacent, cross_references, nearest_chunks
 from kgrag.methods.cg_rag.neighbourhoods import Neighbourhood
 from kgrag.settings import Settings
-from kgrag.testing import HashEmbedder
+from kgrag.testing import HashEmbedder, ScriptedModel
 
 TOPICS = ("barley", "lentil", "mulch", "irrigation", "weed", "beetle")
 
@@ -345,14 +345,46 @@ def test_an_answer_cites_a_neighbour_that_the_ranking_left_out(kb: KnowledgeBase
     assert {citation.document for citation in answer.citations} <= {
         span.document for hit in answer.hits for span in hit.sources
     }
-    assert answer.hits[0].attributes["context"]
+    assert [hit.attributes.get("link") for hit in answer.hits] == [None, "cites it"]
+
+
+def test_what_is_linked_to_two_hits_is_read_once_and_is_no_hit_twice(kb: KnowledgeBase, tmp_path: Path) -> None:
+    both = [
+        {"id": name, "title": name, "text": f"Weeds in {name} fields were studied.", "cites": ["c", "b"]}
+        for name in "ab"
+    ]
+    kb.ingest(papers(tmp_path, *both, {"id": "c", "title": "Trial", "text": "The trial lasted nine years."}))
+    kb.build("cg_rag")
+    hits = kb.retrieve("Weeds in fields", method="cg_rag", k=2)
+    enriched = neighbourhoods.with_context("Weeds?", hits, Neighbourhood(kb.store, 8), model=ScriptedModel({}))
+    assert [hit.text for hit in enriched[2:]] == ["The trial lasted nine years."]
+    assert enriched[:2] == hits
+
+
+def test_linked_passages_are_summarised_only_where_they_are_longer_than_the_request(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    long = " ".join(f"In year {year} the trial lost {year} kg of lentils." for year in range(40))
+    kb.ingest(
+        papers(
+            tmp_path,
+            {"id": "a", "title": "Weeds", "text": "Weeds in lentil fields were studied.", "cites": ["b"]},
+            {"id": "b", "title": "Trial", "text": long},
+        )
+    )
+    kb.build("cg_rag")
+    hits = kb.retrieve("Weeds in lentil fields", method="cg_rag", k=1)
+    model = ScriptedModel({"cg_rag/neighbourhood": "The trial lost lentils."})
+    (enriched,) = neighbourhoods.with_context("Weeds?", hits, Neighbourhood(kb.store, 8), model=model)
+    assert enriched.text.endswith("The trial lost lentils.")
+    assert len(model.prompts) == 1
 
 
 def test_a_model_that_cannot_summarise_leaves_the_hits_as_they_are(built: KnowledgeBase) -> None:
-    from kgrag.testing import ScriptedModel
-
     hits = built.retrieve("soil", method="cg_rag", k=3)
-    assert neighbourhoods.with_context("soil", hits, Neighbourhood(built.store, 4), model=ScriptedModel({})) == hits
+    read = neighbourhoods.with_context("soil", hits, Neighbourhood(built.store, 4), model=ScriptedModel({}))
+    assert read[:3] == hits
+    assert all("context" not in hit.attributes for hit in read)
 
 
 def test_every_kind_of_neighbour_has_a_place(built: KnowledgeBase) -> None:

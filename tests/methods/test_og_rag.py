@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgrag import shacl
+from kgrag import resources, shacl
 from kgrag.errors import InvalidSettings, MappingError, NotBuilt, ServiceUnavailable, StateError
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.index.vector_folder import FolderSpaces
@@ -22,6 +22,7 @@ from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.rdf_files import read_rdf
 from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.text import documents, ingestion
+from kgrag.text.chunking import count_tokens
 from kgrag.vocab import KG
 
 ONTOLOGY = """
@@ -456,7 +457,58 @@ def test_the_prompts_variables_are_what_a_model_without_network_reads(make):
         "label": "grown in",
         "range": "https://example.org/farm#Zone",
         "range_label": "zone",
+        "own": True,
     }
+
+
+def test_the_models_spelling_of_a_type_or_key_makes_no_second_hypernode(make):
+    def reply_of(prompt):
+        if "Rye" in prompt.variables["text"]:
+            return reply(CROPS[0])
+        zone = {"@type": "Zone", "name": "South"}
+        return reply({"@type": "Crop", "Name": "Pea", "Seeding_rate": "200 kg", "grownIn": zone})
+
+    method = make(model=reply_of)
+    method.build()
+    keys = {quad.object.value for quad in method.store._store.quads_for_pattern(None, KG.key, None, None)}
+    assert keys == {"crop name", "crop seeding rate", "crop grown in zone name"}
+
+
+def test_the_prompts_of_a_document_of_5000_tokens_have_at_most_six_tokens_for_each_of_its_text(make):
+    text = " ".join(f"Variety {number} of rye takes {number} kg per hectare." for number in range(500))
+    ontology = (resources.folder("ontologies") / "crops.ttl").read_text(encoding="utf-8")
+    method = make(model='{"@graph": []}', texts={"Rye": text}, ontology=ontology)
+    method.build()
+    prompts = method.model.prompts
+    sent = sum(count_tokens(prompt.text) + count_tokens(json.dumps(prompt.schema)) for prompt in prompts)
+    assert sent <= 6 * count_tokens(text)
+
+
+def zone(name, *nutrients):
+    return {"@type": "zone", "name": name, "nutrient": list(nutrients)}
+
+
+ZONES = {
+    "@type": "crop",
+    "name": "Rye",
+    "grown in": [
+        zone("Eastern", "60 kg of nitrogen", "30 kg of phosphorus", "20 kg of potassium", "10 kg of sulphur"),
+        *(zone(name, f"{len(name)} kg of nitrogen") for name in ("Western", "Southern", "Northerly", "Hill", "Alpine")),
+    ],
+}
+
+
+def test_an_answer_gets_the_remaining_facts_of_the_thing_that_the_question_names(make, tmp_path):
+    path = tmp_path / "zones.jsonld"
+    path.write_text(json.dumps({"@graph": [ZONES]}), encoding="utf-8")
+    method = make(model=lambda _: "{}", texts={}, ontology="", edges=2)
+    method.build(OgRagOptions(mapped=path))
+    question = "Which nutrients does rye get in the Eastern zone?"
+    answer = method.answer(question, 5)
+    facts = [hit.text for hit in answer.hits]
+    assert sum("Eastern" in fact for fact in facts) == 4
+    assert [hit.iri for hit in answer.hits[:2]] == [hit.iri for hit in method.retrieve(question, 5)]
+    assert len(replace(method, fact_tokens=0).answer(question, 5).hits) == 2
 
 
 # --- retrieval

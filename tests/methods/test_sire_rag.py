@@ -11,14 +11,17 @@ import pytest
 from kgrag import KnowledgeBase, prompting, queries, shacl
 from kgrag.errors import InputError, InvalidSettings, NotBuilt, ServiceError, UnknownName
 from kgrag.methods.sire_rag.aggregates import Proposition, aggregates
+from kgrag.methods.sire_rag.propositions import ChunkInContext, facts_prompt
 from kgrag.methods.sire_rag.summary_trees import SummaryNode
 from kgrag.methods.sire_rag.tree_drafts import chunk_tree_draft
-from kgrag.model import Document
+from kgrag.model import Completion, Document
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.text import ingestion
+from kgrag.text.chunking import count_tokens
 from kgrag.text.sentences import entity_key
 from kgrag.vocab import KG, RDF, Names
+from tests.conftest import DEMO
 
 NAMES = Names()
 LEE = "Ann Lee"
@@ -156,12 +159,13 @@ def test_a_build_that_failed_half_way_goes_on_without_asking_again(monkeypatch: 
     asked = []
 
     def said(prompt):
-        if prompt.name == "sire_rag/rewrite":
-            if len(asked) == 4 and broken:
-                raise ServiceError("gone")
-            asked.append(prompt.variables["text"])
-            return prompt.variables["text"]
-        return json.dumps({"facts": [{"fact": prompt.variables["text"], "entities": ["X"]}]})
+        if prompt.name == "sire_rag/summary":
+            return "Singers."
+        if len(asked) == 4 and broken:
+            raise ServiceError("gone")
+        (paragraph,) = prompt.variables["paragraphs"]
+        asked.append(paragraph["text"])
+        return json.dumps({"facts": [{"paragraph": 1, "fact": paragraph["text"], "entities": ["X"]}]})
 
     broken = True
     with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=ScriptedModel(said)) as kb:
@@ -177,8 +181,7 @@ def test_a_build_that_failed_half_way_goes_on_without_asking_again(monkeypatch: 
 
 def test_a_reply_that_is_no_json_is_reported_and_asked_again_next_time() -> None:
     replies = {
-        "sire_rag/rewrite": lambda prompt: prompt.variables["text"],
-        "sire_rag/facts": ["no idea", '{"facts": [{"fact": "A sings.", "entities": ["A"]}]}'],
+        "sire_rag/facts": ["no idea", '{"facts": [{"paragraph": 1, "fact": "A sings.", "entities": ["A"]}]}'],
     }
     model = ScriptedModel(replies)
     with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
@@ -186,6 +189,64 @@ def test_a_reply_that_is_no_json_is_reported_and_asked_again_next_time() -> None
         report = kb.build("sire_rag")
         assert (report.counts["extracted"], len(report.pending)) == (0, 1)
         assert kb.build("sire_rag").counts["extracted"] == 1
+
+
+VOICES = "Ann Lee is a contralto.\n\nShe sang in Bath.\n\nHer brother wrote songs for her."
+
+
+def test_chunks_of_a_document_are_asked_about_together_under_its_title_and_not_rewritten() -> None:
+    def said(prompt):
+        facts = [{"paragraph": 1, "fact": "Bo Ek danced.", "entities": ["Bo Ek"]}]
+        if prompt.variables["title"] == "Ann Lee":
+            facts = [{"paragraph": 2, "fact": "Ann Lee sang in Bath.", "entities": ["Ann Lee", "Bath"]}]
+        return json.dumps({"facts": [*facts, {"paragraph": 9, "fact": "Nobody sang.", "entities": []}]})
+
+    model = ScriptedModel(said)
+    with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
+        fill(kb, ("Ann Lee", VOICES), ("Bo Ek", "Bo Ek danced."), chunk_tokens=8)
+        assert kb.build("sire_rag").counts["extracted"] == 4
+        assert texts(kb) == {"Ann Lee sang in Bath.", "Bo Ek danced."}
+    first, second = sorted(model.prompts, key=lambda prompt: -len(prompt.variables["paragraphs"]))
+    assert [one["text"] for one in first.variables["paragraphs"]] == VOICES.split("\n\n")
+    assert (first.variables["title"], second.variables["title"]) == ("Ann Lee", "Bo Ek")
+    assert first.text[: first.text.index("===")] == second.text[: second.text.index("===")]
+
+
+def test_a_cut_reply_about_several_chunks_is_asked_for_in_halves() -> None:
+    def said(prompt):
+        numbers = [one["number"] for one in prompt.variables["paragraphs"]]
+        if len(numbers) > 1:
+            return Completion('{"facts": [', finish="length")
+        text = prompt.variables["paragraphs"][0]["text"]
+        return json.dumps({"facts": [{"paragraph": 1, "fact": text, "entities": ["Ann Lee"]}]})
+
+    model = ScriptedModel(said)
+    with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
+        fill(kb, ("Ann Lee", VOICES), chunk_tokens=8)
+        assert kb.build("sire_rag").pending == ()
+        assert texts(kb) == set(VOICES.split("\n\n"))
+    assert len(model.prompts) == 5
+
+
+def test_with_rewrite_each_chunk_is_rewritten_before_its_facts_are_asked_for() -> None:
+    said = {"facts": [{"paragraph": 1, "fact": "Ann Lee sang in Bath.", "entities": ["Ann Lee"]}]}
+    replies = {"sire_rag/rewrite": "Ann Lee sang in Bath.", "sire_rag/facts": json.dumps(said)}
+    model = ScriptedModel(replies)
+    with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
+        fill(kb, ("Ann Lee", "She sang in Bath."))
+        kb.build("sire_rag:rewrite=true")
+    assert [prompt.name for prompt in model.prompts] == ["sire_rag/rewrite", "sire_rag/facts"]
+    assert model.prompts[1].variables["paragraphs"][0]["text"] == "Ann Lee sang in Bath."
+
+
+def test_the_prompts_for_facts_have_at_most_five_tokens_for_each_token_of_a_text() -> None:
+    model = ScriptedModel({"sire_rag/facts": '{"facts": []}'})
+    text = (DEMO / "texts" / "barley.md").read_text()
+    with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
+        fill(kb, ("Growing barley", text))
+        kb.build("sire_rag")
+    sent = sum(count_tokens(prompt.text) + count_tokens(json.dumps(prompt.schema)) for prompt in model.prompts)
+    assert sent <= 5 * count_tokens(text)
 
 
 # --- ready-made extraction -------------------------------------------------------------------------------------------
@@ -527,11 +588,26 @@ def test_a_question_of_a_removed_document_finds_nothing_of_it_once_built_again(b
 def test_prompts_are_rendered_as_they_were_reviewed(golden) -> None:
     prompts = [
         prompting.render("sire_rag/rewrite", title="Ann Lee", before="Ann Lee sings.", text="She was born in Bath."),
-        prompting.render("sire_rag/facts", title="Ann Lee", text="Ann Lee was born in Bath."),
+        facts_prompt([ChunkInContext("urn:c", "She was born in Bath.", "Ann Lee", "", "Ann Lee sings.")]),
         prompting.render("sire_rag/summary", texts=["Ann Lee was born in Bath.", "Bath is a town."]),
     ]
     for prompt in prompts:
         golden(f"{prompt.name.replace('/', '_')}.txt", prompt.text + "\n")
+
+
+def test_an_aggregate_of_many_documents_comes_behind_the_passage_that_answers(built: KnowledgeBase) -> None:
+    question = f"With whom did Singer 7 sing, with {LEE}?"
+    scores = {
+        divided: {hit.iri: hit for hit in built.retrieve(question, method=f"sire_rag:per_document={divided}", k=200)}
+        for divided in ("true", "false")
+    }
+    query = queries.bind("sire_rag/documents", nodes=[ox.NamedNode(iri) for iri in scores["false"]])
+    documents = {node: int(count) for node, count in built.store.select(query).values()}
+    assert documents
+    for iri in scores["true"].keys() & scores["false"].keys():
+        ratio = scores["false"][iri].score / scores["true"][iri].score if scores["true"][iri].score else 1.0
+        assert ratio == pytest.approx(documents.get(iri, 1) ** 0.5)
+    assert built.retrieve(question, method="sire_rag", k=1)[0].kind == "passage"
 
 
 def test_an_answer_quotes_the_chunk_behind_an_aggregate(built: KnowledgeBase) -> None:

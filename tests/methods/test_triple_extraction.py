@@ -1,13 +1,18 @@
-"""Triples and instances out of paragraphs, step by step."""
+"""Triples and instances out of paragraphs, in one reply for both layers."""
 
 import json
+from typing import Any
 
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.mapping import Concept, Ontology, Property
-from kgrag.methods.poly_rag.triple_extraction import Paragraph, evidence, instances_of, triples_of
+from kgrag.methods.poly_rag.layer_drafts import Fact
+from kgrag.methods.poly_rag.triple_extraction import Paragraph, ParagraphFacts, Request, answered
+from kgrag.model import Completion, Prompt
+from kgrag.ports import LanguageModel
 from kgrag.testing import HashEmbedder, ScriptedModel
 
-AURON = Paragraph("urn:c1", "Auron", "Auron was created by Ann Lee and Bo Oak. He lives in Bath.")
+AURON = Paragraph("urn:c1", "Auron", "Auron was created by Ann Lee and Bo Oak. He lives in Bath.", "urn:d1")
+BATH = Paragraph("urn:c2", "Auron", "Bath is a city.", "urn:d1")
 ONTOLOGY = Ontology(
     {"urn:Comic": Concept("urn:Comic", "Comic"), "urn:Star": Concept("urn:Star", "Star")},
     {
@@ -17,79 +22,96 @@ ONTOLOGY = Ontology(
 )
 
 
-def test_the_four_steps_are_asked_in_order_each_with_what_came_before() -> None:
-    triple = {"subject": "Auron", "relation": "was created by", "object": "Ann Lee"}
-    model = ScriptedModel(
-        {
-            "poly_rag/paraphrase": '{"statements": ["Auron was created by Ann Lee."]}',
-            "poly_rag/entities": '{"entities": ["Auron", "Ann Lee"]}',
-            "poly_rag/relations": json.dumps({"triples": [triple, triple]}),
-            "poly_rag/disambiguate": json.dumps({"triples": [triple]}),
-        }
+def thing(name: str, label: str, value: str, number: int = 1, kind: str = "Comic") -> dict[str, Any]:
+    return {"paragraph": number, "name": name, "class": kind, "attributes": [{"attribute": label, "value": value}]}
+
+
+def triple(subject: str, relation: str, value: str, number: int = 1) -> dict[str, Any]:
+    return {"paragraph": number, "subject": subject, "relation": relation, "object": value}
+
+
+def asked(model: LanguageModel, *requests: Request, ontology: Ontology = ONTOLOGY) -> dict[str, ParagraphFacts]:
+    replies = answered(requests, ontology, model=model, embedder=HashEmbedder())
+    return {chunk: facts for _, _, found, _ in replies for chunk, facts in found.items()}
+
+
+def test_one_reply_states_instances_and_triples_of_several_paragraphs() -> None:
+    said = {
+        "things": [thing("Auron", "Creator", "Ann Lee")],
+        "triples": [triple("Auron", "lives in", "Bath"), triple("Bath", "is a", "city", 2)],
+    }
+    model = ScriptedModel({"poly_rag/facts": json.dumps(said)})
+    found = asked(model, Request((AURON, BATH)))
+    assert len(model.prompts) == 1
+    assert found["urn:c1"].instances == [Fact("Auron", "creator", "Ann Lee", concept="urn:Comic")]
+    assert found["urn:c1"].triples == [Fact("Auron", "lives in", "Bath")]
+    assert found["urn:c2"] == ParagraphFacts([], [Fact("Bath", "is a", "city")])
+
+
+def test_the_rules_and_the_whole_ontology_come_before_anything_of_the_text() -> None:
+    model = ScriptedModel(lambda _: '{"things": [], "triples": []}')
+    asked(model, Request((AURON,)), Request((BATH,)))
+    first, second = (prompt.text for prompt in model.prompts)
+    assert first[: first.index("=== ")] == second[: second.index("=== ")]
+    assert "creator" in first[: first.index("=== ")]
+
+
+def test_the_title_and_the_paragraph_before_are_shown_for_the_names_of_things() -> None:
+    model = ScriptedModel(lambda _: '{"things": [], "triples": []}')
+    asked(model, Request((BATH,), before=AURON.text))
+    shown = model.prompts[0].text
+    assert "title\nAuron\n" in shown
+    assert shown.index(AURON.text) < shown.index(BATH.text)
+    assert '"the crop"' in shown
+
+
+def test_attributes_that_no_class_has_and_unknown_paragraphs_are_left_out() -> None:
+    said = {
+        "things": [thing("Auron", "enemy", "Bo Oak"), thing("Auron", "creator", "Bo Oak", 7)],
+        "triples": [triple("Auron", "met", "Bo Oak", 7)],
+    }
+    assert asked(ScriptedModel({"poly_rag/facts": json.dumps(said)}), Request((AURON,))) == {"urn:c1": ParagraphFacts()}
+
+
+def test_an_attribute_of_a_class_that_no_ontology_defines_is_asked_for_as_one_of_every_class() -> None:
+    said = {"things": [thing("Auron", "creator", "Ann Lee", kind="Thing")], "triples": []}
+    model = ScriptedModel({"poly_rag/facts": json.dumps(said)})
+    found = asked(model, Request((AURON,)), ontology=Ontology({}, ONTOLOGY.properties))
+    assert found["urn:c1"].instances == [Fact("Auron", "creator", "Ann Lee")]
+
+
+def test_a_reply_that_is_cut_is_asked_for_in_halves_and_then_layer_by_layer() -> None:
+    def reply(prompt: Prompt) -> str | Completion:
+        if len(prompt.variables["paragraphs"]) > 1 or (prompt.variables["triples"] and prompt.variables["ontology"]):
+            return Completion('{"things": [', finish="length")
+        text = prompt.variables["paragraphs"][0]["text"]
+        said = {"things": [thing("Auron", "creator", "Ann Lee")], "triples": []} if prompt.variables["ontology"] else {}
+        return json.dumps({"things": [], "triples": [triple(text.split()[0], "is", "there")], **said})
+
+    model = ScriptedModel(reply)
+    replies = list(answered([Request((AURON, BATH))], ONTOLOGY, model=model, embedder=HashEmbedder()))
+    assert len(model.prompts) == 7
+    assert all(problem == "" for *_, problem in replies)
+    triples = [fact.subject for request, _, found, _ in replies for one in found.values() for fact in one.triples]
+    assert triples == ["Auron", "Bath"]
+
+
+def test_a_cut_reply_that_cannot_be_halved_is_a_problem_and_no_facts() -> None:
+    model = ScriptedModel(lambda _: Completion('{"things": [', finish="length"))
+    ((*_, found, problem),) = answered(
+        [Request((BATH,), triples=False)], ONTOLOGY, model=model, embedder=HashEmbedder()
     )
-    (taken,) = triples_of([AURON], model=model)
-    assert taken.triples == [("Auron", "was created by", "Ann Lee", "")]
-    assert [prompt.name.split("/")[1] for prompt in model.prompts] == [
-        "paraphrase",
-        "entities",
-        "relations",
-        "disambiguate",
-    ]
-    assert model.prompts[-1].variables["triples"] == [triple, triple]
-    assert taken.usage.completions == 4
-
-
-def test_a_step_that_gives_nothing_ends_the_cascade_of_that_paragraph_alone() -> None:
-    def paraphrase(prompt: object) -> str:
-        return "no JSON" if "Auron" in prompt.text else '{"statements": ["Bath is a city."]}'  # type: ignore[attr-defined]
-
-    model = ScriptedModel(
-        {
-            "poly_rag/paraphrase": paraphrase,
-            "poly_rag/entities": '{"entities": ["Bath"]}',
-            "poly_rag/relations": '{"triples": [{"subject": "Bath", "relation": "is a", "object": "city"}]}',
-            "poly_rag/disambiguate": '{"triples": [{"subject": "Bath", "relation": "is a", "object": "city"}]}',
-        }
-    )
-    first, second = triples_of([AURON, Paragraph("urn:c2", "Bath", "Bath is a city.")], model=model)
-    assert (first.triples, second.triples) == ([], [("Bath", "is a", "city", "")])
-    assert first.problems[0].startswith("poly_rag/paraphrase")
-    assert len(model.prompts) == 5
+    assert (found, "cut" in problem) == ({}, True)
 
 
 def test_the_extractive_model_joins_names_by_the_words_between_them() -> None:
-    (taken,) = triples_of([AURON], model=ExtractiveModel())
-    assert ("Auron", "was created by", "Ann Lee", "") in taken.triples
-    assert ("Auron", "was created by", "Bo Oak", "") in taken.triples
-    assert ("Auron", "lives in", "Bath", "") in taken.triples
-
-
-def test_only_attributes_with_evidence_in_the_paragraph_are_asked_for() -> None:
-    (found,) = evidence([AURON], ONTOLOGY, embedder=HashEmbedder(1024))
-    assert [(one.concept, [each.label for each in one.attributes]) for one in found] == [("urn:Comic", ["creator"])]
-
-
-def test_a_paragraph_without_evidence_costs_nothing() -> None:
-    model = ScriptedModel({})
-    paragraph = Paragraph("urn:c", "", "It rained all day.")
-    found = evidence([paragraph], ONTOLOGY, embedder=HashEmbedder())
-    (taken,) = instances_of([paragraph], found, ONTOLOGY, model=model)
-    assert (found, taken.triples, model.prompts) == ([[]], [], [])
-
-
-def test_attributes_that_were_not_asked_for_are_left_out() -> None:
-    said = [
-        {"subject": "Auron", "attribute": "Creator", "value": "Ann Lee"},
-        {"subject": "Auron", "attribute": "enemy", "value": "Bo Oak"},
-    ]
-    model = ScriptedModel({"poly_rag/instances": json.dumps({"instances": said})})
-    found = evidence([AURON], ONTOLOGY, embedder=HashEmbedder())
-    (taken,) = instances_of([AURON], found, ONTOLOGY, model=model)
-    assert taken.triples == [("Auron", "creator", "Ann Lee", "urn:Comic")]
+    taken = asked(ExtractiveModel(), Request((AURON,)))["urn:c1"].triples
+    assert Fact("Auron", "was created by", "Ann Lee") in taken
+    assert Fact("Auron", "was created by", "Bo Oak") in taken
+    assert Fact("Auron", "lives in", "Bath") in taken
 
 
 def test_an_active_verb_is_turned_into_the_attribute_of_its_object() -> None:
     paragraph = Paragraph("urn:c", "", "Ann Lee created Auron.")
-    found = evidence([paragraph], ONTOLOGY, embedder=HashEmbedder())
-    (taken,) = instances_of([paragraph], found, ONTOLOGY, model=ExtractiveModel())
-    assert taken.triples == [("Auron", "creator", "Ann Lee", "urn:Comic")]
+    taken = asked(ExtractiveModel(), Request((paragraph,)))["urn:c"]
+    assert taken.instances == [Fact("Auron", "creator", "Ann Lee", concept="urn:Comic")]

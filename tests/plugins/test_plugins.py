@@ -53,7 +53,7 @@ def test_two_distributions_with_one_name_are_refused_and_both_are_named(install:
     method(install, "acme_one", 'DECLARATION = MethodDeclaration("acme", "acme_one:X", "one")')
     method(install, "acme_two", 'DECLARATION = MethodDeclaration("acme", "acme_two:X", "two")')
     assert "acme_two 1.0 and acme_one 1.0" in problem("acme")
-    assert len(plugins.methods()) == 6
+    assert len(plugins.methods()) == 7
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_two_distributions_with_one_name_are_refused_and_both_are_named(install:
 def test_a_declaration_that_is_not_sound_is_left_out_with_the_reason(install: Install, body: str, told: str) -> None:
     method(install, "acme_wrong", body)
     assert told in problem("acme")
-    assert len(plugins.methods()) == 6
+    assert len(plugins.methods()) == 7
 
 
 def test_a_class_that_cannot_be_imported_is_found_by_the_listing_and_by_its_first_use(install: Install) -> None:

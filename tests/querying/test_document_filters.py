@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgrag import KnowledgeBase
+from kgrag import KnowledgeBase, queries
 from kgrag.errors import InputError, InvalidSPARQL
 from kgrag.model import Document
+from kgrag.querying import document_filters
 from kgrag.querying.document_filters import read_filter
 from kgrag.testing import HashEmbedder
 from kgrag.text import documents, ingestion
@@ -196,6 +197,63 @@ def test_a_filter_follows_the_store() -> None:
         for number, size in enumerate((1, 2)):
             ingestion.ingest([Document(f"Report {number}.", metadata={"tenant": "a"})], store=kb.store)
             assert len(kb.allowed("tenant=a").documents) == size
+
+
+EDIT = """
+    PREFIX kg: <https://w3id.org/kgrag/ns#> PREFIX kgm: <https://w3id.org/kgrag/metadata/>
+    PREFIX dcterms: <http://purl.org/dc/terms/>
+    DELETE { GRAPH ?g { ?d kgm:tenant "a" } } INSERT { GRAPH ?g { ?d kgm:tenant "b" } }
+    WHERE { GRAPH ?g { ?d a kg:Document ; dcterms:identifier "%s" ; kgm:tenant "a" } }"""
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["add", "add", "add", "remove", "edit", "place"]),
+            st.sampled_from("123456"),
+            st.sampled_from("ab"),
+        ),
+        min_size=2,
+        max_size=12,
+    )
+)
+def test_a_filter_that_followed_lets_through_what_a_new_one_does(changes: Sequence[tuple[str, str, str]]) -> None:
+    filters: list[Any] = [{"tenant": "a"}, {"tenant": "a", "year": {"from": 3}}, {"location": {"prefix": "api#"}}]
+    with KnowledgeBase(embedder=HashEmbedder()) as kb:
+        for done, name, tenant in changes:
+            known = {document.id for document in kb.documents()}
+            if done == "add":
+                kb.add(Document(f"Report {name}.", id=name, metadata={"tenant": tenant, "year": int(name)}))
+            elif done == "remove" and name in known:
+                kb.remove(name)
+            elif done == "edit":
+                kb.update(EDIT % name)
+            elif done == "place" and name in known:
+                (document,) = kb.documents({"id": name})
+                kb.store.update(
+                    queries.bind(
+                        "documents/misplaced",
+                        catalogue=kb.store.names.catalogue,
+                        graph=kb.store.names.document_graph(ox.NamedNode(document.iri)),
+                        places=[ox.Literal(f"api#{name}")],
+                    ),
+                    graphs=[],
+                )
+            for where in filters:
+                wanted = read_filter(where)
+                assert kb.allowed(where) == document_filters._allowed(wanted, kb.store, None)
+
+
+def test_after_one_more_document_a_filter_looks_at_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    with KnowledgeBase(embedder=HashEmbedder()) as kb:
+        kb.add_many(Document(f"Report {number}.", id=str(number), metadata={"tenant": "a"}) for number in range(5))
+        kb.allowed("tenant=a")
+        monkeypatch.setattr(document_filters, "_allowed", lambda *_: pytest.fail("all documents were looked at"))
+        kb.add(Document("Report 5.", id="5", metadata={"tenant": "a"}))
+        kb.add(Document("Another report 2.", id="2", metadata={"tenant": "b"}))
+        kb.remove("3")
+        assert len(kb.allowed("tenant=a").documents) == len(kb.allowed("tenant=a").chunks) == 4
 
 
 def test_data_that_a_user_loads_cannot_give_a_document_to_a_tenant(kb: KnowledgeBase) -> None:

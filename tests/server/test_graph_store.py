@@ -1,5 +1,6 @@
 import socket
 
+import pyoxigraph as ox
 import pytest
 
 from tests.server.conftest import KEY, Server
@@ -158,3 +159,32 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_sent(server: Server) -
         ]
         connection.sendall("\r\n".join([*lines, "Content-Type: text/turtle", "", ""]).encode())
         assert connection.recv(100).startswith(b"HTTP/1.1 413")
+
+
+TORTURE = """@prefix : <urn:t:> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:a :int "01"^^xsd:int , "1"^^xsd:nonNegativeInteger , 1 , "+1"^^xsd:integer , "one"^^xsd:integer ;
+  :decimal 1.50 , "1.5"^^xsd:decimal , "01.5"^^xsd:decimal ; :double 1.0e0 , "1.00E0"^^xsd:double , "NaN"^^xsd:double ;
+  :boolean true , "1"^^xsd:boolean , "0"^^xsd:boolean ; :date "2026-02-30"^^xsd:date , "2026-01-01Z"^^xsd:date ;
+  :time "2026-01-01T10:00:00.500+00:00"^^xsd:dateTime , "2026-01-01T10:00:00.5Z"^^xsd:dateTime ;
+  :duration "P0Y1M"^^xsd:duration , "PT60S"^^xsd:dayTimeDuration ; :text "a\\tb\\n\\"c\\"" , "" , "x"@en , "x"@de-ch ;
+  :list ( 1 "01"^^xsd:int [ :in "1.0"^^xsd:decimal ] ) .
+_:b :int "007"^^xsd:short .
+"""
+
+
+def _canonical(turtle: str, media: ox.RdfFormat = ox.RdfFormat.TURTLE) -> list[str]:
+    dataset = ox.Dataset(ox.parse(turtle, media))
+    dataset.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0)
+    return sorted(map(str, dataset))
+
+
+def test_what_was_put_comes_back_isomorphic_and_with_every_literal_as_it_was_written(server: Server) -> None:
+    where = {"params": {"graph": "urn:torture"}, "headers": TURTLE}
+    assert server.writer.put("/graphs", content=TORTURE, **where).status_code == 201
+    n_triples = ox.RdfFormat.N_TRIPLES
+    assert _canonical(_get(server, "urn:torture"), n_triples) == _canonical(TORTURE)
+    more = '<urn:t:z> <urn:t:int> "010"^^<http://www.w3.org/2001/XMLSchema#int> .'
+    assert server.writer.post("/graphs", content=more, **where).status_code == 204
+    assert _canonical(_get(server, "urn:torture"), n_triples) == _canonical(TORTURE + more)
+    assert server.writer.put("/graphs", content="<urn:t:z> <urn:t:int> 10 .", **where).status_code == 204
+    assert _get(server, "urn:torture") == '<urn:t:z> <urn:t:int> "10"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'

@@ -6,9 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from kgrag import KnowledgeBase
-from kgrag.errors import UnknownName
+from kgrag.cli import app
+from kgrag.errors import StoreLocked, UnknownName
 from kgrag.server import Access, Address, serve
 from tests.server.conftest import start
 from tests.server.test_failures import VALUES, _busy, _until
@@ -75,3 +77,13 @@ def _alive(number: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+@pytest.mark.parametrize("option", [(), ("--read-only",)])
+def test_a_second_server_of_a_folder_says_that_it_cannot_be_whatever_its_options(
+    tmp_path: Path, option: tuple[str, ...]
+) -> None:
+    with KnowledgeBase(tmp_path / "kb"):
+        run = CliRunner().invoke(app, ["serve", "--kb", str(tmp_path / "kb"), "--port", "0", *option])
+    assert isinstance(run.exception, StoreLocked)
+    assert "with --read-only too: serve a copy (kgrag backup)" in str(run.exception)

@@ -80,6 +80,11 @@ def test_drafts_of_one_graph_are_joined(store: OxigraphStore) -> None:
     assert len(list(store.triples(N("urn:t:list")))) == 3
 
 
+def test_a_graph_that_two_activities_generate_at_once_names_both(store: OxigraphStore) -> None:
+    store.publish([edge(activity=N("urn:t:first")), edge(activity=N("urn:t:second"))])
+    assert entry(store, EDGE)["wasGeneratedBy"] == ["urn:t:first", "urn:t:second"]
+
+
 def test_drafts_of_one_graph_that_contradict_each_other_are_refused(store: OxigraphStore) -> None:
     with pytest.raises(InvalidRDF, match="drafted twice"):
         store.publish([edge(), edge(kind=KG.DataGraph)])

@@ -71,14 +71,15 @@ def _lines(audit: Audit) -> Iterator[str]:
     yield from (f"names like :this are in {namespace}" for namespace in audit.namespaces)
     for (severity, check), findings in groupby(audit.findings, key=lambda f: (f.severity, f.check)):
         yield ""
-        yield f"{severity:<9} {short(check)}  {title(audit, check)}  ({audit.totals[check]})"
+        total = audit.levels.get((severity, check), audit.totals[check])
+        yield f"{severity:<9} {short(check)}  {title(audit, check)}  ({total})"
         listed = 0
         for finding in findings:
             listed += 1
             subject = "" if finding.focus in finding.message else f"{short(finding.focus)}: "
             yield f"    {subject}{short(finding.message)}"
-        if audit.totals[check] > listed:
-            yield f"    ... and {audit.totals[check] - listed} more"
+        if total > listed:
+            yield f"    ... and {total - listed} more"
     if audit.not_decided:
         yield ""
     for undecided in audit.not_decided:

@@ -8,8 +8,8 @@ prompt                                             reply
 =================================================  ==================================================================
 ``answering/answer``                               sentences and facts of the evidence that answer the question
 ``og_rag/map``                                     names and figures next to words of the ontology, labelled lines
-``poly_rag/instances``                             values next to words that express an attribute
-``poly_rag/paraphrase entities relations …``       names of a sentence and the words between them, as triples
+``poly_rag/facts``                                 values next to words that express an attribute; names of a sentence
+                                                   and the words between them, as triples
 ``poly_rag/sufficient``                            triples whose relation has the words of the question
 ``sire_rag/rewrite facts``                         sentences with their subject, and the names in them
 ``sire_rag/summary``, ``cg_rag/neighbourhood``     the sentences in the middle of a cluster
@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any
 
 from kgrag.errors import UnsupportedTask
-from kgrag.llm.extractive import evidence_answers, instances, ontology_mapping, sentence_facts, summaries, triples
+from kgrag.llm.extractive import evidence_answers, ontology_mapping, paragraph_facts, sentence_facts, summaries
 from kgrag.llm.extractive.meaning import Closeness
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.ports import Embedder
@@ -35,11 +35,7 @@ _ANSWER = "answering/answer"
 _TASKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "cg_rag/neighbourhood": summaries.neighbourhood_summary,
     "og_rag/map": ontology_mapping.reply,
-    "poly_rag/disambiguate": triples.disambiguate,
-    "poly_rag/entities": triples.entities,
-    "poly_rag/instances": instances.instances,
-    "poly_rag/paraphrase": triples.paraphrase,
-    "poly_rag/relations": triples.relations,
+    "poly_rag/facts": paragraph_facts.facts,
     "poly_rag/sufficient": summaries.sufficiency,
     "sire_rag/facts": sentence_facts.facts,
     "sire_rag/rewrite": sentence_facts.rewrite,

@@ -1,4 +1,4 @@
-"""Instances of attributes in a text, by their words and the kind of value: fulfils ``poly_rag/instances`` (f_ins).
+"""Instances of attributes in a text, by their words and the kind of value: a part of ``poly_rag/facts``.
 
 A word of the attribute, or of a wording that means the same ("born" for a birth place), is its cue. The value is the
 date, number or name that the cue leads to: behind it ("directed by Ann Lee") or before it ("Ann Lee is the director",
@@ -11,10 +11,9 @@ that are found for questions of PopQA, is not here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import regex
 
@@ -94,24 +93,21 @@ class _AnalysedSentence:
     words: tuple[tuple[int, int, str, str], ...]
 
 
-def instances(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Fulfil f_ins: instances of a class with values of the attributes that are listed, copied from the text.
+def instances(attributes: Iterable[tuple[str, str]], text: str) -> list[tuple[str, str, str]]:
+    """Return (subject, attribute, value) as a text states them; an attribute is a label and what its values are.
 
-    >>> creator = {"label": "creator", "range": "Person"}
-    >>> asked = {"concept": "Comic", "attributes": [creator], "text": "Marv Wolfman created Auron."}
-    >>> instances(asked)["instances"]
-    [{'subject': 'Auron', 'attribute': 'creator', 'value': 'Marv Wolfman'}]
+    >>> instances([("creator", "Person")], "Marv Wolfman created Auron.")
+    [('Auron', 'creator', 'Marv Wolfman')]
     """
-    sentences = list(_analysed(str(variables["text"])))
-    triples: dict[tuple[str, str, str], None] = {}
-    for given in variables["attributes"]:
-        attribute = read_attribute(str(given["label"]), str(given.get("range", "")))
+    sentences = list(_analysed(text))
+    stated: dict[tuple[str, str, str], None] = {}
+    for label, range_ in attributes:
+        attribute = read_attribute(label, range_)
         for sentence in sentences:
             for subject, value in _stated(sentence, attribute):
                 if entity_key(subject) != entity_key(value) and subject and value:
-                    triples.setdefault((subject, str(given["label"]), value))
-    rows = [{"subject": subject, "attribute": label, "value": value} for subject, label, value in triples]
-    return {"instances": rows}
+                    stated.setdefault((subject, label, value), None)
+    return list(stated)
 
 
 def _analysed(text: str) -> Iterator[_AnalysedSentence]:

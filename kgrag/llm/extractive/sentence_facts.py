@@ -92,17 +92,23 @@ def rewrite(variables: Mapping[str, Any]) -> str:
 
 
 def facts(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every sentence as a fact, with the names in it.
+    """Return every sentence of numbered paragraphs as a fact, with the title where it needs it, and the names in it.
 
     Args:
-        variables: ``title`` and ``text`` (a rewritten paragraph).
+        variables: ``title`` and ``paragraphs``; the text before them is not read.
 
-    >>> facts({"title": "Bath", "text": "Bath was visited by Jane Austen of Steventon."})["facts"][0]["entities"]
+    >>> one = {"number": 1, "text": "It was visited by Jane Austen of Steventon."}
+    >>> facts({"title": "Bath", "paragraphs": [one]})["facts"][0]["entities"]
     ['Bath', 'Jane Austen of Steventon', 'Jane Austen', 'Steventon']
     """
     title = " ".join(str(variables["title"]).split())
-    sentences = _sentences(str(variables["text"]))
-    return {"facts": [{"fact": sentence, "entities": list(_names(sentence, title))} for sentence in sentences]}
+    found = []
+    for paragraph in variables["paragraphs"]:
+        text = rewrite({"title": variables["title"], "text": paragraph["text"]})
+        for sentence in _sentences(text):
+            names = list(_names(sentence, title))
+            found.append({"paragraph": paragraph["number"], "fact": sentence, "entities": names})
+    return {"facts": found}
 
 
 def _sentences(text: str) -> Iterator[str]:

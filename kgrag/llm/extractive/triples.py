@@ -1,4 +1,4 @@
-"""Triples between the names of a sentence, by the words between them: the four steps of ``poly_rag``'s cascade.
+"""Triples between the names of a sentence, by the words between them: a part of ``poly_rag/facts``.
 
 Names that are joined by "and" share subject and relation; a preposition after a triple continues its verb; "which" and
 "who" refer to the name before them. No relation are more than a few words between two names, words without a content
@@ -8,10 +8,8 @@ never its subject.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import regex
 
@@ -19,7 +17,7 @@ from kgrag.llm.extractive.question_words import terms
 from kgrag.llm.extractive.sentence_facts import mentions, rewrite
 from kgrag.text.sentences import STOP_WORDS, entity_key
 
-__all__ = ["disambiguate", "entities", "paraphrase", "relations"]
+__all__ = ["triples"]
 
 _MAX_RELATION_WORDS = 6
 _JOINED = regex.compile(r"\s*(?:,|,?\s*(?:and|or|&|as well as))\s*")
@@ -46,37 +44,23 @@ class _NameTriple:
     object: str
 
 
-def paraphrase(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Fulfil f_par: the sentences, each with the title in place of a pronoun."""
-    text = rewrite({"title": variables["title"], "text": variables["text"]})
-    return {"statements": [line for line in text.splitlines() if line.strip()]}
+def triples(title: str, text: str) -> list[dict[str, str]]:
+    """Return the triples of a text, each once, relations of the same words in the words of the first.
 
+    A pronoun at the beginning of a sentence stands for the title.
 
-def entities(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Fulfil f_ent: names, numbers and dates, each once."""
-    texts = (mention.text for sentence in variables["statements"] for mention in mentions(sentence))
-    return {"entities": list(dict.fromkeys(texts))}
-
-
-def relations(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Fulfil f_rel: the words between names that follow each other.
-
-    >>> relations({"statements": ["Auron was made by Ann Lee and Bo Oak."], "entities": []})["triples"][1]
+    >>> triples("Auron", "It was made by Ann Lee and Bo Oak.")[1]
     {'subject': 'Auron', 'relation': 'was made by', 'object': 'Bo Oak'}
     """
-    return {"triples": [asdict(triple) for sentence in variables["statements"] for triple in _triples(sentence)]}
-
-
-def disambiguate(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Fulfil f_dis: the same triple once, and relations of the same words in the words of the first."""
     wording: dict[frozenset[str], str] = {}
     kept: dict[tuple[str, str, str], dict[str, str]] = {}
-    for triple in variables["triples"]:
-        relation = wording.setdefault(frozenset(terms(triple["relation"])), triple["relation"])
-        key = (entity_key(triple["subject"]), relation, entity_key(triple["object"]))
-        if key[0] != key[2]:
-            kept.setdefault(key, {**triple, "relation": relation})
-    return {"triples": list(kept.values())}
+    for sentence in rewrite({"title": title, "text": text}).splitlines():
+        for triple in _triples(sentence):
+            relation = wording.setdefault(frozenset(terms(triple.relation)), triple.relation)
+            key = (entity_key(triple.subject), relation, entity_key(triple.object))
+            if key[0] != key[2]:
+                kept.setdefault(key, {**asdict(triple), "relation": relation})
+    return list(kept.values())
 
 
 def _triples(sentence: str) -> list[_NameTriple]:

@@ -3,7 +3,7 @@
 CG-RAG, section 4.3: the gate of a message depends on the question, so messages pass at query time, over the candidates
 and what is within two hops of them. The arrays record which revision of the store they reflect; they are kept in a file
 beside the store, and are read from the store again where that file is older. Queries read: ``cg_rag/chunks``,
-``cg_rag/edges``, ``cg_rag/graphs``, ``spaces/changed``. No graph is written.
+``cg_rag/edges``, ``cg_rag/graphs``. No graph is written.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgrag import queries
+from kgrag.index import change_feed
 from kgrag.index.array_files import (
     FileFault,
     Iris,
@@ -288,10 +289,7 @@ def faults(store: TripleStore, folder: Path | None) -> list[FileFault]:
 def _making(store: TripleStore) -> Making[CitationArrays]:
     def changed(since: int) -> bool:
         kinds = (KG.CitationGraph, KG.DocumentGraph)
-        catalogue = store.names.catalogue
-        return any(
-            store.ask(queries.bind("spaces/changed", catalogue=catalogue, kind=kind, since=since)) for kind in kinds
-        )
+        return any(change_feed.changed(kind, store=store, since=since) for kind in kinds)
 
     return Making(load=CitationArrays.load, make=lambda: _read(store), changed=changed)
 

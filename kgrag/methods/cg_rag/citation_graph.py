@@ -134,7 +134,8 @@ def draw(
                     edges,
                     cited=cited,
                     unresolved=citations.unresolved.get(paper.document, ()),
-                    fingerprint=f"{fingerprints[paper.document]} {corpus}",
+                    # the words of the corpus weigh edges between documents only
+                    fingerprint=f"{fingerprints[paper.document]} {corpus}" if cited else fingerprints[paper.document],
                     names=store.names,
                 )
             )

@@ -18,8 +18,9 @@ from kgrag.errors import ReplyUnusable, UnknownName, UnsupportedTask
 from kgrag.llm import structured_output
 from kgrag.methods.cg_rag.citation_graph import KINDS
 from kgrag.methods.cg_rag.edges import EdgeKind
-from kgrag.model import Allowed, Hit
+from kgrag.model import Allowed, Hit, Prompt
 from kgrag.ports import LanguageModel, TripleStore
+from kgrag.text.chunking import count_tokens
 
 __all__ = ["Neighbour", "Neighbourhood", "page", "with_context"]
 
@@ -100,10 +101,12 @@ class Neighbourhood:
 def with_context(
     question: str, hits: Sequence[Hit], neighbourhood: Neighbourhood, *, model: LanguageModel
 ) -> list[Hit]:
-    """Return hits whose text is followed by a summary of their neighbours, and whose sources include these.
+    """Return hits with what is linked to them: neighbours as further hits, or a summary where they are long.
 
-    The neighbourhoods are summarised in one batch. A model that cannot summarise them leaves the hits as they are, and
-    so does a reply that was cut or withheld.
+    Each neighbour is read once, with the first hit that it is linked to. Neighbours that are shorter than the request
+    for their summary would be follow the hits as evidence of their own. A summary follows the text of its hit, whose
+    sources then include the neighbours. The neighbourhoods are summarised in one batch. A model that cannot summarise
+    them leaves the hits as they are, and so does a reply that was cut or withheld.
 
     Args:
         question: what was asked; the summaries answer it.
@@ -114,23 +117,24 @@ def with_context(
     Raises:
         ServiceError: the model failed.
     """
-    neighbourhoods = [neighbourhood.around(hit.iri) for hit in hits]
-    linked = [number for number, neighbours in enumerate(neighbourhoods) if neighbours]
-    prompts = [
-        prompting.render(
-            _PROMPT,
-            question=question,
-            text=hits[number].text,
-            around=[{"kind": n.wording, "title": n.title, "text": n.hit.text} for n in neighbourhoods[number]],
-        )
-        for number in linked
-    ]
+    seen = {hit.iri for hit in hits}
+    linked: list[Hit] = []
+    long: dict[int, list[Neighbour]] = {}
+    for number, hit in enumerate(hits):
+        neighbours = [one for one in neighbourhood.around(hit.iri) if one.hit.iri not in seen]
+        seen |= {one.hit.iri for one in neighbours}
+        request = _prompt(question, hit, [])
+        if sum(count_tokens(one.hit.text) for one in neighbours) > count_tokens(request.text):
+            long[number] = neighbours
+        else:
+            linked += [replace(one.hit, attributes={**one.hit.attributes, "link": one.wording}) for one in neighbours]
+    prompts = [_prompt(question, hits[number], neighbours) for number, neighbours in long.items()]
     try:
         replies = model.complete(prompts) if prompts else []
     except UnsupportedTask:
-        return list(hits)
+        return [*hits, *linked]
     enriched = list(hits)
-    for number, reply in zip(linked, replies, strict=True):
+    for (number, neighbours), reply in zip(long.items(), replies, strict=True):
         try:
             text = structured_output.text_of(reply)
         except ReplyUnusable:
@@ -138,14 +142,19 @@ def with_context(
         # a reply may hold halves of surrogate pairs, which neither the store nor a terminal takes
         if summary := " ".join(text.encode("utf-8", "replace").decode().split())[:_MAX_SUMMARY_LETTERS]:
             hit = hits[number]
-            sources = [*hit.sources, *(span for neighbour in neighbourhoods[number] for span in neighbour.hit.sources)]
+            sources = [*hit.sources, *(span for neighbour in neighbours for span in neighbour.hit.sources)]
             enriched[number] = replace(
                 hit,
                 text=f"{hit.text}\n\n## Linked passages\n\n{summary}",
                 sources=tuple(dict.fromkeys(sources)),
                 attributes={**hit.attributes, "context": summary},
             )
-    return enriched
+    return [*enriched, *linked]
+
+
+def _prompt(question: str, hit: Hit, neighbours: Sequence[Neighbour]) -> Prompt:
+    around = [{"kind": one.wording, "title": one.title, "text": one.hit.text} for one in neighbours]
+    return prompting.render(_PROMPT, question=question, text=hit.text, around=around)
 
 
 def page(neighbourhood: Neighbourhood, chunk: str) -> str:

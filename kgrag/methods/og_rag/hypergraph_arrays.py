@@ -4,8 +4,7 @@ OG-RAG, section 4.2. A sidecar like the vectors and the BM25 indexes: one file n
 when it is missing, damaged or out of date. It contains no text; what a question is answered with is read from the
 store. For 10^6 hypernodes in 570,000 hyperedges it takes about 90 MB.
 
-Queries read: ``og_rag/hypernodes_of``, ``og_rag/members``, ``og_rag/sized``, ``spaces/changed``,
-``spaces/hypernode-key``.
+Queries read: ``og_rag/hypernodes_of``, ``og_rag/members``, ``og_rag/sized``, ``spaces/hypernode-key``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import numpy.typing as npt
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.index import vector_spaces
+from kgrag.index import change_feed, vector_spaces
 from kgrag.index.array_files import FileFault, Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
 from kgrag.model import plain
 from kgrag.ports import TripleStore
@@ -176,11 +175,8 @@ def faults(store: TripleStore, folder: Path | None) -> list[FileFault]:
 
 def _making(store: TripleStore, progress: vector_spaces.Progress) -> Making[Adjacency]:
     def changed(since: int) -> bool:
-        bound = [
-            queries.bind("spaces/changed", catalogue=store.names.catalogue, kind=kind, since=since)
-            for kind in (KG.HypernodeGraph, KG.HyperedgeGraph)
-        ]
-        return any(store.ask(query) for query in bound)
+        kinds = (KG.HypernodeGraph, KG.HyperedgeGraph)
+        return any(change_feed.changed(kind, store=store, since=since) for kind in kinds)
 
     return Making(load=Adjacency.load, make=lambda: _read(store, progress), changed=changed)
 

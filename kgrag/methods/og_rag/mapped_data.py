@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -83,8 +83,9 @@ def build_mapped(path: Path, *, store: TripleStore, as_published: bool, progress
     """
     mapped = mapping.read_mapped(path)
     tally = Tally(notes=[f"not read: {note}" for note in mapped.notes])
-    records = _flattened(mapped, as_published, tally)
-    drafting = _Drafting(store, mapping.read_ontology(store), as_published, tally)
+    ontology = mapping.read_ontology(store)
+    records = _flattened(mapped, Ontology() if as_published else ontology, as_published, tally)
+    drafting = _Drafting(store, ontology, as_published, tally)
     new = 0
     for done, batch in drafting.batches(records):
         tally.published(store.publish(batch))
@@ -97,15 +98,17 @@ def build_mapped(path: Path, *, store: TripleStore, as_published: bool, progress
     )
 
 
-def _flattened(mapped: MappedData, as_published: bool, tally: Tally) -> list[_FlatRecord]:
-    """Return every record that has a fact of its own, with its hyperedges.
+def _flattened(mapped: MappedData, ontology: Ontology, as_published: bool, tally: Tally) -> list[_FlatRecord]:
+    """Return every record that has a fact of its own, with its hyperedges, in the words of an ontology if there is one.
 
     Unless ``as_published``, a hyperedge that is part of another one, of the same record or not, is left out.
     """
     flat_records = []
-    for record in mapped.records:
+    for raw in mapped.records:
+        record = replace(raw, blocks=mapping.canonical(raw.blocks, ontology))
         try:
-            flat_records.append(_FlatRecord(record, flatten(list(record.blocks), as_published=as_published)))
+            edges = flatten(list(record.blocks), as_published=as_published, brief=bool(ontology))
+            flat_records.append(_FlatRecord(record, edges))
         except MappingError as error:
             tally.notes.append(f"not read: {record.name}: {error}")
     if mapped.records and not flat_records:
@@ -155,7 +158,10 @@ class _Drafting:
             used=[iri],
             said=[(KG.parameters, ox.Literal(parameters))],
         )
-        assertions = mapping.assertions(flat.record.blocks, source=iri.value, ontology=self.ontology, names=names)
+        brief = bool(self.ontology) and not self.as_published
+        assertions = mapping.assertions(
+            flat.record.blocks, source=iri.value, ontology=self.ontology, names=names, brief=brief
+        )
         graph = names.assertion_graph(deed.iri.value)
         drafted = [
             documents.document_draft(

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.answering import cited_answers
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.array_files import FileFault
@@ -20,12 +21,14 @@ from kgrag.methods.og_rag import OgRagOptions, hypergraph_arrays, hypergraph_dra
 from kgrag.methods.og_rag.allowed_edges import AllowedEdges, allowed_edges
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering
 from kgrag.methods.og_rag.mapped_data import build_mapped
+from kgrag.methods.og_rag.named_facts import named_facts
 from kgrag.methods.og_rag.relevance import Asked, Relevance, by_fusion, by_paper
 from kgrag.methods.og_rag.text_mapping import build_from_text
 from kgrag.methods.og_rag.windows import fitting
-from kgrag.model import NO_COMPLETIONS, Allowed, BuildReport, Hit, Span
+from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit, Span
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
 from kgrag.text import documents
+from kgrag.text.chunking import count_tokens
 
 __all__ = ["OgRag"]
 
@@ -51,6 +54,8 @@ class OgRag:
         depth: how many values each signal of "fusion" looks at.
         window_tokens: the largest window of text that is mapped at once; smaller where its reply would be too long.
         max_tokens: the longest reply of the model, in tokens; None where it is not limited.
+        fact_tokens: how many tokens of facts an answer gets besides those of ``retrieve``, of the things that the
+            question names; at least 0. A fact is about 40.
         rules: sentences of the user's (section 6.3) that join every result; stored by the next build.
         read_only: leaves the BM25 indexes and the arrays on disk as they are.
 
@@ -77,12 +82,15 @@ class OgRag:
     depth: int = 75
     window_tokens: int = 8192
     max_tokens: int | None = None
+    fact_tokens: int = 600
     rules: tuple[str, ...] = ()
     read_only: bool = False
 
     def __post_init__(self) -> None:
         if min(self.nodes, self.edges, self.depth, self.window_tokens) < 1:
             raise InvalidSettings("og_rag: nodes, edges, depth and window_tokens are at least 1.")
+        if self.fact_tokens < 0:
+            raise InvalidSettings("og_rag: fact_tokens is at least 0.")
         if self.scoring not in ("fusion", "paper"):
             raise InvalidSettings(f"og_rag: scoring {self.scoring!r} is unknown. Use 'fusion' or 'paper'.")
         if self.cover not in ("greedy", "exact"):
@@ -152,6 +160,35 @@ class OgRag:
         part = None if allowed is None else allowed_edges(allowed, self._graph(None), self.store)
         relevant = self._relevant(question, part)
         return self._hits(covering(part.graph if part else self._graph(None), relevant, cover))
+
+    def answer(self, question: str, k: int) -> Answer:
+        """Answer from the hyperedges that ``retrieve`` returns and further facts of the things that the question names.
+
+        Raises as ``retrieve``, and ServiceError: the model failed.
+        """
+        hits = [*self._evidence(question, k, None), *user_rules.hits(self.rules, self.store)]
+        return cited_answers.answer(question, hits, model=self.model, store=self.store, method=self.name)
+
+    def answer_among(self, question: str, k: int, allowed: Allowed) -> Answer:
+        """Answer from hyperedges of allowed documents alone, without rules. Raises as above."""
+        hits = self._evidence(question, k, allowed)
+        return cited_answers.answer(question, hits, model=self.model, store=self.store, method=self.name)
+
+    def _evidence(self, question: str, k: int, allowed: Allowed | None) -> list[Hit]:
+        """Return the covering hyperedges, then other facts of what the question names, up to ``fact_tokens``."""
+        hits = self._covering(question, k, allowed)
+        part = None if allowed is None else allowed_edges(allowed, self._graph(None), self.store)
+        known = [pair for pairs in self._facts([(hit.iri, 0.0) for hit in hits]).values() for pair in pairs]
+        graph = part.graph if part else self._graph(None)
+        chosen = {hit.iri for hit in hits}
+        others = named_facts(question, known, self._relevant(question, part), graph, self.store.names)
+        left = self.fact_tokens
+        for hit in self._hits([(edge, 0.0) for edge in others if edge not in chosen]):
+            left -= count_tokens(hit.text)
+            if left < 0:
+                break
+            hits.append(hit)
+        return hits
 
     def statistics(self) -> dict[str, Any]:
         """Return the sizes of the hypergraph, as in Table 6, counted by stored queries."""

@@ -16,7 +16,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,12 +26,13 @@ from kgrag import mapping, prompting, queries
 from kgrag.errors import MappingError, NotBuilt, ReplyUnusable, StateError
 from kgrag.index.vector_spaces import Progress
 from kgrag.llm import structured_output
+from kgrag.llm.costs import planned
 from kgrag.mapping import Ontology
 from kgrag.mapping.factual_blocks import Edge, flatten
 from kgrag.methods.og_rag import hypergraph_drafts
 from kgrag.methods.og_rag.hyperedge_cover import greedy_cover
 from kgrag.methods.og_rag.mapped_data import Tally, fresh_properties
-from kgrag.methods.og_rag.windows import REPLY_GROWTH, Window, halves, mapped_stretches, unmapped, windows
+from kgrag.methods.og_rag.windows import Window, halves, mapped_stretches, unmapped, windows
 from kgrag.model import BuildReport, Completion, GraphDraft, Prompt, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore
 from kgrag.store.provenance import Deed, provenance_draft
@@ -44,7 +45,6 @@ PROMPT = "og_rag/map"
 
 _WINDOWS_PER_REQUEST = 64  # windows whose prompts are in memory at once
 _COMPLETIONS_PER_PUBLISH = 4  # few, because a killed build loses what was paid for and not published
-_CHARACTERS_PER_TOKEN = 4  # for the estimate of a dry run
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +130,10 @@ class _Extraction:
 
     def estimate(self, wanted: Sequence[Window], counts: dict[str, int]) -> BuildReport:
         """Return the completions and tokens that the windows would cost; nothing is asked."""
-        tokens = [passage.tokens for window in wanted for passage in window.passages]
-        counts |= {
-            "completions": len(wanted),
-            "input_tokens": sum(len(self._task(window).prompt.text) // _CHARACTERS_PER_TOKEN for window in wanted),
-            "output_tokens": REPLY_GROWTH * sum(tokens),
-        }
+        expected = sum((planned(self._task(window).prompt) for window in wanted), Usage())
+        counts |= asdict(expected)
         note = (
-            f"tokens are estimated: 4 characters a token, a reply of {REPLY_GROWTH} tokens for each word of its window"
+            "tokens are estimated: 4 characters a token, with the schema, and a reply 2.5 times as long as its window"
         )
         return BuildReport(method=hypergraph_drafts.METHOD, counts=counts, notes=(note,))
 
@@ -194,7 +190,8 @@ class _Extraction:
         activity = self.names.activity(PROMPT, self.parameters, window.document, str(window.start), str(window.end))
         graph = self.names.assertion_graph(activity.value)
         try:
-            blocks, edges = _read(completion, task.prompt)
+            blocks = _read(completion, task.prompt, self.ontology)
+            edges = flatten(list(blocks), brief=True)
         except (ReplyUnusable, MappingError) as error:
             problem = str(error)
             # Only a whole reply is of use to a person; a cut one is asked for again.
@@ -216,7 +213,9 @@ class _Extraction:
         self, task: _Task, blocks: tuple[Any, ...], edges: list[Edge], drafts: _Unpublished, deed: Deed
     ) -> None:
         """Add the assertions and hyperedges of a reply, each hyperedge with the chunks that contain its values."""
-        assertions = mapping.assertions(blocks, source=deed.iri.value, ontology=self.ontology, names=self.names)
+        assertions = mapping.assertions(
+            blocks, source=deed.iri.value, ontology=self.ontology, names=self.names, brief=True
+        )
         graph = self.names.assertion_graph(deed.iri.value)
         first = task.window.start
         texts = {
@@ -255,18 +254,17 @@ class _Extraction:
         self.tally.published(self.store.publish(batch))
 
 
-def _read(completion: Completion, prompt: Prompt) -> tuple[tuple[Any, ...], list[Edge]]:
-    """Return the blocks of a reply and its hyperedges; one without the frame around its blocks is read as well.
+def _read(completion: Completion, prompt: Prompt, ontology: Ontology) -> tuple[Any, ...]:
+    """Return the blocks of a reply in the words of the ontology; one without the frame around them is read as well.
 
     Raises:
         ReplyUnusable: the reply was cut or withheld, or breaks the contract.
-        MappingError: the reply is nested too deep.
     """
     data = structured_output.json_of(completion, checked=False)
     blocks, problem = mapping.problem(data, prompt.schema or {})
     if problem:
         raise ReplyUnusable(completion.problem or problem)
-    return blocks, flatten(list(blocks))
+    return mapping.canonical(blocks, ontology)
 
 
 def _quarantined(reply: str, problem: str, graph: ox.NamedNode, task: _Task, names: Names) -> GraphDraft:

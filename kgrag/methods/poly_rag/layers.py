@@ -26,7 +26,7 @@ from kgrag.model import Answer, Hit, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
 from kgrag.querying.text_to_sparql import Asker, mentions, row_evidence, story_of
 from kgrag.text import documents
-from kgrag.text.sentences import entity_key
+from kgrag.text.sentences import attribute_words, entity_key
 from kgrag.vocab import digest
 
 __all__ = ["Found", "GraphLayer", "Layer", "OntologyLayer", "TextLayer"]
@@ -68,7 +68,8 @@ class OntologyLayer:
     def search(self, question: str, k: int) -> Found:
         """Return the rows that answer; none for no row, an ASK that is false, or a COUNT of 0.
 
-        The fixed forms are tried first, because they cost no completion.
+        The fixed forms are tried first, because they cost no completion. The model is not asked a question that names
+        no entity of the instances, and no class or attribute but such as no instance has.
 
         Raises:
             ServiceError: the model could not be reached or refused.
@@ -78,7 +79,42 @@ class OntologyLayer:
         except NotBuilt:
             return Found("ontology", why="no ontology is loaded")
         by_template = self._templated(question, k) if self.templates else Found("ontology")
-        return by_template if by_template.hits else self._asked(question, k, by_template.why)
+        if by_template.hits:
+            return by_template
+        unused = self._unused_terms(question)
+        if unused:
+            return Found("ontology", why=f"no instance has what the question names: {', '.join(unused)}")
+        return self._asked(question, k, by_template.why)
+
+    def _unused_terms(self, question: str) -> list[str]:
+        """Return the labels of the classes and attributes that a question names when no instance has any of them."""
+        store, ontology = self.asker.store, self._ontology()
+        terms: dict[str, mapping.Concept | mapping.Property] = {**ontology.concepts, **ontology.properties}
+        if any(mention.entity not in terms for mention in mentions(question, store)):
+            return []
+        words = attribute_words(question)
+        named = [iri for iri, term in terms.items() if (label := attribute_words(term.label)) and label <= words]
+        below = [iri for iri, above in ontology.above.items() if above.intersection(named)]
+        nodes = [ox.NamedNode(iri) for iri in sorted({*named, *below})]
+        in_use = store.ask(queries.bind("poly_rag/in_use", catalogue=store.names.catalogue, terms=nodes))
+        return [] if in_use else sorted(terms[iri].label for iri in named)
+
+    def _ontology(self) -> mapping.Ontology:
+        store = self.asker.store
+        ontology, revision = _ONTOLOGIES.get(store, (None, -1))
+        if ontology is None or revision != store.revision:
+            ontology = mapping.read_ontology(store)
+            _ONTOLOGIES[store] = (ontology, store.revision)
+        return ontology
+
+    def exact(self, question: str, k: int) -> Found | None:
+        """Return the rows that answer a question of a fixed form; None where no row does. No model is asked."""
+        try:
+            self.asker.ontologies()
+        except NotBuilt:
+            return None
+        found = self._templated(question, k)
+        return found if found.hits else None
 
     def _asked(self, question: str, k: int, why_no_template: str) -> Found:
         reading, outcome = self.asker.repaired(question)
@@ -105,11 +141,7 @@ class OntologyLayer:
         return Found("ontology", answer.hits, sentences, "", answer.sparql, outcome.usage, answer, story)
 
     def _templated(self, question: str, k: int) -> Found:
-        store = self.asker.store
-        ontology, revision = _ONTOLOGIES.get(store, (None, -1))
-        if ontology is None or revision != store.revision:
-            ontology = mapping.read_ontology(store)
-            _ONTOLOGIES[store] = (ontology, store.revision)
+        store, ontology = self.asker.store, self._ontology()
         template = templated(question, mentions(question, store), ontology)
         if template is None:
             return Found("ontology")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from kgrag import mapping, queries
+from kgrag import queries
 from kgrag.answering import cited_answers
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
@@ -127,7 +127,7 @@ class PolyRag:
             ServiceError: the embedder or the model is a service that does not answer.
         """
         if dry_run:
-            notes = ("the number of completions for instances and all tokens are estimated: 4 characters a token",)
+            notes = ("tokens are estimated: 4 characters a token, a reply of 6 tokens for each of its text",)
             return BuildReport(self.name, self._estimated(options.instances, options.triples), notes=notes)
         loaded = [layer_files.load_schema(options.schema, store=self.store)] if options.schema else []
         if options.instances is not None:
@@ -136,47 +136,28 @@ class PolyRag:
             loaded.append(layer_files.load_triples(options.triples, store=self.store))
         counts = {name: count for one in loaded for name, count in one.counts.items()}
         self._refuse_unbuilt()
-        usage, missing = self._extracted(counts, progress)
+        done = triple_extraction.extract(
+            store=self.store, model=self.model, embedder=self.embedder, loaded=self._loaded(), progress=progress
+        )
+        counts |= done.counts
         counts |= self._further(options, progress)
         for name, label in (("schema-term", "terms"), ("triple", "statements"), ("chunk", "chunks")):
             counts[label] = len(self._space(name, progress))
         bm25.fresh(self.store, self.lexical, save=not self.read_only)
-        pending = (*(line for one in loaded for line in one.undone), *missing)
-        return BuildReport(self.name, counts, usage, pending=pending)
+        pending = (*(line for one in loaded for line in one.undone), *done.undone)
+        return BuildReport(self.name, counts, done.usage, pending=pending)
 
     def _estimated(self, instances: Path | None, triples: Path | None) -> dict[str, int]:
         self._refuse_unbuilt()
         from_files = {layer for layer, path in (("ontology", instances), ("graph", triples)) if path is not None}
         return triple_extraction.estimate(
-            triple_extraction.paragraphs(self.store),
-            store=self.store,
-            model=self.model,
-            embedder=self.embedder,
-            loaded=from_files | self._loaded(),
+            store=self.store, model=self.model, embedder=self.embedder, loaded=from_files | self._loaded()
         )
 
     def _loaded(self) -> set[str]:
         """Return the layers that came from files."""
         layers = triple_extraction.layer_graphs(self.store).items()
         return {layer for layer, graphs in layers if any(by.startswith("loaded=") for by in graphs.values())}
-
-    def _extracted(self, counts: dict[str, int], progress: Progress | None) -> tuple[Usage, list[str]]:
-        """Ask the model for the layers that no file has; returns what that cost, and what was not done and why."""
-        wanted = triple_extraction.paragraphs(self.store)
-        loaded = self._loaded()
-        done: dict[str, triple_extraction.Extraction] = {}
-        if "graph" not in loaded:
-            done["triples"] = triple_extraction.extract_triples(
-                wanted, store=self.store, model=self.model, progress=progress
-            )
-        if "ontology" not in loaded and mapping.read_ontology(self.store):
-            done["instances"] = triple_extraction.extract_instances(
-                wanted, store=self.store, model=self.model, embedder=self.embedder, progress=progress
-            )
-        for label, one in done.items():
-            counts |= {f"{label}_extracted": one.facts, f"{label}_asked": one.asked, f"{label}_refused": one.refused}
-        usage = sum((one.usage for one in done.values()), Usage())
-        return usage, [line for one in done.values() for line in one.undone]
 
     def _further(self, options: PolyRagOptions, progress: Progress | None) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -262,6 +243,11 @@ class PolyRag:
             ServiceError: the model could not be reached or refused.
         """
         return self._answer_from(question, self._descent(question, k, None))
+
+    def exact_answer(self, question: str, k: int) -> Answer | None:
+        """Return what instances answer to a question of a fixed form; None without instances, or for another form."""
+        found = OntologyLayer(self._asker, self.templates).exact(question, k) if "ontology" in self.layers else None
+        return None if found is None else self._answer_from(question, [found])
 
     def answer_among(self, question: str, k: int, allowed: Allowed) -> Answer:
         """Answer from the topmost layer that can from allowed documents alone. Raises as ``retrieve_among``."""

@@ -1,63 +1,49 @@
 """Triples and instances extracted from text by a language model (PolyRAG, section 3.1 and appendix A).
 
-The knowledge-graph layer takes four prompts per chunk, f_par, f_ent, f_rel and f_dis. The ontology layer takes one,
-f_ins, for the attributes of one class together, and only for classes that a chunk gives evidence of, so that the cost
-grows with evidence and not with schema times text. Each batch of chunks is published, and a chunk that the same model
-was asked about is skipped, so that a killed build goes on where it stopped.
+Neighbouring chunks of a document are asked about together, in one request for what both layers lack. Requests are
+published some at a time, and a chunk that the same model was asked about is skipped, so that a killed build goes on
+where it stopped. A request whose reply is cut is asked in halves; a chunk without a usable reply is pending.
+
+Deviations:
+    The paper asks f_ins for each class and attribute, and f_par, f_ent, f_rel and f_dis one after the other, each with
+    the text again. One reply gives all of it for a third of the tokens and less: it names the class of each instance,
+    may use inherited attributes, and replaces pronouns and general words by names, as f_par and f_dis do.
 
 Graphs written: triple graphs, assertion graphs, quarantine graphs, provenance. Queries read:
-``poly_rag/{passages,layers}``. Prompts read: ``poly_rag/{paraphrase,entities,relations,disambiguate,instances}``.
+``poly_rag/{passages,layers}``. Prompt read: ``poly_rag/facts``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import pyoxigraph as ox
 
 from kgrag import mapping, prompting, queries
 from kgrag.errors import ReplyUnusable
 from kgrag.index.vector_spaces import Progress
 from kgrag.llm import structured_output
-from kgrag.mapping import Ontology, Property
+from kgrag.mapping import Ontology
 from kgrag.methods.poly_rag import layer_drafts
 from kgrag.methods.poly_rag.layer_drafts import METHOD, Fact, Origin
 from kgrag.model import Completion, GraphDraft, Prompt, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore
 from kgrag.store.provenance import Deed, provenance_draft
-from kgrag.text.sentences import content_words
-from kgrag.vocab import KG, digest, local_name, number, words_of
+from kgrag.text.chunking import count_tokens
+from kgrag.vocab import KG, OWL, digest, number, words_of
 
-__all__ = [
-    "ClassEvidence",
-    "Extraction",
-    "Paragraph",
-    "ParagraphFacts",
-    "estimate",
-    "evidence",
-    "extract_instances",
-    "extract_triples",
-    "instances_of",
-    "layer_graphs",
-    "paragraphs",
-    "triples_of",
-]
+__all__ = ["Extraction", "Paragraph", "ParagraphFacts", "Request", "answered", "estimate", "extract", "layer_graphs"]
 
-Triple = tuple[str, str, str]
-StatedFact = tuple[str, str, str, str]
-"""Subject, relation and value in words, and the IRI of the subject's class ("" where that is not known)."""
+PROMPT = "poly_rag/facts"
 
-_CHUNKS_PER_PUBLISH = 64
-_PROMPTS_PER_CHUNK = 4  # of the knowledge-graph layer
-_TOKENS_PER_PROMPT_FRAME = 180  # about: a prompt without its data
+_REQUESTS_PER_PUBLISH = 16
+_TOKENS_PER_REQUEST = 400  # of text: its reply is about six times as long, and stays below common limits
+_REPLY_GROWTH = 6  # tokens of a reply per token of its text, for the estimate of a dry run
 _CHARACTERS_PER_TOKEN = 4
-_MIN_COSINE = 0.1  # of an attribute with a paragraph; see ``evidence`` for this and the next
-_NEAREST_ATTRIBUTES = 12
-_STEM_LETTERS = 5
-_MAX_ATTRIBUTES_PER_PROMPT = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +53,7 @@ class Paragraph:
     chunk: str
     title: str
     text: str
+    document: str = ""
 
     @property
     def label(self) -> str:
@@ -74,38 +61,48 @@ class Paragraph:
         return f"{self.title or 'untitled'}, chunk <{self.chunk}>"
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Neighbouring paragraphs of a document, the text before the first, and which layers are asked for."""
+
+    paragraphs: tuple[Paragraph, ...]
+    before: str = ""
+    instances: bool = True
+    triples: bool = True
+
+    def halves(self) -> list[Request]:
+        """Return what is asked instead when its reply is cut: half the paragraphs each, else one layer each, or []."""
+        if middle := len(self.paragraphs) // 2:
+            first, second = self.paragraphs[:middle], self.paragraphs[middle:]
+            return [replace(self, paragraphs=first), replace(self, paragraphs=second, before=first[-1].text)]
+        return [replace(self, triples=False), replace(self, instances=False)] if self.instances and self.triples else []
+
+    def joined(self, following: Request) -> Request | None:
+        """Return this request with the paragraphs of the one that follows; None where they are too many for one."""
+        paragraphs = (*self.paragraphs, *following.paragraphs)
+        together = following.before == self.paragraphs[-1].text and (self.instances, self.triples) == (
+            following.instances,
+            following.triples,
+        )
+        tokens = sum(count_tokens(paragraph.text) for paragraph in paragraphs)
+        return replace(self, paragraphs=paragraphs) if together and tokens <= _TOKENS_PER_REQUEST else None
+
+
 @dataclass(slots=True)
 class ParagraphFacts:
-    """The facts of one paragraph in words, what they cost, and the replies that could not be used."""
+    """The facts of one paragraph in words."""
 
-    triples: list[StatedFact] = field(default_factory=list)
-    usage: Usage = field(default_factory=Usage)
-    problems: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class ClassEvidence:
-    """A class that a paragraph may be about, with those of its attributes that the paragraph gives evidence of."""
-
-    concept: str
-    attributes: tuple[Property, ...]
+    instances: list[Fact] = field(default_factory=list)
+    triples: list[Fact] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Extraction:
-    """The number of facts published, chunks asked about and facts refused; the cost; what was not done, and why."""
+    """What was published of each layer, the cost, and what was not done and why."""
 
-    facts: int = 0
-    asked: int = 0
-    refused: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     undone: list[str] = field(default_factory=list)
-
-
-def paragraphs(store: TripleStore) -> list[Paragraph]:
-    """Return the chunks of the text layer in reading order."""
-    rows = store.select(queries.bind("poly_rag/passages", catalogue=store.names.catalogue)).values()
-    return [Paragraph(chunk, title, text) for chunk, title, text in rows]
 
 
 def layer_graphs(store: TripleStore) -> dict[str, dict[str, str]]:
@@ -117,288 +114,156 @@ def layer_graphs(store: TripleStore) -> dict[str, dict[str, str]]:
     return graphs
 
 
-def extract_triples(
-    wanted: Sequence[Paragraph], *, store: TripleStore, model: LanguageModel, progress: Progress
+def extract(
+    *, store: TripleStore, model: LanguageModel, embedder: Embedder, loaded: Collection[str], progress: Progress
 ) -> Extraction:
-    """Extract the triples of every chunk that this model was not asked about, and publish them.
+    """Extract and publish the triples and instances of every chunk that this model was not asked about.
+
+    Args:
+        store: contains text and ontologies.
+        model: the model.
+        embedder: chooses the classes that are near a text, where the ontology is large.
+        loaded: layers that came from files ("ontology", "graph"), which are not extracted.
+        progress: called after each publish.
 
     Raises:
-        ServiceError: the model failed; earlier batches are published.
-    """
-
-    def drafted(facts: Sequence[Fact], origin: Origin, done: Extraction) -> list[GraphDraft]:
-        draft = layer_drafts.triples_draft(facts, origin, store.names)
-        kept = sum(triple.object == KG.Statement for triple in draft.triples)
-        done.facts += kept
-        done.refused += len(facts) - kept
-        return [draft]
-
-    unasked = _unasked(wanted, layer_graphs(store).get("graph", {}), store.names.triple_graph, model)
-    publisher = _Publisher(store, model, "triples", drafted)
-    return publisher.run(unasked, lambda batch: triples_of(batch, model=model), progress)
-
-
-def extract_instances(
-    wanted: Sequence[Paragraph], *, store: TripleStore, model: LanguageModel, embedder: Embedder, progress: Progress
-) -> Extraction:
-    """Extract the instances of every chunk that this model was not asked about, and publish them.
-
-    Raises:
-        ServiceError: the model failed; earlier batches are published.
+        ServiceError: the model failed; earlier requests are published.
     """
     ontology = mapping.read_ontology(store)
-
-    def extracted(batch: Sequence[Paragraph]) -> list[ParagraphFacts]:
-        return instances_of(batch, evidence(batch, ontology, embedder=embedder), ontology, model=model)
-
-    def drafted(facts: Sequence[Fact], origin: Origin, done: Extraction) -> list[GraphDraft]:
-        draft, instances = layer_drafts.instances_draft(facts, ontology, origin, store.names)
-        refused = instances.refused
-        done.facts += len(facts) - len(refused)
-        done.refused += len(refused)
-        done.undone += layer_drafts.faults(refused, origin)
-        return [draft, *([layer_drafts.refused_draft(refused, origin, store.names)] if refused else [])]
-
-    unasked = _unasked(wanted, layer_graphs(store).get("ontology", {}), store.names.instance_graph, model)
-    return _Publisher(store, model, "instances", drafted).run(unasked, extracted, progress)
+    requests = _requests(store, model, ontology, loaded)
+    publisher = _Publisher(store, model, ontology, [layer for layer in ("graph", "ontology") if layer not in loaded])
+    passed = 0
+    for first in range(0, len(requests), _REQUESTS_PER_PUBLISH):
+        batch = requests[first : first + _REQUESTS_PER_PUBLISH]
+        publisher.publish(answered(batch, ontology, model=model, embedder=embedder))
+        passed += len(batch)
+        if progress:
+            progress(f"{METHOD} facts", passed, len(requests))
+    return publisher.done
 
 
 def estimate(
-    wanted: Sequence[Paragraph],
-    *,
-    store: TripleStore,
-    model: LanguageModel,
-    embedder: Embedder,
-    loaded: Collection[str],
+    *, store: TripleStore, model: LanguageModel, embedder: Embedder, loaded: Collection[str]
 ) -> dict[str, int]:
     """Return how many completions a build would ask for, and about how many tokens; nothing is asked or written.
 
-    Args:
-        wanted: the chunks of the text layer.
-        store: contains what was extracted already.
-        model: the model that would be asked.
-        embedder: finds the evidence for classes.
-        loaded: layers that came from files, which are not extracted.
+    Arguments as of ``extract``.
     """
-    known = layer_graphs(store)
-    texts: list[str] = []
-    if "graph" not in loaded:
-        unasked = _unasked(wanted, known.get("graph", {}), store.names.triple_graph, model)
-        texts += [paragraph.text for paragraph in unasked for _ in range(_PROMPTS_PER_CHUNK)]
     ontology = mapping.read_ontology(store)
-    if "ontology" not in loaded and ontology:
-        unasked = _unasked(wanted, known.get("ontology", {}), store.names.instance_graph, model)
-        for paragraph, classes in zip(unasked, evidence(unasked, ontology, embedder=embedder), strict=True):
-            texts += [f"{paragraph.text} {' '.join(prop.label for prop in part.attributes)}" for part in classes]
-    tokens = sum(len(text) for text in texts) // _CHARACTERS_PER_TOKEN
+    requests = _requests(store, model, ontology, loaded)
+    prompts = [_prompt(request, ontology, embedder) for request in requests]
+    texts = [paragraph.text for request in requests for paragraph in request.paragraphs]
+    asked = sum(len(prompt.text) + len(json.dumps(prompt.schema)) for prompt in prompts)
     return {
-        "completions": len(texts),
-        "input_tokens": tokens + _TOKENS_PER_PROMPT_FRAME * len(texts),
-        "output_tokens": tokens,
+        "completions": len(prompts),
+        "input_tokens": asked // _CHARACTERS_PER_TOKEN,
+        "output_tokens": _REPLY_GROWTH * sum(map(len, texts)) // _CHARACTERS_PER_TOKEN,
     }
 
 
-def _unasked(
-    wanted: Sequence[Paragraph],
-    known: dict[str, str],
-    graph_of: Callable[[ox.NamedNode], ox.NamedNode],
-    model: LanguageModel,
-) -> list[Paragraph]:
-    by = f"model={model.identity}"
-    return [paragraph for paragraph in wanted if known.get(graph_of(ox.NamedNode(paragraph.chunk)).value) != by]
+def _requests(store: TripleStore, model: LanguageModel, ontology: Ontology, loaded: Collection[str]) -> list[Request]:
+    """Return what this model is to be asked: chunks in reading order, those that are neighbours together."""
+    by, known = f"model={model.identity}", layer_graphs(store)
+
+    def lacks(layer: str, graph: ox.NamedNode) -> bool:
+        return layer not in loaded and known.get(layer, {}).get(graph.value) != by
+
+    def wanted(paragraph: Paragraph) -> tuple[bool, bool]:
+        chunk = ox.NamedNode(paragraph.chunk)
+        instances = bool(ontology) and lacks("ontology", store.names.instance_graph(chunk))
+        return instances, lacks("graph", store.names.triple_graph(chunk))
+
+    requests: list[Request] = []
+    previous = Paragraph("", "", "")
+    for row in store.select(queries.bind("poly_rag/passages", catalogue=store.names.catalogue)).values():
+        paragraph = Paragraph(*row)
+        if any(layers := wanted(paragraph)):
+            before = previous.text if previous.document == paragraph.document else ""
+            request = Request((paragraph,), before, *layers)
+            joined = requests[-1].joined(request) if requests and before else None
+            requests[-1:] = [joined] if joined else [*requests[-1:], request]
+        previous = paragraph
+    return requests
 
 
-@dataclass(frozen=True, slots=True)
-class _Publisher:
-    """Publishes the facts of paragraphs batch by batch, ``label`` ("triples", "instances") naming them."""
+def answered(
+    requests: Sequence[Request], ontology: Ontology, *, model: LanguageModel, embedder: Embedder
+) -> Iterator[tuple[Request, Completion, dict[str, ParagraphFacts], str]]:
+    """Yield each request with its reply, the facts of each of its chunks, and why there are none ("" otherwise).
 
-    store: TripleStore
-    model: LanguageModel
-    label: str
-    drafted: Callable[[Sequence[Fact], Origin, Extraction], list[GraphDraft]]
+    A request whose reply is cut is not yielded where its halves can be asked instead.
 
-    def run(
-        self,
-        unasked: Sequence[Paragraph],
-        extracted: Callable[[Sequence[Paragraph]], list[ParagraphFacts]],
-        progress: Progress,
-    ) -> Extraction:
-        """Extract and publish batch after batch, and return the counts of all."""
-        done = Extraction(asked=len(unasked))
-        for first in range(0, len(unasked), _CHUNKS_PER_PUBLISH):
-            batch = unasked[first : first + _CHUNKS_PER_PUBLISH]
-            self._publish(zip(batch, extracted(batch), strict=True), done)
-            if progress:
-                progress(f"{METHOD} {self.label}", first + len(batch), len(unasked))
-        return done
-
-    def _publish(self, extracted: Iterable[tuple[Paragraph, ParagraphFacts]], done: Extraction) -> None:
-        batch: list[GraphDraft] = []
-        deeds: list[Deed] = []
-        for paragraph, found in extracted:
-            done.usage += found.usage
-            done.undone += [f"{paragraph.label}: {problem}" for problem in found.problems]
-            if found.problems and not found.triples:
+    Raises:
+        ServiceError: the model could not be reached, or refused.
+    """
+    waiting = list(requests)
+    while waiting:
+        asked, waiting = waiting, []
+        prompts = [_prompt(request, ontology, embedder) for request in asked]
+        for index, completion in model.as_completed(prompts):
+            request = asked[index]
+            if completion.finish in ("length", "prompt_length") and (halves := request.halves()):
+                waiting += halves
                 continue
-            by = f"model={self.model.identity}"
-            cost = [
-                (KG.inputTokens, number(found.usage.input_tokens)),
-                (KG.outputTokens, number(found.usage.output_tokens)),
-            ]
-            if found.problems:
-                # The next build asks again; if it gets a part again, under this name, the cost is another.
-                by, cost = f"{by}, in part", []
-            chunk = ox.NamedNode(paragraph.chunk)
-            activity = self.store.names.activity(METHOD, self.label, by, chunk.value)
-            label = f"took {self.label} from {paragraph.title or paragraph.chunk}: {by}"
-            deeds.append(Deed(activity, label, [chunk], [(KG.model, ox.Literal(self.model.identity)), *cost]))
-            facts = [
-                Fact(subject, relation, value, concept=concept)
-                for subject, relation, value, concept in found.triples
-                if subject and relation and value
-            ]
-            batch += self.drafted(facts, Origin(chunk, activity, by), done)
-        publication = self.store.publish([*batch, provenance_draft(deeds, method=METHOD, names=self.store.names)])
-        done.undone += publication.faults
+            try:
+                data = structured_output.json_of(completion)
+            except ReplyUnusable as error:
+                yield request, completion, {}, str(error)
+            else:
+                yield request, completion, _facts(data, request, prompts[index], ontology), ""
 
 
-def triples_of(paragraphs: Sequence[Paragraph], *, model: LanguageModel) -> list[ParagraphFacts]:
-    """Return the triples of each paragraph: f_dis(f_ent(f_par(p)), f_rel(f_par(p))), equation 2.
-
-    Raises:
-        ServiceError: the model could not be reached, or refused.
-    """
-    extracted = [ParagraphFacts() for _ in paragraphs]
-
-    def replies(name: str, values: Sequence[Mapping[str, Any]], key: str) -> list[list[Any]]:
-        """Ask a prompt for every paragraph that has statements to ask about; [] for the others."""
-        asked = [place for place, given in enumerate(values) if given.get("statements", given)]
-        prompts = [_prompt(name, values[place]) for place in asked]
-        items: list[list[Any]] = [[] for _ in values]
-        for place, completion in zip(asked, model.complete(prompts) if prompts else [], strict=True):
-            items[place] = _items(completion, key, extracted[place], name)
-        return items
-
-    texts = [{"title": paragraph.title, "text": paragraph.text} for paragraph in paragraphs]
-    statements = replies("poly_rag/paraphrase", texts, "statements")
-    entities = replies("poly_rag/entities", [{"statements": lines} for lines in statements], "entities")
-    values = [{"statements": lines, "entities": names} for lines, names in zip(statements, entities, strict=True)]
-    related = replies("poly_rag/relations", values, "triples")
-    values = [{**before, "triples": triples} for before, triples in zip(values, related, strict=True)]
-    refined = replies("poly_rag/disambiguate", values, "triples")
-    for facts, triples in zip(extracted, refined, strict=True):
-        facts.triples = [(*_triple(item, ("subject", "relation", "object")), "") for item in triples]
-    return extracted
-
-
-def _prompt(name: str, values: Mapping[str, Any]) -> Prompt:
+def _prompt(request: Request, ontology: Ontology, embedder: Embedder) -> Prompt:
+    texts = [paragraph.text for paragraph in request.paragraphs]
+    part: dict[str, Any] = {"classes": [], "shared": []}
+    if request.instances:
+        part = mapping.slice_for(ontology, texts, embedder=embedder)
+    if part["shared"] and not part["classes"]:
+        thing = {"iri": OWL.Thing.value, "label": "Thing", "comment": "", "above": [], "properties": part["shared"]}
+        part = {"classes": [thing], "shared": part["shared"]}
     # The boundary depends on the text, so that no text can contain it and pass for instructions.
-    boundary = f"=== {digest(name, *(str(value) for value in values.values()))[:12]} ==="
-    return prompting.render(name, boundary=boundary, **values)
+    return prompting.render(
+        PROMPT,
+        ontology=mapping.described(part),
+        slice=part,
+        triples=request.triples,
+        title=request.paragraphs[0].title,
+        before=request.before,
+        paragraphs=[{"number": number, "text": text} for number, text in enumerate(texts, start=1)],
+        boundary=f"=== {digest(request.paragraphs[0].title, request.before, *texts)[:12]} ===",
+    )
 
 
-def _items(completion: Completion, key: str, facts: ParagraphFacts, name: str) -> list[Any]:
-    """Return the list in a reply, [] when it cannot be used; its cost and the problem are added to ``facts``."""
-    facts.usage += completion.usage
-    try:
-        return list(structured_output.json_of(completion)[key])
-    except ReplyUnusable as error:
-        facts.problems.append(f"{name}: {error}")
-        return []
+def _facts(data: Mapping[str, Any], request: Request, prompt: Prompt, ontology: Ontology) -> dict[str, ParagraphFacts]:
+    """Return the facts of a reply by chunk; attributes that were not listed and unknown paragraphs are left out.
 
-
-def _triple(item: Mapping[str, Any], names: Sequence[str]) -> Triple:
-    subject, relation, value = (" ".join(str(item[name]).encode("utf-8", "replace").decode().split()) for name in names)
-    return subject, relation, value
-
-
-def evidence(paragraphs: Sequence[Paragraph], ontology: Ontology, *, embedder: Embedder) -> list[list[ClassEvidence]]:
-    """Return, for each paragraph, the classes and attributes that are worth a prompt.
-
-    A pair of class and attribute has evidence when a content word of the attribute and a word of the paragraph share
-    their first five letters, or when the pair, as a phrase, is among the 12 nearest to the paragraph at a cosine of 0.1
-    or more: on sentences of Text2KGBench that keeps most of the gold relations, while words alone, or a cosine of 0.35,
-    lose a third. A class that has evidence, or whose whole label is in the paragraph, is also asked for those
-    attributes with evidence that it inherits.
-
-    Args:
-        paragraphs: the text.
-        ontology: classes with their attributes; attributes of no class belong to "Thing".
-        embedder: embeds phrases and paragraphs.
+    A fact that is stated under several classes gets the most specific one; when none of these is above the others, the
+    reply does not show which is right, and the fact gets the class that they agree on, if any.
     """
-    pairs = [
-        (concept, ontology.properties[iri])
-        for iri in sorted(ontology.properties)
-        for concept in ontology.properties[iri].domains or ("",)
-    ]
-    if not pairs or not paragraphs:
-        return [[] for _ in paragraphs]
-    phrases = embedder.embed([f"{_label(concept, ontology)} {prop.label}" for concept, prop in pairs], "passage")
-    texts = embedder.embed([paragraph.text for paragraph in paragraphs], "passage")
-    cosines = texts @ phrases.T
-    stems = [_stems(words_of(prop.label)) for _, prop in pairs]
-    names = {iri: _stems(words_of(ontology.concepts[iri].label)) for iri in ontology.above if iri in ontology.concepts}
-    by_paragraph = []
-    for paragraph, row in zip(paragraphs, cosines, strict=True):
-        words = _stems(paragraph.text)
-        nearest = np.argsort(-row, kind="stable")[:_NEAREST_ATTRIBUTES]
-        near = {int(place) for place in nearest if row[place] >= _MIN_COSINE}
-        chosen = [pair for place, pair in enumerate(pairs) if place in near or stems[place] & words]
-        concepts = {concept for concept, _ in chosen}
-        heirs = [iri for iri, name in sorted(names.items()) if iri in concepts or (name and name <= words)]
-        inherited = [(heir, prop) for heir in heirs for concept, prop in chosen if concept in ontology.above[heir]]
-        by_paragraph.append(list(_by_class(dict.fromkeys([*chosen, *inherited]))))
-    return by_paragraph
+    chunks = {number: paragraph.chunk for number, paragraph in enumerate(request.paragraphs, start=1)}
+    facts = {chunk: ParagraphFacts() for chunk in chunks.values()}
+    listed = [term for concept in prompt.variables["slice"]["classes"] for term in concept["properties"]]
+    labels = {words_of(term["label"]): term["label"] for term in listed}
+    classes_of: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
+    for thing in data["things"]:
+        for item in thing["attributes"]:
+            label = labels.get(words_of(_line(item["attribute"])), "")
+            stated = (chunks.get(thing["paragraph"], ""), _line(thing["name"]), label, _line(item["value"]))
+            if all(stated):
+                classes_of[stated].append(ontology.concept(_line(thing["class"])))
+    for (chunk, subject, label, value), classes in classes_of.items():
+        concept = _most_specific(classes, ontology)
+        facts[chunk].instances.append(Fact(subject, label, value, concept=concept))
+    for item in data["triples"] if request.triples else ():
+        chunk, ends = chunks.get(item["paragraph"], ""), [_line(item[end]) for end in ("subject", "relation", "object")]
+        if chunk and all(ends):
+            facts[chunk].triples.append(Fact(*ends))
+    return facts
 
 
-def _stems(text: str) -> set[str]:
-    return {word[:_STEM_LETTERS] for word in content_words(text) if len(word) > 2}
-
-
-def _by_class(pairs: Iterable[tuple[str, Property]]) -> Iterator[ClassEvidence]:
-    """Yield each class with its attributes, several times when these are too many for one prompt."""
-    by_concept: dict[str, list[Property]] = {}
-    for concept, prop in pairs:
-        by_concept.setdefault(concept, []).append(prop)
-    for concept, attributes in by_concept.items():
-        for first in range(0, len(attributes), _MAX_ATTRIBUTES_PER_PROMPT):
-            yield ClassEvidence(concept, tuple(attributes[first : first + _MAX_ATTRIBUTES_PER_PROMPT]))
-
-
-def _label(concept: str, ontology: Ontology) -> str:
-    known = ontology.concepts.get(concept)
-    return known.label if known else local_name(concept) or "Thing"
-
-
-def instances_of(
-    paragraphs: Sequence[Paragraph],
-    found: Sequence[Sequence[ClassEvidence]],
-    ontology: Ontology,
-    *,
-    model: LanguageModel,
-) -> list[ParagraphFacts]:
-    """Return the instances of each paragraph as subject, attribute, value and class of the subject: f_ins, equation 1.
-
-    Attributes are those of ``found``; an instance with another one is dropped. A fact that is stated under several
-    classes gets the most specific one; when none of these is above the others, the replies do not show which is right,
-    and the fact gets the class that they agree on, if any.
-
-    Raises:
-        ServiceError: the model could not be reached, or refused.
-    """
-    extracted = [ParagraphFacts() for _ in paragraphs]
-    classes_of: list[dict[Triple, list[str]]] = [{} for _ in paragraphs]
-    asked = [(place, part) for place, parts in enumerate(found) for part in parts]
-    prompts = [_instances_prompt(paragraphs[place], part, ontology) for place, part in asked]
-    for (place, part), completion in zip(asked, model.complete(prompts) if prompts else [], strict=True):
-        known = {words_of(attribute.label): attribute.label for attribute in part.attributes}
-        for item in _items(completion, "instances", extracted[place], "poly_rag/instances"):
-            subject, label, value = _triple(item, ("subject", "attribute", "value"))
-            if words_of(label) in known:
-                classes_of[place].setdefault((subject, known[words_of(label)], value), []).append(part.concept)
-    for facts, stated in zip(extracted, classes_of, strict=True):
-        facts.triples = [(*triple, _most_specific(classes, ontology)) for triple, classes in stated.items()]
-    return extracted
+def _line(text: str) -> str:
+    """Return a text of a reply on one line, without halves of surrogate pairs."""
+    return " ".join(text.encode("utf-8", "replace").decode().split())
 
 
 def _most_specific(concepts: Sequence[str], ontology: Ontology) -> str:
@@ -412,10 +277,66 @@ def _most_specific(concepts: Sequence[str], ontology: Ontology) -> str:
     return max(comparable, key=lambda concept: len(above[concept].intersection(comparable)), default="")
 
 
-def _instances_prompt(paragraph: Paragraph, part: ClassEvidence, ontology: Ontology) -> Prompt:
-    attributes = [
-        {"label": attribute.label, "range": _label(attribute.ranges[0], ontology) if attribute.ranges else ""}
-        for attribute in part.attributes
-    ]
-    values = {"concept": _label(part.concept, ontology), "attributes": attributes, "text": paragraph.text}
-    return _prompt("poly_rag/instances", values)
+class _Publisher:
+    """Publishes the facts of requests, each with the activity that read it, and counts."""
+
+    def __init__(self, store: TripleStore, model: LanguageModel, ontology: Ontology, layers: Collection[str]) -> None:
+        self.store, self.model, self.ontology = store, model, ontology
+        counted = [name for layer, name in (("graph", "triples"), ("ontology", "instances")) if layer in layers]
+        if not ontology and "instances" in counted:
+            counted.remove("instances")
+        counts = {f"{name}_{what}": 0 for name in counted for what in ("extracted", "asked", "refused")}
+        self.done = Extraction(counts)
+
+    def publish(self, replies: Iterable[tuple[Request, Completion, dict[str, ParagraphFacts], str]]) -> None:
+        """Publish the facts of some requests together; a chunk without a usable reply is not done."""
+        batch: list[GraphDraft] = []
+        deeds: list[Deed] = []
+        for request, completion, facts, problem in replies:
+            self.done.usage += completion.usage
+            for name, asked in (("instances", request.instances), ("triples", request.triples)):
+                if asked:
+                    self.done.counts[f"{name}_asked"] += len(request.paragraphs)
+            if problem:
+                self.done.undone += [f"{paragraph.label}: {PROMPT}: {problem}" for paragraph in request.paragraphs]
+                continue
+            deed = self._deed(request, completion)
+            deeds.append(deed)
+            for chunk, stated in facts.items():
+                origin = Origin(ox.NamedNode(chunk), deed.iri, f"model={self.model.identity}")
+                if request.triples:
+                    batch.append(self._triples(stated.triples, origin))
+                if request.instances:
+                    batch += self._instances(stated.instances, origin)
+        publication = self.store.publish([*batch, provenance_draft(deeds, method=METHOD, names=self.store.names)])
+        self.done.undone += publication.faults
+
+    def _deed(self, request: Request, completion: Completion) -> Deed:
+        chunks = [ox.NamedNode(paragraph.chunk) for paragraph in request.paragraphs]
+        by = f"model={self.model.identity}"
+        layers = " and ".join(
+            name for name, asked in (("triples", request.triples), ("instances", request.instances)) if asked
+        )
+        said = [
+            (KG.model, ox.Literal(self.model.identity)),
+            (KG.inputTokens, number(completion.usage.input_tokens)),
+            (KG.outputTokens, number(completion.usage.output_tokens)),
+        ]
+        iri = self.store.names.activity(METHOD, layers, by, *(chunk.value for chunk in chunks))
+        first = request.paragraphs[0]
+        return Deed(iri, f"took {layers} from {first.title or first.chunk}: {by}", chunks, said)
+
+    def _triples(self, facts: Sequence[Fact], origin: Origin) -> GraphDraft:
+        draft = layer_drafts.triples_draft(facts, origin, self.store.names)
+        kept = sum(triple.object == KG.Statement for triple in draft.triples)
+        self.done.counts["triples_extracted"] += kept
+        self.done.counts["triples_refused"] += len(facts) - kept
+        return draft
+
+    def _instances(self, facts: Sequence[Fact], origin: Origin) -> list[GraphDraft]:
+        draft, instances = layer_drafts.instances_draft(facts, self.ontology, origin, self.store.names)
+        refused = instances.refused
+        self.done.counts["instances_extracted"] += len(facts) - len(refused)
+        self.done.counts["instances_refused"] += len(refused)
+        self.done.undone += layer_drafts.faults(refused, origin)
+        return [draft, *([layer_drafts.refused_draft(refused, origin, self.store.names)] if refused else [])]

@@ -1,59 +1,67 @@
 """What a build would ask of the language model, counted before anything is asked or written.
 
-Rewrites and facts are one completion each per chunk that was not asked about: exact. How many summaries there will be
-is known only once texts are clustered, so that is estimated from the size of a component of the mixture: 83 of 1,000
-leaves and 835 of 10,000, where 38 and 1,054 were written (``python -m benchmarks.sire_rag_growth``). Queries read:
-those of ``propositions``, ``aggregates`` and ``tree_growth``. Prompts rendered: ``sire_rag/rewrite`` and
-``sire_rag/facts``.
+Facts are one completion per group of neighbouring chunks that were not asked about, rewrites one per chunk: exact. How
+many summaries there will be is known only once texts are clustered, so that is estimated from the size of a component
+of the mixture: 83 of 1,000 leaves and 835 of 10,000, where 38 and 1,054 were written (``python -m
+benchmarks.sire_rag_growth``). Queries read: those of ``propositions``, ``aggregates`` and ``tree_growth``. Prompts
+rendered: ``sire_rag/rewrite`` and ``sire_rag/facts``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from kgrag import prompting
+from kgrag.llm.costs import CHARACTERS_PER_TOKEN, planned
 from kgrag.methods.sire_rag.aggregates import aggregates, read_propositions
-from kgrag.methods.sire_rag.propositions import FACTS_PROMPT, REWRITE_PROMPT, ChunkInContext, unasked
+from kgrag.methods.sire_rag.propositions import (
+    REWRITE_PROMPT,
+    ChunkInContext,
+    facts_prompt,
+    groups,
+    unasked,
+)
 from kgrag.methods.sire_rag.summary_trees import TreeLeaf
-from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, TreeGrowth
-from kgrag.model import BuildReport
+from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, SUMMARY_PROMPT, TreeGrowth
+from kgrag.model import BuildReport, Usage
 
 __all__ = ["estimate"]
 
-_CHARACTERS_PER_TOKEN = 4
 _AGGREGATES_PER_CHUNK = 3
 """Where no chunk was asked about yet: 2.7 to 3.7 on question sets (``benchmarks.sire_rag_speed``), less on manuals."""
 
 
-def estimate(passages: Sequence[ChunkInContext], growth: TreeGrowth, *, extracted: bool) -> BuildReport:
+def estimate(
+    passages: Sequence[ChunkInContext], growth: TreeGrowth, *, extracted: bool, rewrite: bool = False
+) -> BuildReport:
     """Return the completions and tokens that a build would ask for.
 
     Args:
         passages: every chunk, in reading order.
         growth: what would grow the trees; nothing of it is run.
         extracted: whether propositions come from a file, so that the model is not asked for any.
+        rewrite: whether each chunk is rewritten first.
     """
     left = [] if extracted else unasked(passages, store=growth.store, model=growth.model)
-    rewrites = [
-        prompting.render(REWRITE_PROMPT, title=one.title, before=one.before, text=one.text).text for one in left
+    rewritten = left if rewrite else []
+    # a rewritten chunk is about as long as the chunk
+    prompts = [
+        *(prompting.render(REWRITE_PROMPT, title=one.title, before=one.before, text=one.text) for one in rewritten),
+        *(facts_prompt(group) for group in ([[one] for one in left] if rewrite else groups(left))),
     ]
-    facts = [prompting.render(FACTS_PROMPT, title=one.title, text=one.text).text for one in left]
     trees = _summaries(passages, growth, new=len(passages) if extracted else len(left))
     summaries = sum(count for count, _ in trees)
-    # a rewritten chunk is about as long as the chunk, and so are its facts and a summary of a cluster
-    chunk = sum(len(one.text) for one in passages) / len(passages)
-    asked = sum(map(len, rewrites)) + sum(map(len, facts)) + sum(length for _, length in trees)
-    replies = 2 * sum(len(one.text) for one in left) + summaries * chunk
-    counts = {
-        "completions": len(rewrites) + len(facts) + summaries,
-        "input_tokens": round(asked / _CHARACTERS_PER_TOKEN),
-        "output_tokens": round(replies / _CHARACTERS_PER_TOKEN),
-        "rewrites": len(rewrites),
-        "facts": len(facts),
-        "summaries": summaries,
-    }
-    notes = ["tokens are estimated: 4 characters a token, replies as long as what they are about"]
+    expected = sum(map(planned, prompts), Usage())
+    for count, characters in trees:
+        if count:
+            # of one cluster of mean length; the text itself makes no difference to what it costs
+            one = planned(prompting.render(SUMMARY_PROMPT, texts=["x" * round(characters / count)]))
+            expected += Usage(count, count * one.input_tokens, count * one.output_tokens)
+    parts = {"rewrites": len(rewritten), "facts": len(prompts) - len(rewritten), "summaries": summaries}
+    counts = {**asdict(expected), **parts}
+    notes = ["tokens are estimated: 4 characters a token, with the schema, and replies as long as those measured"]
     if summaries:
         size = growth.settings.clustering.texts
         notes.append(f"the number of summaries is estimated: clusters of {size} texts; rewrites and facts are exact")
@@ -84,7 +92,7 @@ def _layers(leaves: int, length: float, growth: TreeGrowth) -> tuple[int, float]
     for _ in range(1, growth.settings.levels):
         if layer <= clustering.dimensions + 1:
             break
-        longest = clustering.tokens * _CHARACTERS_PER_TOKEN
+        longest = clustering.tokens * CHARACTERS_PER_TOKEN
         characters += layer * length
         layer = math.ceil(max(layer / clustering.texts, layer * length / longest))
         summaries += layer

@@ -39,8 +39,11 @@ class SireRag:
         weight: share of the dense ranking in a fusion, 0 to 1.
         depth: the number of candidates of each ranking, at least 1.
         novelty: the least share of an entry's propositions that no better entry states, 0 to 1; 0 keeps every entry.
+        per_document: whether in a fusion the score of an aggregate is divided by the square root of the number of its
+            documents.
         spans: how many source chunks a hit cites at most, those nearest to the question first; at least 1.
         ablation: "none", or "A" to "E" of the paper's Table 5 in place of ``tree``; B to E want a build with it.
+        rewrite: whether each chunk is rewritten before its facts are asked for, as in the paper; read when building.
         aggregate_tokens: the longest aggregate; read when building; at least 1.
         cluster_tokens: the largest cluster that is summarised; read when building; at least 1.
         levels: of each tree, leaves included; read when building; at least 1.
@@ -50,6 +53,8 @@ class SireRag:
         InvalidSettings: a value is outside its range.
 
     Deviations:
+        An aggregate counts for each document that it joins: its score is divided by the square root of their number, so
+        that one of three documents does not come before each of them for a third of its words.
         The paper ranks by cosine alone and keeps entries that repeat others (``signal=dense,novelty=0``). Fusion found
         more supporting passages on all of the multihop development sets, and leaving repeats out more of them in the
         same number of entries and of tokens (``python -m benchmarks.sire_rag_table``).
@@ -67,8 +72,10 @@ class SireRag:
     weight: float = 0.5
     depth: int = 100
     novelty: float = 0.34
+    per_document: bool = True
     spans: int = 3
     ablation: Ablation = "none"
+    rewrite: bool = False
     aggregate_tokens: int = 200
     cluster_tokens: int = 3500
     levels: int = 4
@@ -104,11 +111,14 @@ class SireRag:
         if not passages:
             raise NotBuilt("method 'sire_rag' has no passage to grow trees from. Run `kgrag ingest PATH` first.")
         if dry_run:
-            return estimate(passages, self._growth(options, None), extracted=options.extraction is not None)
+            given = options.extraction is not None
+            return estimate(passages, self._growth(options, None), extracted=given, rewrite=self.rewrite)
         if options.extraction is not None:
             taken = propositions.load(options.extraction, passages, store=self.store)
         else:
-            taken = propositions.extract(passages, store=self.store, model=self.model, progress=progress)
+            taken = propositions.extract(
+                passages, store=self.store, model=self.model, rewrite=self.rewrite, progress=progress
+            )
         grown = self._grown([TreeLeaf(passage.chunk, passage.titled) for passage in passages], options, progress)
         nodes = sum(len(index) for index in self._pool.indices(progress))
         counts = {"chunks": len(passages), "extracted": taken.extracted, "unchanged": taken.unchanged, "nodes": nodes}
@@ -148,7 +158,8 @@ class SireRag:
             raise InvalidSettings(f"sire_rag: k is {k}. Ask for at least 1 node.")
         self._refuse_unbuilt()
         vector = self.embedder.embed([question], "query")[0]
-        ranking = pool.without_repeats(self._ranking(pool, question, vector, k), k, novelty=self.novelty)
+        ranking = self._ranking(pool, question, vector, k)
+        ranking = pool.without_repeats(ranking, k, novelty=self.novelty)
         return pool_evidence.hits(ranking, pool_evidence.TreeDescent(pool, vector, self.spans))
 
     def traverse(self, question: str = "", *, node: str = "", width: int = 3) -> TreeView:
@@ -187,7 +198,8 @@ class SireRag:
             return pool.dense(vector, depth if self.novelty else k)
         if self.signal == "bm25":
             return pool.matching(question, depth)
-        return pool.fused(question, vector, depth, weight=self.weight)
+        fused = pool.fused(question, vector, depth, weight=self.weight)
+        return pool.per_document(fused) if self.per_document else fused
 
     def _refuse_unbuilt(self) -> None:
         tree = self.store.names.tree_graph("dual" if self.ablation == "E" else SIMILARITY)

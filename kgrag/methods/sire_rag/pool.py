@@ -4,11 +4,13 @@ Each kind of entry is a vector space and a BM25 index of its own, and a search o
 parts by cosine or by BM25 score. So one tree alone, both, and the ablations of Table 5 are choices of parts, and chunks
 are indexed once for every method.
 
-Query read: ``sire_rag/stated``, and those of ``kgrag.index.vector_spaces``. Nothing is written but index files.
+Queries read: ``sire_rag/stated``, ``sire_rag/documents``, and those of ``kgrag.index.vector_spaces``. Nothing is
+written but index files.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -90,6 +92,13 @@ class NodePool:
     def fused(self, question: str, vector: Vectors, k: int, *, weight: float) -> list[tuple[str, float]]:
         """Return the first k of both rankings, joined by scaled score; ``weight`` is the share of the dense one."""
         return fusion.score_fusion([self.dense(vector, k), self.matching(question, k)], weights=[weight, 1 - weight])
+
+    def per_document(self, ranking: fusion.Ranking) -> list[tuple[str, float]]:
+        """Return a ranking whose aggregates are worth their score over the square root of their documents' number."""
+        nodes = [ox.NamedNode(iri) for iri, _ in ranking]
+        rows = self.store.select(queries.bind("sire_rag/documents", nodes=nodes)).values()
+        documents = {node: int(count) for node, count in rows}
+        return fusion.ranked({iri: score / math.sqrt(documents.get(iri, 1)) for iri, score in ranking}, len(ranking))
 
     def without_repeats(self, ranking: fusion.Ranking, k: int, *, novelty: float) -> fusion.Ranking:
         """Return the first k entries that state something new.

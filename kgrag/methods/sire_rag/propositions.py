@@ -1,8 +1,14 @@
-"""Propositions and entities of chunks: asked of a language model by two prompts, or loaded ready-made.
+"""Propositions and entities of chunks: asked of a language model, or loaded ready-made.
 
-SiReRAG, section 4.2, figures 6 and 7: a chunk is rewritten with the one before it in view, then its facts are listed.
-Chunks are published some at a time, each with all that it states, so that a killed build goes on where it stopped. A
-chunk whose reply breaks the form that the prompt asks for is reported and asked again by the next build.
+SiReRAG, section 4.2, figures 6 and 7. Neighbouring chunks of a document are asked about together, under its title and
+with the chunk before them in view. Requests are published some at a time, so that a killed build goes on where it
+stopped. A request whose reply is cut is asked in halves; a chunk without a usable reply is asked again by the next
+build.
+
+Deviations:
+    The paper rewrites each chunk first, so that references are resolved, and asks for the facts of what came out. The
+    prompt for facts forbids pronouns and ambiguous references itself, and sees the title and the chunk before, so that
+    the rewriting is left out; ``rewrite`` brings it back.
 
 Queries read: ``sire_rag/extracted``, ``sire_rag/passages``. Prompts: ``sire_rag/rewrite``, ``sire_rag/facts``. Graphs
 written: one proposition graph per chunk, and provenance.
@@ -15,7 +21,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -30,8 +36,9 @@ from kgrag.methods.sire_rag.tree_drafts import METHOD
 from kgrag.model import GraphDraft, Prompt, Usage
 from kgrag.ports import LanguageModel, TripleStore
 from kgrag.store.provenance import Deed, provenance_draft
+from kgrag.text.chunking import count_tokens
 from kgrag.text.sentences import entity_key
-from kgrag.vocab import KG, RDF, RDFS, Names, number
+from kgrag.vocab import KG, RDF, RDFS, Names, digest, number
 
 __all__ = [
     "FACTS_PROMPT",
@@ -41,6 +48,8 @@ __all__ = [
     "ExtractionReport",
     "chunks_in_context",
     "extract",
+    "facts_prompt",
+    "groups",
     "load",
     "unasked",
 ]
@@ -48,6 +57,7 @@ __all__ = [
 REWRITE_PROMPT = "sire_rag/rewrite"
 FACTS_PROMPT = "sire_rag/facts"
 _CHUNKS_PER_PUBLICATION = 64
+_TOKENS_PER_REQUEST = 400  # of text: its facts are about twice as long, and stay below common limits
 _LOADED = "extraction="  # how the origin of a ready-made extraction begins in the catalogue
 
 
@@ -60,6 +70,7 @@ class ChunkInContext:
     title: str
     identifier: str
     before: str = ""
+    document: str = ""
 
     @property
     def label(self) -> str:
@@ -96,14 +107,27 @@ def chunks_in_context(store: TripleStore) -> list[ChunkInContext]:
     rows = store.select(queries.bind("sire_rag/passages", catalogue=store.names.catalogue)).values()
     chunks = []
     for last, (document, title, identifier, chunk, text) in pairwise([("", "", "", "", ""), *rows]):
-        chunks.append(ChunkInContext(chunk, text, title, identifier, last[4] if last[0] == document else ""))
+        before = last[4] if last[0] == document else ""
+        chunks.append(ChunkInContext(chunk, text, title, identifier, before, document))
     return chunks
 
 
 def extract(
-    chunks: Sequence[ChunkInContext], *, store: TripleStore, model: LanguageModel, progress: Progress
+    chunks: Sequence[ChunkInContext],
+    *,
+    store: TripleStore,
+    model: LanguageModel,
+    rewrite: bool = False,
+    progress: Progress,
 ) -> ExtractionReport:
     """Ask for the propositions of every chunk that this model was not asked about, and publish them.
+
+    Args:
+        chunks: every chunk, in reading order.
+        store: contains them.
+        model: the model.
+        rewrite: whether each chunk is rewritten first, as in the paper.
+        progress: called after each publish.
 
     Raises:
         ServiceError: the model failed; what came before is published.
@@ -113,7 +137,8 @@ def extract(
     report = ExtractionReport(unchanged=len(chunks) - len(left))
     for first in range(0, len(left), _CHUNKS_PER_PUBLICATION):
         batch = left[first : first + _CHUNKS_PER_PUBLICATION]
-        _publish(store, _asked(batch, model, report), origin, report)
+        readable = _rewritten(batch, model, report) if rewrite else batch
+        _publish(store, _asked(groups(readable), model, report), origin, report)
         if progress:
             progress("sire_rag propositions", first + len(batch), len(left))
     return report
@@ -131,42 +156,88 @@ def _origins(store: TripleStore) -> list[tuple[str, ...]]:
     return store.select(queries.bind("sire_rag/extracted", catalogue=store.names.catalogue)).values()
 
 
-_Extraction = tuple[ChunkInContext, list[ExtractedProposition], Deed]
+_Stated = Mapping[str, Sequence[ExtractedProposition]]  # by chunk
 
 
-def _asked(batch: Sequence[ChunkInContext], model: LanguageModel, report: ExtractionReport) -> Iterator[_Extraction]:
-    """Yield what each chunk of a batch states."""
-    rewriting = [prompting.render(REWRITE_PROMPT, title=c.title, before=c.before, text=c.text) for c in batch]
-    rewritten: list[tuple[ChunkInContext, Usage, Prompt]] = []
-    for chunk, reply in zip(batch, model.complete(rewriting), strict=True):
+def groups(chunks: Sequence[ChunkInContext]) -> list[list[ChunkInContext]]:
+    """Return chunks in groups that are asked about together: neighbours in one document, of at most 400 tokens."""
+    found: list[list[ChunkInContext]] = []
+    tokens = 0
+    for last, chunk in pairwise([None, *chunks]):
+        length = count_tokens(chunk.text) if chunk else 0
+        if last and chunk and chunk.document and chunk.document == last.document and chunk.before == last.text:
+            tokens += length
+            if tokens <= _TOKENS_PER_REQUEST:
+                found[-1].append(chunk)
+                continue
+        if chunk:
+            found.append([chunk])
+            tokens = length
+    return found
+
+
+def facts_prompt(group: Sequence[ChunkInContext]) -> Prompt:
+    """Return the prompt for the facts of neighbouring chunks."""
+    first, texts = group[0], [chunk.text for chunk in group]
+    return prompting.render(
+        FACTS_PROMPT,
+        title=first.title,
+        before=first.before,
+        paragraphs=[{"number": number, "text": text} for number, text in enumerate(texts, start=1)],
+        boundary=f"=== {digest(first.title, first.before, *texts)[:12]} ===",
+    )
+
+
+def _rewritten(batch: Sequence[ChunkInContext], model: LanguageModel, report: ExtractionReport) -> list[ChunkInContext]:
+    """Return those chunks that the model rewrote, with its text and without the chunk before."""
+    prompts = [prompting.render(REWRITE_PROMPT, title=one.title, before=one.before, text=one.text) for one in batch]
+    rewritten = []
+    for chunk, reply in zip(batch, model.complete(prompts), strict=True):
         report.usage += reply.usage
         try:
-            text = structured_output.text_of(reply)
+            rewritten.append(replace(chunk, text=structured_output.text_of(reply), before=""))
         except ReplyUnusable as error:
             report.pending.append(f"{chunk.label}: not rewritten: {error}")
-            continue
-        rewritten.append((chunk, reply.usage, prompting.render(FACTS_PROMPT, title=chunk.title, text=text)))
-    replies = model.complete([prompt for *_, prompt in rewritten]) if rewritten else []
-    for (chunk, first, prompt), second in zip(rewritten, replies, strict=True):
-        report.usage += second.usage
-        usage = first + second.usage
-        try:
-            facts = structured_output.json_of(second)["facts"]
-        except ReplyUnusable as error:
-            report.pending.append(f"{chunk.label}: no facts were taken: {error}")
-            continue
-        details = [
-            (KG.model, ox.Literal(second.model)),
-            (KG.promptHash, ox.Literal(hashlib.sha256(prompt.text.encode("utf-8", "replace")).hexdigest())),
-            (KG.inputTokens, number(usage.input_tokens)),
-            (KG.outputTokens, number(usage.output_tokens)),
-        ]
-        yield chunk, _merged(facts), _activity(chunk, model.identity, details)
+    return rewritten
 
 
-def _activity(chunk: ChunkInContext, origin: str, details: Sequence[tuple[ox.NamedNode, ox.Literal]] = ()) -> Deed:
-    node = ox.NamedNode(chunk.chunk)
-    return Deed(node, f"took propositions from {chunk.title or chunk.chunk}: {origin}", [node], details)
+def _asked(
+    asked: Sequence[Sequence[ChunkInContext]], model: LanguageModel, report: ExtractionReport
+) -> Iterator[tuple[Deed, _Stated]]:
+    """Yield the activity of each request, and what its chunks state."""
+    waiting = list(asked)
+    while waiting:
+        current, waiting = waiting, []
+        prompts = [facts_prompt(group) for group in current]
+        for group, prompt, reply in zip(current, prompts, model.complete(prompts), strict=True):
+            report.usage += reply.usage
+            if reply.finish in ("length", "prompt_length") and (middle := len(group) // 2):
+                waiting += [group[:middle], group[middle:]]
+                continue
+            try:
+                facts = structured_output.json_of(reply)["facts"]
+            except ReplyUnusable as error:
+                report.pending += [f"{chunk.label}: no facts were taken: {error}" for chunk in group]
+                continue
+            stated: dict[str, list[Any]] = {chunk.chunk: [] for chunk in group}
+            for fact in facts:
+                if 1 <= fact["paragraph"] <= len(group):
+                    stated[group[fact["paragraph"] - 1].chunk].append(fact)
+            said = [
+                (KG.model, ox.Literal(reply.model)),
+                (KG.promptHash, ox.Literal(hashlib.sha256(prompt.text.encode("utf-8", "replace")).hexdigest())),
+                (KG.inputTokens, number(reply.usage.input_tokens)),
+                (KG.outputTokens, number(reply.usage.output_tokens)),
+            ]
+            yield _activity(group, model.identity, said), {chunk: _merged(facts) for chunk, facts in stated.items()}
+
+
+def _activity(
+    group: Sequence[ChunkInContext], origin: str, details: Sequence[tuple[ox.NamedNode, ox.Literal]] = ()
+) -> Deed:
+    """Return an activity that has no name yet."""
+    first, nodes = group[0], [ox.NamedNode(chunk.chunk) for chunk in group]
+    return Deed(nodes[0], f"took propositions from {first.title or first.chunk}: {origin}", nodes, details)
 
 
 def _merged(facts: Iterable[Mapping[str, Any]]) -> list[ExtractedProposition]:
@@ -184,14 +255,18 @@ def _storable(text: Any) -> str:
     return str(text).encode("utf-8", "replace").decode()
 
 
-def _publish(store: TripleStore, extractions: Iterable[_Extraction], origin: str, report: ExtractionReport) -> None:
+def _publish(
+    store: TripleStore, extractions: Iterable[tuple[Deed, _Stated]], origin: str, report: ExtractionReport
+) -> None:
     """Publish what chunks state in one step, each with the activity that extracted it."""
     drafts, activities = [], []
-    for chunk, propositions, activity in extractions:
-        node = ox.NamedNode(chunk.chunk)
-        iri = store.names.activity(METHOD, origin, node.value)
-        activities.append(Deed(iri, activity.label, activity.used, activity.said))
-        drafts.append(_proposition_draft(node, propositions, activity=iri, origin=origin, names=store.names))
+    for activity, stated in extractions:
+        iri = store.names.activity(METHOD, origin, *(node.value for node in activity.used))
+        activities.append(replace(activity, iri=iri))
+        drafts += [
+            _proposition_draft(ox.NamedNode(chunk), propositions, activity=iri, origin=origin, names=store.names)
+            for chunk, propositions in stated.items()
+        ]
     if drafts:
         publication = store.publish([*drafts, provenance_draft(activities, method=METHOD, names=store.names)])
         report.extracted += len(drafts) - len(publication.quarantined)
@@ -255,7 +330,7 @@ def load(path: Path, chunks: Sequence[ChunkInContext], *, store: TripleStore) ->
     left = [chunk for chunk in chunks if chunk.chunk in stated and chunk.chunk not in done]
     for first in range(0, len(left), _CHUNKS_PER_PUBLICATION):
         batch = left[first : first + _CHUNKS_PER_PUBLICATION]
-        extractions = ((chunk, stated[chunk.chunk], _activity(chunk, origin)) for chunk in batch)
+        extractions = ((_activity([chunk], origin), {chunk.chunk: stated[chunk.chunk]}) for chunk in batch)
         _publish(store, extractions, origin, report)
     return report
 

@@ -40,12 +40,12 @@ from kgrag.ports import Embedder, LanguageModel, TripleStore, Vectors
 from kgrag.text.chunking import count_tokens
 from kgrag.vocab import KG, digest
 
-__all__ = ["DUAL", "RELATEDNESS", "SIMILARITY", "TreeGrowth", "TreeSettings"]
+__all__ = ["DUAL", "RELATEDNESS", "SIMILARITY", "SUMMARY_PROMPT", "TreeGrowth", "TreeSettings"]
 
 SIMILARITY = "similarity"
 RELATEDNESS = "relatedness"
 DUAL = "dual"
-_SUMMARY_PROMPT = "sire_rag/summary"
+SUMMARY_PROMPT = "sire_rag/summary"
 _GROWTH_VERSION = "2"  # part of the settings' digest: another version grows all trees anew
 _TEXTS_PER_PROGRESS = 1024
 _MAX_SHARE_CHANGED = 0.2  # of the leaves, before a tree is grown whole: its clusters are no longer fitted to them
@@ -209,7 +209,7 @@ class TreeGrowth:
     def _summarise(self, tree: str, groups: Sequence[Sequence[str]]) -> list[str]:
         written: list[str] = []
         for batch in self._batches(tree, "summarise", groups):
-            completions = self.model.complete([prompting.render(_SUMMARY_PROMPT, texts=list(group)) for group in batch])
+            completions = self.model.complete([prompting.render(SUMMARY_PROMPT, texts=list(group)) for group in batch])
             self.usage = sum((completion.usage for completion in completions), self.usage)
             for group, completion in zip(batch, completions, strict=True):
                 try:

@@ -50,7 +50,7 @@ Details = Mapping[str, Mapping[str, Sequence[str]]]
 class Slice:
     """What a model is shown of the schema: one line per term, with the prefixes that the lines use.
 
-    ``whole``: nothing was left out; ``terms`` are the IRIs in it, the nearest first.
+    ``whole``: nothing was left out; ``terms`` are the IRIs in it: all in order, else the nearest first.
     """
 
     terms: tuple[str, ...]
@@ -77,12 +77,12 @@ def schema_slice(question: str, vector: Vectors, *, store: TripleStore, index: V
         At most 80 terms and 16,000 characters; everything when that is no more.
     """
     whole = len(index) <= _MAX_TERMS
-    near = [term for term, _ in index.search(vector, len(index) if whole else _MAX_NEAREST_TERMS)]
-    terms = near if whole else _spread(near, question, store)
+    near = [] if whole else [term for term, _ in index.search(vector, _MAX_NEAREST_TERMS)]
+    terms = sorted(index.keys()) if whole else _spread(near, question, store)
     details = _details(terms, store)
     prefixes = _prefixes(_mentioned(terms, details), store)
     lines = [line for term in terms if term in details for line in [_line(term, details[term], prefixes)]]
-    kept = _bounded(lines)
+    kept = sorted(_bounded(lines))  # one order for all questions, so that prompts share their beginning
     return Slice(tuple(terms), "\n".join(kept), prefixes, whole=whole and len(kept) == len(lines))
 
 

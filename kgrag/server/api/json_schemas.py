@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
 
+from kgrag.declarations import DEFAULT_METHOD
+
 __all__ = [
     "AnswerReply",
     "AskRequest",
@@ -36,7 +38,7 @@ Method = Annotated[
     StringConstraints(min_length=1, max_length=500),
     Field(
         description="A method, with hyper-parameters where wanted: `og_rag:nodes=5,edges=2`.",
-        examples=["passages", "og_rag"],
+        examples=[DEFAULT_METHOD, "og_rag"],
     ),
 ]
 Filter = Annotated[
@@ -58,7 +60,7 @@ class AskRequest(_Request):
     """A question to be answered."""
 
     question: Question
-    method: Method = "passages"
+    method: Method = DEFAULT_METHOD
     k: Top = 5
     where: Filter | None = None
     explain: bool = Field(default=False, description="Return also what was dropped, and notes.")
@@ -69,7 +71,7 @@ class RetrieveRequest(_Request):
     """A question to find evidence for."""
 
     question: Question
-    method: Method = "passages"
+    method: Method = DEFAULT_METHOD
     k: Top = 5
     where: Filter | None = None
 
@@ -276,6 +278,14 @@ class ExplainReply(BaseModel):
     notes: list[str]
 
 
+class UnsupportedReply(BaseModel):
+    """A sentence that was left out of an answer: what it cites lacks `missing`; `place` sentences are before it."""
+
+    sentence: str
+    missing: list[str]
+    place: int
+
+
 class AnswerReply(BaseModel):
     """An answer; `text` has a marker `[n]` for the nth citation. `unknown`: the evidence does not support an answer."""
 
@@ -285,6 +295,7 @@ class AnswerReply(BaseModel):
     unknown: bool
     values: list[ValueReply]
     citations: list[CitationReply]
+    unsupported: list[UnsupportedReply] = []
     hits: list[HitReply]
     usage: UsageReply
     confidence: float | None = Field(default=None, description="Probability that it is right, where the model has one.")

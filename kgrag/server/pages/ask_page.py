@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from kgrag import plugins
+from kgrag.declarations import DEFAULT_METHOD
 from kgrag.model import Answer, Citation, Hit, Place
 from kgrag.server.filter_reading import filter_of
 from kgrag.server.pages.iri_links import Naming, naming_for
@@ -150,13 +151,13 @@ def _read(request: Request) -> _Form:
     where = parameters.get("where", "").strip()
     if len(where) > _MAX_FILTER_CHARACTERS:
         raise Problem(400, f"the filter has {len(where):,} characters; at most {_MAX_FILTER_CHARACTERS:,} are taken.")
-    return _Form(question, parameters.get("method", "").strip()[:500] or "passages", int(k), where)
+    return _Form(question, parameters.get("method", "").strip()[:500] or DEFAULT_METHOD, int(k), where)
 
 
 def _methods(chosen: str) -> dict[str, str]:
-    """Return the methods on offer with their descriptions, ``passages`` first; one that the user typed is added."""
+    """Return the methods on offer with their descriptions, the default first; one that the user typed is added."""
     declared = plugins.methods()
-    names = sorted(declared, key=lambda name: (name != "passages", name))
+    names = sorted(declared, key=lambda name: (name != DEFAULT_METHOD, name))
     offered = {name: f"{name} – {declared[name].label}" for name in names}
     return offered if chosen in offered else {**offered, chosen: chosen}
 

@@ -1,4 +1,4 @@
-"""The program of a reader process; started by path, it imports kgrag only for ``kgv:similarity`` and ``call``.
+"""The program of a reader process; started by path, it imports kgrag only where a request needs it.
 
 Its argument is one JSON object of limits: ``memory`` and ``stack`` in bytes. Standard input, a socket, carries one
 request after the other: its number (4 bytes), the lengths of two JSON headers (4 bytes each) and of a body (8 bytes),
@@ -374,10 +374,21 @@ class _TaskRunner:
         return dict(functions(self._spaces[1], texts))
 
     def dump(self, header: _Header, _body: bytes) -> None:
-        """Write one graph."""
+        """Write one graph, with its literals as they were written where a lexical graph has them."""
         graph = ox.NamedNode(header["graph"]) if header["graph"] else ox.DefaultGraph()
         output, media = self._open_result(header["rdf"], header), ox.RdfFormat.from_media_type(header["rdf"])
-        self._open_store(header["folder"]).dump(output, media, from_graph=graph)
+        store = self._open_store(header["folder"])
+        if not header["lexical"]:
+            store.dump(output, media, from_graph=graph)
+            return
+        _make_importable(header["root"])
+        from kgrag.store.lexical_forms import written
+
+        stored, lexical = (
+            (quad.triple for quad in store.quads_for_pattern(None, None, None, each))
+            for each in (graph, ox.NamedNode(header["lexical"]))
+        )
+        ox.serialize(written(stored, lexical), output, media)
 
     def parse(self, header: _Header, body: bytes) -> None:
         """Read RDF that somebody sent, and write it as N-Quads with blank nodes of fresh names."""

@@ -1,0 +1,199 @@
+"""Finds what a sentence of an answer says that what it cites does not: numbers, dates, units and names.
+
+The rest of a sentence may be worded in any way, and whether it follows is the model's judgement; but a wrong amount or
+a wrong name makes an answer false, and either is stated in the cited text or not. Compared are written forms
+(``kgrag.text.figures``): nothing is converted or computed. A sum that the model made is therefore not supported.
+
+Not found out: two values of one cited text that were exchanged, and a name of one word that begins a sentence and is
+nowhere in the evidence, which cannot be told from a common word. Names are compared in English sentences only; other
+languages inflect them, or begin every noun with a capital.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import regex
+
+from kgrag.text.figures import MONTHS, Date, Quantity, dates, denominators, quantities, units, without_dates
+from kgrag.text.sentences import STOP_WORDS, split, stem, word_set, words
+
+__all__ = ["Ground", "unsupported"]
+
+_MAX_COUNT = 12
+"""Number words up to this one may count what the evidence lists, as in "nine varieties"."""
+_SAME_UNITS = [{"degree", "°C", "°F"}, {"lb", "pound sterling"}]
+_ENGLISH = word_set("the is are of and to with for by from at it be has have were that which this")
+_PERHAPS_ENGLISH = word_set("a an in on was as or not first after under also")
+_NOT_ENGLISH = word_set(
+    "der die das den dem und ist im mit von wurde el la los del en y le les et est il di het een van"
+)
+_NEGATION = regex.compile(r"\b(?:no|not|neither|nor|never|cannot|rather than|instead of|\p{L}+n't)\b", regex.IGNORECASE)
+_NAME = regex.compile(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}\p{N}.]*(?:[ '’&-]{1,2}\p{Lu}[\p{L}\p{M}\p{N}.]*)*")
+_CODE = regex.compile(r"(?<![\p{L}\p{N}])\p{L}+[-–]?\d[\p{L}\p{N}-]*")
+_TERM = regex.compile(r"\p{N}+|[\p{L}\p{M}]+")
+_DEMONYMS = frozenset({"n", "an", "ian", "i", "ese", "ish", "s", "es"})
+_MIN_DEMONYM_STEM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a sentence may state.
+
+    Args:
+        cited: the source sentences that it cites, and the words of a model that are cited with whole chunks.
+        about: texts that may name what the cited sentences are about: headings, and the fact or summary quoted.
+        question: what was asked; its names may be repeated, its numbers where no cited number is in their place.
+        shown: all evidence that the model was shown; it decides what is a name and what a common word.
+    """
+
+    cited: tuple[str, ...]
+    about: tuple[str, ...] = ()
+    question: str = ""
+    shown: str = ""
+
+
+def unsupported(sentence: str, ground: Ground) -> list[str]:
+    """Return the dates, quantities and names of a sentence that its ground does not have, as it writes them.
+
+    >>> ground = Ground(("In the Southern zone sow 65 kg per hectare on 5 July.",), question="How much for soybean?")
+    >>> unsupported("The Southern zone sows 65.0 kg/ha of soybean on July 5th.", ground)
+    []
+    >>> unsupported("In the Northern zone sow 80 kg per hectare on 6 July.", ground)
+    ['6 July', '80 kg per hectare', 'Northern']
+    """
+    cited = "\n".join(ground.cited)
+    figures = [*_dates_missing(sentence, cited, ground), *_quantities_missing(sentence, cited, ground)]
+    return list(dict.fromkeys([*figures, *_names_missing(sentence, ground)]))
+
+
+def _dates_missing(sentence: str, cited: str, ground: Ground) -> list[str]:
+    stated, asked = dates("\n".join([cited, *ground.about])), dates(ground.question)
+    years = {one.value for one in quantities("\n".join([cited, *ground.about, ground.question]))}
+    may_repeat = not dates(cited) or _NEGATION.search(sentence)
+
+    def is_stated(date: Date) -> bool:
+        """Return whether a stated date has every part of a date; a year may be stated by itself."""
+        return any(
+            date.month == other.month
+            and date.day in (0, other.day)
+            and (date.year in (0, other.year) or (not other.year and date.year in years))
+            for other in (*stated, *(asked if may_repeat else ()))
+        )
+
+    found = dates(sentence)
+    missing = [date for date in found if not is_stated(date)]
+    # 05/07/2013 was read as two dates
+    return [str(date) for date in missing if Date(date.month, date.day, date.year) not in set(found) - set(missing)]
+
+
+def _quantities_missing(sentence: str, cited: str, ground: Ground) -> list[str]:
+    text = without_dates(sentence)
+    basis = "\n".join([cited, *ground.about])
+    stated, asked, named = quantities(without_dates(basis)), quantities(ground.question), units(basis)
+    of_dates = {one.value for one in quantities(basis)}
+    rivals = {one.kind for one in quantities(without_dates(cited))} | {"year" for one in dates(cited) if one.year}
+    missing = []
+    for one in quantities(text):
+        counts = one.spelled and not one.unit and not isinstance(one.value, str) and abs(one.value) <= _MAX_COUNT
+        repeats = any(_same(one, other, set()) for other in asked)
+        repeats = repeats and (one.kind not in rivals or _NEGATION.search(sentence) is not None)
+        is_stated = any(_same(one, other, named) for other in stated) or (not one.unit and one.value in of_dates)
+        if not (counts or repeats or is_stated):
+            missing.append(one.written)
+    per = denominators(text) - named - units(ground.question)
+    return missing or [f"per {unit}" for unit in sorted(per)]
+
+
+def _same(one: Quantity, stated: Quantity, named: set[str]) -> bool:
+    """Return whether a quantity is stated; a unit may be named elsewhere, as in the header of a table."""
+    if one.value != stated.value:
+        return False
+    alike = one.unit == stated.unit or any({one.unit, stated.unit} <= units for units in _SAME_UNITS)
+    unit = not one.unit or alike or (not stated.unit and one.unit in named)
+    return unit and set(one.per) <= (set(stated.per) or named)
+
+
+def _names_missing(sentence: str, ground: Ground) -> list[str]:
+    if not _is_english(sentence):
+        return []
+    places = [text[start:end] for text in ground.cited for start, end in split(text)]
+    everywhere = _name_words("\n".join([ground.question, *ground.about]))
+    known = [everywhere | _name_words(place) for place in places] or [everywhere]
+    shown = "\n".join([ground.question, *ground.about, *ground.cited, ground.shown])
+    missing = []
+    for match in _NAME.finditer(sentence):
+        name = _without_opening(match[0], shown) if _opens(sentence, match.start()) else match[0]
+        wanted = [word for word in _terms(name) if word not in STOP_WORDS]
+        if wanted and not any(all(_known(word, place) for word in wanted) for place in known):
+            missing.append(name.rstrip("."))
+    whole = _terms("\n".join([ground.question, *ground.about, *ground.cited]))
+    codes = [match[0] for match in _CODE.finditer(sentence) if not _follow(_terms(match[0]), whole)]
+    return [*missing, *(code for code in codes if not any(code in name for name in missing))]
+
+
+def _is_english(sentence: str) -> bool:
+    """Return whether the words between the names are English ones; True for a sentence of names only."""
+    small = {word for word in sentence.split() if word.islower()}
+    perhaps = not small or (not _PERHAPS_ENGLISH.isdisjoint(small) and _NOT_ENGLISH.isdisjoint(small))
+    return perhaps or not _ENGLISH.isdisjoint(words(sentence))
+
+
+def _opens(sentence: str, at: int) -> bool:
+    """Return whether a word begins a sentence or what follows a colon or quotation mark, where all have a capital."""
+    return not sentence[:at].strip(" \"'“‘«([-–—*") or sentence[:at].rstrip(" \"'“‘«")[-1:] in (":", ".", "!", "?")
+
+
+def _without_opening(name: str, shown: str) -> str:
+    """Return a name that begins a sentence without a first word that may be a common one.
+
+    Of several words the first is common if the evidence has it in lower case; a single one, unless it has it with a
+    capital in the middle of a sentence.
+    """
+    first, _, rest = name.partition(" ")
+    escaped = regex.escape(first)
+    if rest:
+        common = regex.search(rf"(?<!\p{{L}}){escaped.lower()}(?!\p{{L}})", shown)
+    else:
+        common = not regex.search(rf"[\p{{L}}\p{{N}},:;(]\s+[\"'“‘(]?{escaped}(?!\p{{L}})", shown)
+        common = common and not regex.search(r"\p{N}|(?<!^)\p{Lu}", first)
+    return rest if common else name
+
+
+def _name_words(text: str) -> frozenset[str]:
+    """Return the words of a text as names are compared, with the initials of its names."""
+    initials = [
+        "".join(part[0] for part in regex.findall(r"\p{Lu}[\p{L}\p{M}]+", name)) for name in _NAME.findall(text)
+    ]
+    return frozenset(_terms(text)) | frozenset(one.casefold() for one in initials if len(one) > 1)
+
+
+def _known(word: str, place: frozenset[str]) -> bool:
+    """Return whether a place has a word, or the country of its people (Indian, India)."""
+    if word in place:
+        return True
+    return any(
+        longer.startswith(shorter) and longer[len(shorter) :] in _DEMONYMS
+        for other in place
+        for shorter, longer in [sorted([word, other], key=len)]
+        if len(shorter) >= _MIN_DEMONYM_STEM
+    )
+
+
+def _follow(wanted: Sequence[str], terms: Sequence[str]) -> bool:
+    length = len(wanted)
+    return any(tuple(terms[at : at + length]) == tuple(wanted) for at in range(len(terms) - length + 1))
+
+
+@lru_cache(maxsize=256)
+def _terms(text: str) -> tuple[str, ...]:
+    """Return the words of a text without accents and endings, letters and digits apart; months by their number."""
+    bare = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    return tuple(
+        f"month {MONTHS[term]}" if term in MONTHS else stem(term)
+        for word in words(bare)
+        for term in _TERM.findall(word)
+    )

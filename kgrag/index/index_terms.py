@@ -1,0 +1,40 @@
+"""The terms that a text is indexed by: lower-case words, English stop words left out, English Snowball stems.
+
+Deviations:
+    A word of one letter is no term, but a single digit is: facts speak of "5 cm" and "zone 3".
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import regex
+
+__all__ = ["tokens_of"]
+
+_WORD = regex.compile(r"\w\w+|\d")
+_STOP_WORDS = frozenset(
+    {"a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of"}
+    | {"on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will"}
+    | {"with"}
+)
+"""The English stop words of Lucene."""
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the index terms of a text, in order, repeated as they occur.
+
+    >>> tokens_of("The varieties are sown 5 cm deep.")
+    ['varieti', 'sown', '5', 'cm', 'deep']
+    """
+    words = [word for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS]
+    return list(_stemmer().stemWords(words))
+
+
+@cache
+def _stemmer() -> Any:
+    """Return the stemmer, imported at first use since most commands do not need it."""
+    from Stemmer import Stemmer
+
+    return Stemmer("english")

@@ -1,0 +1,123 @@
+"""What prompts cost before they are asked, what was paid, and what that is in money.
+
+A prompt costs its text and the JSON schema that goes with it, at four characters a token. How long its reply will be is
+declared in the prompt's header, as it was measured: ``reply 85 tokens``, or ``reply 1.5 times text`` for one that grows
+with an input; of several such lines the least counts. Repairs of replies off their schema are not foreseen.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import regex
+
+from kgrag import prompting
+from kgrag.errors import InvalidSettings, UnknownName, UnsupportedTask
+from kgrag.llm.text_marks import strings
+from kgrag.model import Completion, Prompt, Usage
+from kgrag.ports import LanguageModel
+
+__all__ = ["CHARACTERS_PER_TOKEN", "PlannedModel", "Price", "planned", "price_of", "read_prices"]
+
+CHARACTERS_PER_TOKEN = 4
+_DEFAULT_REPLY_TOKENS = 100
+_REPLY = regex.compile(r"^reply\s+(?P<number>[\d.]+)\s+(?:tokens|times\s+(?P<input>\w+))$", flags=regex.MULTILINE)
+_NOTHING = {"unknown": True, "sentences": [], "sufficient": False, "answers": []}
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price of a million input tokens and of a million output tokens, in any currency."""
+
+    input: float
+    output: float
+
+    def of(self, usage: Usage) -> float:
+        """Return what completions cost."""
+        return (usage.input_tokens * self.input + usage.output_tokens * self.output) / 1e6
+
+
+def price_of(prices: Mapping[str, Price], model: str) -> Price | None:
+    """Return the price of a model by its name, or by the longest entry that its name begins with; None for none.
+
+    >>> price_of({"gpt-4o": Price(2.5, 10), "gpt-4o-mini": Price(0.15, 0.6)}, "gpt-4o-mini-2024-07-18")
+    Price(input=0.15, output=0.6)
+    """
+    fitting = [name for name in prices if model.startswith(name)]
+    return prices[max(fitting, key=len)] if fitting else None
+
+
+def planned(prompt: Prompt) -> Usage:
+    """Return what a prompt will cost about: one completion, its text and schema, and a reply as long as usual."""
+    schema = 0 if prompt.schema is None else len(json.dumps(prompt.schema, ensure_ascii=False))
+    asked = math.ceil((len(prompt.text) + schema) / CHARACTERS_PER_TOKEN)
+    lengths = [
+        number * sum(map(len, strings([prompt.variables.get(name, "")]))) / CHARACTERS_PER_TOKEN if name else number
+        for number, name in _replies(prompt.name)
+    ]
+    return Usage(1, asked, round(min(lengths, default=_DEFAULT_REPLY_TOKENS)))
+
+
+@cache
+def _replies(name: str) -> tuple[tuple[float, str], ...]:
+    """Return what the header of a prompt declares of its reply: numbers of tokens, or factors with their input."""
+    try:
+        header = prompting.header(name)
+    except UnknownName:
+        return ()
+    return tuple((float(match["number"]), match["input"] or "") for match in _REPLY.finditer(header))
+
+
+class PlannedModel:
+    """A language model that asks nobody, and counts in ``usage`` what was to be asked.
+
+    Its replies say that nothing was found, so that a method asks all that it may ask; it writes no query, so that of
+    OBQC the first request is counted. Replies that the other model knows already are free, and returned.
+    """
+
+    def __init__(self, inner: LanguageModel) -> None:
+        self.usage = Usage()
+        self._inner = inner
+        self._known = getattr(inner, "known", lambda _: None)
+
+    @property
+    def identity(self) -> str:
+        """That of the model in whose place it stands."""
+        return self._inner.identity
+
+    def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
+        """Return one completion per prompt, in order."""
+        return [completion for _, completion in self.as_completed(prompts)]
+
+    def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
+        """Yield (index, completion) in order."""
+        for index, prompt in enumerate(prompts):
+            known: Completion | None = self._known(prompt)
+            yield index, known or self._stand_in(prompt)
+
+    def _stand_in(self, prompt: Prompt) -> Completion:
+        usage = planned(prompt)
+        self.usage += usage
+        if prompt.schema is not None:
+            fields = prompt.schema.get("properties", {})
+            data = {name: value for name, value in _NOTHING.items() if name in fields}
+            return Completion(json.dumps(data), data, usage=usage)
+        if prompt.name.startswith("obqc/"):
+            raise UnsupportedTask("a query is only planned, not written.")
+        return Completion("word " * usage.output_tokens, usage=usage)
+
+
+def read_prices(table: Mapping[str, Mapping[str, float]]) -> dict[str, Price]:
+    """Return the prices of a table ``{model: {"input": …, "output": …}}``.
+
+    Raises:
+        InvalidSettings: an entry is not of these two numbers.
+    """
+    for model, row in table.items():
+        if row.keys() != {"input", "output"} or min(row.values()) < 0:
+            raise InvalidSettings(f"the price of {model!r} is {dict(row)}. Write {{ input = 0.15, output = 0.60 }}.")
+    return {model: Price(**row) for model, row in table.items()}

@@ -1,0 +1,245 @@
+"""The method: one pool of evidence keyed by chunk, from all that is built."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import string
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from kgrag.answering import fusion
+from kgrag.answering.passage_hits import passage_hits
+from kgrag.capabilities import AnswersExactly, capable, having
+from kgrag.declarations import NoOptions
+from kgrag.errors import InvalidSettings, NotBuilt
+from kgrag.index import bm25, vector_spaces
+from kgrag.index.array_files import FileFault
+from kgrag.index.index_terms import tokens_of
+from kgrag.methods.auto import name_graph
+from kgrag.methods.auto.coverage import covering
+from kgrag.methods.auto.name_graph import NameGraph
+from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit
+from kgrag.ports import Embedder, LanguageModel, Method, Progress, TripleStore, VectorIndex, VectorSpaces
+from kgrag.text.sentences import entity_key
+from kgrag.vocab import Names
+
+__all__ = ["Auto"]
+
+_CHUNK, _AGGREGATE = "chunk", "aggregate"
+_DAMPING = 0.5
+_LONGEST_NAME = 10  # words
+_NEAREST_AGGREGATES = 5  # whose names a walk begins at, beside those of the question
+_OF_CHUNKS = 0.05  # weight at which a walk begins at the chunks that were found
+_FEW_PROPOSITIONS = 2.0  # a chunk: where there are fewer, aggregates repeat the chunks
+
+
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """Ranks chunks by words, by meaning, by the aggregates that they are in, and by the names that they share.
+
+    Args:
+        store: contains the documents and what was built from them.
+        spaces: store the vectors of chunks and aggregates.
+        embedder: embeds what is searched and questions.
+        model: writes answers; not used to retrieve.
+        method: returns another method by its name: those that answer exactly are asked first.
+        lexical: folder of the word indices and of the graph of names; None keeps them in memory.
+        depth: how many candidates of each ranking are joined, at least 1.
+        names: what the walk over names is worth beside the pool of chunks and aggregates, at least 0.
+        cover: what covering the whole question is worth beside the range of scores, at least 0.
+        candidates: how many chunks coverage chooses from, at least 1.
+        read_only: leaves the files on disk as they are.
+
+    Raises:
+        InvalidSettings: a value is outside its range.
+
+    Deviations:
+        An aggregate counts for each of its documents by its score over the square root of their number: in SiReRAG's
+        pool one that joins three documents takes its full score for all of them.
+    """
+
+    name: ClassVar[str] = "auto"
+
+    store: TripleStore
+    spaces: VectorSpaces
+    embedder: Embedder
+    model: LanguageModel
+    method: Callable[[str], Method]
+    lexical: Path | None = None
+    depth: int = 100
+    names: float = 0.5
+    cover: float = 0.5
+    candidates: int = 40
+    read_only: bool = False
+
+    def __post_init__(self) -> None:
+        if min(self.depth, self.candidates) < 1 or min(self.names, self.cover) < 0:
+            raise InvalidSettings("auto: use depth and candidates from 1, names and cover from 0.")
+
+    def build(
+        self,
+        options: NoOptions = NoOptions(),  # noqa: ARG002 - there is nothing to choose
+        *,
+        progress: Progress | None = None,
+        dry_run: bool = False,
+    ) -> BuildReport:
+        """Bring the vectors and word indices that are searched up to the store; no other method is built.
+
+        Raises:
+            NotBuilt: the store holds no chunk.
+            EmbeddingMismatch: the vectors on disk were made by another embedder.
+            StorageFailed: the disk refused.
+        """
+        parts = self._parts(self._graph)
+        if dry_run:
+            missing = sum(vector_spaces.missing(part, store=self.store, spaces=self.spaces) for part in parts)
+            return BuildReport(self.name, {"embedded": missing, **NO_COMPLETIONS})
+        for part in parts:
+            self._vectors(part, progress)
+            self._words(part)
+        chunks = len(self._words(_CHUNK))
+        if not chunks:
+            raise _empty()
+        graph = self._graph
+        return BuildReport(
+            self.name, {"chunks": chunks, "names": len(graph.names), "aggregates": len(graph.aggregates)}
+        )
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """Return the k best chunks, best first; ``found_by`` of each says by what, and at which rank.
+
+        Raises:
+            NotBuilt: the store holds no chunk.
+            InvalidSettings: k is below 1.
+            EmbeddingMismatch: the vectors on disk were made by another embedder.
+        """
+        return self._hits(question, k, None)
+
+    def retrieve_among(self, question: str, k: int, allowed: Allowed) -> list[Hit]:
+        """Return the k best chunks of the allowed documents; no name leads through others. Raises as above."""
+        return self._hits(question, k, allowed)
+
+    def answer(self, question: str, k: int) -> Answer | None:
+        """Return what a method answers from stated facts alone; None where it takes evidence to answer."""
+        for name in having(AnswersExactly):
+            found = capable(self.method(name), AnswersExactly, name).exact_answer(question, k)
+            if found is not None:
+                why = f"{name} answers it from stated facts, so no text was searched"
+                return replace(found, method=self.name, explain=(why, *found.explain))
+        return None
+
+    def file_faults(self) -> Sequence[FileFault]:
+        """Return the file of the graph of names where it does not have what the store has."""
+        return name_graph.faults(self.store, self.lexical)
+
+    def _hits(self, question: str, k: int, allowed: Allowed | None) -> list[Hit]:
+        if k < 1:
+            raise InvalidSettings(f"auto: k is {k}. Ask for at least 1 passage.")
+        if not len(self._words(_CHUNK)):
+            raise _empty()
+        rankings = self._rankings(question, allowed)
+        scores: dict[str, float] = defaultdict(float)
+        for name in ("passages", "aggregates"):
+            for iri, score in rankings.get(name, ()):
+                scores[iri] = max(scores[iri], score)
+        for iri, share in rankings.get("names", ()):
+            scores[iri] += self.names * math.sqrt(share)
+        gain = self.cover * (1 if "aggregates" in rankings else 2)
+        chosen = self._covering(question, fusion.ranked(scores, max(k, self.candidates)), k, gain)
+        ranks = {name: {iri: rank for rank, (iri, _) in enumerate(found, 1)} for name, found in rankings.items()}
+        return [
+            replace(hit, attributes={**hit.attributes, "found_by": _ranks_of(hit.iri, ranks)})
+            for hit in passage_hits(self.store, chosen)
+        ]
+
+    def _rankings(self, question: str, allowed: Allowed | None) -> dict[str, fusion.Ranking]:
+        """Return chunks by what found them: the words and meaning of passages, aggregates, a walk over names."""
+        graph = self._graph
+        parts = self._parts(graph)
+        vector = self.embedder.embed([question], "query")[0]
+        within = None
+        if allowed is not None:
+            within = allowed.chunks | graph.joined_from(allowed.chunks) if _AGGREGATE in parts else allowed.chunks
+        dense = [self._vectors(part).search(vector, self.depth, within) for part in parts]
+        words = [self._words(part).search(question, self.depth, within) for part in parts]
+        joined = [fusion.ranked(dict(itertools.chain(*found)), self.depth) for found in (dense, words)]
+        pooled = dict(fusion.score_fusion(joined, weights=[0.5, 0.5]))
+        if _AGGREGATE not in parts:
+            return {"passages": fusion.ranked(pooled)}
+        aggregates = {iri for iri, _ in itertools.chain(dense[1], words[1])}
+        passages = fusion.ranked({iri: score for iri, score in pooled.items() if iri not in aggregates})
+        found: dict[str, fusion.Ranking] = {
+            "passages": passages,
+            "aggregates": graph.spread({iri: score for iri, score in pooled.items() if iri in aggregates}),
+        }
+        if self.names:
+            seeds = self._seeds(graph, question, dense[1][:_NEAREST_AGGREGATES], passages)
+            found["names"] = graph.walk(seeds, damping=_DAMPING, take=self.depth, within=allowed)
+        return found
+
+    def _seeds(
+        self, graph: NameGraph, question: str, nearest: fusion.Ranking, passages: fusion.Ranking
+    ) -> dict[str, float]:
+        """Return where a walk begins: names of the question and of near aggregates, rare ones more, and chunks."""
+        seeds = dict.fromkeys(names_in(question, graph, self.store.names), 1.0)
+        for name, weight in graph.names_of(dict(fusion.score_fusion([nearest]))).items():
+            seeds[name] = seeds.get(name, 0.0) + weight
+        counts = graph.mentions(list(seeds))
+        rare = {name: weight / count for (name, weight), count in zip(seeds.items(), counts, strict=True) if count}
+        return rare | {chunk: _OF_CHUNKS * score for chunk, score in passages}
+
+    def _covering(
+        self, question: str, best: Sequence[tuple[str, float]], k: int, gain: float
+    ) -> list[tuple[str, float]]:
+        weights, has = self._words(_CHUNK).terms_in(question, [iri for iri, _ in best])
+        scores = np.array([score for _, score in best])
+        return [(best[place][0], worth) for place, worth in covering(scores, weights, has, take=k, gain=gain)]
+
+    def _parts(self, graph: NameGraph) -> tuple[str, ...]:
+        """Return the spaces that are searched: aggregates too where they join more than chunks do."""
+        rich = len(graph.aggregates) and graph.propositions >= _FEW_PROPOSITIONS * len(graph.chunks)
+        return (_CHUNK, _AGGREGATE) if rich else (_CHUNK,)
+
+    @property
+    def _graph(self) -> NameGraph:
+        return name_graph.fresh(self.store, self.lexical, save=not self.read_only)
+
+    def _vectors(self, part: str, progress: Progress | None = None) -> VectorIndex:
+        return vector_spaces.fresh(
+            part, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
+        )
+
+    def _words(self, part: str) -> bm25.LexicalIndex:
+        return bm25.fresh(self.store, self.lexical, space=part, save=not self.read_only)
+
+
+def names_in(question: str, graph: NameGraph, names: Names) -> list[str]:
+    """Return the names of the graph that a question has, the longest first, none inside another."""
+    words = [word.strip(string.punctuation + "’“”").removesuffix("'s").removesuffix("’s") for word in question.split()]
+    free = [True] * len(words)
+    found = []
+    for length in range(min(_LONGEST_NAME, len(words)), 0, -1):
+        starts = range(len(words) - length + 1)
+        spans = [" ".join(words[start : start + length]) for start in starts]
+        iris = [names.entity(entity_key(span)).value for span in spans]
+        for start, span, iri, count in zip(starts, spans, iris, graph.mentions(iris), strict=True):
+            if count and len(span) > 2 and tokens_of(span) and all(free[start : start + length]):
+                free[start : start + length] = [False] * length
+                found.append(iri)
+    return found
+
+
+def _ranks_of(iri: str, ranks: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    return {name: rank[iri] for name, rank in ranks.items() if iri in rank}
+
+
+def _empty() -> NotBuilt:
+    return NotBuilt(
+        "method 'auto' has no passage to look in: the knowledge base is empty. Run `kgrag ingest PATH` first."
+    )

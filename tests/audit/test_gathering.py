@@ -1,0 +1,102 @@
+"""Findings of one design decision read as one."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kgrag.audit import Audit, AuditOptions
+from kgrag.audit.reports import as_text
+from kgrag.errors import InputError
+from kgrag.knowledge_base.audit_runs import audit_files
+
+PREFIXES = """@prefix ex: <https://example.org/o#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<https://example.org/o> a owl:Ontology .
+ex:Crop a owl:Class ; rdfs:label "crop"@en .
+"""
+IMPORTS = "<https://example.org/o> owl:imports <https://example.org/a> , <https://example.org/b> ."
+Audited = Callable[..., Audit]
+
+
+@pytest.fixture
+def audited(tmp_path: Path) -> Audited:
+    def run(text: str, **options: object) -> Audit:
+        path = tmp_path / "o.ttl"
+        path.write_text(PREFIXES + text, encoding="utf-8")
+        return audit_files([path], AuditOptions(**options))  # type: ignore[arg-type]
+
+    return run
+
+
+def messages(audit: Audit, check: str) -> list[str]:
+    return [finding.message for finding in audit.findings if finding.check == check]
+
+
+def properties(count: int) -> str:
+    return "".join(f'ex:p{n} a owl:ObjectProperty ; rdfs:range ex:Crop ; rdfs:label "p{n}"@en . ' for n in range(count))
+
+
+def test_many_properties_without_a_domain_are_one_line_that_says_how_many_of_all(audited: Audited) -> None:
+    audit = audited(properties(5) + "ex:q a owl:ObjectProperty ; rdfs:domain ex:Crop ; rdfs:range ex:Crop .")
+    (message,) = messages(audit, "PRO-01")
+    assert message.startswith("5 of 6 properties have no ")
+    assert "ex" in message and "p0" in message and "--all" in message
+    assert audit.totals["PRO-01"] == 1
+    assert len(messages(audited(properties(5), ungathered=True), "PRO-01")) == 5
+
+
+def test_two_findings_stay_apart(audited: Audited) -> None:
+    assert len(messages(audited(properties(2)), "PRO-01")) == 2
+
+
+def test_a_baseline_knows_each_finding_that_was_gathered(audited: Audited, tmp_path: Path) -> None:
+    from kgrag.audit.suppressions import baseline_text
+
+    (tmp_path / "known.json").write_text(baseline_text(audited(properties(5))), encoding="utf-8")
+    assert messages(audited(properties(6), baseline=tmp_path / "known.json"), "PRO-01") == [
+        "https://example.org/o#p5 has no http://www.w3.org/2000/01/rdf-schema#domain: "
+        "not stated, not inherited, not by its inverse."
+    ]
+
+
+def test_an_import_that_a_catalogue_has_a_file_for_is_at_hand(audited: Audited, tmp_path: Path) -> None:
+    assert len(messages(audited(IMPORTS), "MET-10")) == 2
+    (tmp_path / "a.ttl").write_text("", encoding="utf-8")
+    catalogue = """<catalog prefer="public" xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">
+      <uri name="https://example.org/a" uri="a.ttl"/><uri name="https://example.org/b" uri="gone.ttl"/></catalog>"""
+    (tmp_path / "mine.xml").write_text(catalogue, encoding="utf-8")
+    (left,) = messages(audited(IMPORTS, catalogues=(tmp_path / "mine.xml",)), "MET-10")
+    assert "https://example.org/b" in left
+    (tmp_path / "mine.xml").rename(tmp_path / "catalog-v001.xml")
+    assert messages(audited(IMPORTS), "MET-10") == [left]
+    with pytest.raises(InputError, match="no catalogue of imports"):
+        audited(IMPORTS, catalogues=(tmp_path / "absent.xml",))
+
+
+def test_a_misspelt_datatype_is_one_finding(audited: Audited) -> None:
+    audit = audited('ex:sown a owl:DatatypeProperty ; rdfs:range xsd:datetime ; rdfs:label "sown"@en .')
+    assert messages(audit, "NAM-06") == []
+    assert len(messages(audit, "PRO-13")) == 1
+
+
+def test_an_ontology_outside_of_every_profile_is_one_line(audited: Audited) -> None:
+    audit = audited("ex:Pea a owl:Class ; owl:disjointUnionOf ( ex:Crop ex:Bean ) .")
+    (message,) = messages(audit, "LOG-08")
+    assert all(profile in message for profile in ("EL", "QL", "RL"))
+
+
+def test_the_text_report_counts_the_findings_of_a_shape_by_severity(audited: Audited, tmp_path: Path) -> None:
+    from kgrag.audit.reports.text_reports import as_text as text_of
+
+    (tmp_path / "s.ttl").write_text(
+        PREFIXES
+        + "ex:Shape a sh:NodeShape ; sh:targetNode ex:a , ex:b , ex:c ; sh:property [ sh:path ex:p ; sh:minCount 1 ; "
+        "sh:severity sh:Warning ] ; sh:class ex:Crop . ex:b a ex:Crop . ex:c a ex:Crop .",
+        encoding="utf-8",
+    )
+    (tmp_path / "profile.toml").write_text('families = []\nshapes = ["s.ttl"]\n', encoding="utf-8")
+    text = text_of(audited("ex:b a ex:Crop . ex:c a ex:Crop .", profile=str(tmp_path / "profile.toml")))
+    assert "Violation Shape    (1)" in text, text
+    assert as_text is text_of

@@ -1,0 +1,259 @@
+"""Killed at any write, renaming, deletion or fsync, a knowledge base loses nothing, doubles nothing, and answers right.
+
+After each kill something else than the same command is done. Then the knowledge base is compared with a fresh one that
+has the documents of before the command, or those of after it. ``KGRAG_KILLS=300`` makes so many kills.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+from kgrag import Document, KnowledgeBase
+from kgrag.errors import NotBuilt
+from kgrag.store import migrations
+from kgrag.vocab import KG, number
+from tests.cut_short import killed_at
+from tests.final_states import METHODS, QUESTIONS, State, build_all, created, opened, state
+
+KILLS = int(os.environ.get("KGRAG_KILLS", "12"))
+BEFORE: dict[str, Any] = {
+    "a.md": "# Barley\n\nBarley is sown in March in the Hill Zone. Barley takes 60 kg of nitrogen per hectare.",
+    "b.md": "# Canal\n\nIda Vask leads the trial station of Ostrel. The canal of Ostrel serves the River Zone.",
+    "c.txt": "Chickpea is not grown in the Coastal Zone. Blight of chickpea is controlled with Coprena.",
+    "r.jsonl": {"1": "Lentil is sown in June in the River Zone.", "2": "Ben Oake leads the station of Marl."},
+}
+AFTER: dict[str, Any] = {
+    "a.md": "# Barley\n\nBarley is sown in April in the Hill Zone [1].\n\n## References\n\n1. Canal.",
+    "sub/b.md": BEFORE["b.md"],  # moved; the document is the same
+    "d.txt": "Compost is given in May on the Quarry farm.",
+    "r.jsonl": {"1": "Lentil is sown in July in the River Zone.", "3": "Ben Oake left the station of Marl in 2020."},
+}
+FEED = {"1": "The seed store of Ostrel keeps seed of lentil.", "2": "Wild oat is the worst weed of barley."}
+NEW_FEED = {"1": "The seed store of Ostrel keeps seed of barley.", "3": "Oats are sown in May."}
+MIGRATIONS = {0: lambda store, names: ([], [])}
+OTHER = "Rye is sown in October in the Hill Zone by Ann Lee."
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What a knowledge base should have: files, documents of a feed, and perhaps an ontology."""
+
+    files: dict[str, Any] = field(default_factory=lambda: BEFORE)
+    feed: dict[str, str] = field(default_factory=lambda: FEED)
+    ontology: bool = True
+
+
+def write(docs: Path, files: dict[str, Any]) -> None:
+    shutil.rmtree(docs, ignore_errors=True)
+    for name, content in files.items():
+        (docs / name).parent.mkdir(parents=True, exist_ok=True)
+        rows = content.items() if isinstance(content, dict) else ()
+        lines = "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in rows)
+        (docs / name).write_text(lines or content)
+
+
+def documents(feed: dict[str, str]) -> list[Document]:
+    return [Document(text, id=i, title=f"Note {i}") for i, text in feed.items()]
+
+
+# --- what is killed -------------------------------------------------------------------------------------------------
+
+
+def ingest(kb: KnowledgeBase, root: Path) -> None:
+    kb.ingest(root / "docs")
+
+
+def sync(kb: KnowledgeBase, root: Path) -> None:
+    kb.sync(root / "docs")
+
+
+def add_many(kb: KnowledgeBase, root: Path) -> None:
+    kb.add_many(documents(NEW_FEED))
+
+
+def forget(kb: KnowledgeBase, root: Path) -> None:
+    kb.forget("Note 1")
+
+
+def erase(kb: KnowledgeBase, root: Path) -> None:
+    kb.erase("Note 1")
+
+
+def vacuum(kb: KnowledgeBase, root: Path) -> None:
+    kb.vacuum()
+
+
+def build(kb: KnowledgeBase, root: Path) -> None:
+    build_all(kb)
+
+
+def backup(kb: KnowledgeBase, root: Path) -> None:
+    kb.backup(root / "backup")
+
+
+def export(kb: KnowledgeBase, root: Path) -> None:
+    kb.export(root / "all.nq")
+
+
+def import_(kb: KnowledgeBase, root: Path) -> None:
+    kb.import_(root / "all.nq")
+
+
+def nothing(kb: KnowledgeBase, root: Path) -> None:
+    """Only open and close, which migrates what an earlier version wrote."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Something long, what there is before and after it, and what it finds: the files, and a kind of folder (World)."""
+
+    run: Callable[[KnowledgeBase, Path], None]
+    after: Holding = Holding()
+    disk: dict[str, Any] = field(default_factory=lambda: BEFORE)
+    before: Holding = Holding()
+    folder: str = "built"
+
+
+OPERATIONS = {
+    "ingest": Operation(ingest, Holding(AFTER | {name: BEFORE[name] for name in ("b.md", "c.txt")}), AFTER),
+    "sync": Operation(sync, Holding(AFTER), AFTER),
+    "add_many": Operation(add_many, Holding(feed=FEED | NEW_FEED)),
+    "forget": Operation(forget, Holding(feed={"2": FEED["2"]})),
+    "erase": Operation(erase, Holding(feed={"2": FEED["2"]})),
+    "vacuum": Operation(vacuum),
+    "build": Operation(build, folder="plain"),
+    "rebuild": Operation(build, Holding(AFTER), AFTER, Holding(AFTER), folder="changed"),
+    "backup": Operation(backup),
+    "export": Operation(export),
+    "import": Operation(import_, before=Holding({}, {}, ontology=False), folder="empty"),
+    "migrate": Operation(nothing, folder="earlier"),
+}
+
+
+def work(operation: str, path: Path, root: Path) -> None:
+    """Run an operation; what the killed process does."""
+    migrations.MIGRATIONS = MIGRATIONS
+    with opened(path) as kb:
+        OPERATIONS[operation].run(kb, root)
+
+
+# --- what is done next ----------------------------------------------------------------------------------------------
+
+
+def ask(kb: KnowledgeBase, root: Path) -> None:
+    for method in METHODS:
+        try:
+            kb.ask(QUESTIONS[0], method=method)
+        except NotBuilt:
+            continue
+
+
+def doctor(kb: KnowledgeBase, root: Path) -> None:
+    assert [finding.message for finding in kb.doctor() if finding.fault] == []
+
+
+def add_another(kb: KnowledgeBase, root: Path) -> None:
+    kb.add(Document(OTHER, id="other"), feed="other")
+    kb.remove("other", feed="other")
+
+
+def sync_another(kb: KnowledgeBase, root: Path) -> None:
+    other = root / "other"
+    other.mkdir(exist_ok=True)
+    (other / "rye.txt").write_text(OTHER)
+    kb.sync(other)
+    kb.forget(str(other / "rye.txt"))
+
+
+def build_one(kb: KnowledgeBase, root: Path) -> None:
+    kb.build("sire_rag")
+
+
+NEXT = (ask, doctor, add_another, sync_another, build_one)
+
+
+# --- the test -------------------------------------------------------------------------------------------------------
+
+
+class World:
+    """Folders with the documents of before, and the states of fresh knowledge bases, each made once."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._states: dict[str, State] = {}
+        for kind in ("plain", "built", "changed", "earlier"):
+            kb = self._fresh(Holding(), root / kind)
+            if kind != "plain":
+                build_all(kb)
+            if kind == "changed":
+                write(root / "docs", AFTER)
+                kb.sync(root / "docs")
+            if kind == "built":
+                kb.export(root / "all.nq")
+            kb.close()
+        opened(root / "empty").close()
+        store = ox.Store(str(root / "earlier" / "store"))
+        (stated,) = store.quads_for_pattern(None, KG.schemaVersion, None, None)
+        store.remove(stated)
+        store.add(ox.Quad(stated.subject, stated.predicate, number(0), stated.graph_name))
+
+    def _fresh(self, holding: Holding, path: Path | None = None) -> KnowledgeBase:
+        write(self.root / "docs", holding.files)
+        kb = created(path) if holding.ontology else opened(path)
+        if holding.files:
+            kb.ingest(self.root / "docs")
+        kb.add_many(documents(holding.feed))
+        return kb
+
+    def state(self, holding: Holding) -> State:
+        key = json.dumps([holding.files, holding.feed, holding.ontology])
+        if key not in self._states:
+            with self._fresh(holding) as kb:
+                build_all(kb)
+                self._states[key] = state(kb)
+        return self._states[key]
+
+    def copy(self, operation: Operation) -> Path:
+        path = self.root / "kb"
+        for leftover in (path, self.root / "other", self.root / "backup"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        return Path(shutil.copytree(self.root / operation.folder, path))
+
+    def kill(self, name: str, point: int) -> tuple[int, list[str]]:
+        """Kill an operation at a point, do something else, and return the points passed and what is wrong then."""
+        operation = OPERATIONS[name]
+        states = [self.state(operation.before), self.state(operation.after)]
+        path = self.copy(operation)
+        write(self.root / "docs", operation.disk)
+        passed = killed_at(point, work, name, path, self.root)
+        if passed < point:
+            states = states[1:]
+        with opened(path) as kb:
+            NEXT[point % len(NEXT)](kb, self.root)
+            build_all(kb)
+            found = state(kb)
+        wrong = [each.differences(found) for each in states]
+        return passed, [] if [] in wrong else min(wrong, key=len)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(migrations, "MIGRATIONS", MIGRATIONS)
+        yield World(tmp_path_factory.mktemp("kills"))
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_killed_operation_leaves_what_was_or_what_was_to_be(world: World, name: str) -> None:
+    points, wrong = world.kill(name, 1_000_000)
+    assert wrong == []
+    number = max(1, KILLS // len(OPERATIONS))
+    for point in sorted({1 + (points - 1) * (2 * part + 1) // (2 * number) for part in range(number)}):
+        assert world.kill(name, point)[1] == [], f"killed at point {point} of {points}"

@@ -1,0 +1,123 @@
+"""Costs: counted before anything is asked, limited, and added up after."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kgrag import KnowledgeBase, prompting
+from kgrag.cli import app
+from kgrag.errors import BudgetSpent, InvalidSettings
+from kgrag.llm.budget import Budget
+from kgrag.llm.completion_cache import CachedModel
+from kgrag.llm.costs import PlannedModel, Price, planned, price_of
+from kgrag.model import Document, Prompt, Usage
+from kgrag.settings import Settings, as_toml
+from kgrag.testing import ScriptedModel
+from tests.methods.test_cg_rag import small
+
+TEXT = "Ann Lee sang in many towns of the north, and Ann Lee was born in Bath in 1882. In Hull Ann Lee met Bo Ek."
+SENTENCE = {"text": "In Bath.", "citations": [{"evidence": 1, "quote": "Ann Lee was born in Bath in 1882"}]}
+REPLIES = {
+    "answering/answer": json.dumps({"unknown": False, "sentences": [SENTENCE]}),
+    "sire_rag/rewrite": TEXT,
+    "sire_rag/facts": json.dumps(
+        {"facts": [{"paragraph": 1, "fact": "Ann Lee was born in Bath in 1882.", "entities": ["Ann Lee"]}]}
+    ),
+}
+QUESTION = "Where was Ann Lee born?"
+
+
+def open_kb(path: Path | None = None, **prices: dict[str, float]) -> KnowledgeBase:
+    kb = KnowledgeBase(path, model=ScriptedModel(REPLIES), settings=Settings(prices=prices, model="scripted"))
+    kb.add(Document(TEXT, title="Ann Lee"))
+    return kb
+
+
+def test_a_prompt_costs_its_text_its_schema_and_the_reply_that_its_header_declares() -> None:
+    facts = prompting.render(
+        "sire_rag/facts", title="", before="", boundary="===", paragraphs=[{"number": 1, "text": "word " * 400}]
+    )
+    expected = planned(facts)
+    assert expected.input_tokens == -(-(len(facts.text) + len(json.dumps(facts.schema))) // 4)
+    assert expected.output_tokens == 850
+    assert planned(prompting.render("sire_rag/summary", texts=["word " * 4000])).output_tokens == 200
+    assert planned(prompting.render("sire_rag/summary", texts=["word " * 40])).output_tokens == 50
+    assert planned(Prompt("no/such", "What?")) == Usage(1, 2, 100)
+
+
+def test_a_plan_of_an_answer_asks_nobody_and_counts_what_asking_costs() -> None:
+    kb = open_kb()
+    expected = kb.planned_cost(QUESTION)
+    assert kb.model.inner.prompts == []
+    prompt = (kb.ask(QUESTION), kb.model.inner.prompts)[1][0]
+    assert expected == planned(prompt)
+    assert kb.planned_cost(QUESTION) == Usage()  # what is kept is free
+
+
+def test_a_plan_of_a_method_with_an_answer_of_its_own_counts_all_that_it_may_ask(tmp_path: Path) -> None:
+    kb = open_kb()
+    kb.ingest(small(tmp_path))
+    kb.build("cg_rag")
+    planning = PlannedModel(kb.model)
+    kb.asking(planning).ask("Which soils did the core paper measure?", method="cg_rag")
+    assert planning.usage.completions > 1
+    assert kb.model.inner.prompts == []
+
+
+def test_asking_stops_at_a_budget_of_completions_tokens_or_money() -> None:
+    kb = open_kb(scripted={"input": 1.0, "output": 1.0})
+    for budget in (Budget(0), Budget(tokens=0), Budget(money=0.0, price=kb.price())):
+        with pytest.raises(BudgetSpent):
+            kb.asking(kb.within(budget)).ask(QUESTION)
+    assert not kb.asking(kb.within(Budget(money=1.0, price=kb.price()))).ask(QUESTION).unknown
+    with pytest.raises(InvalidSettings, match="needs the price"):
+        Budget(money=1.0)
+
+
+def test_a_price_is_that_of_the_longest_name_that_the_model_begins_with() -> None:
+    prices = {"gpt": Price(1, 2), "gpt-mini": Price(0.1, 0.2)}
+    assert price_of(prices, "gpt-mini-2026") == Price(0.1, 0.2)
+    assert price_of(prices, "other") is None
+    assert Price(1, 2).of(Usage(1, 1_000_000, 500_000)) == 2.0
+
+
+def test_prices_are_read_from_the_file_and_written_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kgrag.toml").write_text('[prices]\n"gpt-mini" = { input = 0.15, output = 0.6 }\n')
+    settings = Settings()
+    assert settings.prices == {"gpt-mini": {"input": 0.15, "output": 0.6}}
+    assert as_toml(settings) == 'prices = { "gpt-mini" = { "input" = 0.15, "output" = 0.6 } }\n'
+
+
+def test_what_was_paid_is_added_up_by_day_method_and_model_and_kept_replies_cost_nothing(tmp_path: Path) -> None:
+    with open_kb(tmp_path / "kb") as kb:
+        kb.ask(QUESTION, method="passages")
+        kb.ask(QUESTION, method="passages")
+        report = kb.build("sire_rag")
+        rows = {method: usage for _, method, _, usage in kb.costs()}
+        assert rows["passages"].completions == 1
+        assert rows["sire_rag"] == report.usage
+    environment = {"KGRAG_PRICES": json.dumps({"scripted": {"input": 1000, "output": 1000}})}
+    shown = CliRunner().invoke(
+        app, ["--kb", str(tmp_path / "kb"), "stats", "--cost", "--format", "json"], env=environment
+    )
+    row = next(row for row in json.loads(shown.output) if row["method"] == "passages")
+    assert row["price"] == round((row["input_tokens"] + row["output_tokens"]) / 1000, 6)
+
+
+def test_a_reply_that_is_not_kept_was_paid_all_the_same() -> None:
+    model = CachedModel(ScriptedModel({"sire_rag/rewrite": "I'm sorry, but I can't help."}), method="sire_rag")
+    model.complete([prompting.render("sire_rag/rewrite", title="", before="", text=TEXT)])
+    assert [(method, usage.completions) for _, method, _, usage in model.costs()] == [("sire_rag", 1)]
+
+
+def test_the_command_line_plans_an_answer(tmp_path: Path) -> None:
+    with open_kb(tmp_path / "kb"):
+        pass
+    command = ["--kb", str(tmp_path / "kb"), "ask", QUESTION, "--dry-run", "--format", "json"]
+    shown = CliRunner().invoke(app, command, env={"KGRAG_PRICES": '{"extractive": {"input": 1, "output": 2}}'})
+    found = json.loads(shown.output)
+    assert found["completions"] == 1
+    assert found["price"] == round((found["input_tokens"] + 2 * found["output_tokens"]) / 1e6, 6)

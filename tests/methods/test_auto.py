@@ -1,0 +1,221 @@
+"""The default method: evidence of all kinds in one pool, and exact answers before any evidence."""
+
+import itertools
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kgrag import KnowledgeBase
+from kgrag.errors import NotBuilt
+from kgrag.methods.auto import name_graph
+from kgrag.methods.auto.name_graph import NameGraph
+from kgrag.model import Allowed, Document
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder
+
+FACTS = {"Hopkins": "Dolby", "Dolby": "Sharpe", "Sharpe": "Weber"}
+
+
+def random_rows(seed: int) -> list[tuple[str, str, str]]:
+    drawn = random.Random(seed)
+    pairs = {(drawn.randrange(30), drawn.randrange(40)) for _ in range(120)}
+    return [(f"urn:c:{chunk:02}", f"urn:d:{chunk // 2:02}", f"urn:n:{name:02}") for chunk, name in sorted(pairs)]
+
+
+def graph_of(rows: list[tuple[str, str, str]]) -> NameGraph:
+    return NameGraph.of(rows, [], [], propositions=len(rows))
+
+
+def walked_by_matrix(
+    rows: list[tuple[str, str, str]], seeds: dict[str, float], *, damping: float, closed: frozenset[str] = frozenset()
+) -> dict[str, float]:
+    """Return personalised PageRank by matrix multiplication; what a walk brings to closed chunks is lost."""
+    nodes = sorted({node for chunk, _, name in rows for node in (chunk, name)})
+    place = {node: number for number, node in enumerate(nodes)}
+    steps = np.zeros((len(nodes), len(nodes)))
+    for chunk, _, name in rows:
+        steps[place[chunk], place[name]] = steps[place[name], place[chunk]] = 1
+    steps /= np.maximum(steps.sum(axis=0), 1)
+    steps[[place[node] for node in closed if node in place]] = 0
+    start = np.array([seeds.get(node, 0.0) for node in nodes])
+    start /= start.sum()
+    reached = start
+    for _ in range(60):
+        reached = (1 - damping) * start + damping * steps @ reached
+    found = {node: value for node, value in zip(nodes, reached, strict=True) if node.startswith("urn:c") and value > 0}
+    highest = max(found.values())
+    return {node: value / highest for node, value in found.items()}
+
+
+# --- the walk over names ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_walk_is_personalised_pagerank(seed: int) -> None:
+    rows = random_rows(seed)
+    seeds = {"urn:n:03": 0.5, "urn:n:17": 0.2, "urn:c:04": 0.1, "urn:n:99": 7.0}
+    known = {node: weight for node, weight in seeds.items() if any(node in row for row in rows)}
+    expected = walked_by_matrix(rows, known, damping=0.5)
+    found = dict(graph_of(rows).walk(seeds, damping=0.5, take=100))
+    assert found == pytest.approx({node: expected.get(node, 0) for node in found}, abs=0.005)
+    assert {node for node, share in expected.items() if share > 0.01} <= found.keys()
+
+
+def test_a_walk_does_not_pass_through_chunks_that_a_filter_closes() -> None:
+    rows = random_rows(7)
+    open_chunks = frozenset(f"urn:c:{number:02}" for number in range(0, 30, 3))
+    seeds = {"urn:n:03": 1.0, "urn:n:17": 1.0}
+    closed = frozenset(chunk for chunk, _, _ in rows) - open_chunks
+    found = dict(graph_of(rows).walk(seeds, damping=0.5, take=100, within=Allowed(frozenset(), open_chunks)))
+    expected = walked_by_matrix(rows, seeds, damping=0.5, closed=closed)
+    assert found.keys() <= open_chunks
+    assert found == pytest.approx({node: expected.get(node, 0) for node in found}, abs=0.005)
+
+
+def test_a_walk_from_nothing_that_is_known_comes_nowhere() -> None:
+    assert graph_of(random_rows(1)).walk({"urn:n:99": 1.0}, damping=0.5, take=100) == []
+    assert NameGraph.of([], [], [], propositions=0).walk({"urn:n:99": 1.0}, damping=0.5, take=100) == []
+
+
+def test_a_name_of_very_many_chunks_is_not_walked_through_one_by_one() -> None:
+    rows = [(f"urn:c:{number:07}", "urn:d", "urn:n:common") for number in range(300_000)]
+    rows += [("urn:c:0000000", "urn:d", "urn:n:rare")]
+    found = graph_of(rows).walk({"urn:n:rare": 1.0}, damping=0.5, take=100)
+    assert [chunk for chunk, _ in found] == ["urn:c:0000000"]
+
+
+def test_the_arrays_come_back_from_their_file(tmp_path: Path) -> None:
+    rows = random_rows(3)
+    chunk, _, name = rows[0]
+    made = NameGraph.of(rows, [("urn:a:1", chunk)], [("urn:a:1", name)], propositions=9, revision=4)
+    made.save(tmp_path / "names.npz")
+    read = NameGraph.load(tmp_path / "names.npz")
+    assert read is not None
+    assert (read.revision, read.propositions) == (4, 9)
+    assert read.walk({name: 1.0}, damping=0.5, take=100) == made.walk({name: 1.0}, damping=0.5, take=100) != []
+    assert read.names_of({"urn:a:1": 2.0}) == {name: 2.0}
+    (tmp_path / "names.npz").write_bytes(b"damaged")
+    assert NameGraph.load(tmp_path / "names.npz") is None
+
+
+# --- aggregates ------------------------------------------------------------------------------------------------------
+
+
+def test_an_aggregate_counts_less_for_each_of_many_documents() -> None:
+    rows = [(f"urn:c:{number}", f"urn:d:{number}", "urn:n") for number in range(5)]
+    joined = [("urn:a:four", f"urn:c:{number}") for number in range(4)] + [("urn:a:one", "urn:c:4")]
+    graph = NameGraph.of(rows, joined, [], propositions=10)
+    spread = graph.spread({"urn:a:four": 1.0, "urn:a:one": 0.6, "urn:a:gone": 3.0})
+    assert spread[0] == ("urn:c:4", 0.6)
+    assert [score for _, score in spread[1:]] == [0.5] * 4
+
+
+def test_only_aggregates_of_allowed_chunks_alone_are_left_by_a_filter() -> None:
+    rows = [(f"urn:c:{number}", "urn:d", "urn:n") for number in range(3)]
+    joined = [("urn:a:1", "urn:c:0"), ("urn:a:2", "urn:c:0"), ("urn:a:2", "urn:c:1")]
+    graph = NameGraph.of(rows, joined, [], propositions=3)
+    assert graph.joined_from(frozenset({"urn:c:0", "urn:c:2"})) == {"urn:a:1"}
+
+
+# --- end to end ------------------------------------------------------------------------------------------------------
+
+
+def filled(kb: KnowledgeBase) -> KnowledgeBase:
+    pupils = [
+        Document(f"{teacher} taught {pupil} for a year. {teacher} kept bees. The lessons took place in {teacher} Hall.")
+        for teacher, pupil in FACTS.items()
+    ]
+    others = [Document(f"Nobody number {n} wrote a letter. Then nobody number {n} went home.") for n in range(40)]
+    kb.add_many([*pupils, *others])
+    return kb
+
+
+def texts(kb: KnowledgeBase, question: str, k: int = 5, **options: object) -> list[str]:
+    return [hit.text for hit in kb.retrieve(question, k=k, **options)]
+
+
+def test_it_is_the_default_and_needs_nothing_but_text(kb: KnowledgeBase) -> None:
+    with pytest.raises(NotBuilt, match="kgrag ingest"):
+        kb.retrieve("Who?")
+    filled(kb)
+    assert texts(kb, "Whom did Dolby teach?")[0].startswith("Dolby taught Sharpe")
+    assert kb.ask("Whom did Dolby teach?").method == "auto"
+
+
+def test_names_lead_to_a_passage_that_shares_no_word_with_the_question(kb: KnowledgeBase) -> None:
+    filled(kb).build("sire_rag")
+    question = "Which bees did the pupil of Hopkins know?"
+    by_name = {hit.text[:6]: dict(hit.attributes["found_by"]) for hit in kb.retrieve(question, k=4)}
+    assert "names" in by_name["Dolby "]
+    assert by_name["Dolby "]["names"] <= 2
+
+
+def test_what_came_or_went_since_the_build_is_found_or_gone_at_once(kb: KnowledgeBase) -> None:
+    filled(kb).build("sire_rag")
+    assert texts(kb, "Whom did Weber teach?")
+    kb.add(Document("Weber taught Zabel for a year.", id="weber"))
+    assert "Weber taught Zabel for a year." in texts(kb, "Whom did Weber teach?", k=2)
+    kb.remove("weber")
+    assert "Weber taught Zabel for a year." not in texts(kb, "Whom did Weber teach?", k=50)
+
+
+def test_evidence_that_covers_the_rest_of_a_question_comes_before_more_of_the_same(kb: KnowledgeBase) -> None:
+    same = [Document(f"The red pump of hall {n} is oiled in spring.") for n in range(6)]
+    kb.add_many([*same, Document("A valve is replaced by a fitter."), *(Document(f"Page {n}.") for n in range(30))])
+    question = "When is the red pump oiled, and who is the fitter of a valve?"
+    assert "A valve is replaced by a fitter." in texts(kb, question, k=2)
+    assert "A valve is replaced by a fitter." in texts(kb, question, k=2, method="auto:cover=1")
+
+
+FILMS = """
+@prefix : <urn:films#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<urn:films> a owl:Ontology .
+:Film a owl:Class ; rdfs:label "film" . :Person a owl:Class ; rdfs:label "person" .
+:director a owl:ObjectProperty ; rdfs:label "director" ; rdfs:domain :Film ; rdfs:range :Person .
+"""
+STATED = """
+@prefix : <urn:films#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:big a :Film ; rdfs:label "Big Fish" ; :director :tim . :tim a :Person ; rdfs:label "Tim Burton" .
+"""
+
+
+def test_what_instances_state_is_answered_from_them_before_any_text(kb: KnowledgeBase, tmp_path: Path) -> None:
+    for name, content in (("films.ttl", FILMS), ("stated.ttl", STATED)):
+        (tmp_path / name).write_text(content)
+        kb.load(tmp_path / name)
+    kb.add(Document("Big Fish is a film from Alabama, and Ann Lee wrote about its director."))
+    answer = kb.ask("Who is the director of Big Fish?")
+    assert (answer.sentences, answer.method) == (("Tim Burton",), "auto")
+    assert "poly_rag answers it from stated facts" in answer.explain[0]
+    assert kb.ask("Who wrote about the director of Big Fish?").citations[0].quote.endswith("wrote about its director.")
+
+
+def test_facts_of_no_document_are_no_answer_where_a_filter_is_set(kb: KnowledgeBase, tmp_path: Path) -> None:
+    for name, content in (("films.ttl", FILMS), ("stated.ttl", STATED)):
+        (tmp_path / name).write_text(content)
+        kb.load(tmp_path / name)
+    kb.add(Document("A letter of Ann Lee.", id="letter", metadata={"tenant": "a"}))
+    assert "Burton" not in kb.ask("Who is the director of Big Fish?", where={"tenant": "a"}).text
+
+
+def test_a_graph_of_names_on_disk_is_compared_with_the_store(tmp_path: Path) -> None:
+    with KnowledgeBase(tmp_path, settings=Settings(), embedder=HashEmbedder()) as kb:
+        filled(kb).build("sire_rag")
+        kb.retrieve("Whom did Dolby teach?")
+        assert name_graph.faults(kb.store, tmp_path / "lexical") == []
+        graph = name_graph.fresh(kb.store, tmp_path / "lexical")
+        fewer = [("urn:c", "urn:d", "urn:n")]
+        NameGraph.of(fewer, [], [], propositions=1, revision=graph.revision).save(
+            tmp_path / "lexical" / "names.npz", lineage=""
+        )
+        (fault,) = name_graph.faults(kb.store, tmp_path / "lexical")
+        assert "names.npz" in str(fault.path)
+
+
+def test_scores_fall_from_hit_to_hit(kb: KnowledgeBase) -> None:
+    filled(kb).build("sire_rag")
+    for question in ("Whom did Dolby teach?", "Who kept bees in Hopkins Hall and wrote a letter?"):
+        scores = [hit.score for hit in kb.retrieve(question, k=20)]
+        assert all(before >= after for before, after in itertools.pairwise(scores))
