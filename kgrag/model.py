@@ -16,6 +16,7 @@ value               what it is
 ``Hit``             one retrieved piece of evidence, with the spans that carry it
 ``Allowed``         the documents that a filter lets through, and their chunks
 ``Citation``        words of a stored chunk that carry a sentence of an answer
+``Value``           a short answer: what a question asks for, with its kind
 ``Unsupported``     a sentence of a reply that what it cites does not support
 ``Answer``          sentences with citations, or *unknown*
 ``BuildReport``     what a build wrote
@@ -52,6 +53,7 @@ __all__ = [
     "Term",
     "Unsupported",
     "Usage",
+    "Value",
     "Violation",
     "ViolationTerms",
 ]
@@ -365,6 +367,28 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class Value:
+    """A short answer, cut out of a citation; a list is several of them.
+
+    Args:
+        kind: of what; an identifier such as an ISBN is "text".
+        text: as the citation has it; "yes" or "no".
+        value: in normal form: ISO 8601 for a date (also ``2021-08`` or ``1957``), digits and a point for a number,
+            "true" or "false"; "" where it is the text.
+        unit: of a number; "" for none.
+        iri: of an entity; "" for none.
+        citation: the number of the citation that has it, from 0; -1 where there is none.
+    """
+
+    kind: Literal["entity", "text", "number", "date", "boolean", "choice"]
+    text: str
+    value: str = ""
+    unit: str = ""
+    iri: str = ""
+    citation: int = -1
+
+
+@dataclass(frozen=True, slots=True)
 class Unsupported:
     """A sentence of a reply that was left out: ``missing`` are the numbers, dates and names that it does not cite.
 
@@ -380,8 +404,11 @@ class Unsupported:
 class Answer:
     """What was answered, and what carries it.
 
-    ``unknown`` is True when the evidence does not carry an answer; ``text`` then says so. ``dropped`` counts quotes
-    that are in no evidence, sentences that were left without a citation, and those in ``unsupported``.
+    ``unknown`` is True when the evidence does not carry an answer; ``text`` then says so, and ``nearest`` has the
+    sentences that come nearest to one, where the model names any. ``dropped`` counts quotes that are in no evidence,
+    sentences that were left without a citation, and those in ``unsupported``. ``values`` are the short answers, ()
+    where no rule finds one; ``confidence`` is the probability, 0 to 1, that the answer is right, None where the model
+    states none.
     """
 
     question: str
@@ -396,6 +423,9 @@ class Answer:
     sparql: str = ""
     explain: tuple[str, ...] = ()
     unsupported: tuple[Unsupported, ...] = ()
+    values: tuple[Value, ...] = ()
+    confidence: float | None = None
+    nearest: tuple[Citation, ...] = ()
 
     def _repr_html_(self) -> str:
         quotes = "".join(f"<li>{html.escape(citation.quote)}</li>" for citation in self.citations)

@@ -99,26 +99,27 @@ KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
     "AdjacencyEdge Answer Build Chunk Citation CitationEdge CrossReferenceEdge Document Edge Entity Hypernode "
-    "HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite Statement "
-    "TreeNode UnsupportedSentence VectorSpace "
+    "HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite ShortAnswer "
+    "Statement TreeNode UnsupportedSentence VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph "
     "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
     "ProvenanceGraph "
     "QuarantineGraph TreeGraph TripleGraph "
     # properties
-    "about baseIRI checksum cites completions content contentHash decision derived dropped end forgets fromChunk "
-    "hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level lexicalForm "
-    "lexicalDatatype lineage location mentions method missing model onProperty order outputTokens page parameters "
+    "about baseIRI checksum cites completions confidence content contentHash decision derived dropped end forgets "
+    "fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level lexicalDatatype "
+    "lexicalForm lineage location mentions method missing model onProperty order outputTokens page parameters "
     "promptHash publication question quote readFrom removedKind revision schemaVersion sentence size sparql stale "
-    "start targetGraphKind text toChunk tokens undone unfinishedSince unknown unresolved url value valueTerm "
+    "start targetGraphKind text toChunk tokens undone unfinishedSince unit unknown unresolved url value valueTerm "
     "violation weight yields",
 )
 METADATA = "https://w3id.org/kgrag/metadata/"
 """What the metadata fields of documents that have no property of their own are named under."""
 KGV = _Namespace("https://w3id.org/kgrag/vector#", "matches near similarity")
 RDF = _Namespace(
-    "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "type subject predicate object Property first rest nil langString"
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "type subject predicate object Property first rest nil langString value",
 )
 RDFS = _Namespace(
     "http://www.w3.org/2000/01/rdf-schema#",
@@ -130,7 +131,9 @@ OWL = _Namespace(
     "Thing disjointUnionOf disjointWith equivalentClass equivalentProperty hasKey imports intersectionOf inverseOf "
     "members onDatatype oneOf sameAs unionOf versionInfo",
 )
-XSD = _Namespace("http://www.w3.org/2001/XMLSchema#", "string integer decimal double boolean date dateTime gYear")
+XSD = _Namespace(
+    "http://www.w3.org/2001/XMLSchema#", "string integer decimal double boolean date dateTime gYear gYearMonth"
+)
 PROV = _Namespace(
     "http://www.w3.org/ns/prov#",
     "Activity Entity endedAtTime startedAtTime used wasDerivedFrom wasGeneratedBy",

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgrag import prompting
+from kgrag.answering.short_answers import short_answers
 from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
@@ -76,20 +77,29 @@ def answer(question: str, hits: Sequence[Hit], *, model: LanguageModel, store: T
         return replace(unknown, explain=(str(error),))
     sentences, reason = _read_reply(completion)
     judged = _judged(sentences, question, evidence, store)
+    confidence, nearest, stated = _read_judgement(completion)
     if not judged.kept:
-        reason = _why_nothing_is_left(sentences, judged) or reason or "The model found no answer in the evidence."
-        unknown = replace(unknown, usage=completion.usage, dropped=judged.dropped)
-        return replace(unknown, explain=(reason,), unsupported=tuple(judged.unsupported))
+        reason = _why_nothing_is_left(sentences, judged) or reason or stated
+        reason = reason or "The model found no answer in the evidence."
+        near = (one.citation for quote in nearest for one in cited(quote, quote.text, evidence, store, sentence=0))
+        unknown = replace(unknown, usage=completion.usage, dropped=judged.dropped, confidence=confidence)
+        return replace(
+            unknown, explain=(reason,), unsupported=tuple(judged.unsupported), nearest=tuple(dict.fromkeys(near))
+        )
+    texts = tuple(text for text, _ in judged.kept)
+    citations = tuple(citation for _, citations in judged.kept for citation in citations)
     return Answer(
         question=question,
         text=_marked(judged.kept),
         method=method,
-        sentences=tuple(text for text, _ in judged.kept),
-        citations=tuple(citation for _, citations in judged.kept for citation in citations),
+        sentences=texts,
+        citations=citations,
         hits=tuple(hits),
         usage=completion.usage,
         dropped=judged.dropped,
         unsupported=tuple(judged.unsupported),
+        values=short_answers(question, texts, citations),
+        confidence=confidence,
     )
 
 
@@ -103,7 +113,7 @@ def with_unsupported(answer: Answer) -> Answer:
 
 
 def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
-    pieces = []
+    pieces: list[dict[str, object]] = []
     shown = {piece.text for piece in evidence if piece.hit.kind not in _DERIVED_KINDS}
     for piece in evidence:
         heading = " ".join(" / ".join(piece.headings).split())[:_MAX_HEADING_CHARACTERS]
@@ -115,6 +125,8 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
     # Made from the evidence, so that no text can contain the boundary that closes its own fence; and from nothing else,
     # so that another question about the same evidence has the same prefix, which a service may keep.
     boundary = f"=== {digest(*(str(piece) for piece in pieces))[:12]} ==="
+    for row, piece in zip(pieces, evidence, strict=True):
+        row |= {"before": piece.before, "following": piece.following}
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
 
 
@@ -150,6 +162,17 @@ def _read_reply(completion: Completion) -> tuple[list[_QuotedSentence], str]:
         return sentences, ""
     problem = completion.problem or f"no sentences in {completion.text[:_MAX_REPLY_CHARACTERS_SHOWN]!r}"
     return [], f"The model's reply could not be used: {problem}"
+
+
+def _read_judgement(completion: Completion) -> tuple[float | None, list[Quote], str]:
+    """Return what only some models add: the probability of an answer, the nearest sentences, why there is no answer."""
+    data = completion.data if isinstance(completion.data, Mapping) else {}
+    confidence, reason = data.get("confidence"), data.get("reason")
+    return (
+        float(confidence) if isinstance(confidence, int | float) and 0 <= confidence <= 1 else None,
+        list(_read_quotes(data.get("nearest", []))),
+        reason if isinstance(reason, str) else "",
+    )
 
 
 def _read_sentences(data: object) -> Iterator[_QuotedSentence]:

@@ -9,9 +9,11 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-from kgrag.model import Answer, Citation, Hit, Place, Span
+import regex
 
-__all__ = ["answer_json", "citation_json", "hit_json", "metadata_json", "place_json", "retrieval_json"]
+from kgrag.model import Answer, Citation, Hit, Place, Span, Value
+
+__all__ = ["answer_json", "citation_json", "hit_json", "metadata_json", "place_json", "retrieval_json", "value_json"]
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:
@@ -94,18 +96,44 @@ def citation_json(citation: Citation) -> dict[str, Any]:
     return document | ({"derived": citation.derived} if citation.derived else {})
 
 
+def value_json(value: Value) -> dict[str, Any]:
+    """Return a short answer as a JSON object: a boolean and a number as JSON has them; ``citation`` counts from 0.
+
+    >>> value_json(Value("number", "1,000 tuples", "1000", "tuples", citation=0))
+    {'kind': 'number', 'text': '1,000 tuples', 'value': 1000, 'unit': 'tuples', 'citation': 0}
+    """
+    typed: object = value.value
+    if value.kind == "boolean":
+        typed = value.value == "true"
+    elif value.kind == "number" and regex.fullmatch(r"[-+]?\d+(\.\d+)?", value.value):
+        typed = float(value.value) if "." in value.value else int(value.value)
+    document: dict[str, Any] = {"kind": value.kind, "text": value.text, "value": typed, "unit": value.unit}
+    document |= {"iri": value.iri} if value.iri else {}
+    document |= {"citation": value.citation} if value.citation >= 0 else {}
+    return {name: part for name, part in document.items() if part != ""}
+
+
 def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
-    """Return an answer as a JSON object; ``sparql`` only where there was a query, ``explain`` only on request."""
+    """Return an answer as a JSON object.
+
+    ``confidence`` is there only where the model states one, ``nearest`` where an unknown answer has some, ``sparql``
+    where there was a query, ``explain`` on request.
+    """
     document: dict[str, Any] = {
         "question": answer.question,
         "text": answer.text,
         "method": answer.method,
         "unknown": answer.unknown,
+        "values": [value_json(value) for value in answer.values],
         "citations": [citation_json(citation) for citation in answer.citations],
         "unsupported": [{**asdict(one), "missing": list(one.missing)} for one in answer.unsupported],
         "hits": [hit_json(hit) for hit in answer.hits],
         "usage": asdict(answer.usage),
     }
+    if answer.confidence is not None:
+        document["confidence"] = answer.confidence
+    if answer.nearest:
+        document["nearest"] = [citation_json(citation) for citation in answer.nearest]
     if answer.sparql:
         document["sparql"] = answer.sparql
     if explain:

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyoxigraph as ox
+import regex
 
-from kgrag.model import Answer, GraphDraft
+from kgrag.model import Answer, Citation, GraphDraft, Value
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, XSD, Names, number
 
 __all__ = ["answer_draft"]
+
+_DATE_TYPES = (XSD.gYear, XSD.gYearMonth, XSD.date)
+"""Datatypes of a date by the hyphens in it."""
 
 
 def answer_draft(answer: Answer, *, names: Names) -> GraphDraft:
@@ -27,6 +31,7 @@ def answer_draft(answer: Answer, *, names: Names) -> GraphDraft:
         triples=[
             *_answer_triples(answer, iri),
             *_citation_triples(answer, iri, names),
+            *_value_triples(answer, iri, names),
             *_unsupported_triples(answer, iri, names),
         ],
         method=answer.method,
@@ -41,10 +46,18 @@ def _answer_triples(answer: Answer, iri: ox.NamedNode) -> Iterator[ox.Triple]:
     yield ox.Triple(iri, KG.method, ox.Literal(answer.method))
     yield ox.Triple(iri, KG.unknown, ox.Literal("true" if answer.unknown else "false", datatype=XSD.boolean))
     yield ox.Triple(iri, KG.dropped, number(sum(answer.dropped.values())))
+    if answer.confidence is not None:
+        yield ox.Triple(iri, KG.confidence, ox.Literal(answer.confidence))
     if answer.sparql:
         yield ox.Triple(iri, KG.sparql, ox.Literal(answer.sparql))
     for hit in answer.hits:
         yield ox.Triple(iri, PROV.used, ox.NamedNode(hit.iri))
+
+
+def _citation_iri(citation: Citation, answered: ox.NamedNode, names: Names) -> ox.NamedNode:
+    place = (citation.chunk, str(citation.start), str(citation.end), str(citation.sentence))
+    # "derived" joins the name only where there is one, so that graphs kept by earlier versions keep their IRIs.
+    return names.citation(answered.value, *place, *filter(None, [citation.derived]))
 
 
 def _unsupported_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:
@@ -60,9 +73,7 @@ def _unsupported_triples(answer: Answer, answered: ox.NamedNode, names: Names) -
 
 def _citation_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:
     for citation in dict.fromkeys(answer.citations):
-        place = (citation.chunk, str(citation.start), str(citation.end), str(citation.sentence))
-        # "derived" joins the name only where there is one, so that graphs kept by earlier versions keep their IRIs.
-        iri = names.citation(answered.value, *place, *filter(None, [citation.derived]))
+        iri = _citation_iri(citation, answered, names)
         yield ox.Triple(iri, RDF.type, KG.Citation)
         yield ox.Triple(iri, DCTERMS.isPartOf, answered)
         yield ox.Triple(iri, KG.quote, ox.Literal(citation.quote))
@@ -72,3 +83,28 @@ def _citation_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> I
         yield ox.Triple(iri, PROV.wasDerivedFrom, ox.NamedNode(citation.chunk))
         if citation.derived:
             yield ox.Triple(iri, KG.derived, ox.Literal(citation.derived))
+
+
+def _value_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:
+    for place, value in enumerate(answer.values):
+        iri = names.citation(answered.value, "value", str(place), value.kind, value.text)
+        yield ox.Triple(iri, RDF.type, KG.ShortAnswer)
+        yield ox.Triple(iri, DCTERMS.isPartOf, answered)
+        yield ox.Triple(iri, KG.text, ox.Literal(value.text))
+        yield ox.Triple(iri, RDF.value, ox.NamedNode(value.iri) if value.iri else _typed(value))
+        if value.unit:
+            yield ox.Triple(iri, KG.unit, ox.Literal(value.unit))
+        if value.citation >= 0:
+            quoted = _citation_iri(answer.citations[value.citation], answered, names)
+            yield ox.Triple(iri, PROV.wasDerivedFrom, quoted)
+
+
+def _typed(value: Value) -> ox.Literal:
+    """Return a short answer as a literal of its kind, so that a query can compare and count."""
+    if value.kind == "boolean":
+        return ox.Literal(value.value, datatype=XSD.boolean)
+    if value.kind == "number" and regex.fullmatch(r"[-+]?\d+(?:\.\d+)?", value.value):
+        return ox.Literal(value.value, datatype=XSD.decimal if "." in value.value else XSD.integer)
+    if value.kind == "date":
+        return ox.Literal(value.value, datatype=_DATE_TYPES[value.value.count("-")])
+    return ox.Literal(value.value or value.text)

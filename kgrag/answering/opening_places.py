@@ -25,11 +25,14 @@ def placed_hits(hits: Sequence[Hit], store: TripleStore) -> list[Hit]:
 
 
 def placed_answer(answer: Answer, store: TripleStore) -> Answer:
-    """Return an answer with the place of each citation and of each span of its hits."""
+    """Return an answer with the place of each citation, each nearest sentence, and each span of its hits."""
     spans = (span.chunk for hit in answer.hits for span in hit.sources)
-    places = _places((*spans, *(citation.chunk for citation in answer.citations)), store)
-    citations = tuple(replace(citation, place=places.get(citation.chunk)) for citation in answer.citations)
-    return replace(answer, citations=citations, hits=tuple(_with_places(answer.hits, places)))
+    places = _places((*spans, *(citation.chunk for citation in (*answer.citations, *answer.nearest))), store)
+    citations, nearest = (
+        tuple(replace(citation, place=places.get(citation.chunk)) for citation in cited)
+        for cited in (answer.citations, answer.nearest)
+    )
+    return replace(answer, citations=citations, nearest=nearest, hits=tuple(_with_places(answer.hits, places)))
 
 
 def _with_places(hits: Sequence[Hit], places: Mapping[str, Place]) -> list[Hit]:

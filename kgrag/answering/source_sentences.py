@@ -45,6 +45,8 @@ __all__ = [
 ]
 
 _MAX_EVIDENCE_CHARACTERS = 8000
+_CHARACTERS_BEFORE = 1200
+"""How much text before a chunk is read for the term or header that the chunk begins behind."""
 _MIN_QUOTED_WORDS = 4
 """Words from which a quote is cited alone; a shorter one proves too little, unless it is a value with its unit."""
 _MAX_BRANCHES = 3
@@ -75,11 +77,16 @@ class SourceChunk:
 
 @dataclass(frozen=True, slots=True)
 class EvidencePiece:
-    """A hit with its number in the prompt and the stored chunks behind it."""
+    """A hit with its number in the prompt and the stored chunks behind it.
+
+    Of a chunk ``before`` is the text just before it, and ``following`` the chunk behind it, which is the last source.
+    """
 
     number: int
     hit: Hit
     sources: tuple[SourceChunk, ...]
+    before: str = ""
+    following: str = ""
 
     @property
     def text(self) -> str:
@@ -123,13 +130,21 @@ class Quote:
 
 
 def evidence_of(hits: Sequence[Hit], store: TripleStore) -> list[EvidencePiece]:
-    """Return the hits numbered from 1, with the chunks behind them; a hit without sources is taken for a chunk."""
+    """Return the hits numbered from 1, with the chunks behind them; a hit without sources is taken for a chunk.
+
+    A hit that is a chunk has the one that follows it as a further source: a definition may go on there.
+    """
+    around = documents.surroundings(store, [hit.iri for hit in hits], characters=_CHARACTERS_BEFORE)
     chunks = [[span.chunk for span in hit.sources] or [hit.iri] for hit in hits]
-    stored = _stored_chunks([chunk for behind in chunks for chunk in behind], store)
-    return [
-        EvidencePiece(number, hit, tuple(stored[chunk] for chunk in dict.fromkeys(behind) if chunk in stored))
-        for number, (hit, behind) in enumerate(zip(hits, chunks, strict=True), start=1)
-    ]
+    next_chunks = [following for _, following in around.values() if following]
+    stored = _stored_chunks([*(chunk for behind in chunks for chunk in behind), *next_chunks], store)
+    pieces = []
+    for number, (hit, behind) in enumerate(zip(hits, chunks, strict=True), start=1):
+        before, following = around.get(hit.iri, ("", ""))
+        sources = tuple(stored[chunk] for chunk in dict.fromkeys([*behind, following]) if chunk in stored)
+        text = stored[following].text if following in stored else ""
+        pieces.append(EvidencePiece(number, hit, sources, before, text))
+    return pieces
 
 
 def _stored_chunks(chunks: Sequence[str], store: TripleStore) -> dict[str, SourceChunk]:

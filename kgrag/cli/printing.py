@@ -50,8 +50,15 @@ def _quiet() -> bool:
 
 
 def answer_text(answer: Answer, *, explain: bool = False) -> str:
-    """Return an answer as lines for a person: text, then each citation with where it can be opened."""
-    lines = [answer.text, ""]
+    """Return an answer as lines for a person: short answer, text, then each citation with where it can be opened.
+
+    Without an answer the nearest passages follow, with the best sentence of each between » and «.
+    """
+    short = ", ".join(value.text for value in answer.values)
+    sure = "" if answer.confidence is None else f" (confidence {answer.confidence:.2f})"
+    lines = [*([f"{short}{sure}", ""] if short else []), answer.text, ""]
+    if answer.nearest:
+        lines += ["Nearest passages:", *_nearest_lines(answer)]
     for number, citation in enumerate(answer.citations, start=1):
         place = citation.place or Place()
         where = [str(place) or citation.document, f"characters {citation.start}-{citation.end}", place.address]
@@ -66,6 +73,16 @@ def answer_text(answer: Answer, *, explain: bool = False) -> str:
         lines += [f"  note: {text}" for text in answer.explain]
         lines += [f"  {hit.score:.3f}  {hit.kind}  {' '.join(hit.text.split())[:160]}" for hit in answer.hits]
     return "\n".join(lines).rstrip()
+
+
+def _nearest_lines(answer: Answer) -> Iterator[str]:
+    passages = {span.chunk: hit.text for hit in answer.hits for span in hit.sources}
+    for citation in answer.nearest:
+        place = citation.place or Place()
+        passage, quote = (" ".join(text.split()) for text in (passages.get(citation.chunk, ""), citation.quote))
+        marked = passage.replace(quote, f"»{quote}«", 1) if quote in passage else f"»{quote}«"
+        yield f"  {marked}"
+        yield f"      {', '.join(filter(None, (str(place) or citation.document, place.address)))}"
 
 
 @contextmanager

@@ -94,7 +94,7 @@ def _of_answer(question: Question, answer: Answer | None) -> dict[str, float]:
         return {}
     values = {"answered": float(not answer.unknown)}
     if question.answers:
-        text = "" if answer.unknown else answer.text
+        text = "" if answer.unknown else answer.values[0].text if answer.values else answer.text
         values["exact match"] = metrics.exact_match(text, question.answers)
         values["token F1"] = metrics.token_f1(text, question.answers)
     return values

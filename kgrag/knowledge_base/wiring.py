@@ -142,10 +142,11 @@ class Wiring:
     def model(self) -> LanguageModel:
         """The language model of the settings, behind a cache of completions; the extractive one needs none."""
         from kgrag.llm.completion_cache import CachedModel
+        from kgrag.llm.extractive import ExtractiveModel
 
-        inner = self._given_model or self._configured_model()
         if self._given_model is None and self.settings.model == EXTRACTIVE:
-            return inner
+            return ExtractiveModel(lambda: self.embedder)
+        inner = self._given_model or self._configured_model()
         mode, path = self.settings.completions, self._folder(_CACHE, "completions.sqlite")
         if mode == "record" and self.read_only and self.path is not None and not os.access(self.path, os.W_OK):
             path = None  # a disk that may only be read: what is paid for is kept for as long as this process lives

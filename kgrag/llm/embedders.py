@@ -118,7 +118,7 @@ class CachedEmbedder:
         """Take an embedder and the cache file, which is made at the first ``embed``; None: a cache in memory."""
         self.seconds = 0.0
         self.misses = 0
-        self._inner = inner
+        self.inner = inner
         self._lock = threading.Lock()
         self._recent: OrderedDict[str, Vectors] = OrderedDict()
         self._file = _VectorFile(path)
@@ -126,12 +126,12 @@ class CachedEmbedder:
     @property
     def dimension(self) -> int:
         """Length d of a vector."""
-        return self._inner.dimension
+        return self.inner.dimension
 
     @property
     def identity(self) -> str:
         """That of the inner embedder."""
-        return self._inner.identity
+        return self.inner.identity
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         """Return a float32 array of shape (len(texts), d) with unit rows; shape (0, d) for no texts.
@@ -162,7 +162,7 @@ class CachedEmbedder:
         missing = sorted(texts.keys() - rows.keys(), key=lambda name: (len(texts[name]), name))
         for start in range(0, len(missing), _TEXTS_PER_COMMIT):
             batch = missing[start : start + _TEXTS_PER_COMMIT]
-            vectors = self._inner.embed([texts[name] for name in batch], kind)
+            vectors = self.inner.embed([texts[name] for name in batch], kind)
             fresh = dict(zip(batch, vectors, strict=True))
             self._file.write(fresh)
             rows |= fresh

@@ -2,8 +2,8 @@
 
 Graphs written: one document graph per document, named by its title, text, identifier, citations and metadata, so that
 the same document read twice is published once, and one of which anything changed is another one. Queries read:
-``documents/spans``, ``documents/texts``, ``documents/text``, ``documents/titles``, ``documents/listing``,
-``documents/locations``, ``documents/metadata``, ``documents/places``.
+``documents/spans``, ``documents/texts``, ``documents/surroundings``, ``documents/text``, ``documents/titles``,
+``documents/listing``, ``documents/locations``, ``documents/metadata``, ``documents/places``.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ __all__ = [
     "listing",
     "places",
     "spans",
+    "surroundings",
     "texts",
     "titles",
 ]
@@ -143,6 +144,18 @@ def spans(store: TripleStore, chunks: Sequence[str]) -> dict[str, Span]:
         for chunk, document, start, end in store.select(queries.bind("documents/spans", chunks=batch)).values():
             spans_by_chunk[chunk] = Span(chunk=chunk, document=document, start=int(start), end=int(end))
     return spans_by_chunk
+
+
+def surroundings(store: TripleStore, chunks: Sequence[str], *, characters: int) -> dict[str, tuple[str, str]]:
+    """Return the text before each stored chunk, at most so many characters, and the IRI of the chunk behind it.
+
+    "" stands for what there is not; an IRI that is no chunk has no entry.
+    """
+    wanted = [ox.NamedNode(chunk) for chunk in dict.fromkeys(chunks) if not chunk.startswith("_:")]
+    if not wanted:
+        return {}
+    table = store.select(queries.bind("documents/surroundings", chunks=wanted, characters=characters))
+    return {chunk: (text, following) for chunk, text, following in table.values()}
 
 
 def texts(store: TripleStore, chunks: Sequence[str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ import regex
 from kgrag.vocab import words_of
 
 __all__ = [
+    "NUMBER_WORDS",
     "STOP_WORDS",
     "attribute_words",
     "content_words",
@@ -43,6 +44,22 @@ STOP_WORDS = word_set(
     then there these they this those through to too under until up us very was we were what when where which while
     who whom whose why will with would you your"""
 )
+NUMBER_WORDS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+"""Numbers that are often spelt out; each at the place that it counts."""
 # Never the end of a sentence: a name, number or clause follows.
 _LEADING = word_set(
     """adm approx bros ca capt cf cmdr col dr drs eq esp fig figs gen gov hon lt maj messrs mr mrs ms mt mx nos op pp

@@ -156,7 +156,9 @@ def test_a_passage_leads_to_its_place_in_the_whole_text(demo: Inside) -> None:
 def test_where_nothing_carries_an_answer_the_page_says_so(demo: Inside) -> None:
     page = tree(demo.page("/", question="Which emperor abolished the tax on silk?"))
     assert text_of(page.xpath("//*[@class='unknown']")[0]) == "The evidence found does not carry an answer."
-    assert page.xpath("//a[@class='cite']") == []
+    nearest = page.xpath("//div[@class='sentences']/p")
+    assert len(page.xpath("//article[@class='passage']//mark")) == len(nearest) > 0
+    assert page.xpath("//h2[text()='Nearest passages']")
 
 
 def test_the_query_behind_rows_is_shown_and_opens_in_the_editor(demo: Inside) -> None:

@@ -6,7 +6,7 @@ refuses, so that the caller can answer *unknown*:
 =================================================  ==================================================================
 prompt                                             reply
 =================================================  ==================================================================
-``answering/answer``                               sentences and facts of the evidence that cover the question
+``answering/answer``                               sentences and facts of the evidence that answer the question
 ``og_rag/map``                                     names and figures next to words of the ontology, labelled lines
 ``poly_rag/facts``                                 values next to words that express an attribute; names of a sentence
                                                    and the words between them, as triples
@@ -20,16 +20,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from kgrag.errors import UnsupportedTask
 from kgrag.llm.extractive import evidence_answers, ontology_mapping, paragraph_facts, sentence_facts, summaries
+from kgrag.llm.extractive.meaning import Closeness
 from kgrag.model import Completion, Prompt, Usage
+from kgrag.ports import Embedder
 
 __all__ = ["ExtractiveModel"]
 
+_ANSWER = "answering/answer"
 _TASKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
-    "answering/answer": evidence_answers.reply,
     "cg_rag/neighbourhood": summaries.neighbourhood_summary,
     "og_rag/map": ontology_mapping.reply,
     "poly_rag/facts": paragraph_facts.facts,
@@ -43,6 +46,8 @@ _TASKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
 class ExtractiveModel:
     """A ``LanguageModel`` that fulfils a few named prompts by deterministic rules.
 
+    Sentences that answer a question are chosen by their words and by an embedder, where there is one.
+
     >>> prompt = Prompt("answering/answer", "", {"question": "Who sows?", "evidence": []})
     >>> ExtractiveModel().complete([prompt])[0].data
     {'unknown': True, 'sentences': []}
@@ -51,7 +56,11 @@ class ExtractiveModel:
     @property
     def identity(self) -> str:
         """Name and version of the rules."""
-        return "extractive-3"
+        return "extractive-4"
+
+    def __init__(self, embedder: Callable[[], Embedder] | None = None) -> None:
+        """Take what returns the embedder by which answers are chosen; None chooses them by shared words alone."""
+        self._nearness = None if embedder is None else Closeness(embedder)
 
     def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
         """Return one completion per prompt, in order.
@@ -64,13 +73,16 @@ class ExtractiveModel:
     def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         """Yield (index, completion) in order. Raises what ``complete`` raises."""
         for index, prompt in enumerate(prompts):
-            task = _TASKS.get(prompt.name) or _TASKS.get(prompt.like)
+            task = self._task(prompt.name) or self._task(prompt.like)
             if task is None:
                 raise UnsupportedTask(
                     f"the extractive model cannot fulfil prompt '{prompt.name}': it only copies from text "
-                    f"({', '.join(sorted(_TASKS))}). Set KGRAG_MODEL to a language model."
+                    f"({', '.join(sorted((_ANSWER, *_TASKS)))}). Set KGRAG_MODEL to a language model."
                 )
             data = task(prompt.variables)
             is_text = isinstance(data, str)
             text = data if is_text else json.dumps(data, ensure_ascii=False)
             yield index, Completion(text, None if is_text else data, model=self.identity, usage=Usage(completions=1))
+
+    def _task(self, name: str) -> Callable[[Mapping[str, Any]], Any] | None:
+        return partial(evidence_answers.reply, nearness=self._nearness) if name == _ANSWER else _TASKS.get(name)

@@ -1,30 +1,36 @@
 """Answers a question with words of the evidence, or *unknown*; fulfils ``answering/answer``.
 
-Terms are weighed by how rare they are in the evidence; a term that is nowhere in it weighs most. The answer is unknown
-when its sentences, with their headings, cover too little of that weight.
+Of prose whole sentences are quoted, ranked by ``sentence_ranking``; a term that such a sentence explains is quoted with
+it. Of facts the pairs asked for are quoted (``evidence_facts``). A further sentence is added where it continues from a
+name in the first, or brings a name of the question that is missing.
 
-Of a fact, a line ``key: value; key: value``, the fewest pairs are quoted that make an answer: a pair whose value the
-question already contains identifies the subject of the fact; a pair whose key the question mentions, and whose value it
-does not contain, is the one asked for. Of prose whole sentences are quoted.
+The answer is unknown where the best sentence of prose is too improbable, and where facts cover too little of the
+question. The best sentences of three pieces are named all the same, for a person to judge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import regex
 
-from kgrag.llm.extractive.question_words import WeighedQuestion, name_terms, read_question, terms
-from kgrag.text.sentences import split
-from kgrag.vocab import words_of
+from kgrag.llm.extractive.evidence_facts import fact_candidates, is_fact, read_fact
+from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, read_sentences
+from kgrag.llm.extractive.question_words import WeighedQuestion, read_question, terms
+from kgrag.llm.extractive.sentence_ranking import (
+    FITTED_EMBEDDER,
+    Nearness,
+    RankedSentence,
+    probability,
+    ranked,
+    veto_of,
+)
 
-__all__ = ["reply"]
+__all__ = ["MIN_PROBABILITY", "reply"]
 
 _MIN_COVERAGE = 0.42
-"""Share of the question (by weight) that the sentences of an answer cover together, at least."""
+"""Share of the question (by weight) that the sentences of an answer from facts cover together, at least."""
 _MIN_COVERAGE_PER_SENTENCE = 0.06
 """Added to that for each further sentence of prose, since words of distant sentences cover a question by chance."""
 _MIN_FIRST_COVERAGE = 0.28
@@ -32,83 +38,57 @@ _MIN_FIRST_COVERAGE = 0.28
 _MIN_GAIN = 0.12
 """Share of the question that a further sentence adds, at least."""
 _MAX_SENTENCES = 3
+_MAX_NEAREST = 3
 _MIN_SHARE_OF_BEST_FACT = 0.95
-_MIN_SHARE_OF_BEST_PAIR = 0.6
-_MAX_PAIRS = 4
-_MIN_SHARE_OF_PLACEHOLDER = 0.9
-"""How well a pair with a value fits, at least, in comparison with one that has a placeholder in its place."""
-_SAME_SUBJECT_SHARE = 0.97
-"""Coverage, compared with a fact that has a placeholder, from which another fact is about the same subject."""
-_MIN_ECHO = 0.6
-"""Share of the terms of a value that the question contains, at least, where the value is what the question is about."""
-_MIN_ECHO_COVERAGE = 0.05
+MIN_PROBABILITY = 0.4
+"""Probability from which a sentence of prose is an answer: 12 % of the development questions were answered wrongly."""
 _CONTEXT_WEIGHT = 0.6
 _RANK_COST = 0.02
-_MAX_SENTENCE_CHARACTERS = 600
-_MAX_SUBJECT_WORDS = 25
 
-_PLACEHOLDERS = frozenset({"", "n/a", "na", "none", "null", "nil", "unknown", "not available", "not specified", "-"})
-_NAMING_WORDS = frozenset({"label", "name", "title"})
-_UNLABELLED_WORDS = frozenset({"has", "have", "are", "is", "list"})
-_KEY = regex.compile(r"[\p{L}\p{N}_][^:;\n]{0,160}: ")
-_HEADING = regex.compile(r"#+\s+(.*)", flags=regex.DOTALL)
-_MARK = regex.compile(r"(?:[-*•‣◦▪·–—+]|\(?\p{N}{1,3}[.)])\s+")
 _NAME = regex.compile(r"\p{Lu}[\p{L}\p{M}'’-]+")
-_PRONOUN = regex.compile(r"(?:it|its|he|his|she|her|they|their|this|these|those)\b", flags=regex.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class _EvidenceText:
-    """A numbered piece of evidence as the prompt contains it; ``source`` is the text behind a hyperedge."""
-
-    number: int
-    kind: str
-    heading: str
-    text: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A possible sentence of the answer.
-
-    ``found`` are the terms that it and its headings cover, ``score`` is comparable within one question, ``links`` are
-    the terms by which another candidate may continue it, ``is_fact`` is true of ``key: value`` pairs.
-    """
-
-    text: str
-    quotes: tuple[tuple[int, str], ...]
-    found: frozenset[str]
-    score: float
-    links: frozenset[str] = frozenset()
-    is_fact: bool = False
-
-
-def reply(variables: Mapping[str, Any]) -> dict[str, Any]:
+def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dict[str, Any]:
     """Return the reply to ``answering/answer``: at most three sentences, each quoted word by word.
 
     Args:
-        variables: ``question`` (text) and ``evidence`` (list of number, kind, heading, text, source).
+        variables: ``question`` (text) and ``evidence`` (list of number, kind, heading, text, source, before,
+            following).
+        nearness: cosines of the embedder; None goes by words alone. Of another embedder than the one of the fit, only
+            the order of sentences depends on it.
+
+    Returns:
+        ``unknown``, ``sentences`` as any model returns them, and what other models leave out: ``confidence``, the
+        probability that the answer is right (prose, with the embedder of the fit); where there is no answer
+        ``nearest``, the best sentences, and ``reason``, why there is none.
     """
-    texts = [
-        _EvidenceText(
-            number=int(piece["number"]),
-            kind=str(piece.get("kind", "")),
-            heading=str(piece.get("heading", "")),
-            text=str(piece["text"]),
-            source=str(piece.get("source", "")),
-        )
-        for piece in variables["evidence"]
-    ]
-    facts = [_read_fact(text) for text in texts if _is_fact(text)]
-    sentences = [line for text in texts if text.source or not _is_fact(text) for line in _read_sentences(text)]
+    texts = [_evidence_text(piece) for piece in variables["evidence"]]
+    facts = [read_fact(text) for text in texts if is_fact(text)]
+    sentences = [line for text in texts if text.source or not is_fact(text) for line in read_sentences(text)]
+    asked = str(variables["question"])
     pairs = dict.fromkeys(pair for fact in facts for pair in fact.pairs if not pair.is_placeholder)
     units = [pair.key_terms | pair.value_terms for pair in pairs]
-    units += [sentence.own | sentence.around for sentence in sentences]
-    question = read_question(str(variables["question"]), units)
-    chosen = _choose(question, [*_fact_candidates(question, facts), *_prose_candidates(question, sentences)])
-    if not _is_enough(question, chosen):
-        return {"unknown": True, "sentences": []}
+    question = read_question(asked, [*units, *(one.own | one.about | one.around for one in sentences)])
+    rows = ranked(asked, question, texts, sentences, nearness)
+    if nearness is None or nearness.identity != FITTED_EMBEDDER or facts:
+        prose = _prose_candidates(question, rows, by_words=nearness is None or bool(facts))
+        chosen = _choose(question, [*fact_candidates(question, facts), *prose])
+        return _answered(chosen) if _covers_enough(question, chosen) else _unknown(rows, "")
+    if not rows:
+        return _unknown(rows, _why_vetoed(asked, texts))
+    confidence = round(probability(question, rows), 3)
+    if confidence < MIN_PROBABILITY:
+        reason = f"The best sentence answers with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
+        return _unknown(rows, reason) | {"confidence": confidence}
+    return _answered(_choose(question, list(_prose_candidates(question, rows)))) | {"confidence": confidence}
+
+
+def _evidence_text(piece: Mapping[str, Any]) -> EvidenceText:
+    names = ("kind", "heading", "text", "source", "before", "following")
+    return EvidenceText(int(piece["number"]), *(str(piece.get(name, "")) for name in names))
+
+
+def _answered(chosen: Sequence[Candidate]) -> dict[str, Any]:
     rows = []
     for candidate in chosen:
         citations = [{"evidence": number, "quote": quote} for number, quote in candidate.quotes]
@@ -116,7 +96,23 @@ def reply(variables: Mapping[str, Any]) -> dict[str, Any]:
     return {"unknown": False, "sentences": rows}
 
 
-def _is_enough(question: WeighedQuestion, chosen: Sequence[_Candidate]) -> bool:
+def _unknown(rows: Sequence[RankedSentence], reason: str) -> dict[str, Any]:
+    """Return *unknown* with the best sentences, of one piece each."""
+    best: dict[int, str] = {}
+    for row in rows:
+        best.setdefault(row.sentence.number, row.sentence.text)
+    nearest = [{"evidence": number, "quote": quote} for number, quote in best.items()][:_MAX_NEAREST]
+    extra = {"reason": reason, "nearest": nearest}
+    return {"unknown": True, "sentences": []} | {name: value for name, value in extra.items() if value}
+
+
+def _why_vetoed(asked: str, texts: Sequence[EvidenceText]) -> str:
+    words = veto_of(asked).exact
+    nowhere = [word for word in words if all(word in veto_of(asked).lacking(text) for text in texts)]
+    return f"The evidence does not mention {' and '.join(nowhere or words)}." if texts and words else ""
+
+
+def _covers_enough(question: WeighedQuestion, chosen: Sequence[Candidate]) -> bool:
     """Return whether the chosen sentences cover the question well enough to be an answer."""
     if not chosen or question.coverage(chosen[0].found) < _MIN_FIRST_COVERAGE:
         return False
@@ -125,9 +121,9 @@ def _is_enough(question: WeighedQuestion, chosen: Sequence[_Candidate]) -> bool:
     return covered >= _MIN_COVERAGE + _MIN_COVERAGE_PER_SENTENCE * further_prose
 
 
-def _choose(question: WeighedQuestion, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+def _choose(question: WeighedQuestion, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the best candidate, then those that add to it."""
-    chosen: list[_Candidate] = []
+    chosen: list[Candidate] = []
     rest = list(candidates)
     while rest and len(chosen) < _MAX_SENTENCES:
         gains = [_gain(question, candidate, chosen) for candidate in rest]
@@ -138,7 +134,7 @@ def _choose(question: WeighedQuestion, candidates: Sequence[_Candidate]) -> list
     return chosen
 
 
-def _gain(question: WeighedQuestion, candidate: _Candidate, chosen: Sequence[_Candidate]) -> float:
+def _gain(question: WeighedQuestion, candidate: Candidate, chosen: Sequence[Candidate]) -> float:
     """Return what a candidate adds: nothing when it repeats the chosen ones or has nothing to do with them."""
     if not chosen:
         return candidate.score
@@ -153,218 +149,35 @@ def _gain(question: WeighedQuestion, candidate: _Candidate, chosen: Sequence[_Ca
     return question.coverage(new) if links & candidate.found or question.names & new else 0.0
 
 
-@dataclass(frozen=True)
-class _KeyValue:
-    """One ``key: value`` of a fact, exactly as the evidence has it."""
+def _prose_candidates(
+    question: WeighedQuestion, rows: Sequence[RankedSentence], *, by_words: bool = False
+) -> Iterator[Candidate]:
+    """Yield the ranked sentences, each behind the sentence or the term that it needs to be understood.
 
-    key: str
-    value: str
-
-    @property
-    def quote(self) -> str:
-        """The words to be quoted."""
-        return f"{self.key}: {self.value}"
-
-    @cached_property
-    def is_placeholder(self) -> bool:
-        """Whether the value states nothing."""
-        return self.value.strip().casefold() in _PLACEHOLDERS
-
-    @cached_property
-    def value_terms(self) -> frozenset[str]:
-        """Terms of the value."""
-        return frozenset(terms(self.value))
-
-    @cached_property
-    def near_terms(self) -> frozenset[str]:
-        """Terms of the attribute itself and of the type that has it: the last two words of the key."""
-        return frozenset(term for name in self.key.split()[-2:] for term in name_terms(name))
-
-    @cached_property
-    def key_terms(self) -> frozenset[str]:
-        """Terms of the whole key."""
-        return frozenset(term for name in self.key.split() for term in name_terms(name))
-
-    @property
-    def label(self) -> str:
-        """The key for a reader: its last two words, without verbs of having and being."""
-        spelled = " ".join(words_of(name) for name in self.key.split()[-2:]).split()
-        return " ".join(word for word in dict.fromkeys(spelled) if word not in _UNLABELLED_WORDS)
-
-
-@dataclass(frozen=True)
-class _FactLine:
-    """One line of pairs, and the number of its piece of evidence."""
-
-    number: int
-    pairs: tuple[_KeyValue, ...]
-
-    @cached_property
-    def all_terms(self) -> frozenset[str]:
-        """Terms of every key, and of every value that is no placeholder."""
-        values = (pair.value_terms for pair in self.pairs if not pair.is_placeholder)
-        return frozenset().union(*(pair.key_terms for pair in self.pairs), *values)
-
-
-def _is_fact(text: _EvidenceText) -> bool:
-    """Return whether a piece of evidence is a fact: a hyperedge, or one line of several pairs (a mapped record)."""
-    if text.kind == "hyperedge":
-        return True
-    line = text.text.strip()
-    return "\n" not in line and len(_pairs_of(line)) > 1 and all(_KEY.match(part) for part in line.split("; "))
-
-
-def _read_fact(text: _EvidenceText) -> _FactLine:
-    pairs = (part.strip().partition(": ") for part in _pairs_of(text.text))
-    return _FactLine(text.number, tuple(_KeyValue(key, value) for key, colon, value in pairs if colon))
-
-
-def _pairs_of(line: str) -> list[str]:
-    """Split a line into pairs; where keys begin alike, a semicolon before anything else is part of a value."""
-    parts = line.strip().split("; ")
-    first = parts[0].split(" ", 1)[0]
-    begin_alike = sum(part.startswith(f"{first} ") for part in parts) * 2 > len(parts)
-    joined: list[str] = []
-    for part in parts:
-        if joined and not (part.startswith(f"{first} ") if begin_alike else _KEY.match(part)):
-            joined[-1] += f"; {part}"
-        else:
-            joined.append(part)
-    return joined
-
-
-def _fact_candidates(question: WeighedQuestion, facts: Sequence[_FactLine]) -> Iterator[_Candidate]:
-    """Yield the sentences that facts make, best first.
-
-    A fact may have the attribute asked for with a placeholder: then facts about other subjects, which cover less of the
-    question, do not answer in its place.
+    ``by_words`` scores them by shared words, as facts are.
     """
-    ranked = sorted(
-        ((question.coverage(fact.all_terms), fact) for fact in facts), key=lambda row: (-row[0], row[1].number)
-    )
-    min_coverage = 0.0
-    for coverage, fact in ranked:
-        if coverage <= 0 or coverage < min_coverage:
-            return
-        about = [pair for pair in fact.pairs if not pair.is_placeholder and _is_about(question, pair)]
-        asked = _asked_pairs(question, [pair for pair in fact.pairs if pair not in about], about)
-        if any(pair.is_placeholder for pair in asked):
-            min_coverage = max(min_coverage, _SAME_SUBJECT_SHARE * coverage)
-        elif asked:
-            yield _fact_candidate(fact, coverage, about, asked)
-
-
-def _is_about(question: WeighedQuestion, pair: _KeyValue) -> bool:
-    """Return whether the question contains a value, or most of one where it does not ask for the attribute."""
-    contained = [term for term in pair.value_terms if term in question.weights]
-    if question.coverage(contained) < _MIN_ECHO_COVERAGE:
-        return False
-    missing = pair.value_terms.difference(contained)
-    is_asked_for = not pair.near_terms.isdisjoint(question.focus[:2])
-    if is_asked_for or any(regex.search(r"\p{N}", term) for term in missing):
-        return not missing
-    return len(contained) >= _MIN_ECHO * len(pair.value_terms)
-
-
-def _asked_pairs(question: WeighedQuestion, pairs: Sequence[_KeyValue], about: Sequence[_KeyValue]) -> list[_KeyValue]:
-    """Return the pairs that the question asks for, in the order of the fact; placeholders only when they fit best."""
-    known = frozenset().union(*(pair.value_terms for pair in about))
-    fits = {pair: fit for pair in pairs if (fit := _fit(question, pair, known)) > 0}
-    best = max(fits.values(), default=0.0)
-    ranked = sorted(
-        (pair for pair in fits if fits[pair] >= _MIN_SHARE_OF_BEST_PAIR * best), key=lambda pair: -fits[pair]
-    )
-    stating = [pair for pair in ranked if not pair.is_placeholder]
-    if ranked and max((fits[pair] for pair in stating), default=0.0) < _MIN_SHARE_OF_PLACEHOLDER * best:
-        return ranked[:1]
-    return [pair for pair in pairs if pair in stating[:_MAX_PAIRS]]
-
-
-def _fit(question: WeighedQuestion, pair: _KeyValue, known: frozenset[str]) -> float:
-    """Return how well a pair fits the question: by its attribute, most of all near the question word, and its value."""
-    near = pair.near_terms - known
-    matched = question.weight(near)
-    matched += sum(1 / (1 + place) for place, term in enumerate(question.focus) if term in near)
-    if near:
-        matched *= 0.5 + 0.5 * sum(term in question.weights for term in near) / len(near)
-    path = 0.3 * question.weight(pair.key_terms - near - known)
-    return matched + path + 0.5 * question.weight(pair.value_terms - known - near)
-
-
-def _fact_candidate(
-    fact: _FactLine, coverage: float, about: Sequence[_KeyValue], asked: Sequence[_KeyValue]
-) -> _Candidate:
-    named = []
-    for pair in fact.pairs:
-        # A name of the object that has an asked attribute, or of one around it, identifies the subject as well.
-        is_name = not _NAMING_WORDS.isdisjoint(words_of(" ".join(pair.key.split()[-1:])).split())
-        owner = pair.key.rsplit(" ", 1)[0] + " "
-        names_owner = is_name and pair not in asked and any(other.key.startswith(owner) for other in asked)
-        if not pair.is_placeholder and (pair in about or names_owner):
-            named.append(pair)
-    subject = ", ".join(dict.fromkeys(pair.value for pair in named if len(pair.value.split()) <= _MAX_SUBJECT_WORDS))
-    values = "; ".join(f"{pair.label}: {pair.value}" for pair in asked)
-    text = f"{subject} – {values}" if subject else values
-    chosen = [*named, *asked]
-    return _Candidate(
-        text=text if text.endswith((".", "!", "?")) else f"{text}.",
-        quotes=tuple((fact.number, pair.quote) for pair in chosen),
-        found=frozenset().union(*(pair.key_terms | pair.value_terms for pair in chosen)),
-        score=coverage - 0.01 * fact.number,
-        is_fact=True,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _ProseSentence:
-    """A sentence of the evidence: its words as they are, its terms, and those of headings and title above it.
-
-    ``before`` is the sentence before one that begins with a pronoun, since it names what the pronoun refers to.
-    """
-
-    number: int
-    text: str
-    own: frozenset[str]
-    around: frozenset[str]
-    before: _ProseSentence | None = None
-
-
-def _read_sentences(text: _EvidenceText) -> Iterator[_ProseSentence]:
-    """Yield the sentences of a piece of evidence; a heading is none, but the sentences below it are about it."""
-    body = text.source or text.text
-    heading = frozenset(terms(text.heading))
-    around = heading
-    last: _ProseSentence | None = None
-    for start, end in split(body):
-        sentence = body[start:end]
-        if title := _HEADING.fullmatch(sentence):
-            around, last = heading | frozenset(terms(title[1])), None
+    for row in rows:
+        one = row.sentence
+        own = question.coverage(one.own)
+        if by_words and own <= 0:
             continue
-        if mark := _MARK.match(sentence):
-            sentence = sentence[mark.end() :]
-        own = frozenset(terms(sentence))
-        if not own or len(sentence) > _MAX_SENTENCE_CHARACTERS:
-            last = None
-            continue
-        last = _ProseSentence(text.number, sentence, own, around, last if _PRONOUN.match(sentence) else None)
-        yield last
-
-
-def _prose_candidates(question: WeighedQuestion, sentences: Sequence[_ProseSentence]) -> Iterator[_Candidate]:
-    """Yield every sentence that shares a term with the question, behind the one that it needs to be understood."""
-    for sentence in sentences:
-        own = question.coverage(sentence.own)
-        if own <= 0:
-            continue
-        before = sentence.before
-        needed = before if before and question.coverage(before.own - sentence.own) > 0 else None
-        quoted = [needed, sentence] if needed else [sentence]
-        around = sentence.around.union(*(part.own for part in quoted))
-        context = _CONTEXT_WEIGHT * question.coverage(around - sentence.own)
-        yield _Candidate(
-            text=" ".join(" ".join(part.text.split()) for part in quoted),
-            quotes=tuple((part.number, part.text) for part in quoted),
-            found=around,
-            score=own + context - _RANK_COST * sentence.number,
+        before = one.before
+        needed = before if before and question.coverage(before.own - one.own) > 0 else None
+        quoted = [needed, one] if needed else [one]
+        parts = [" ".join(part.text.split()) for part in quoted]
+        quotes = [(part.number, part.text) for part in quoted]
+        if one.labelled and question.coverage(one.about) > 0:
+            parts[0] = f"{' '.join(one.label.split())}: {parts[0]}"
+            quotes.insert(0, (one.number, one.label))
+        if one.shown:
+            parts.append(" ".join(one.shown.split()))
+            quotes.append((one.number, one.shown))
+        found = one.all_terms.union(*(part.own for part in quoted))
+        context = _CONTEXT_WEIGHT * question.coverage(found - one.own)
+        yield Candidate(
+            text=" ".join(parts),
+            quotes=tuple(quotes),
+            found=found,
+            score=own + context - _RANK_COST * one.number if by_words else row.score,
             links=frozenset(word for part in quoted for name in _NAME.findall(part.text) for word in terms(name)),
         )

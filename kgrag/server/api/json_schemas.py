@@ -250,6 +250,19 @@ class CitationReply(BaseModel):
     )
 
 
+class ValueReply(BaseModel):
+    """A short answer, cut out of a citation (`citation` counts from 0); `unit` is that of a number."""
+
+    kind: Literal["entity", "text", "number", "date", "boolean", "choice"]
+    text: str
+    value: bool | int | float | str | None = Field(
+        default=None, description="In normal form, where it is not the text."
+    )
+    unit: str = ""
+    iri: str = ""
+    citation: int | None = None
+
+
 class UsageReply(BaseModel):
     """What the answer cost; completions that were known already cost nothing."""
 
@@ -280,10 +293,13 @@ class AnswerReply(BaseModel):
     text: str
     method: str
     unknown: bool
+    values: list[ValueReply]
     citations: list[CitationReply]
     unsupported: list[UnsupportedReply] = []
     hits: list[HitReply]
     usage: UsageReply
+    confidence: float | None = Field(default=None, description="Probability that it is right, where the model has one.")
+    nearest: list[CitationReply] = Field(default=[], description="Without an answer: what comes nearest to one.")
     sparql: str = Field(default="", description="What was run, where the method answers from rows of a query.")
     explain: ExplainReply | None = Field(default=None, description="Where it was asked for.")
 

@@ -163,7 +163,8 @@ def _methods(chosen: str) -> dict[str, str]:
 
 
 async def _answer_values(request: Request, answer: Answer) -> dict[str, Any]:
-    chunks = list(dict.fromkeys(citation.chunk for citation in answer.citations))
+    cited = answer.citations or answer.nearest
+    chunks = list(dict.fromkeys(citation.chunk for citation in cited))
     stored: dict[str, dict[str, str]] = {}
     if chunks:
         table = await rows(request, "passages/evidence", chunks=[ox.NamedNode(chunk) for chunk in chunks])
@@ -174,7 +175,7 @@ async def _answer_values(request: Request, answer: Answer) -> dict[str, Any]:
     return {
         "answer": answer,
         "sentences": _sentences(answer),
-        "passages": [_passage(chunk, stored.get(chunk, {}), answer.citations, naming) for chunk in chunks],
+        "passages": [_passage(chunk, stored.get(chunk, {}), cited, naming) for chunk in chunks],
         "evidence": [_evidence(hit, naming, best) for hit in answer.hits],
     }
 

@@ -1,0 +1,160 @@
+"""Measures the reader without a model on questions over Debian's documentation packages, beside the best cosine.
+
+``reader_questions.jsonl`` has 148 questions of six kinds, and unanswerable ones, looked up by hand before any run; half
+of them are held back. The texts are not part of this repository: unpack the packages that the questions name,
+each into a folder of its name (``apt-get download P && dpkg -x P_*.deb FOLDER/P``; manual pages are rendered by groff),
+then ``python -m benchmarks.reader_debian FOLDER [--half "held back"]``. Both readers get the same passages.
+
+An answer is right when it has one of the expected words, is quoted from the file that has them, and the term that it is
+about stands in the quote or before it. Yes-or-no questions count by the sentence given; ``values`` counts those whose
+short answer is the expected one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import regex
+
+from kgrag import KnowledgeBase
+from kgrag.model import Citation, Document, Hit
+from kgrag.text import documents
+from kgrag.text.readers import read_path
+from kgrag.text.sentences import split
+
+__all__ = ["Given", "is_right", "knowledge_base", "main", "questions"]
+
+Question = Mapping[str, Any]
+_QUESTIONS = Path(__file__).with_name("reader_questions.jsonl")
+_DISTRACTORS = (
+    ("postgresql-doc-15", "usr/share/doc/postgresql-doc-15/html/routine-vacuuming.html"),
+    ("debian-policy", "usr/share/doc/debian-policy/policy.html/ch-binary.html"),
+)
+_CHARACTERS_BEFORE = 900  # within which the term stands that a quote is about
+_PASSAGES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a reader gives to a question: text and quotes; "" and () for unknown; ``value`` is the short answer."""
+
+    text: str = ""
+    citations: tuple[Citation, ...] = ()
+    value: str = ""
+
+
+def questions(half: str = "") -> list[dict[str, Any]]:
+    """Return the questions of a half ("development", "held back"), or all."""
+    rows = [json.loads(line) for line in _QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if half in {"", row["half"]}]
+
+
+def knowledge_base(packages: Path, folder: Path) -> KnowledgeBase:
+    """Return a knowledge base with the pages of all questions and two that no question is about."""
+    opened = KnowledgeBase(folder)
+    named = {(row["package"], row["file"]) for row in questions() if "file" in row}
+    opened.add_many([_document(packages / package / file, file) for package, file in sorted(named | {*_DISTRACTORS})])
+    opened.build("passages")
+    return opened
+
+
+def _document(path: Path, file: str) -> Document:
+    if path.suffix != ".gz":
+        (read,) = read_path(path)
+        return Document(text=read.text, title=read.title, id=file, sections=read.sections)
+    command = ["groff", "-Tutf8", "-P-bcou", "-mandoc", "-rLL=100n"]
+    rendered = subprocess.run(command, input=gzip.decompress(path.read_bytes()), capture_output=True, check=True)
+    return Document(text=rendered.stdout.decode(), title=path.name.partition(".")[0], id=file)
+
+
+def is_right(question: Question, given: Given, files: Mapping[str, str], texts: Mapping[str, str]) -> bool:
+    """Return whether an answer is right; ``files`` and ``texts`` are by the IRI of a document."""
+    for citation in given.citations:
+        if files.get(citation.document) != question.get("file"):
+            continue
+        around = texts[citation.document][max(0, citation.start - _CHARACTERS_BEFORE) : citation.end]
+        if question["kind"] == "choice" and _plain(question["near"]) in _plain(given.text):
+            return True
+        about = _plain(question.get("near", "")) in _plain(around)
+        if question["kind"] != "choice" and about and any(_has(given.text, one) for one in question["answers"]):
+            return True
+    return False
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("’", "'").split()).casefold()
+
+
+def _has(text: str, answer: str) -> bool:
+    return regex.search(rf"(?<![\w.-]){regex.escape(_plain(answer))}(?![\w-]|\.\d)", _plain(text)) is not None
+
+
+def _by_reader(opened: KnowledgeBase, question: str, hits: Sequence[Hit]) -> Given:
+    answer = opened.answer_from(question, hits, method="passages")
+    return (
+        Given()
+        if answer.unknown
+        else Given(answer.text, answer.citations, answer.values[0].text if answer.values else "")
+    )
+
+
+def _by_cosine(opened: KnowledgeBase, question: str, hits: Sequence[Hit]) -> Given:
+    """Return the sentence with the best cosine, whatever it is."""
+    pieces = [(hit, start, end) for hit in hits for start, end in split(hit.text)]
+    vectors = opened.embedder.embed([hit.text[start:end] for hit, start, end in pieces], "query")
+    hit, start, end = pieces[int(np.argmax(vectors @ opened.embedder.embed([question], "query")[0]))]
+    span, quote = hit.sources[0], hit.text[start:end]
+    return Given(quote, (Citation(quote, span.document, span.chunk, span.start + start, span.start + end),))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a row per reader: right, wrong with a citation, unknown, abstentions, exact short answers, milliseconds."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packages", type=Path)
+    parser.add_argument("--half", default="development", choices=("development", "held back"))
+    options = parser.parse_args(arguments)
+    with TemporaryDirectory() as folder, knowledge_base(options.packages, Path(folder)) as opened:
+        stored = opened.documents()
+        files = {document.iri: document.id for document in stored}
+        texts = {document.iri: documents.document_text(opened.store, document.iri) for document in stored}
+        asked = questions(options.half)
+        found = [opened.retrieve(row["question"], k=_PASSAGES) for row in asked]
+        for name, reader in (("reader", _by_reader), ("best cosine", _by_cosine)):
+            seconds, rows = [], []
+            for question, hits in zip(asked, found, strict=True):
+                started = perf_counter()
+                given = reader(opened, question["question"], hits)
+                seconds.append(perf_counter() - started)
+                rows.append((question, given, is_right(question, given, files, texts)))
+            print(f"{name}: {_summary(rows)}, {1000 * median(seconds):.0f} ms a question")
+
+
+def _summary(rows: Sequence[tuple[Question, Given, bool]]) -> str:
+    answerable = [row for row in rows if row[0]["kind"] != "unanswerable"]
+    others = [row for row in rows if row[0]["kind"] == "unanswerable"]
+    exact = sum(
+        any(_plain(given.value) == _plain(one) for one in question["answers"]) for question, given, _ in answerable
+    )
+    return ", ".join(
+        (
+            f"right {sum(right for *_, right in answerable)} of {len(answerable)}",
+            f"wrong with a citation {sum(bool(given.citations) > right for _, given, right in rows)} of {len(rows)}",
+            f"abstained {sum(not given.citations for _, given, _ in others)} of {len(others)} unanswerable",
+            f"exact values {exact}",
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""Fits the weights of the reader without a model, and prints them as they stand in ``sentence_ranking``.
+
+Sentences: a softmax over the sentences of a question's evidence, so that right ones come before others. Probability: a
+logistic regression on what speaks for the first one. Both are drawn towards the weights that are there. Questions: the
+development half of ``reader_questions.jsonl`` with its packages (see ``reader_debian``), and sixty each of the
+development sets popqa and hotpot_train100 at half weight, whose evidence is found by BM25.
+
+``python -m benchmarks.reader_weights PACKAGES`` with KGRAG_DATA set.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks import data_folder
+from benchmarks.reader_debian import Given, is_right, knowledge_base, questions
+from kgrag.answering.source_sentences import Quote, cited, evidence_of
+from kgrag.evaluation.metrics import contains_answer
+from kgrag.index.bm25 import LexicalIndex
+from kgrag.llm.embedders import CachedEmbedder, SentenceTransformerEmbedder
+from kgrag.llm.extractive import sentence_ranking
+from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence, read_sentences
+from kgrag.llm.extractive.meaning import Closeness
+from kgrag.llm.extractive.question_words import WeighedQuestion, read_question
+from kgrag.text import documents
+
+__all__ = ["Ranking", "fitted", "main"]
+
+Floats = npt.NDArray[np.float64]
+_PULL = 1.0  # towards the weights that are there
+_STEPS = 400
+_STEP = 0.05
+_PASSAGES = 5
+_QUESTIONS_PER_SET = 60
+_SETS = {"popqa": "popqa", "hotpot_train100": "multihop/hotpot_train100"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A question, the sentences of its evidence, which of them are right, and how much the question counts."""
+
+    question: WeighedQuestion
+    rows: Sequence[sentence_ranking.RankedSentence]
+    right: Floats
+    weight: float
+
+    def scored(self, weights: Floats) -> tuple[list[sentence_ranking.RankedSentence], bool]:
+        """Return the sentences in the order of other weights, and whether the first is right."""
+        scores = [float(np.dot(row.features, weights)) for row in self.rows]
+        order = sorted(range(len(scores)), key=lambda at: (-scores[at], self.rows[at].sentence.number))
+        rows = [
+            sentence_ranking.RankedSentence(self.rows[at].sentence, self.rows[at].features, scores[at]) for at in order
+        ]
+        return rows, bool(self.right[order[0]])
+
+
+def fitted(gradient: Callable[[Floats], Floats], prior: Floats, pull: float) -> Floats:
+    """Return the weights at which a gradient and the pull towards a prior cancel out, by Adam."""
+    weights, mean, square = prior.copy(), np.zeros_like(prior), np.zeros_like(prior)
+    for step in range(1, _STEPS + 1):
+        slope = gradient(weights) + pull * (weights - prior)
+        mean, square = 0.9 * mean + 0.1 * slope, 0.999 * square + 0.001 * slope**2
+        weights = weights - _STEP * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    return weights
+
+
+def _of_ranking(rankings: Sequence[Ranking]) -> Callable[[Floats], Floats]:
+    groups = [(np.array([row.features for row in one.rows]), one) for one in rankings if one.right.any()]
+
+    def gradient(weights: Floats) -> Floats:
+        total = np.zeros_like(weights)
+        for features, one in groups:
+            scores = features @ weights
+            shares = np.exp(scores - scores.max())
+            shares /= shares.sum()
+            wanted = shares * one.right
+            total += one.weight * (features.T @ (shares - wanted / wanted.sum()))
+        return total
+
+    return gradient
+
+
+def _of_probability(rankings: Sequence[Ranking], weights: Floats) -> Callable[[Floats], Floats]:
+    ranked = [(one, *one.scored(weights)) for one in rankings if one.rows]
+    evidence = np.array([sentence_ranking.certainty(one.question, rows) for one, rows, _ in ranked])
+    right = np.array([float(is_so) for *_, is_so in ranked])
+    counts = np.array([one.weight for one, *_ in ranked])
+    return lambda certainty: evidence.T @ (counts * (1 / (1 + np.exp(-evidence @ certainty)) - right))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print both tuples of weights."""
+    embedder = CachedEmbedder(SentenceTransformerEmbedder(), None)
+    nearness = Closeness(lambda: embedder)
+    rankings = [*_of_packages(Path(arguments[0]), nearness)]
+    for name in _SETS:
+        rankings += _of_set(name, nearness)
+    prior = np.array(sentence_ranking.WEIGHTS)
+    weights = fitted(_of_ranking(rankings), prior, _PULL)
+    certainty = fitted(_of_probability(rankings, weights), np.zeros(len(sentence_ranking.CERTAINTY_WEIGHTS)), _PULL / 2)
+    print("WEIGHTS =", tuple(weights.round(2).tolist()))
+    print("CERTAINTY_WEIGHTS =", tuple(certainty.round(2).tolist()))
+
+
+def _ranking(
+    asked: str,
+    texts: Sequence[EvidenceText],
+    nearness: Closeness,
+    is_so: Callable[[ProseSentence], bool],
+    *,
+    weight: float,
+) -> Ranking:
+    sentences = [one for text in texts for one in read_sentences(text)]
+    question = read_question(asked, [one.own | one.about | one.around for one in sentences])
+    rows = sentence_ranking.ranked(asked, question, texts, sentences, nearness)
+    return Ranking(question, rows, np.array([float(is_so(row.sentence)) for row in rows]), weight)
+
+
+def _of_packages(packages: Path, nearness: Closeness) -> Iterator[Ranking]:
+    with TemporaryDirectory() as folder, knowledge_base(packages, Path(folder)) as opened:
+        stored = opened.documents()
+        files = {document.iri: document.id for document in stored}
+        texts = {document.iri: documents.document_text(opened.store, document.iri) for document in stored}
+        for row in questions("development"):
+            pieces = evidence_of(opened.retrieve(row["question"], k=_PASSAGES), opened.store)
+            shown = []
+            for piece in pieces:
+                names = [str(piece.hit.attributes.get(name) or "") for name in ("title", "heading")]
+                heading = " / ".join(filter(None, names))
+                shown.append(
+                    EvidenceText(piece.number, "chunk", heading, piece.text, "", piece.before, piece.following)
+                )
+
+            def is_so(one: ProseSentence, row: dict[str, Any] = row, pieces: Any = pieces) -> bool:
+                quotes = cited(Quote(one.text, one.number), one.text, pieces, opened.store, sentence=0)
+                return is_right(
+                    row, Given(f"{one.label} {one.text}", tuple(quote.citation for quote in quotes)), files, texts
+                )
+
+            yield _ranking(row["question"], shown, nearness, is_so, weight=1.0)
+
+
+def _of_set(name: str, nearness: Closeness) -> Iterator[Ranking]:
+    folder = data_folder() / _SETS[name]
+    with gzip.open(folder / "corpus.jsonl.gz", "rt", encoding="utf-8") as file:
+        corpus = [json.loads(line) for line in file]
+    bodies = [str(passage["text"]) for passage in corpus]
+    titles = [str(passage["title"]) for passage in corpus]
+    passages = [f"{title}\n{body}" for title, body in zip(titles, bodies, strict=True)]
+    index = LexicalIndex.build([f"{at:06}" for at in range(len(corpus))], passages)
+    lines = (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    for row in map(json.loads, lines[:_QUESTIONS_PER_SET]):
+        places = [int(key) for key, _ in index.search(row["question"], _PASSAGES)]
+        texts = [EvidenceText(number, "chunk", titles[at], bodies[at]) for number, at in enumerate(places, 1)]
+        gold = {number for number, at in enumerate(places, 1) if at in row["supporting"]}
+        answers = row.get("answers") or [row["answer"]]
+
+        def is_so(one: ProseSentence, gold: set[int] = gold, answers: list[str] = answers) -> bool:
+            return one.number in gold and bool(contains_answer(one.text, answers))
+
+        yield _ranking(row["question"], texts, nearness, is_so, weight=0.5)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

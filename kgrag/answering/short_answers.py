@@ -1,0 +1,292 @@
+"""Short answers: the date, number, name, yes or no that a question asks for, cut out of the sentences of an answer.
+
+The same rules serve every model: what a question asks for is read from its words (``question_types``), and a value
+counts only where a quoted text of its sentence contains it, so that no value is without a source. Codes such as
+``318875313`` or ``CP 12-4`` stay text: a number is one only beside a question for a number.
+"""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import regex
+
+from kgrag.llm.extractive.question_types import Asked, asked_for
+from kgrag.llm.extractive.question_words import terms
+from kgrag.model import Citation, Value
+from kgrag.text.quotes import places
+from kgrag.text.sentences import NUMBER_WORDS, word_set
+
+__all__ = ["short_answers"]
+
+_MAX_VALUES = 3
+_MAX_TEXT_WORDS = 12
+_MONTHS = [*calendar.month_name][1:]
+_MONTH = rf"(?:{'|'.join(_MONTHS)})"
+_DATE = regex.compile(
+    rf"\b(?P<iso>\d{{4}}-\d\d-\d\d)\b|\b(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<m1>{_MONTH})(?:\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,?)?"
+    rf",?\s+(?P<y1>\d{{4}})\b|(?<![\d.,-])(?P<y2>1\d{{3}}|20\d{{2}})(?![\d.,-]?\d)"
+)
+_NUMBER = regex.compile(
+    r"(?<![\w.-])(?P<number>[-+]?\p{N}+(?:[.,]\p{N}+)*|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    r"|unlimited)(?P<unit>\s?%|\s?[°\p{L}][\p{L}/²³]*(?:\s+per\s+\p{L}+)?)?(?![\w])",
+    flags=regex.IGNORECASE,
+)
+_UNITLESS = word_set("a an and are as at be but by for if in is it of on or the this to was when which will with")
+_VERSION = regex.compile(
+    r"(?<![\w.])\p{N}+(?:\.\p{N}+)+(?![\w]|\.\p{N})|(?<=\b(?:version|release|PostgreSQL|Python)\s)\p{N}+"
+)
+_DEFAULT = regex.compile(
+    r"(?:default(?: value)? (?:is|of|=)|defaults? to|set to)\s+(?:the\s+)?(?:typically\s+)?[\"'“‘]?"
+    r"(?P<value>[^\s,;()]+?)[\"'”’]?[.,;]?(?=\s|$|\))",
+    flags=regex.IGNORECASE,
+)
+_NAME = regex.compile(
+    r"\p{Lu}[\p{L}\p{M}'’.-]*(?:\s+(?:(?:of|de|la|van|von|der|den|du|di|da|the|and|bin|al)\s+){0,2}\p{Lu}[\p{L}\p{M}'’.-]*)*"
+)
+_PLACE = regex.compile(rf"\b(?:in|at|near|from|to)\s+(?:the\s+)?(?P<place>{_NAME.pattern})")
+_BORN = regex.compile(rf"\bborn\b[^.;]*?\b(?:in|at|near)\s+(?:the\s+)?(?P<place>(?!{_MONTH}){_NAME.pattern})")
+_KIND_OF = regex.compile(r"\b(?:is|was|were|are)\s+(?:an?|the)\s+(?P<kinds>[^.;()]+)")
+_OCCUPATION = regex.compile(r"\b(?:occupation|profession|job|for a living)\b", flags=regex.IGNORECASE)
+_OPTION = regex.compile(r"(?<![\w-])--?[A-Za-z][\w-]*(?:=\S+)?")
+_NEGATION = regex.compile(
+    r"\b(?:not|no|never|cannot|without|neither|nor|unable|refuses?|fail(?:s|ed)? to|lack(?:s|ed)?|\w+n['’]t)\b",
+    flags=regex.IGNORECASE,
+)
+_POLES = (("on", "off"), ("true", "false"), ("yes", "no"), ("enabled", "disabled"), ("allowed", "disallowed"))
+_LATER = regex.compile(
+    r"\b(?:later|latest|younger|youngest|more recent(?:ly)?|newer|last|after)\b", flags=regex.IGNORECASE
+)
+_EARLIER = regex.compile(r"\b(?:first|earlier|earliest|older|oldest|before)\b", flags=regex.IGNORECASE)
+_DIED = regex.compile(r"\b(?:die[ds]?|death)\b", flags=regex.IGNORECASE)
+_BOTH = regex.compile(r"\b(?:both|same)\b", flags=regex.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Cited:
+    """A sentence of an answer with the numbers of its citations and their quotes."""
+
+    text: str
+    quotes: tuple[tuple[int, str], ...]
+
+    def citation_of(self, value: str) -> int | None:
+        """Return the number of the citation whose quote contains a value; None where none does."""
+        return next((number for number, quote in self.quotes if places(value, quote)), None)
+
+    @cached_property
+    def body(self) -> str:
+        """The sentence without the term that it explains."""
+        label, colon, rest = self.text.partition(": ")
+        return rest if colon and len(self.quotes) > 1 and places(label, self.quotes[0][1]) else self.text
+
+
+def short_answers(question: str, sentences: Sequence[str], citations: Sequence[Citation]) -> tuple[Value, ...]:
+    """Return what a question asks for, cut out of the sentences of its answer; () where no rule finds it.
+
+    Args:
+        question: as it was asked.
+        sentences: those of the answer, in order.
+        citations: what carries them; ``citation.sentence`` counts sentences from 0.
+    """
+    quotes: dict[int, list[tuple[int, str]]] = {}
+    for number, citation in enumerate(citations):
+        quotes.setdefault(citation.sentence, []).append((number, citation.derived or citation.quote))
+    cited = [_Cited(text, tuple(quotes.get(at, []))) for at, text in enumerate(sentences)]
+    asked = asked_for(question)
+    if not cited:
+        return ()
+    if asked.kind == "boolean":
+        return _truth(question, cited)
+    if asked.kind == "choice":
+        return _choice(question, asked, cited)
+    known = frozenset(terms(question))
+    for sentence in cited:
+        found = []
+        for value in _values(question, asked, sentence, known):
+            place = sentence.citation_of(value.text)
+            if place is not None:
+                found.append(Value(value.kind, value.text, value.value, value.unit, citation=place))
+        if found:
+            return tuple(dict.fromkeys(found))[:_MAX_VALUES]
+    return ()
+
+
+def _values(question: str, asked: Asked, sentence: _Cited, known: frozenset[str]) -> Iterator[Value]:
+    """Yield the values of the kind that is asked for, the most likely one first."""
+    body = sentence.body
+    if _OCCUPATION.search(question):
+        yield from _kinds(body)
+    elif asked.kind == "date":
+        yield from _dates(question, body, known)
+    elif asked.kind == "version":
+        yield from (Value("text", found[0]) for found in _VERSION.finditer(body) if not known & set(terms(found[0])))
+    elif asked.kind == "number":
+        yield from _numbers(question, body, known)
+    elif asked.kind == "place":
+        pattern = _BORN if regex.search(r"\bborn\b|\bbirth\b", question) and _BORN.search(body) else _PLACE
+        yield from (Value("text", _first_part(found["place"])) for found in _new(pattern.finditer(body), known))
+    elif asked.kind == "person":
+        by = [found.start() for found in regex.finditer(r"\bby\s+(?=\p{Lu})", body)]
+        names = [found for found in _new(_NAME.finditer(body), known) if " " in found[0].strip()]
+        names.sort(key=lambda found: (not any(0 <= found.start() - at <= 3 for at in by), found.start()))
+        yield from (Value("text", found[0].rstrip(".")) for found in names[:1])
+    else:
+        yield from _texts(question, sentence, known)
+
+
+def _texts(question: str, sentence: _Cited, known: frozenset[str]) -> Iterator[Value]:
+    """Yield the option, setting or name that a question asks for by its class, else a short text as it is."""
+    label = sentence.text.removesuffix(sentence.body).rstrip(": ")
+    if regex.match(
+        r"(?:which|what)\s+(?:option|flag|switch|setting|parameter|directive|function|command|variable)\b",
+        question,
+        regex.IGNORECASE,
+    ):
+        options = list(dict.fromkeys(_OPTION.findall(label or sentence.body)))
+        names = options or ([label] if label else [])
+        yield from (Value("text", name) for name in names if len(name.split()) <= _MAX_TEXT_WORDS)
+        return
+    if regex.match(r"(?:which|what)\b", question, regex.IGNORECASE):
+        names = [found[0].rstrip(".") for found in _new(_NAME.finditer(sentence.body), known)]
+        yield from (Value("text", name) for name in names[:1])
+
+
+def _new(found: Iterator[regex.Match[str]], known: frozenset[str]) -> Iterator[regex.Match[str]]:
+    """Yield the matches that say more than the question does, and are no word at the beginning of a sentence only."""
+    for match in found:
+        said = set(terms(match[0]))
+        if said and not said <= known:
+            yield match
+
+
+def _first_part(place: str) -> str:
+    return place.split(",", maxsplit=1)[0].rstrip(".")
+
+
+def _kinds(body: str) -> Iterator[Value]:
+    """Yield what somebody is or was: ``was an Australian soldier and politician`` names two occupations."""
+    if not (match := _KIND_OF.search(body)):
+        return
+    kinds = regex.split(r"\b(?:who|that|which|from|for|of|in|at|with|born|best|known)\b", match["kinds"])[0]
+    for part in regex.split(r",\s*(?:and\s+)?|\s+and\s+|/", kinds):
+        words = [
+            word for word in part.split() if word.islower() and word not in {"a", "an", "the", "former", "retired"}
+        ]
+        if words:
+            yield Value("text", " ".join(words))
+
+
+def _dates(question: str, body: str, known: frozenset[str]) -> Iterator[Value]:
+    """Yield the dates of a sentence: of a life in brackets the one asked for, else in reading order."""
+    found = [match for match in _DATE.finditer(body) if not set(terms(match[0])) <= known]
+    if len(found) > 1 and _DIED.search(question) and not regex.search(r"\bdie", body):
+        found = found[1:]
+    wants_year = regex.search(r"\b(?:what|which) year\b", question, regex.IGNORECASE)
+    for match in found:
+        year = match["y1"] or match["y2"] or (match["iso"] or "")[:4]
+        if wants_year:
+            yield Value("date", year, year)
+            continue
+        month = f"-{_MONTHS.index(match['m1']) + 1:02}" if match["m1"] else ""
+        day = f"-{int(match['d1'] or match['d2']):02}" if match["d1"] or match["d2"] else ""
+        yield Value("date", match[0], match["iso"] or f"{year}{month}{day}")
+
+
+def _numbers(question: str, body: str, known: frozenset[str]) -> Iterator[Value]:
+    """Yield the numbers of a sentence that the question lacks, with their units; those behind "default is" first."""
+    after = [match.start("value") for match in _DEFAULT.finditer(body)] if "default" in question.lower() else []
+    matches = [match for match in _NUMBER.finditer(body) if not set(terms(match["number"])) <= known or not known]
+    matches.sort(key=lambda match: (not any(abs(match.start() - at) <= 1 for at in after), match.start()))
+    for match in matches:
+        number, unit = match["number"], (match["unit"] or "").strip()
+        unit = "" if unit.lower() in _UNITLESS else unit
+        plain = number.replace(",", "") if regex.fullmatch(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?", number) else number
+        plain = str(NUMBER_WORDS.index(number.lower())) if number.lower() in NUMBER_WORDS else plain
+        text = body[match.start() : match.end("unit")] if unit else number
+        yield Value("number", text, plain, unit)
+    if not matches and after:
+        yield from (Value("text", match["value"]) for match in _DEFAULT.finditer(body))
+
+
+def _truth(question: str, cited: Sequence[_Cited]) -> tuple[Value, ...]:
+    """Return yes or no: what a sentence begins with, else whether it and the question agree in being negated."""
+    sentence = cited[0]
+    if said := regex.match(r"(yes|no)\b", sentence.text, regex.IGNORECASE):
+        return (_boolean(said[1].lower() == "yes", sentence),)
+    if len(cited) > 1 and _BOTH.search(question):
+        return (_boolean(_agree(question, cited), sentence),)
+    asked, words = question.lower().split(), regex.findall(r"\w+", sentence.body.lower())
+    for positive, negative in _POLES:
+        if positive in [word.strip("?.,") for word in asked] and negative in words and positive not in words:
+            return (_boolean(False, sentence),)
+    default = _DEFAULT.search(sentence.body)
+    if "default" in asked and default and default["value"].lower() in {"no", "off", "false", "yes", "on", "true"}:
+        return (_boolean(default["value"].lower() in {"yes", "on", "true"}, sentence),)
+    negated = [bool(_NEGATION.search(text)) for text in (question, sentence.body)]
+    return (_boolean(negated[0] == negated[1], sentence),)
+
+
+def _agree(question: str, cited: Sequence[_Cited]) -> bool:
+    """Return whether two sentences say the same of their subjects: what the question names, else a common name."""
+    first, second = (set(terms(sentence.text)) for sentence in cited[:2])
+    if regex.search(r"\bsame\b", question, regex.IGNORECASE):
+        names = [{found[0] for found in _NAME.finditer(sentence.body)} for sentence in cited[:2]]
+        known = set(terms(question))
+        return any(not set(terms(name)) <= known for name in names[0] & names[1])
+    asked = set(terms(question.rpartition(" both ")[2]))
+    return bool(asked & first) and bool(asked & second)
+
+
+def _boolean(truth: bool, sentence: _Cited) -> Value:
+    text = "yes" if truth else "no"
+    return Value(
+        "boolean", text, "true" if truth else "false", citation=sentence.quotes[0][0] if sentence.quotes else 0
+    )
+
+
+def _choice(question: str, asked: Asked, cited: Sequence[_Cited]) -> tuple[Value, ...]:
+    """Return the option that the dates of the options decide for, else the one that a sentence has, or has nearer."""
+    if (_LATER.search(question) or _EARLIER.search(question)) and (chosen := _by_date(question, asked.options, cited)):
+        return chosen
+    rest = [term for term in terms(question) if not any(term in terms(option) for option in asked.options)]
+    for sentence in cited:
+        named = [(option, places(option, sentence.body)) for option in asked.options]
+        held = [(option, spots) for option, spots in named if spots]
+        if not held:
+            continue
+        anchors = [spot for term in rest for spot in _starts(term, sentence.body)]
+        distance = {
+            option: min((abs(start - anchor) for start, _ in spots for anchor in anchors), default=0)
+            for option, spots in held
+        }
+        option = min(distance, key=lambda one: distance[one])
+        number = sentence.citation_of(option)
+        if number is not None:
+            return (Value("choice", option, citation=number),)
+    return ()
+
+
+def _starts(term: str, text: str) -> list[int]:
+    return [match.start() for match in regex.finditer(r"[\p{L}\p{N}_]+", text) if term in terms(match[0])]
+
+
+def _by_date(question: str, options: Sequence[str], cited: Sequence[_Cited]) -> tuple[Value, ...]:
+    """Return the option with the earlier or later date, where each option has a sentence with a date."""
+    dated: dict[str, tuple[str, int]] = {}
+    for option in options:
+        wanted = set(terms(option))
+        for sentence in cited:
+            if not wanted <= set(terms(sentence.text)):
+                continue
+            dates = list(_dates(question, sentence.body, frozenset()))
+            number = next((sentence.citation_of(date.text) for date in dates), None)
+            if dates and number is not None:
+                dated.setdefault(option, (dates[0].value, number))
+    if len(dated) < len(options):
+        return ()
+    pick = max if _LATER.search(question) else min
+    option = pick(dated, key=lambda one: dated[one][0])
+    return (Value("choice", option, citation=dated[option][1]),)

@@ -1,0 +1,247 @@
+"""Sentences of evidence with what they are about: the term that a definition list defines, a header, headings, a title.
+
+A sentence of reference documentation rarely names its subject. "The default is three." stands below the line
+``max_workers (integer)``; a row ``field size | 1 GB`` below ``Item | Upper Limit``. A line that is no sentence and has
+one below it is the *label* of what follows, up to the next such line. A chunk may begin behind its label, which is then
+in the text before the chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import regex
+
+from kgrag.llm.extractive.question_words import terms
+from kgrag.text.sentences import split
+
+__all__ = ["Candidate", "EvidenceText", "ProseSentence", "read_sentences"]
+
+_MAX_SENTENCE_CHARACTERS = 600
+_MAX_LABEL_CHARACTERS = 120
+_MAX_LABEL_WORDS = 14
+_MAX_LABEL_LINES = 4
+"""Lines of a label, at most; more of them are a list, whose lines are sentences."""
+_MAX_BEFORE = 2
+"""Sentences before one, of the same label, whose words say what it is about."""
+_CELLS = regex.compile(r"[^\S\n]*\|[^\S\n]*")
+
+_HEADING = regex.compile(r"#+\s+(.*)", flags=regex.DOTALL)
+_MARK = regex.compile(r"(?:[-*•‣◦▪·–—+]|\(?\p{N}{1,3}[.)])\s+")
+_PRONOUN = regex.compile(r"(?:it|its|he|his|she|her|they|their|this|these|those)\b", flags=regex.IGNORECASE)
+_SENTENCE_END = regex.compile(r"[.!?:;,…][\p{Pe}\p{Pf}\"'»]*$")
+_PAIR = regex.compile(r"[^:\n]{1,60}:\s+\S")
+_PROGRAM = regex.compile(r"(?:[$%>]|>>>|\.\.\.)\s")
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceText:
+    """A numbered piece of evidence as the prompt contains it; ``source`` is the text behind a hyperedge.
+
+    ``before`` is the text of the document just before a chunk, ``following`` the chunk behind it.
+    """
+
+    number: int
+    kind: str
+    heading: str
+    text: str
+    source: str = ""
+    before: str = ""
+    following: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A possible sentence of the answer.
+
+    ``found`` are the terms that it and its headings cover, ``score`` is comparable within one question, ``links`` are
+    the terms by which another candidate may continue it, ``is_fact`` is true of ``key: value`` pairs.
+    """
+
+    text: str
+    quotes: tuple[tuple[int, str], ...]
+    found: frozenset[str]
+    score: float
+    links: frozenset[str] = frozenset()
+    is_fact: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProseSentence:
+    """A sentence of the evidence.
+
+    Args:
+        number: of its piece of evidence.
+        text: its words as they are.
+        own: its terms; of a row also those of the header.
+        label: the term that it explains, as it is written; "" for none.
+        labelled: whether the label is in the same piece of evidence, so that it can be quoted.
+        about: terms of the label.
+        around: terms of headings and title.
+        earlier: terms of the sentences before it that have the same label.
+        meaning: what is embedded: label or header with the sentence.
+        before: the sentence before one that begins with a pronoun, since it names what the pronoun refers to.
+        opens: whether it is the first below its label.
+        shown: the line that a sentence with a colon at its end introduces, as it is written; "" for none.
+    """
+
+    number: int
+    text: str
+    own: frozenset[str]
+    label: str
+    labelled: bool
+    about: frozenset[str]
+    around: frozenset[str]
+    earlier: frozenset[str]
+    meaning: str
+    before: ProseSentence | None = None
+    opens: bool = False
+    shown: str = ""
+
+    @property
+    def all_terms(self) -> frozenset[str]:
+        """Terms of the sentence and of everything that says what it is about."""
+        return self.own | self.about | self.around | self.earlier
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A sentence or label as ``split`` finds it: where it is in its text; ``is_label`` where it reads like a label."""
+
+    start: int
+    end: int
+    text: str
+    is_label: bool
+
+
+def read_sentences(text: EvidenceText) -> Iterator[ProseSentence]:
+    """Yield the sentences of a piece of evidence in order; headings and labels are none where text follows them.
+
+    Where the last label has its text in the following chunk, those sentences of it come last.
+    """
+    heading = frozenset(terms(text.heading))
+    label, header = _label_before(text.before)
+    around, labelled, opens = heading, False, False
+    earlier: list[ProseSentence] = []
+    lines = [*_lines_with_labels(text.source or text.text), *_continuation(text)]
+    for at, (line, new_label) in enumerate(lines):
+        if new_label is not None:
+            title = _HEADING.fullmatch(new_label)
+            around = heading | frozenset(terms(title[1])) if title else around
+            label, labelled, header, earlier, opens = "" if title else new_label, not title, "", [], True
+        if _is_row(line) and not header:
+            header = line
+            continue
+        header = header if _is_row(line) else ""
+        sentence = line[mark.end() :] if (mark := _MARK.match(line)) else line
+        row = _row_text(header, sentence) if header else sentence
+        own = frozenset(terms(row))
+        if not own or len(sentence) > _MAX_SENTENCE_CHARACTERS:
+            earlier = []
+            continue
+        shown = lines[at + 1][0] if line.endswith(":") and at + 1 < len(lines) else ""
+        known = frozenset[str]().union(*(one.own for one in earlier[-_MAX_BEFORE:]))
+        one = ProseSentence(
+            number=text.number,
+            text=sentence,
+            own=own,
+            label=label,
+            labelled=labelled,
+            about=frozenset(terms(label)),
+            around=around,
+            earlier=known,
+            meaning=f"{label}: {row}" if label else row,
+            before=earlier[-1] if earlier and _PRONOUN.match(sentence) else None,
+            opens=opens,
+            shown=shown if len(shown) <= _MAX_SENTENCE_CHARACTERS else "",
+        )
+        earlier.append(one)
+        opens = False
+        yield one
+
+
+def _continuation(text: EvidenceText) -> list[tuple[str, str | None]]:
+    """Return the lines of the following chunk that belong to the last label of a text."""
+    if not text.following or text.source:
+        return []
+    lines = list(_lines_with_labels(text.following))
+    own = next((at for at, (_, label) in enumerate(lines) if label is not None), len(lines))
+    if own == 0:
+        return []
+    last = _label_before(f"\n{text.text}\n")[0]
+    return [(lines[0][0], last or None), *lines[1:own]]
+
+
+def _lines_with_labels(body: str) -> Iterator[tuple[str, str | None]]:
+    """Yield each sentence of a text, with the label that begins before it (None: that of the sentence before)."""
+    pending: list[_Line] = []
+    started = False
+    for line in _lines(body):
+        if line.is_label:
+            pending.append(line)
+            continue
+        started = True
+        # A heading replaces what was before it; many lines in a row are a list, of which the last one is the label.
+        headings = [label for label in pending if _HEADING.fullmatch(label.text)]
+        if headings:
+            pending = headings[-1:]
+        elif len(pending) > _MAX_LABEL_LINES:
+            yield from ((label.text, None) for label in pending[:-1])
+            pending = pending[-1:]
+        yield line.text, body[pending[0].start : pending[-1].end] if pending else None
+        pending = []
+    if len(pending) > _MAX_LABEL_LINES or not started:  # else the text goes on in the next chunk
+        yield from ((label.text, None) for label in pending if not _HEADING.fullmatch(label.text))
+
+
+def _lines(body: str) -> list[_Line]:
+    return [_Line(start, end, body[start:end], _is_label(body, start, end)) for start, end in split(body)]
+
+
+def _is_label(body: str, start: int, end: int) -> bool:
+    """Return whether a sentence is a line that reads like a heading or a defined term."""
+    text = body[start:end]
+    if _HEADING.fullmatch(text):
+        return True
+    whole_line = not body[:start].rpartition("\n")[2].strip() and not body[end:].partition("\n")[0].strip()
+    short = len(text) <= _MAX_LABEL_CHARACTERS and len(text.split()) <= _MAX_LABEL_WORDS and "\n" not in text
+    reads_on = (
+        _SENTENCE_END.search(text) or _PAIR.match(text) or _MARK.match(text) or _PROGRAM.match(text) or _is_row(text)
+    )
+    return whole_line and short and not reads_on and any(letter.isalpha() for letter in text)
+
+
+def _label_before(before: str) -> tuple[str, str]:
+    """Return the label that applies at the end of a text, and the header of a table that goes on there."""
+    label, header = "", ""
+    pending: list[_Line] = []
+    whole_lines = before.partition("\n")[2]
+    if not whole_lines.rstrip(" \t").endswith("\n"):  # the last line goes on in the chunk
+        whole_lines = whole_lines.rpartition("\n")[0]
+    for line in _lines(whole_lines):
+        if line.is_label:
+            pending.append(line)
+            header = ""
+            continue
+        if pending:
+            label, pending = _label_of(whole_lines, pending), []
+        header = (header or line.text) if _is_row(line.text) else ""
+    label = _label_of(whole_lines, pending) if pending else label
+    return ("" if label.startswith("#") else label), header
+
+
+def _label_of(text: str, lines: Sequence[_Line]) -> str:
+    return text[lines[max(0, len(lines) - _MAX_LABEL_LINES)].start : lines[-1].end]
+
+
+def _row_text(header: str, row: str) -> str:
+    """Return a row as pairs of header and cell; of another number of cells, both one behind the other."""
+    names, cells = _CELLS.split(header.strip(" |")), _CELLS.split(row.strip(" |"))
+    if len(names) < len(cells):
+        return f"{header} {row}"
+    return "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=False) if cell)
+
+
+def _is_row(line: str) -> bool:
+    return " |" in line or line.startswith("|")

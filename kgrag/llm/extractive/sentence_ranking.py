@@ -1,0 +1,262 @@
+"""Ranks the sentences of evidence for a question: shared words, nearness in meaning, and the kind of value asked for.
+
+Each sentence is described by a few features, nearly all from 0 to 1. Their weighted sum ranks the sentences, and what
+speaks for the best one gives the probability that it answers. Both were fitted by logistic regression
+(``benchmarks/reader_weights.py`` prints the weights).
+
+A *veto* comes before: a number, version or identifier of the question that a piece of evidence does not contain takes
+its sentences out, so that "release 5.0" is not answered from 4.2.0. A name that no sentence has, with what it is about,
+lowers the probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import regex
+
+from kgrag.llm.extractive.evidence_sentences import EvidenceText, ProseSentence
+from kgrag.llm.extractive.question_types import Asked, asked_for
+from kgrag.llm.extractive.question_words import WeighedQuestion, terms
+from kgrag.text.sentences import NUMBER_WORDS
+
+__all__ = [
+    "CERTAINTY_WEIGHTS",
+    "FEATURES",
+    "WEIGHTS",
+    "Nearness",
+    "RankedSentence",
+    "Veto",
+    "certainty",
+    "features_of",
+    "probability",
+    "ranked",
+    "veto_of",
+]
+
+
+class Nearness(Protocol):
+    """An embedder that compares."""
+
+    @property
+    def identity(self) -> str:
+        """The embedding model's name."""
+
+    def __call__(self, question: str, sentences: Sequence[str]) -> Sequence[float]:
+        """Return the cosine of a question and each of some sentences."""
+
+
+FITTED_EMBEDDER = "all-MiniLM-L6-v2"
+"""The embedder with which the probability of an answer was fitted; another one has cosines of another size."""
+
+FEATURES = (
+    "own",
+    "about",
+    "around",
+    "earlier",
+    "exact",
+    "defined",
+    "typed",
+    "untyped",
+    "rank",
+    "short",
+    "opens",
+    "cue",
+    "cosine",
+)
+WEIGHTS = (3.69, 2.21, 1.97, 1.08, 1.55, 0.73, 2.08, -1.38, -2.17, -0.14, 0.84, 2.27, 4.14)
+_WORD_WEIGHTS = (4.0, 2.4, 2.0, 1.2, 1.2, 1.0, 1.0, -0.3, -0.8, -0.6, 0.4, 1.0, 0.0)
+"""Weights where no embedder is at hand."""
+CERTAINTY_WEIGHTS = (-2.52, 0.33, 0.19, 0.36, 0.48, -0.57, -1.12)
+_MAX_SENTENCES_EMBEDDED = 64
+_FEW_WORDS = 3
+
+_IDENTIFIER = regex.compile(
+    r"(?<![\w.-])(?:--?[A-Za-z][\w-]*|[A-Za-z]\w*(?:[._]\w+)+|\p{Ll}+\p{Lu}\w*|\p{Lu}\p{Ll}+\p{Lu}\w*|\p{Lu}{2,}\w*)"
+)
+_NUMBER = regex.compile(r"(?<![\w.])\p{N}+(?:[.,:/-]\p{N}+)*(?![\w])")
+_MONTHS = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\p{L}*"
+_VALUES: dict[str, regex.Pattern[str]] = {
+    "number": regex.compile(
+        rf"\p{{N}}|\b(?:{'|'.join(NUMBER_WORDS)}|hundred|thousand|million|unlimited|infinite)\b",
+        flags=regex.IGNORECASE,
+    ),
+    "date": regex.compile(rf"\b(?:1\d{{3}}|20\d{{2}})\b|\b{_MONTHS} \p{{N}}|\b\p{{N}}{{1,2}} {_MONTHS}"),
+    "version": regex.compile(r"\p{N}+\.\p{N}|\b(?:version|release)\s+\p{N}", flags=regex.IGNORECASE),
+    "person": regex.compile(r"\p{Lu}[\p{L}'’.-]+\s+(?:\p{Ll}{1,3}\s+)?\p{Lu}"),
+    "place": regex.compile(r"\b(?:in|at|to|from|near|of)\s+(?:the\s+)?\p{Lu}"),
+}
+
+
+_CUES = tuple(
+    (regex.compile(asks, flags=regex.IGNORECASE), regex.compile(says, flags=regex.IGNORECASE))
+    for asks, says in (
+        (r"\bdefaults?\b", r"\bdefaults?\b(?: value)?(?: is| to| of|:)|\bby default\b"),
+        (
+            r"\bversion\b.*\b(?:added|exist|available|support|introduced)|\bsince\b",
+            r"\b(?:new|added|changed) in\b|\bsince\b",
+        ),
+        (r"\b(?:released?|come out|came out|published)\b", r"\breleased?\b|\bpublished\b"),
+        (
+            r"^(?:what|which)\b.*\b(?:mean|do|does|is|specify|determine|for)\b.*$",
+            r"^(?:specifies|returns?|sets?|determines|enables|controls)\b",
+        ),
+        (r"\bborn\b|\bbirth\b", r"\bborn\b"),
+        (r"\bdie[ds]?\b|\bdeath\b", r"\bdied\b|\bdeath\b"),
+        (r"\boccupation\b|\bprofession\b|\bjob\b", r"\b(?:is|was) (?:an?|the)\b"),
+    )
+)
+"""Words of a question, and the words with which a text begins to answer such a one."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSentence:
+    """A sentence with its features, its score (larger is better), and the place in reading order."""
+
+    sentence: ProseSentence
+    features: tuple[float, ...]
+    score: float
+
+
+@dataclass(frozen=True)
+class Veto:
+    """The exact words of a question that evidence has to contain: numbers, versions and identifiers."""
+
+    exact: tuple[str, ...]
+    identifiers: tuple[str, ...]
+
+    def lacking(self, text: EvidenceText) -> list[str]:
+        """Return the exact words that a piece of evidence, its heading and the text before it do not contain."""
+        whole = "\n".join((text.heading, text.before, text.text, text.source, text.following))
+        return [word for word in self.exact if not contains_exactly(whole, word)]
+
+    @cached_property
+    def patterns(self) -> dict[str, regex.Pattern[str]]:
+        """A pattern for each identifier."""
+        return {word: _exactly(word) for word in self.identifiers}
+
+
+def veto_of(question: str) -> Veto:
+    """Return the exact words of a question.
+
+    >>> veto_of("What is the default of gc.auto in release 5.0?")
+    Veto(exact=('gc.auto', '5.0'), identifiers=('gc.auto',))
+    """
+    identifiers = tuple(dict.fromkeys(found[0].rstrip(".-") for found in _IDENTIFIER.finditer(question)))
+    numbers = tuple(dict.fromkeys(found[0] for found in _NUMBER.finditer(question)))
+    return Veto((*(one for one in identifiers if not one.isupper()), *numbers), identifiers)
+
+
+def contains_exactly(text: str, word: str) -> bool:
+    """Return whether a text has an identifier (or its last part), or a number, also where that is spelt out."""
+    if _exactly(word).search(text):
+        return True
+    if word.isdecimal() and int(word) < len(NUMBER_WORDS):
+        return _exactly(NUMBER_WORDS[int(word)]).search(text) is not None
+    last = regex.split(r"[._]", word)[-1] if "." in word and not word[0].isdigit() else ""
+    return len(last) >= _FEW_WORDS and _exactly(last).search(text) is not None
+
+
+def _exactly(word: str) -> regex.Pattern[str]:
+    end = r"(?![\w]|[.,]\p{N})" if word[-1].isdigit() else r"(?!\w)"
+    return regex.compile(rf"(?<![\w]){regex.escape(word)}{end}", flags=regex.IGNORECASE)
+
+
+def ranked(
+    asked: str,
+    question: WeighedQuestion,
+    texts: Sequence[EvidenceText],
+    sentences: Sequence[ProseSentence],
+    nearness: Nearness | None,
+) -> list[RankedSentence]:
+    """Return the sentences that may answer a question, best first; of equals the better piece first.
+
+    Args:
+        asked: the question as it was asked.
+        question: its weighed terms.
+        texts: the pieces of evidence.
+        sentences: those of the pieces.
+        nearness: cosines of the embedder; None goes by words alone.
+    """
+    veto, kind = veto_of(asked), asked_for(asked)
+    lacking = {text.number for text in texts if veto.lacking(text)}
+    rows = [
+        RankedSentence(one, row := features_of(one, question, veto, kind), _weigh(row, _WORD_WEIGHTS))
+        for one in sentences
+        if one.number not in lacking
+    ]
+    rows.sort(key=_by_score)
+    if nearness is None:
+        return rows
+    near = rows[:_MAX_SENTENCES_EMBEDDED]
+    cosines = nearness(asked, [row.sentence.meaning for row in near])
+    complete = [(row.sentence, (*row.features[:-1], cosine)) for row, cosine in zip(near, cosines, strict=True)]
+    return sorted((RankedSentence(one, row, _weigh(row, WEIGHTS)) for one, row in complete), key=_by_score)
+
+
+def probability(question: WeighedQuestion, rows: Sequence[RankedSentence]) -> float:
+    """Return the probability that the first of the ranked sentences answers the question, 0 to 1."""
+    return 1 / (1 + math.exp(-_weigh(certainty(question, rows), CERTAINTY_WEIGHTS)))
+
+
+def certainty(question: WeighedQuestion, rows: Sequence[RankedSentence]) -> tuple[float, ...]:
+    """Return what speaks for the best sentence: a constant, its score, its lead, cosine, coverage, names missing."""
+    best = rows[0]
+    rival = next((row for row in rows if row.sentence.number != best.sentence.number), None)
+    covered = best.sentence.all_terms
+    anywhere = frozenset[str]().union(*(row.sentence.all_terms for row in rows))
+    return (
+        1.0,
+        best.score,
+        best.score - (rival.score if rival else 0.0),
+        best.features[-1],
+        question.coverage(covered),
+        question.coverage(anywhere),
+        float(bool(question.names - anywhere)),
+    )
+
+
+def _by_score(row: RankedSentence) -> tuple[float, int]:
+    return -row.score, row.sentence.number
+
+
+def _weigh(features: Sequence[float], weights: Sequence[float]) -> float:
+    return math.fsum(feature * weight for feature, weight in zip(features, weights, strict=True))
+
+
+def features_of(one: ProseSentence, question: WeighedQuestion, veto: Veto, asked: Asked) -> tuple[float, ...]:
+    """Return the features of a sentence in the order of ``FEATURES``; the cosine is 0 until it is known."""
+    own, about, around = one.own, one.about - one.own, one.around - one.own - one.about
+    earlier = one.earlier - own - about - around
+    exact = [_exactness(one, pattern) for pattern in veto.patterns.values()]
+    label = frozenset(terms(regex.sub(r"\([^)]*\)", "", one.label)))
+    typed = _VALUES.get(asked.kind)
+    has_type = typed is not None and any(
+        value not in question.weights for found in typed.finditer(one.text) for value in terms(found[0]) or [""]
+    )
+    return (
+        question.coverage(own),
+        question.coverage(about),
+        question.coverage(around),
+        question.coverage(earlier),
+        sum(exact) / len(exact) if exact else 0.0,
+        sum(term in question.weights for term in label) / len(label) if label else 0.0,
+        float(has_type),
+        float(typed is not None and not has_type),
+        (one.number - 1) / 5,
+        float(len(own) < _FEW_WORDS),
+        float(one.opens),
+        float(any(asks.search(asked.text) and says.search(one.text) for asks, says in _CUES)),
+        0.0,
+    )
+
+
+def _exactness(one: ProseSentence, pattern: regex.Pattern[str]) -> float:
+    """Return how near a sentence is to an identifier of the question: its label has it, or itself, or neither."""
+    if pattern.search(one.label):
+        return 1.0
+    return 0.7 if pattern.search(one.text) else 0.0

@@ -1,0 +1,87 @@
+"""Short answers: cut out of the sentences of an answer by what the question asks for."""
+
+from decimal import Decimal
+
+import pytest
+
+from kgrag import KnowledgeBase, shacl
+from kgrag.answering.json_forms import answer_json, value_json
+from kgrag.answering.short_answers import short_answers
+from kgrag.cli.printing import answer_text
+from kgrag.model import Answer, Citation, Value
+
+
+def values_of(question, *sentences):
+    citations = [
+        Citation(quote=text, document="urn:d", chunk="urn:c", start=0, end=len(text), sentence=place)
+        for place, text in enumerate(sentences)
+    ]
+    return short_answers(question, sentences, citations)
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "kind", "text", "value"),
+    [
+        ("How many slots are reserved?", "The default is three slots.", "number", "three slots", "3"),
+        ("What is the default of gc.auto?", "The default value is 6700.", "number", "6700", "6700"),
+        ("How many rows fit?", "At most 1,600 columns fit.", "number", "1,600 columns", "1600"),
+        ("When was Ann Lee born?", "Ann Lee was born on 4 May 1901 in Bath.", "date", "4 May 1901", "1901-05-04"),
+        ("When did it come out?", "It was released in August, 2021.", "date", "August, 2021", "2021-08"),
+        ("In what year was the mill built?", "The mill was built in May 1898.", "date", "1898", "1898"),
+        ("Where was Ann Lee born?", "Ann Lee was born in Bath, England.", "text", "Bath", ""),
+        ("Who directed Rain?", "Rain is a 1957 film directed by Mira Solen.", "text", "Mira Solen", ""),
+        ("Since which version does it exist?", "New in version 3.7.", "text", "3.7", ""),
+        ("What is Ann Lee's occupation?", "Ann Lee was an English singer.", "text", "singer", ""),
+        ("Is the port 22 or 80?", "The default port is 22.", "choice", "22", ""),
+        ("Is the cache on by default?", "The default is off.", "boolean", "no", "false"),
+        ("Can the main tree be removed?", "The main tree cannot be removed.", "boolean", "no", "false"),
+        ("Does the module read files?", "The module reads files.", "boolean", "yes", "true"),
+    ],
+)
+def test_a_value_of_the_kind_asked_for_is_cut_out(question, sentence, kind, text, value):
+    found = values_of(question, sentence)[0]
+    assert (found.kind, found.text, found.value) == (kind, text, value)
+    assert found.citation == 0
+
+
+def test_of_two_films_the_earlier_one_is_chosen_by_the_dates_of_their_sentences():
+    sentences = ("Blind Shaft is a 2003 film.", "The Mask is a film of 1932.")
+    assert values_of("Which film came out first, Blind Shaft or The Mask?", *sentences)[0].text == "The Mask"
+
+
+def test_an_identifier_is_no_number():
+    assert values_of("What is the ISBN of the book?", "The book has the ISBN 318875313.") == ()
+
+
+def test_a_value_that_no_quote_contains_is_left_out():
+    citation = Citation(quote="The rate is 65 kg.", document="urn:d", chunk="urn:c", start=0, end=18)
+    assert short_answers("How much is the rate?", ["The rate is 80 kg."], [citation]) == ()
+
+
+def test_json_has_values_in_the_types_of_json():
+    assert value_json(Value("boolean", "no", "false", citation=0))["value"] is False
+    assert value_json(Value("number", "2.5 t", "2.5", "t"))["value"] == Decimal("2.5")
+
+
+def test_short_answers_and_confidence_are_kept_as_triples_that_conform(demo_kb: KnowledgeBase) -> None:
+    answer = demo_kb.ask("When is chickpea sown in the Hill Zone?")
+    value = Value("number", "25 kg", "25", "kg", citation=0)
+    kept = Answer(
+        **{name: getattr(answer, name) for name in ("question", "text", "method", "citations", "hits")},
+        values=(value,),
+        confidence=0.75,
+    )
+    demo_kb.keep(kept)
+    rows = demo_kb.query(
+        "SELECT ?value ?unit ?quote WHERE { ?short a kg:ShortAnswer ; rdf:value ?value ; kg:unit ?unit ; "
+        "prov:wasDerivedFrom/kg:quote ?quote ; dcterms:isPartOf/kg:confidence ?confidence }"
+    )
+    assert rows.values() == [("25", "kg", answer.citations[0].quote)]
+    assert shacl.validate(demo_kb.store, shacl.graph_shapes()) == []
+
+
+def test_without_an_answer_the_nearest_passages_are_shown_with_their_best_sentence_marked(demo_kb) -> None:
+    answer = demo_kb.ask("Which emperor abolished the tax on chickpea?")
+    assert answer.unknown
+    assert answer_json(answer)["nearest"][0]["quote"] == answer.nearest[0].quote
+    assert f"»{' '.join(answer.nearest[0].quote.split())}«" in answer_text(answer)

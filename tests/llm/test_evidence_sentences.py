@@ -1,0 +1,142 @@
+"""What a sentence of evidence is about, and which one answers: definition lists, tables, versions, meaning."""
+
+import numpy as np
+import pytest
+
+from kgrag.llm.extractive import ExtractiveModel
+from kgrag.llm.extractive.evidence_sentences import EvidenceText, read_sentences
+from kgrag.llm.extractive.sentence_ranking import veto_of
+from kgrag.model import Prompt
+
+SETTINGS = """nap_time (integer)
+
+Specifies the least delay between two rounds. The default is one minute.
+
+max_workers (integer)
+
+Specifies how many rounds may run at once. The default is three."""
+TABLE = """Limits of a table
+
+Item | Upper Limit
+field size | 1 GB
+columns per index | 32"""
+
+
+def read(text, **more):
+    return list(read_sentences(EvidenceText(1, "chunk", "", text, **more)))
+
+
+def piece(text, number=1, **more):
+    return {"number": number, "kind": "chunk", "heading": "", "text": text, "source": ""} | more
+
+
+def ask(question, *pieces, embedder=None):
+    model = ExtractiveModel(embedder and (lambda: embedder))
+    return model.complete([Prompt("answering/answer", "", {"question": question, "evidence": list(pieces)})])[0].data
+
+
+class Meanings:
+    """An embedder that knows a few phrases: texts that contain one of a group have the same direction."""
+
+    dimension = 3
+
+    def __init__(self, *groups, identity="phrases"):
+        self.groups = groups
+        self.identity = identity
+        self.embedded = []
+
+    def embed(self, texts, kind):
+        self.embedded += texts
+        rows = [[any(phrase in text for phrase in group) for group in self.groups] + [0.01] for text in texts]
+        vectors = np.array(rows, np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_a_term_is_the_label_of_the_sentences_below_it_and_none_itself():
+    assert [(one.label, one.text) for one in read(SETTINGS)][1::2] == [
+        ("nap_time (integer)", "The default is one minute."),
+        ("max_workers (integer)", "The default is three."),
+    ]
+
+
+def test_the_default_of_a_defined_term_is_the_one_below_it_and_is_quoted_with_the_term():
+    data = ask("What is the default of max_workers?", piece(SETTINGS))
+    assert data["sentences"][0]["text"] == "max_workers (integer): The default is three."
+    assert [row["quote"] for row in data["sentences"][0]["citations"]] == [
+        "max_workers (integer)",
+        "The default is three.",
+    ]
+
+
+def test_a_chunk_that_begins_behind_its_term_has_it_from_the_text_before():
+    (first, *_) = read("Specifies the least delay.", before="Some prose.\n\nnap_time (integer)\n\n")
+    assert (first.label, first.labelled) == ("nap_time (integer)", False)
+
+
+def test_a_line_that_the_chunk_goes_on_with_is_no_term():
+    (first, *_) = read("delay between rounds.", before="x\n\nnap_time (integer)\n\nSpecifies the least ")
+    assert first.label == "nap_time (integer)"
+
+
+def test_a_term_at_the_end_of_a_chunk_is_explained_by_the_following_one():
+    last = read("Read this.\n\nnap_time (integer)", following="The delay.\n\nmax_workers (integer)\n\nThe number.")[-1]
+    assert (last.label, last.text) == ("nap_time (integer)", "The delay.")
+
+
+def test_a_row_of_a_table_is_read_with_its_header():
+    assert [one.meaning for one in read(TABLE)] == [
+        "Limits of a table: Item: field size; Upper Limit: 1 GB",
+        "Limits of a table: Item: columns per index; Upper Limit: 32",
+    ]
+
+
+def test_a_sentence_that_ends_with_a_colon_comes_with_the_line_it_introduces():
+    data = ask("How is the session reset?", piece("To reset the session, run:\n\n$ tool reset\n"))
+    assert data["sentences"][0]["text"] == "To reset the session, run: $ tool reset"
+
+
+@pytest.mark.parametrize(
+    "question", ["What changed in release 5.0?", "What changed in tool.shutdown?", "What changed with --twice?"]
+)
+def test_a_number_version_or_identifier_that_the_evidence_lacks_is_not_answered(question):
+    data = ask(question, piece("Release 4.2.0\n\nWhat changed in this release: the tool has a new option."))
+    assert data["unknown"]
+    assert data["sentences"] == []
+
+
+def test_a_number_may_be_spelt_out_in_the_evidence_and_a_name_may_lack_its_module():
+    veto = veto_of("Which 3 functions does heap.merge call?")
+    assert veto.lacking(EvidenceText(1, "chunk", "", "merge() calls three functions.")) == []
+    assert veto.lacking(EvidenceText(1, "chunk", "", "merged() calls two functions.")) == ["heap.merge", "3"]
+
+
+def test_of_sentences_that_share_no_word_the_nearest_in_meaning_comes_first():
+    embedder = Meanings(("shelved", "stash"), ("weather",))
+    body = "It is sunny weather. Drop every stash entry. The weather may change."
+    data = ask("How do I throw away what I shelved?", piece(body), embedder=embedder)
+    assert data["nearest"][0]["quote"] == "Drop every stash entry."
+
+
+def test_a_sentence_is_embedded_once_in_a_process():
+    embedder = Meanings(("stash",))
+    model = ExtractiveModel(lambda: embedder)
+    prompt = Prompt(
+        "answering/answer", "", {"question": "What is a stash?", "evidence": [piece("A stash is a shelf.")]}
+    )
+    model.complete([prompt, prompt])
+    assert embedder.embedded.count("A stash is a shelf.") == 1
+
+
+def test_a_probability_is_stated_only_with_the_embedder_that_it_was_fitted_with():
+    question, body = "What is a stash?", piece("A stash is a shelf for changes.")
+    fitted = Meanings(("stash",), identity="all-MiniLM-L6-v2")
+    assert 0 <= ask(question, body, embedder=fitted)["confidence"] <= 1
+    assert "confidence" not in ask(question, body, embedder=Meanings(("stash",)))
+
+
+def test_the_same_probability_decides_whether_there_is_an_answer():
+    fitted = Meanings(("stash",), identity="all-MiniLM-L6-v2")
+    data = ask("Who sponsors the ferry?", piece("A stash is a shelf for changes."), embedder=fitted)
+    assert data["unknown"]
+    assert data["confidence"] < 0.4
+    assert str(data["confidence"]) in data["reason"]
