@@ -146,7 +146,8 @@ class Changes:
 
     def differences(self) -> list[str]:
         """Return what differs from a knowledge base that had these documents from the beginning."""
-        if self.unsettled and self.disk:
+        if self.unsettled:
+            self._write("a.txt", PASSAGES[0])  # an empty folder is refused
             self.kb.sync(self.docs)
             self.held = dict(self.disk)
         if self.unsettled:

@@ -173,7 +173,8 @@ def sync_another(kb: KnowledgeBase, root: Path) -> None:
 
 
 def build_one(kb: KnowledgeBase, root: Path) -> None:
-    kb.build("sire_rag")
+    if kb.documents():
+        kb.build("sire_rag")
 
 
 NEXT = (ask, doctor, add_another, sync_another, build_one)
