@@ -22,8 +22,8 @@ QUESTIONS = (
     "Who leads the trial station of Ostrel?",
     "What follows lentil on the Quarry farm?",
 )
-_HISTORY = {DCTERMS.created, KG.publication, KG.revision, KG.lineage, KG.removedKind}
-"""What a catalogue says of when and in which step something was done."""
+_HISTORY = {DCTERMS.created, KG.publication, KG.revision, KG.lineage, KG.removedKind, KG.checksum}
+"""What a catalogue says of when and how something was done: an update leaves no checksum, which the doctor compares."""
 
 
 def opened(path: Path | None) -> KnowledgeBase:
@@ -86,7 +86,7 @@ class State:
 
     def differences(self, other: "State") -> list[str]:
         """Return in which graphs, health and answers another one is not as this one."""
-        found = [f"doctor: {fault}" for fault in other.faults]
+        found = [f"doctor: {fault}" for fault in other.faults if fault not in self.faults]
         for graph in sorted(self.hashes.keys() | other.hashes.keys()):
             if self.hashes.get(graph) != other.hashes.get(graph):
                 wanted, there = self.graphs.get(graph, set()), other.graphs.get(graph, set())

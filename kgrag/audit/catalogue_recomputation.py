@@ -91,8 +91,11 @@ def _graph(entry: StatedNode, entries: Mapping[Term, StatedNode], names: Names) 
         yield fault(entry, PROV.wasDerivedFrom, "comes from one graph or chunk, and is listed with none or several")
     if entry.is_a(*_GENERATED) and PROV.wasGeneratedBy not in entry.values:
         yield fault(entry, PROV.wasGeneratedBy, "was generated, and no activity is named")
-    if entry.is_a(KG.AssertionGraph) and f"{names.base}graph/instances/" in plain(entry.iri):
-        yield from differing(entry, KG.layer, "ontology", "that of instances")
+    of_instances = plain(entry.iri).startswith(f"{names.base}graph/instances/")
+    if of_instances and (entry.all(KG.layer) != ["ontology"] or len(entry.all(PROV.wasDerivedFrom)) != 1):
+        yield fault(entry, KG.layer, "holds instances, and is not listed as of the ontology layer and one chunk")
+    if entry.is_a(KG.AnswerGraph, KG.InferenceGraph) and KG.method not in entry.values:
+        yield fault(entry, KG.method, "is listed without what made it")
     if entry.is_a(KG.HyperedgeGraph):
         yield from _hyperedge(entry, entries, names)
 

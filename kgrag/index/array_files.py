@@ -274,6 +274,10 @@ class Iris:
         >>> Iris.of(["urn:a", "urn:b"]).known_places({"urn:b", "urn:c"}).tolist()
         [1]
         """
+        if len(self) * _KEYS_COMPARED_PER_KEY_FOUND < len(iris):
+            wanted = frozenset(iris)  # of a frozenset itself
+            own = enumerate(self.at(range(len(self))))
+            return np.array([place for place, iri in own if iri in wanted], dtype=np.int64)
         places = self.places(list(iris))
         return np.unique(places[places >= 0])
 

@@ -62,7 +62,8 @@ class CachedModel:
     Args:
         inner: the model that is asked for completions that are not in the cache.
         path: an SQLite file; None: in memory. A damaged file is moved aside and begun anew.
-        mode: "record" reads and keeps; "replay" never asks the inner model; "off" passes everything through.
+        mode: "record" reads and keeps; "replay" never asks the inner model; "off" passes everything through, and
+            adds up no costs.
         method: for which it asks, in ``costs``.
     """
 
@@ -104,7 +105,6 @@ class CachedModel:
         """
         if self.mode == "off":
             for number, reply in self.inner.as_completed(prompts):
-                self._add_cost(reply)
                 yield number, reply_faults.judged(prompts[number], reply)
             return
         indexes: dict[str, list[int]] = {}

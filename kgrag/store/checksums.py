@@ -1,4 +1,4 @@
-"""A checksum per graph, so that a triple that changed behind kgrag's back shows.
+"""A checksum per graph, so that a triple that changed past kgrag shows.
 
 The checksum of a graph is the sum of the hashes of its triples, so that it does not depend on their order, and a
 triple that is added changes it without the others being read. Blank nodes count without their names, which an export

@@ -16,6 +16,10 @@ def test_iris_are_given_back_and_found_by_their_place(names, others):
     asked = [*held, *others, *(f"urn:{name}" for name in others)]
     expected = [held.index(iri) if iri in held else -1 for iri in asked]
     assert iris.places(asked).tolist() == expected
+    assert iris.known_places(asked).tolist() == list(range(len(held)))
+    assert iris.known_places(set(others)).tolist() == [place for place, iri in enumerate(held) if iri in others]
+    many = frozenset([*held[:1], *(f"urn:other/{number}" for number in range(100))])
+    assert iris.known_places(many).tolist() == list(range(len(held[:1])))
 
 
 @given(st.lists(NAMES))

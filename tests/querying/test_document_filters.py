@@ -226,11 +226,11 @@ def test_a_filter_that_followed_lets_through_what_a_new_one_does(changes: Sequen
             if done == "add":
                 kb.add(Document(f"Report {name}.", id=name, metadata={"tenant": tenant, "year": int(name)}))
             elif done == "remove" and name in known:
-                kb.remove(name)
+                kb.forget(kb.documents({"id": name})[0].iri)
             elif done == "edit":
                 kb.update(EDIT % name)
             elif done == "place" and name in known:
-                (document,) = kb.documents({"id": name})
+                document = kb.documents({"id": name})[0]
                 kb.store.update(
                     queries.bind(
                         "documents/misplaced",

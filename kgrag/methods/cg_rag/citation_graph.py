@@ -134,8 +134,7 @@ def draw(
                     edges,
                     cited=cited,
                     unresolved=citations.unresolved.get(paper.document, ()),
-                    # the words of the corpus weigh edges between documents only
-                    fingerprint=f"{fingerprints[paper.document]} {corpus}" if cited else fingerprints[paper.document],
+                    fingerprint=fingerprints[paper.document] + (f" {corpus}" if cited else ""),
                     names=store.names,
                 )
             )
@@ -153,7 +152,7 @@ def _fingerprint(
     """Return a digest of all that decides which edges begin in a document, but for how rare its words are elsewhere.
 
     With the rarity of words, which changes with every document, each ingest would draw the edges of all documents anew.
-    Hence the corpus is recorded beside it, and ``redraw`` goes by that.
+    Hence the corpus is recorded beside it where a document cites another, and ``redraw`` goes by that.
     """
     cited = (part for other in _cited(document, chunks, citations) for part in ("cites", other, *chunks[other]))
     settings = (_EDGES_VERSION, str(signals.top), signals.embedder)

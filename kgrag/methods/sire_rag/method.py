@@ -39,8 +39,8 @@ class SireRag:
         weight: share of the dense ranking in a fusion, 0 to 1.
         depth: the number of candidates of each ranking, at least 1.
         novelty: the least share of an entry's propositions that no better entry states, 0 to 1; 0 keeps every entry.
-        per_document: whether in a fusion the score of an aggregate is divided by the square root of the number of its
-            documents.
+        per_document: whether in a fusion the score of an aggregate or a summary is divided by the square root of the
+            number of its documents.
         spans: how many source chunks a hit cites at most, those nearest to the question first; at least 1.
         ablation: "none", or "A" to "E" of the paper's Table 5 in place of ``tree``; B to E want a build with it.
         rewrite: whether each chunk is rewritten before its facts are asked for, as in the paper; read when building.
@@ -53,8 +53,8 @@ class SireRag:
         InvalidSettings: a value is outside its range.
 
     Deviations:
-        An aggregate counts for each document that it joins: its score is divided by the square root of their number, so
-        that one of three documents does not come before each of them for a third of its words.
+        An aggregate or a summary counts for each document that it joins: its score is divided by the square root of
+        their number, so that it does not come before each of them for a part of its words.
         The paper ranks by cosine alone and keeps entries that repeat others (``signal=dense,novelty=0``). Fusion found
         more supporting passages on all of the multihop development sets, and leaving repeats out more of them in the
         same number of entries and of tokens (``python -m benchmarks.sire_rag_table``).
@@ -199,7 +199,7 @@ class SireRag:
         if self.signal == "bm25":
             return pool.matching(question, depth)
         fused = pool.fused(question, vector, depth, weight=self.weight)
-        return pool.per_document(fused) if self.per_document else fused
+        return pool.per_document(fused, cited=self.spans) if self.per_document else fused
 
     def _refuse_unbuilt(self) -> None:
         tree = self.store.names.tree_graph("dual" if self.ablation == "E" else SIMILARITY)

@@ -93,11 +93,16 @@ class NodePool:
         """Return the first k of both rankings, joined by scaled score; ``weight`` is the share of the dense one."""
         return fusion.score_fusion([self.dense(vector, k), self.matching(question, k)], weights=[weight, 1 - weight])
 
-    def per_document(self, ranking: fusion.Ranking) -> list[tuple[str, float]]:
-        """Return a ranking whose aggregates are worth their score over the square root of their documents' number."""
+    def per_document(self, ranking: fusion.Ranking, *, cited: int) -> list[tuple[str, float]]:
+        """Return a ranking in which an entry is worth its score over the square root of the number of its documents.
+
+        Args:
+            ranking: best first.
+            cited: the largest number of documents that a summary counts for: so many of its chunks are cited.
+        """
         nodes = [ox.NamedNode(iri) for iri, _ in ranking]
         rows = self.store.select(queries.bind("sire_rag/documents", nodes=nodes)).values()
-        documents = {node: int(count) for node, count in rows}
+        documents = {node: min(int(count), cited) if int(level) else int(count) for node, level, count in rows}
         return fusion.ranked({iri: score / math.sqrt(documents.get(iri, 1)) for iri, score in ranking}, len(ranking))
 
     def without_repeats(self, ranking: fusion.Ranking, k: int, *, novelty: float) -> fusion.Ranking:
