@@ -6,6 +6,7 @@ Names are compared in the base of the knowledge base only, so that graphs of plu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 
 import pyoxigraph as ox
 
@@ -20,6 +21,7 @@ __all__ = ["MethodGraphs"]
 
 _EDGES = {KG.AdjacencyEdge: "ADJACENT", KG.CrossReferenceEdge: "CROSS_REFERENCE", KG.CitationEdge: "CITATION"}
 _ENDS = (RDF.subject, RDF.predicate, RDF.object)
+_MAX_ORDERS = 50  # of parts with equal texts, that are tried
 
 
 class MethodGraphs:
@@ -113,6 +115,9 @@ class MethodGraphs:
         yield from self._entities(graph)
         if graph.entry.all(KG.method) == ["og_rag"]:
             yield from self._misnamed(graph.entry, self._names.assertion_graph(graph.entry.one(PROV.wasGeneratedBy)))
+        elif graph.entry.all(KG.parameters) == ["accepted"]:
+            of_chunk = ("poly_rag", "accepted", graph.entry.one(PROV.wasDerivedFrom))
+            yield from self._misnamed(graph.entry, self._names.assertion_graph(*of_chunk))
         elif graph.entry.all(KG.layer) == ["ontology"]:
             yield from self._misnamed(graph.entry, self._names.instance_graph(graph.entry.node(PROV.wasDerivedFrom)))
 
@@ -161,9 +166,13 @@ class MethodGraphs:
         if texts.keys() != set(node.all(DCTERMS.hasPart)):
             yield fault(node, DCTERMS.hasPart, "has parts that none of its chunks states")
         text = node.one(KG.text)
-        in_order = sorted(texts, key=lambda part: text.find(texts[part]))
-        yield from differing(node, KG.text, " ".join(texts[part] for part in in_order), "its parts")
-        yield from self._misnamed(node, self._names.tree_node("aggregate", text, *in_order))
+        names = [
+            self._names.tree_node("aggregate", text, *parts) for parts in islice(_orders(text, texts), _MAX_ORDERS)
+        ]
+        if not names:
+            yield fault(node, KG.text, "states another text than its parts", text)
+        elif node.iri not in names:
+            yield from self._misnamed(node, names[0])
         if not set(node.all(KG.about)) <= mentioned:
             yield fault(node, KG.about, "is about an entity that its parts do not mention")
 
@@ -214,3 +223,17 @@ class MethodGraphs:
         yield from self._misnamed(edge, self._names.edge(kind, edge.one(KG.fromChunk), edge.one(KG.toChunk)))
         if not 0 <= float(edge.one(KG.weight)) <= 1:
             yield fault(edge, KG.weight, "has a weight that is not between 0 and 1", edge.one(KG.weight))
+
+
+def _orders(text: str, parts: Mapping[str, str]) -> Iterator[list[str]]:
+    """Yield the orders in which the texts of parts, with a blank between, make up a text: several where two are equal.
+
+    >>> list(_orders("a b a", {"one": "a", "two": "b", "three": "a"}))
+    [['one', 'two', 'three'], ['three', 'two', 'one']]
+    """
+    if not parts and not text:
+        yield []
+    for name, own in parts.items():
+        if f"{text} ".startswith(f"{own} "):
+            others = {other: words for other, words in parts.items() if other != name}
+            yield from ([name, *order] for order in _orders(text[len(own) + 1 :], others))

@@ -159,6 +159,8 @@ class Sidecars(Generic[Cached]):
         if not path.is_file():
             return []
         arrays = making.load(path)
+        if arrays is None and _is_whole(path):  # of an earlier format: the next use makes it again, in silence
+            return []
         if arrays is None:
             return [FileFault(path, f"{path} is damaged; the next use makes it again.")]
         if _of_this_store(store, path, arrays) is None:
@@ -180,6 +182,15 @@ def _write_the_same(first: RevisionedArrays, second: RevisionedArrays) -> bool:
     return members == stored.keys() - _DESCRIPTIONS and all(
         np.array_equal(stored[member], made[member]) for member in members
     )
+
+
+def _is_whole(path: Path) -> bool:
+    """Return whether a file of arrays is as it was written."""
+    try:
+        read_arrays(path)
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return False
+    return True
 
 
 def _of_this_store(store: TripleStore, path: Path, arrays: Cached | None) -> Cached | None:

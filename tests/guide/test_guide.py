@@ -174,7 +174,7 @@ def _built() -> list[str]:
 
 def _foreign(page: str, flag: str) -> bool:
     """Return whether an option belongs to another program, which is named in the same span."""
-    return any(flag in span and re.match(r"(pip|pytest|xcode-select)", span) for span in SPANS[page])
+    return any(flag in span and re.match(r"(pip|pytest|python -m|xcode-select)", span) for span in SPANS[page])
 
 
 def test_the_page_of_commands_has_a_row_for_every_command_with_options_of_it() -> None:

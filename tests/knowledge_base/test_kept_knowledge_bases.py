@@ -20,6 +20,8 @@ KEPT = Path(__file__).parents[1] / "kept"
 EXPECTED = json.loads((KEPT / "schema_1.json").read_text(encoding="utf-8"))
 QUESTION = "What is the seeding rate of lentil LT 7 in the River Zone?"
 METHODS = sorted(EXPECTED.keys() - {"quads"})
+AS_THEN = {"sire_rag": "sire_rag:per_document=false"}
+"""How a method is asked that ranked in another way by default when the hits were listed."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def test_a_kept_knowledge_base_opens_whole_and_healthy(kept: KnowledgeBase) -> N
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_of_a_kept_knowledge_base_finds_what_it_found(kept: KnowledgeBase, method: str) -> None:
-    assert [hit.iri for hit in kept.retrieve(QUESTION, method=method, k=5)] == EXPECTED[method]
+    assert [hit.iri for hit in kept.retrieve(QUESTION, method=AS_THEN.get(method, method), k=5)] == EXPECTED[method]
 
 
 def test_a_kept_knowledge_base_takes_new_documents(folder: Path, tmp_path: Path) -> None:

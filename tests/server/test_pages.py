@@ -129,10 +129,11 @@ def without_numbers(passage: lxml.html.HtmlElement) -> str:
 
 
 def test_a_page_says_which_words_a_model_wrote_where_no_sentence_of_the_passage_carries_them(tmp_path: Path) -> None:
-    documents = [Document("Sowing in June gave most.", "Dates", cites=("Rain",)), Document("Rain fell late.", "Rain")]
-    said = {"text": "It took 40 years.", "citations": [{"evidence": 1, "quote": "took 40 years"}]}
+    rain = " ".join(f"Rain fell late in village {number}, and the river rose by a hand." for number in range(60))
+    documents = [Document("Sowing in June gave most.", "Dates", cites=("Rain",)), Document(rain, "Rain")]
+    said = {"text": "All this took very long.", "citations": [{"evidence": 1, "quote": "All this took very long"}]}
     model = ScriptedModel(
-        {"cg_rag/neighbourhood": "All this took 40 years.", "answering/answer": json.dumps({"sentences": [said]})}
+        {"cg_rag/neighbourhood": "All this took very long.", "answering/answer": json.dumps({"sentences": [said]})}
     )
     settings = Settings(completions="off")
     with KnowledgeBase(tmp_path / "kb", settings=settings, model=model, embedder=HashEmbedder()) as kb:
@@ -141,7 +142,7 @@ def test_a_page_says_which_words_a_model_wrote_where_no_sentence_of_the_passage_
         with served(kb) as running:
             page = tree(running.page("/", question="When is sowing best?", method="cg_rag"))
     notes = [text_of(note) for note in page.xpath("//article[@class='passage']/p[@class='small']")]
-    assert any("no sentence of this passage carries" in note and "took 40 years" in note for note in notes)
+    assert any("no sentence of this passage carries" in note and "took very long" in note for note in notes)
 
 
 def test_a_passage_leads_to_its_place_in_the_whole_text(demo: Inside) -> None:

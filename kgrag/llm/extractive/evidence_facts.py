@@ -33,6 +33,7 @@ _MAX_SUBJECT_WORDS = 25
 _PLACEHOLDERS = frozenset({"", "n/a", "na", "none", "null", "nil", "unknown", "not available", "not specified", "-"})
 _NAMING_WORDS = frozenset({"label", "name", "title"})
 _UNLABELLED_WORDS = frozenset({"has", "have", "are", "is", "list"})
+_MAX_NEAR_WORDS = 4
 _KEY = regex.compile(r"[\p{L}\p{N}_][^:;\n]{0,160}: ")
 
 
@@ -60,8 +61,8 @@ class _KeyValue:
 
     @cached_property
     def near_terms(self) -> frozenset[str]:
-        """Terms of the attribute itself and of the type that has it: the last two words of the key."""
-        return frozenset(term for name in self.key.split()[-2:] for term in name_terms(name))
+        """Terms of the attribute itself and of the type that has it."""
+        return frozenset(term for name in self._near_words for term in name_terms(name))
 
     @cached_property
     def key_terms(self) -> frozenset[str]:
@@ -70,9 +71,17 @@ class _KeyValue:
 
     @property
     def label(self) -> str:
-        """The key for a reader: its last two words, without verbs of having and being."""
-        spelled = " ".join(words_of(name) for name in self.key.split()[-2:]).split()
+        """The key for a reader: the attribute and the type that has it, without verbs of having and being."""
+        spelled = " ".join(words_of(name) for name in self._near_words).split()
         return " ".join(word for word in dict.fromkeys(spelled) if word not in _UNLABELLED_WORDS)
+
+    @cached_property
+    def _near_words(self) -> list[str]:
+        """Words of the key behind its last verb of having, since labels have blanks; else its last two."""
+        words = self.key.split()
+        verbs = [place for place, word in enumerate(words) if word.casefold() in _UNLABELLED_WORDS]
+        behind = words[verbs[-1] + 1 :] if verbs else []
+        return behind if 2 <= len(behind) <= _MAX_NEAR_WORDS else words[-2:]
 
 
 @dataclass(frozen=True)
