@@ -107,8 +107,9 @@ def audit(
         return
     wants_metrics = metrics or format_ in ("html", "dqv")
     options = AuditOptions(profile, namespace, limit, suppress, baseline, reasoner, seconds, wants_metrics)
-    # a graph of an audit keeps every finding with its focus
-    options = replace(options, competency=competency, ungathered=all_ or keep, catalogues=tuple(catalog or ()))
+    # a graph of an audit keeps every finding with its focus, and what two audits differ in are single findings
+    each = all_ or keep or diff is not None or format_ == "json"
+    options = replace(options, competency=competency, ungathered=each, catalogues=tuple(catalog or ()))
     task = _AuditTask(tuple(targets or ()), kb, options)
     if fix:
         _mend(task, apply=apply, in_place=in_place)

@@ -65,7 +65,7 @@ def test_a_dry_run_and_a_build_that_changes_nothing_write_no_mark(kb: KnowledgeB
 
 
 def test_stats_of_a_method_say_since_when_its_build_is_unfinished(tmp_path: Path) -> None:
-    with filled(tmp_path / "k") as kb, killed_after(2), pytest.raises(StorageFailed):
+    with filled(tmp_path / "k") as kb, killed_after(1), pytest.raises(StorageFailed):
         kb.build("poly_rag", **options("poly_rag"))
     run = CliRunner().invoke(app, ["stats", "poly_rag", "--kb", str(tmp_path / "k")])
     assert "build_unfinished_since" in run.stdout

@@ -41,7 +41,8 @@ _MAX_SENTENCES = 3
 _MAX_NEAREST = 3
 _MIN_SHARE_OF_BEST_FACT = 0.95
 MIN_PROBABILITY = 0.4
-"""Probability from which a sentence of prose is an answer: 12 % of the development questions were answered wrongly."""
+"""Probability from which a sentence of prose is an answer: of 75 questions 9 were then answered wrongly in
+cross-validation, and of 73 others 10."""
 _CONTEXT_WEIGHT = 0.6
 _RANK_COST = 0.02
 

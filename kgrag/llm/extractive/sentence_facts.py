@@ -95,7 +95,7 @@ def facts(variables: Mapping[str, Any]) -> dict[str, Any]:
     """Return every sentence of numbered paragraphs as a fact, with the title where it needs it, and the names in it.
 
     Args:
-        variables: ``title`` and ``paragraphs``; the text before them is not read.
+        variables: ``title`` and ``paragraphs``, or the ``text`` of a single one; the text before them is not read.
 
     >>> one = {"number": 1, "text": "It was visited by Jane Austen of Steventon."}
     >>> facts({"title": "Bath", "paragraphs": [one]})["facts"][0]["entities"]
@@ -103,7 +103,7 @@ def facts(variables: Mapping[str, Any]) -> dict[str, Any]:
     """
     title = " ".join(str(variables["title"]).split())
     found = []
-    for paragraph in variables["paragraphs"]:
+    for paragraph in variables.get("paragraphs") or [{"number": 1, "text": variables["text"]}]:
         text = rewrite({"title": variables["title"], "text": paragraph["text"]})
         for sentence in _sentences(text):
             names = list(_names(sentence, title))

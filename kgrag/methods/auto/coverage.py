@@ -29,7 +29,7 @@ def covering(
         gain: what covering the whole question is worth, where the best score is worth 1 more than the worst.
 
     >>> has = np.array([[True, False], [True, False], [False, True]])
-    >>> [place for place, _ in covering(np.array([1.0, 0.9, 0.8]), np.ones(2), has, take=3, gain=1)]
+    >>> [place for place, _ in covering(np.array([1.0, 0.9, 0.8]), np.ones(2), has, take=3, gain=2)]
     [0, 2, 1]
     """
     width = scores[0] - scores[-1] if len(scores) else 0.0
