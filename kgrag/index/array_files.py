@@ -14,10 +14,11 @@ import os
 import tempfile
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Lock, local
 from typing import Any, Generic, Protocol, Self, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -28,7 +29,18 @@ from kgrag.errors import StorageFailed
 from kgrag.ports import TripleStore
 from kgrag.store.lineage import lineage
 
-__all__ = ["FileFault", "Iris", "KeptPlaces", "Making", "Sidecars", "packed", "read_arrays", "unpacked", "write_arrays"]
+__all__ = [
+    "FileFault",
+    "Iris",
+    "KeptPlaces",
+    "Making",
+    "Sidecars",
+    "being_made",
+    "packed",
+    "read_arrays",
+    "unpacked",
+    "write_arrays",
+]
 
 Places = npt.NDArray[np.int64]
 
@@ -86,6 +98,24 @@ class Making(Generic[Cached]):
     same: Callable[[Cached, Cached], bool] | None = None
 
 
+_OF_THREAD = local()
+
+
+@contextmanager
+def _marked_as_making() -> Iterator[None]:
+    before = being_made()
+    _OF_THREAD.making = True
+    try:
+        yield
+    finally:
+        _OF_THREAD.making = before
+
+
+def being_made() -> bool:
+    """Return whether this thread is reading or making a sidecar, for which others may wait: no time to let them in."""
+    return bool(getattr(_OF_THREAD, "making", False))
+
+
 class Sidecars(Generic[Cached]):
     """The sidecars of one kind that are open, by store and path."""
 
@@ -117,7 +147,7 @@ class Sidecars(Generic[Cached]):
             StorageFailed: the disk refused a new file.
         """
         path = Path(f"{name}.npz") if folder is None else folder / f"{name}.npz"
-        with self._lock:
+        with self._lock, _marked_as_making():
             opened = self._open.setdefault(store, {})
             arrays = opened.get(path)
             if arrays is None and folder is not None:

@@ -34,6 +34,8 @@ Progress = Callable[[str, int, int], None] | None
 _BATCH = 1024  # texts read and embedded at once
 _SAVE_EVERY = 20  # batches, so that a killed run loses at most this many
 _TURN = threading.Lock()  # two threads that find a space behind must not both embed
+_REPORTING = threading.Event()  # set while the thread that has the turn tells how far it is
+_SECONDS_BETWEEN_LOOKS = 0.05
 
 
 PLATFORM = (
@@ -79,6 +81,8 @@ def fresh(
 ) -> VectorIndex:
     """Return a space with exactly the texts that the store has now.
 
+    While another thread is doing that and calls its ``progress``, the space is returned as it is by then.
+
     Saved every 20,000 texts under the old revision, so that a killed run goes on where it was; under the new
     revision at the end. Spaces that are read-only are brought up to date in memory.
 
@@ -99,12 +103,17 @@ def fresh(
     index = spaces.space(name)
     if index.revision == store.revision:
         return index
-    with _TURN:
+    while not _TURN.acquire(timeout=_SECONDS_BETWEEN_LOOKS):
+        if _REPORTING.is_set():  # who has the turn may be waiting for this thread: a server's build lets questions in
+            return index
+    try:
         now = store.revision
         if index.revision > now or changed(name, store=store, since=index.revision):
             _follow(name, index, store=store, embedder=embedder, progress=progress)
         if index.revision != now:
             index.save(now)
+    finally:
+        _TURN.release()
     return index
 
 
@@ -174,7 +183,11 @@ def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embe
         index.upsert([iri for iri, _ in pairs], embedder.embed([text for _, text in pairs], "passage"))
         done += len(batch)
         if progress:
-            progress(f"embed {name}", done, len(missing))
+            _REPORTING.set()
+            try:
+                progress(f"embed {name}", done, len(missing))
+            finally:
+                _REPORTING.clear()
         if number % _SAVE_EVERY == 0:
             index.save(index.revision)
 

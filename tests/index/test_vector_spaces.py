@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kgrag import queries
 from kgrag.errors import ServiceUnavailable, UnknownName
-from kgrag.index import vector_spaces
+from kgrag.index import array_files, bm25, vector_spaces
 from kgrag.index.vector_folder import FolderSpaces
 from kgrag.llm.embedders import CachedEmbedder
 from kgrag.model import Document, GraphDraft
@@ -368,3 +368,27 @@ def test_space_mirrors_the_store_after_any_changes(steps: list[tuple[bool, int]]
             store.remove([graph_of(small(number))])
         index = vector_spaces.fresh("chunk", store=store, spaces=made, embedder=HashEmbedder())
         assert sorted(index.keys()) == vector_spaces.keys("chunk", store=store)
+
+
+def test_a_question_does_not_wait_for_an_embedding_that_lets_it_in_between(store: OxigraphStore) -> None:
+    publish(store, small(1), small(2))
+    folder, embedder = spaces(), HashEmbedder()
+    answered: list[int] = []
+
+    def ask() -> None:
+        answered.append(len(vector_spaces.fresh("chunk", store=store, spaces=folder, embedder=embedder)))
+
+    def report(_stage: str, _done: int, _total: int) -> None:
+        question = threading.Thread(target=ask, daemon=True)
+        question.start()
+        question.join(10)
+
+    vector_spaces.fresh("chunk", store=store, spaces=folder, embedder=embedder, progress=report)
+    assert answered == [2]
+
+
+def test_a_thread_knows_whether_it_is_making_a_file_that_others_wait_for(store: OxigraphStore, tmp_path: Path) -> None:
+    publish(store, small(1))
+    reported: list[bool] = []
+    bm25.fresh(store, tmp_path, progress=lambda *_: reported.append(array_files.being_made()))
+    assert (reported, array_files.being_made()) == ([True], False)

@@ -26,6 +26,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from kgrag import queries
 from kgrag.errors import UnknownName
+from kgrag.index.array_files import being_made
 from kgrag.knowledge_base import KnowledgeBase, forgetting, intake
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.llm.budget import Budget
@@ -161,7 +162,8 @@ async def build(request: Request) -> Response:
         def in_parts(pause: Callable[[], None]) -> dict[str, Any]:
             def progress(stage: str, done: int, total: int) -> None:
                 job.progress(stage, done, total)
-                pause()
+                if not being_made():
+                    pause()
 
             report = workers.kb.build(method, progress=progress, dry_run=body.dry_run, budget=budget, **body.options)
             usage = {name: getattr(report.usage, name) for name in ("completions", "input_tokens", "output_tokens")}
