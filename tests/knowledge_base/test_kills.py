@@ -22,7 +22,7 @@ from kgrag.vocab import KG, number
 from tests.cut_short import killed_at
 from tests.final_states import METHODS, QUESTIONS, State, build_all, created, opened, state
 
-KILLS = int(os.environ.get("KGRAG_KILLS", "12"))
+KILLS = int(os.environ.get("KGRAG_KILLS", "8"))
 BEFORE: dict[str, Any] = {
     "a.md": "# Barley\n\nBarley is sown in March in the Hill Zone. Barley takes 60 kg of nitrogen per hectare.",
     "b.md": "# Canal\n\nIda Vask leads the trial station of Ostrel. The canal of Ostrel serves the River Zone.",
