@@ -162,11 +162,12 @@ def test_what_came_or_went_since_the_build_is_found_or_gone_at_once(kb: Knowledg
 
 
 def test_evidence_that_covers_the_rest_of_a_question_comes_before_more_of_the_same(kb: KnowledgeBase) -> None:
-    same = [Document(f"The red pump of hall {n} is oiled in spring.") for n in range(6)]
-    kb.add_many([*same, Document("A valve is replaced by a fitter."), *(Document(f"Page {n}.") for n in range(30))])
-    question = "When is the red pump oiled, and who is the fitter of a valve?"
-    assert "A valve is replaced by a fitter." in texts(kb, question, k=2)
-    assert "A valve is replaced by a fitter." in texts(kb, question, k=2, method="auto:cover=1")
+    valves = [Document(f"A valve was replaced by a fitter of workshop {n}.") for n in range(4)]
+    pump = Document("The red pump is oiled in spring.")
+    kb.add_many([*valves, pump, *(Document(f"Page {n}.") for n in range(30))])
+    question = "When is the pump oiled, and which fitter of a workshop replaced a valve?"
+    assert pump.text not in texts(kb, question, k=2, method="auto:cover=0")
+    assert pump.text in texts(kb, question, k=2, method="auto:cover=2")
 
 
 FILMS = """
