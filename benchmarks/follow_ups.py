@@ -38,9 +38,7 @@ def questions(half: str = "") -> list[dict[str, Any]]:
 def turns_of(row: Mapping[str, Any]) -> list[Turn]:
     """Return the conversation of a row, its message last."""
     before = [
-        turn
-        for one in row["history"]
-        for turn in (Turn("user", one["question"]), Turn("assistant", one["answer"]))
+        turn for one in row["history"] for turn in (Turn("user", one["question"]), Turn("assistant", one["answer"]))
     ]
     return [*before, Turn("user", row["says"])]
 

@@ -7,7 +7,7 @@ says so.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 
 from kgrag import prompting
 from kgrag.answering.follow_ups import Alike, Exchange, resolve
@@ -17,7 +17,17 @@ from kgrag.model import Answer, Usage
 from kgrag.ports import Embedder, LanguageModel
 from kgrag.vocab import digest
 
-__all__ = ["PROMPT", "FullQuestion", "History", "Turn", "full_question", "likeness", "turns_of"]
+__all__ = [
+    "PROMPT",
+    "FullQuestion",
+    "History",
+    "Turn",
+    "answer_in_turn",
+    "full_question",
+    "last_question",
+    "likeness",
+    "turns_of",
+]
 
 PROMPT = "answering/standalone"
 _MAX_TURNS = 8
@@ -44,7 +54,7 @@ class FullQuestion:
     """A question that can be understood alone, and what finding it cost; ``unresolved`` is why it may not be."""
 
     text: str
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     unresolved: str = ""
 
 
@@ -64,9 +74,19 @@ def turns_of(history: History) -> list[Turn]:
             turns.append(Turn(str(said.get("role")), str(said.get("content") or said.get("text") or "")))
     for turn in turns:
         if turn.role not in _ROLES or not turn.text:
-            raise InputError(f"the history has a message of the role {turn.role!r} with the text {turn.text[:50]!r}. "
-                             'Send {"role": "user" or "assistant", "content": "…"}.')
+            raise InputError(
+                f"the history has a message of the role {turn.role!r} with the text {turn.text[:50]!r}. "
+                'Send {"role": "user" or "assistant", "content": "…"}.'
+            )
     return turns
+
+
+def answer_in_turn(answer: Answer, message: str, full: FullQuestion) -> Answer:
+    """Return an answer to a full question with the message that it was made of, and what making it cost."""
+    asked = message if full.text != message else ""
+    notes = (full.unresolved, *answer.explain) if full.unresolved else answer.explain
+    usage = full.usage + answer.usage
+    return replace(answer, asked=asked, unresolved=full.unresolved, explain=notes, usage=usage)
 
 
 def likeness(embedder: Embedder) -> Alike:
@@ -91,13 +111,10 @@ def full_question(turns: Sequence[Turn], model: LanguageModel, alike: Alike | No
         InputError: there is no message of the user.
         ServiceError: the model could not be reached or refused.
     """
-    while turns and turns[-1].role != "user":
-        turns = turns[:-1]
-    asked = [turn.text.strip() for turn in turns if turn.role == "user"]
-    if not asked or not asked[-1]:
-        raise InputError("there is no message of the user. Ask something.")
-    if len(asked) == 1:
-        return FullQuestion(asked[0])
+    before, message = last_question(turns)
+    if not any(turn.role == "user" for turn in before):
+        return FullQuestion(message)
+    turns = [*before, Turn("user", message)]
     shown = [asdict(Turn(turn.role, turn.text[:_MAX_TURN_CHARACTERS])) for turn in turns[-_MAX_TURNS:]]
     boundary = f"=== {digest(*(turn['text'] for turn in shown))[:12]} ==="
     usage = Usage()
@@ -105,10 +122,22 @@ def full_question(turns: Sequence[Turn], model: LanguageModel, alike: Alike | No
         completion = model.complete([prompting.render(PROMPT, turns=shown, boundary=boundary)])[0]
         usage = completion.usage
         text = " ".join(structured_output.text_of(completion).split())[:_MAX_QUESTION_CHARACTERS]
-        return FullQuestion(text or asked[-1], usage)
+        return FullQuestion(text or message, usage)
     except (UnsupportedTask, ReplyUnusable):
-        resolved = resolve(asked[-1], _exchanges(turns[:-1], alike), alike)
+        resolved = resolve(message, _exchanges(before, alike), alike)
         return FullQuestion(resolved.text, usage, resolved.unresolved)
+
+
+def last_question(turns: Sequence[Turn]) -> tuple[list[Turn], str]:
+    """Return what was said before the last message of the user, and that message.
+
+    Raises:
+        InputError: there is none.
+    """
+    place = max((place for place, turn in enumerate(turns) if turn.role == "user"), default=-1)
+    if place < 0 or not turns[place].text.strip():
+        raise InputError("there is no message of the user. Ask something.")
+    return list(turns[:place]), turns[place].text.strip()
 
 
 def _exchanges(turns: Sequence[Turn], alike: Alike | None) -> list[Exchange]:

@@ -74,11 +74,14 @@ _ANAPHOR: Final = regex.compile(
     r"|(?P<it>it|they|them)"
     r"|(?P<place>there)"
     r"|(?P<noun>(?:this|these|those) (?!is\b|are\b|was\b|were\b|two\b)(?-i:\p{Ll})[\w-]*)"
-    r"|(?P<that>(?<=^|^\w+ |^\w+ \w+ |^\w+ \w+ \w+ )that (?!is\b|are\b|was\b|were\b)(?-i:\p{Ll})[\w-]*)"
-    r"|(?P<definite>the (?P<named>(?-i:\p{Ll})[\w-]*)(?=\s*[?.!]?$|\s+(?-i:\p{Ll})+))"
+    r"|(?P<that>that (?!is\b|are\b|was\b|were\b)(?-i:\p{Ll})[\w-]*)"
+    r"|(?P<definite>the (?P<named>(?-i:\p{Ll})[\w-]*)(?=\s*[?.!]?$|\s+(?!that\b|which\b|who)(?-i:\p{Ll})+))"
     r"|(?P<this>(?:this|these|those)(?=\s*[?.!,]|\s+(?:is|are|was|were)\b|$)|that(?=\s*[?.!]|$)))(?![\w'’-])",
     regex.IGNORECASE,
 )
+_PRONOUNS: Final = frozenset({"it", "its", "they", "them", "their", "he", "him", "his", "she", "her", "there"})
+_LONGEST_FRAGMENT = 8  # words
+_SUBJECT_PRONOUNS: Final = frozenset({"i", "we", "you", "one", "they"})
 _FEW_WORDS = 5
 _ALIKE_ENOUGH = 0.25
 """Cosine from which a fragment is taken for a part of the question before."""
@@ -132,7 +135,7 @@ def _joined(text: str, before: Sequence[Exchange], why: str) -> Resolved:
 
 def _is_fragment(text: str, words: Sequence[str]) -> bool:
     """Return whether a message is only a part of a question: few words, and no auxiliary among them."""
-    if len(words) > 8 or set(words) & AUXILIARIES:
+    if len(words) > _LONGEST_FRAGMENT or set(words) & (AUXILIARIES | _PRONOUNS):
         return False
     if _ABOUT.search(text):
         return True
@@ -179,7 +182,8 @@ def _asked_otherwise(fragment: str, words: Sequence[str], last: Exchange) -> str
 def _first_sentence(answer: str) -> str:
     plain = _MARKER.sub("", answer).strip()
     start, end = next(iter(split(plain)), (0, len(plain)))
-    return plain[start:end]
+    sentence: str = plain[start:end]
+    return sentence
 
 
 def _with_phrase(phrase: str, question: str) -> str:
@@ -194,12 +198,13 @@ def _with_phrase(phrase: str, question: str) -> str:
 
 def _exchanged(fragment: str, question: str, alike: Alike | None) -> str:
     """Return a question with a fragment ("lentil") in the place of what is most like it; "" where nothing is."""
-    article, bare = regex.fullmatch(r"(the |a |an )?(.*)", fragment, regex.IGNORECASE).groups()  # type: ignore[union-attr]
+    article, bare = regex.fullmatch(r"(the |a |an )?(.*)", fragment, regex.IGNORECASE).groups()
     form, parts = form_of(bare), set(bare.casefold().split())
     candidates = list(spans(question))
     shaped = [one for one in candidates if form_of(one[0]) == form and not _is_question_start(one, question)]
-    if form == "name" and not shaped:
-        shaped = candidates
+    if form == "name":
+        names = named_in(question)
+        shaped = [one for one in shaped if one[0] in names] or candidates
     if not shaped:
         return ""
     nearness = alike(bare, [words for words, _, _ in shaped]) if alike else [0.0] * len(shaped)
@@ -223,7 +228,7 @@ def _exchanged(fragment: str, question: str, alike: Alike | None) -> str:
 
 
 def _is_question_start(span: tuple[str, int, int], question: str) -> bool:
-    return span[1] == 0 and question[: span[2]].split()[0].casefold() in QUESTION_WORDS
+    return span[1] == 0 and tokens(question)[0][0].casefold() in QUESTION_WORDS
 
 
 # --- pronouns ------------------------------------------------------------------------------------------------------
@@ -265,6 +270,12 @@ def _is_bound(text: str, found: regex.Match[str]) -> bool:
         after = next((place for place, word in enumerate(words) if word in AUXILIARIES), len(words))
         inner = [word for word in words[after:] if word not in FUNCTION_WORDS]
         return bool(inner) or bool(_CLAUSE.search(ahead) and set(words) - FUNCTION_WORDS)
+    if found["that"]:  # "the firm that built" has a noun before it, "can I set that" a verb, "of that" neither
+        words = ["", "", *(token[0].casefold() for token in tokens(ahead))]
+        return words[-1] not in FUNCTION_WORDS | {""} and words[-2] not in _SUBJECT_PRONOUNS
+    if found["definite"]:
+        behind = [token[0].casefold() for token in tokens(text[found.end() :])]
+        return bool(behind) and behind[0] in PREPOSITIONS
     if found["it"] or found["person"]:
         breaks = list(_CLAUSE.finditer(ahead))
         if not breaks:
@@ -293,7 +304,7 @@ def _antecedent(found: regex.Match[str], before: Sequence[Exchange], alike: Alik
     noun = found["noun"] or found["that"]
     if noun or found["named"]:
         named = noun.partition(" ")[2] if noun else found["named"]
-        return _described(named.casefold(), before, alike, certain=bool(found["noun"]))
+        return _described(named.casefold(), before, alike, certain=bool(noun))
     return _thing(before)
 
 
@@ -325,12 +336,17 @@ def _described(noun: str, before: Sequence[Exchange], alike: Alike | None, *, ce
 def _person(before: Sequence[Exchange]) -> str:
     for exchange in reversed(before):
         asked_who = regex.match(r"(?:to |with |by |for )?who", exchange.question, regex.IGNORECASE)
-        new = [name for name in new_in(exchange.answer, exchange.question) if " " in name]
-        known = [name for name in named_in(exchange.question) if " " in name]
+        new = _persons(new_in(exchange.answer, exchange.question), exchange.answer)
+        known = _persons(named_in(exchange.question), exchange.question)
         for names in (new, known) if asked_who else (known, new):
             if names:
                 return names[0]
     return ""
+
+
+def _persons(names: Sequence[str], text: str) -> list[str]:
+    """Return the names that may be of persons: several words, without article, and no place that something is in."""
+    return [name for name in names if " " in name and not regex.search(rf"\b(?i:the|in|at) {regex.escape(name)}", text)]
 
 
 def _place(last: Exchange) -> str:
@@ -338,5 +354,5 @@ def _place(last: Exchange) -> str:
         for preposition in ("in", "at", "near", "on", "to", "from"):
             for words, start, end in prepositional(text, preposition):
                 if form_of(words) == "name":
-                    return text[start:end]
+                    return text[start].lower() + text[start + 1 : end]
     return ""

@@ -145,7 +145,9 @@ def asked_class(question: str) -> str:
     ''
     """
     found = regex.match(
-        r"(?:which|what) (?P<noun>\p{Ll}[\w-]*)(?P<of> of (?:the )?[\p{L}\p{N}_-]+)?\s+(?P<verb>\p{L}+)", question, regex.I
+        r"(?:which|what) (?P<noun>\p{Ll}[\w-]*)(?P<of> of (?:the )?[\p{L}\p{N}_-]+)?\s+(?P<verb>\p{L}+)",
+        question,
+        regex.I,
     )
     if found is None or found["verb"].casefold() in AUXILIARIES | PREPOSITIONS:
         return ""
@@ -189,6 +191,8 @@ def prepositional(question: str, preposition: str) -> Iterator[tuple[str, int, i
             first += 1
         end = first
         while end < len(words) and words[end][0].casefold() not in FUNCTION_WORDS:
+            if end > first and question[words[end - 1].end() : words[end].start()].strip():
+                break
             end += 1
         if end > first:
             yield question[words[first].start() : words[end - 1].end()], word.start(), words[end - 1].end()
