@@ -160,7 +160,7 @@ def _completed(
     elif words[0] in PREPOSITIONS:
         made = _with_phrase(fragment, last.question)
     else:
-        made = _exchanged(fragment, last.question, alike)
+        made = _exchanged(fragment, last.question, alike, is_led=_without_lead(text) != text)
     return Resolved(made) if made else _joined(text, before, "the question before has no part like it")
 
 
@@ -196,8 +196,11 @@ def _with_phrase(phrase: str, question: str) -> str:
     return f"{question.rstrip('?!. ')} {phrase}?"
 
 
-def _exchanged(fragment: str, question: str, alike: Alike | None) -> str:
-    """Return a question with a fragment ("lentil") in the place of what is most like it; "" where nothing is."""
+def _exchanged(fragment: str, question: str, alike: Alike | None, *, is_led: bool) -> str:
+    """Return a question with a fragment ("lentil") in the place of what is most like it; "" where nothing is.
+
+    Where nothing is near enough and "and" or "what about" comes before it, that is what the question is about.
+    """
     article, bare = regex.fullmatch(r"(the |a |an )?(.*)", fragment, regex.IGNORECASE).groups()
     form, parts = form_of(bare), set(bare.casefold().split())
     candidates = list(spans(question))
@@ -217,8 +220,9 @@ def _exchanged(fragment: str, question: str, alike: Alike | None) -> str:
         return nearness[place] + shared + same, words == about, len(words) if form == "name" else -len(words)
 
     best = max(range(len(shaped)), key=worth)
-    known_by_form = form != "word" or worth(best)[0] >= 1
-    if not known_by_form and (nearness[best] < _ALIKE_ENOUGH if alike else not worth(best)[1]):
+    if worth(best)[0] < (_ALIKE_ENOUGH if alike else 1):
+        best = next((place for place, one in enumerate(shaped) if one[0] == about and is_led), -1)
+    if best < 0:
         return ""
     _, start, end = shaped[best]
     had_article = regex.search(r"\bthe $", question[:start], regex.IGNORECASE)

@@ -32,6 +32,7 @@ def test_most_follow_ups_of_the_benchmark_are_made_full_without_an_embedder() ->
         ("Why?", "Why is it that in the Hill Zone, chickpea is sown in March?"),
         ("In 2022?", "When is chickpea sown in the Hill Zone in 2022?"),
         ("Which varieties are grown there?", "Which varieties are grown in the Hill Zone?"),
+        ("And lentil?", "When is lentil sown in the Hill Zone?"),
         ("Thanks!", "Thanks!"),
         ("Is it true that lentil is a legume?", "Is it true that lentil is a legume?"),
     ],

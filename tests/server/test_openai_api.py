@@ -223,8 +223,8 @@ def test_a_conversation_is_answered_by_its_last_question(client: openai.OpenAI) 
     messages = [{"role": "system", "content": "Be brief."}]
     messages += [{"role": turn.role, "content": turn.text} for turn in HISTORY]
     done = client.chat.completions.create(model="kgrag-passages", messages=messages)
-    assert done.kgrag["asked"] == "And lentil?"
-    assert done.kgrag["question"] == "When is lentil sown in the Hill Zone?"
+    assert done.choices[0].message.kgrag["asked"] == "And lentil?"
+    assert done.choices[0].message.kgrag["question"] == "When is lentil sown in the Hill Zone?"
 
 
 # --- responses ----------------------------------------------------------------------------------------------------
