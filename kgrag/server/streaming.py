@@ -27,7 +27,7 @@ from kgrag.server.readers.reader_request import ReaderRequest, ReaderRun
 from kgrag.server.request_log import RequestRecord, record_of
 from kgrag.store.engine import engine
 
-__all__ = ["collect_lines", "collect_result", "stream_result"]
+__all__ = ["collect_lines", "collect_result", "disconnected", "stream_result"]
 
 _FIRST_BYTES = 1 << 16
 _MAX_STALLED_SECONDS = 30.0
@@ -189,7 +189,7 @@ class _StopOnDisconnect:
 
     def _begin(self) -> None:
         async def stop_run() -> None:
-            await _disconnected(self._receive)
+            await disconnected(self._receive)
             self._run.stop(Problem(499, "the client left."))
 
         self._task = asyncio.create_task(stop_run())
@@ -203,7 +203,8 @@ class _StopOnDisconnect:
                 await self._task
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
+    """Wait until a client leaves; the body of its request is read already."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -221,7 +222,7 @@ class _StreamedResult(Response):
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Send the result until it ends, the client leaves, or an error comes."""
-        sending, leaving = asyncio.create_task(self._send(send)), asyncio.create_task(_disconnected(receive))
+        sending, leaving = asyncio.create_task(self._send(send)), asyncio.create_task(disconnected(receive))
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
