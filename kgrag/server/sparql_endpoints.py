@@ -82,7 +82,7 @@ async def query(request: HttpRequest) -> Response:
         header = _packed_header(form, tuple(state.dataset.prefixes.items()))
     else:
         header = {**_header(form, state.dataset.prefixes), "similar": similar, "dataset": graphs}
-    task = ReaderRequest("query", header, text.encode(), prepared.seconds_left)
+    task = ReaderRequest("query", header, text.encode(), prepared.seconds_left, client=_client_of(request))
     return await stream_result(request, state.pool, task, {"Vary": "Accept"})
 
 
@@ -108,7 +108,13 @@ async def reader_request(
     text, reading, similar = prepared.text, prepared.reading, prepared.similar
     form = _QueryForm(address(request, "/sparql"), results, rdf, state.dataset.union and not reading.chooses_dataset)
     header = {**_header(form, state.dataset.prefixes), "similar": similar}
-    return ReaderRequest("query", header, text.encode(), prepared.seconds_left)
+    return ReaderRequest("query", header, text.encode(), prepared.seconds_left, client=_client_of(request))
+
+
+def _client_of(request: HttpRequest) -> str:
+    """Return who asks, for fair shares: the name of the key, else the address."""
+    client = request.scope.get("client")
+    return record_of(request).key or (client[0] if client else "")
 
 
 class _Prepared(NamedTuple):
