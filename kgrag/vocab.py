@@ -25,6 +25,7 @@ from kgrag.errors import InvalidSettings
 __all__ = [
     "AUDIT",
     "CHECK",
+    "CITO",
     "DCTERMS",
     "DEFAULT_BASE",
     "KG",
@@ -98,10 +99,9 @@ CHECK = _Namespace(
 KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
-    "AdjacencyEdge Answer Build Chunk Citation CitationEdge Conversation CrossReferenceEdge Document Edge Entity "
-    "Feedback Hypernode "
-    "HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite ShortAnswer "
-    "Statement TreeNode UnsupportedSentence VectorSpace "
+    "AdjacencyEdge Answer Build Chunk Citation CitationEdge CitationMarker Conversation CrossReferenceEdge Document "
+    "Edge Entity Feedback Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition "
+    "Publication Rewrite ShortAnswer Statement TreeNode UnsupportedSentence VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph FeedbackGraph "
     "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
@@ -110,7 +110,7 @@ KG = _Namespace(
     # properties
     "about asked baseIRI checksum cites comment completions confidence content contentHash decision derived dropped "
     "end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level "
-    "lexicalDatatype lexicalForm lineage location mentions method missing model notResolved onProperty order "
+    "lexicalDatatype lexicalForm lineage location marker mentions method missing model notResolved onProperty order "
     "outputTokens page parameters promptHash publication question quote readFrom removedKind revision schemaVersion "
     "sentence size sparql stale start targetGraphKind text toChunk tokens turn undone unfinishedSince unit unknown "
     "unresolved url value valueTerm verdict violation weight yields",
@@ -142,6 +142,7 @@ PROV = _Namespace(
 DCTERMS = _Namespace(
     "http://purl.org/dc/terms/", "created creator format hasPart identifier isPartOf references source title"
 )
+CITO = _Namespace("http://purl.org/spar/cito/", "cites")
 SD = _Namespace(
     "http://www.w3.org/ns/sparql-service-description#",
     "Dataset EmptyGraphs Graph SPARQL11Query SPARQL11Update SPARQL12Query Service UnionDefaultGraph "

@@ -195,5 +195,9 @@ shape:CountedGraph
     sh:path void:triples ;
     sh:minCount 1 ;
     sh:message "A graph that is written in one piece has a count of triples."
+  ] , [
+    sh:path kg:checksum ;
+    sh:maxCount 1 ;
+    sh:message "A graph that is written in one piece has one checksum."
   ] .
 """

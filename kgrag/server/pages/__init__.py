@@ -10,6 +10,7 @@ module              what it does
 ``editor_page``     ``/editor``: SPARQL, with completion from ``/editor/terms``
 ``guide_page``      ``/guide``: the pages of ``kgrag/guide``
 ``iri_links``       how IRIs are written, and where they link to
+``label_choice``    which label of a thing is shown: by trust, then by language
 ``marked_text``     cuts text where marks begin and end
 ``page_queries``    stored queries, run by readers
 ``page_rendering``  templates, and the headers of every page
