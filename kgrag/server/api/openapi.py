@@ -100,7 +100,7 @@ OPERATIONS = (
         AskRequest,
         AnswerReply,
         (*_COMMON, "401", "403", "501"),
-        streams="Events `hits`, `sentence` (one each), `done` (the whole answer), `problem`.",
+        streams="Events `hits`, `sentence` (each once its citations are found), `done` (the whole answer), `problem`.",
     ),
     ApiOperation(
         "/retrieve",
