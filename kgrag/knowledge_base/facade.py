@@ -23,14 +23,13 @@ from kgrag.answering.opening_places import placed_answer, placed_hits
 from kgrag.capabilities import Answers, AnswersAmong, ChecksFiles, ChecksQueries, Counts, among, capable, having
 from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError, StateError, UnknownName
-from kgrag.knowledge_base import audit_runs, build_marks, erasure, filter_lock, training_runs
+from kgrag.knowledge_base import audit_runs, build_marks, erasure, filter_lock, training_runs, user_queries
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.document_calls import DocumentCalls
 from kgrag.model import Allowed, Answer, BuildReport, Hit, Publication, Table, Usage
 from kgrag.ports import Progress
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
-from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.store import graph_kinds, rdf_files
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.rdflib_copies import rdflib_copy
@@ -385,16 +384,11 @@ class KnowledgeBase(DocumentCalls):
 
     def raw_query(self, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
         """Run a SPARQL query of the user's and return pyoxigraph's results, which can be serialised."""
-        if not names_search(sparql):
-            return self._store.query(sparql, union=True)
-        found = self.search.resolve(sparql)
-        similarity = functions(self.spaces, found.similar) if found.compares else None
-        return self._store.query(found.text, union=True, calls=similarity)
+        return user_queries.run_query(self, self._store, sparql)
 
     def update(self, sparql: str) -> int:
         """Run a SPARQL Update atomically and return the new revision of the store."""
-        refuse_in_update(sparql)
-        return self.store.update(sparql)
+        return user_queries.run_update(self.store, sparql)
 
     def graph(self, iri: str) -> list[ox.Triple]:
         """Return the triples of one named graph, with literals as they were loaded.
