@@ -64,6 +64,8 @@ async def query(request: HttpRequest) -> Response:
     if operation is None:
         return service_description.service(request)
     results, rdf = choose(accept, RESULTS), choose(accept, RDF)
+    if not rdf and choose(accept, ("application/json",)):  # of a client that has one Accept header for all forms
+        rdf = "application/ld+json"
     if not results and not rdf:
         raise Problem(406, f"no result has a format of Accept: {accept[:200]}. Known: {', '.join((*RESULTS, *RDF))}.")
     state = state_of(request)
