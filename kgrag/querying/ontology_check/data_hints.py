@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 
 import pyoxigraph as ox
@@ -19,7 +18,7 @@ _MAX_LISTED = 4
 
 def class_hint(query: Query, typing: Pattern, profile: DataProfile) -> str:
     """Return which classes the subject of a type pattern has in the data, by its other patterns; "" where none say."""
-    found: Counter[str] = Counter()
+    found: list[Mapping[str, int]] = []
     by = []
     for pattern in query.patterns:
         if not isinstance(pattern.predicate, ox.NamedNode) or pattern.predicate == RDF.type:
@@ -29,18 +28,20 @@ def class_hint(query: Query, typing: Pattern, profile: DataProfile) -> str:
             continue
         for end, classes in ((pattern.subject, used.domains), (pattern.object, used.ranges)):
             if end == typing.subject and classes:
-                found.update(classes)
+                found.append(classes)
                 by.append(pattern.predicate)
     if not by:
         return ""
     names = TermNames(query.prefixes, {}, {})
-    listed = _listed(found, names)
+    common = {name: found[0][name] for name in found[0] if all(name in classes for classes in found)}
+    counts = common or {name: count for classes in found for name, count in classes.items()}
+    listed = _listed(counts, names)
     leads = ", ".join(dict.fromkeys(names.constant(each) for each in by))
     subject = query.text[typing.places[0].start : typing.places[0].end]
     subject = f"`{subject}`" if subject[:1] in "?$" else "the thing"
     if not listed:
         return f"By {leads}, {subject} has no class in the data: leave the type out."
-    untyped = " or no class" if found.get(UNTYPED) else ""
+    untyped = " or no class" if counts.get(UNTYPED) else ""
     return f"By {leads}, {subject} is a {listed}{untyped} in the data: write that, or leave the type out."
 
 
