@@ -221,10 +221,8 @@ def _several_times(query: Query, each: Aggregate, view: DataView) -> Iterator[st
     tail = text[each.grouping.start : each.grouping.end] if each.grouping else ""
     head = "".join(f"PREFIX {prefix}: <{space}>\n" for prefix, space in query.prefixes.items())
     name = f"?{each.variables[0].name}"
-    sums = [
-        _total(view.rows(f"{head}SELECT (COUNT({distinct}{name}) AS ?kgragValue) WHERE {body} {tail}"))
-        for distinct in ("", "DISTINCT ")
-    ]
+    columns = (f"(COUNT({distinct}{name}) AS ?kgragValue)" for distinct in ("", "DISTINCT "))
+    sums = [_total(view.rows(f"{head}SELECT {column} WHERE {body} {tail}")) for column in columns]
     if None not in sums and sums[0] != sums[1]:
         yield f"{name} is counted {sums[0]:,} times, and only {sums[1]:,} are different."
 
