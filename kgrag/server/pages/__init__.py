@@ -11,6 +11,7 @@ module              what it does
 ``api_page``        ``/docs``: the API, from its OpenAPI document
 ``guide_page``      ``/guide``: the pages of ``kgrag/guide``
 ``iri_links``       how IRIs are written, and where they link to
+``label_choice``    which label of a thing is shown: by trust, then by language
 ``marked_text``     cuts text where marks begin and end
 ``page_queries``    stored queries, run by readers
 ``page_rendering``  templates, and the headers of every page
