@@ -14,10 +14,11 @@ from kgrag.answering.json_forms import metadata_json
 from kgrag.cli.maintenance_commands import print_erasure
 from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
-from kgrag.cli.remote_commands import Remote, ServerOption, documents_through, forget_through, load_through, through
+from kgrag.cli.remote_commands import ServerOption, documents_through, forget_through, load_through, through
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
+    from kgrag.client import Client
     from kgrag.model import Document
 
 __all__ = ["register"]
@@ -70,12 +71,12 @@ def load(
             for iri in publication.unchanged:
                 typer.echo(f"unchanged {iri}")
 
-    def load_there(remote: Remote) -> None:
+    def load_there(client: Client) -> None:
         from kgrag.knowledge_base import audit_runs
 
         if profile is not None:  # the server does not know this option: the ontologies are audited before they are sent
             audit_runs.gate_files(files, profile, rdf_format=rdf_format)
-        load_through(remote, files, graph=graph, rdf_format=rdf_format)
+        load_through(client, files, graph=graph, rdf_format=rdf_format)
 
     through(server, load_here, load_there)
 
@@ -92,7 +93,7 @@ def ingest(
     server: ServerOption = None,
 ) -> None:
     """Read documents, cut them into chunks with exact offsets, publish and embed them."""
-    chunking = {"chunk_tokens": str(chunk_tokens), "chunker": chunker}
+    chunking: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker}
 
     def ingest_here() -> None:
         with open_kb(kb) as opened, progress_bar() as progress:
@@ -108,11 +109,11 @@ def ingest(
         violations = [f"{v.focus}: {v.message}" for v in report.violations]
         _end_ingest(counts, report.skipped, report.broken, violations)
 
-    def ingest_there(remote: Remote) -> None:
+    def ingest_there(client: Client) -> None:
         skipped, broken, source = _reading(paths, whole_pages)
-        options = {**chunking, "replaces": "files", "embed": str(embed).lower()}
+        options = {**chunking, "replaces": "files", "embed": embed}
         with progress_bar() as progress:
-            done = documents_through(remote, source, broken.keys(), options, progress)
+            done = documents_through(client, source, broken.keys(), options, progress)
         _end_ingest(done, skipped, list(broken.values()), done["violations"])
 
     through(server, ingest_here, ingest_there)
@@ -165,12 +166,12 @@ def sync(
         counts = {name: getattr(done.ingested, name) for name in _COUNTS} | {"violations": violations}
         _end_sync(counts, forgotten, done.misplaced, done.ingested.broken, done.undecided)
 
-    def sync_there(remote: Remote) -> None:
+    def sync_there(client: Client) -> None:
         _, broken, source = _reading([folder], whole_pages)
-        options = {"chunk_tokens": str(chunk_tokens), "chunker": chunker}
+        options: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker}
         options |= {"replaces": "folder", "folder": os.path.realpath(folder)}
         with progress_bar() as progress:
-            done = documents_through(remote, source, broken.keys(), options, progress)
+            done = documents_through(client, source, broken.keys(), options, progress)
         forgotten = [{"name": one["title"] or one["document"], "remains": one["remains"]} for one in done["forgotten"]]
         _end_sync(done, forgotten, done["misplaced"], list(broken.values()), done["undecided"])
 
@@ -244,8 +245,8 @@ def forget(
             [{"name": one.title or one.document, **{name: len(getattr(one, name)) for name in counted}} for one in done]
         )
 
-    def forget_there(remote: Remote) -> None:
-        done = forget_through(remote, document, every=every)
+    def forget_there(client: Client) -> None:
+        done = forget_through(client, document, every=every)
         _end_forget([{**one, "name": one["title"] or one["document"]} for one in done])
 
     through(server, forget_here, forget_there)
