@@ -27,6 +27,7 @@ __all__ = [
     "IngestReply",
     "IntakeParameters",
     "JobReply",
+    "Message",
     "ProblemReply",
     "ReadDocument",
     "ReadyReply",

@@ -9,6 +9,8 @@ import openai
 import pytest
 
 from kgrag import KnowledgeBase
+from kgrag.client import Client
+from kgrag.http_api.json_schemas import Message
 from kgrag.llm.openai_chat import OpenAIModel
 from kgrag.model import Document
 from kgrag.settings import Settings
@@ -42,6 +44,12 @@ def test_ten_turns_by_history_and_by_session(talked: Inside) -> None:
         reply = talked.client.post("/ask", json=body, headers=headers).json()
         assert (reply["question"], reply["turn"], reply["conversation"]) == (full or message, number, "visit")
     assert [one.turn for one in talked.kb.conversation("visit").answers] == list(range(1, 11))
+
+
+def test_a_client_sends_a_history(talked: Inside) -> None:
+    history = [Message(role="user", content=TEN_TURNS[0][0]), Message(role="assistant", content="In March.")]
+    with Client(talked.url) as client:
+        assert client.ask("And lentil?", history=history).question == TEN_TURNS[1][1]
 
 
 def test_a_session_needs_a_key_and_has_a_history_of_its_own(talked: Inside) -> None:
