@@ -218,7 +218,9 @@ def documents(
 
 
 def forget(
-    document: Annotated[str, typer.Argument(help="IRI, location, id or title of a document.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="DOCUMENT...", help="IRI, location, id or title of each document.")
+    ],
     kb: KbOption = None,
     every: Annotated[
         bool, typer.Option("--all", help="All documents of this id or title, where several have it.")
@@ -228,24 +230,24 @@ def forget(
     ] = False,
     server: ServerOption = None,
 ) -> None:
-    """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
+    """Delete documents and what was derived from them alone; exit code 1 if a query still finds any of it."""
     if erase:
         if server is not None:
             raise InputError("an erasure rewrites the folder, and no server does that. Stop it, and erase with --kb.")
         with open_kb(kb) as opened:
-            print_erasure(opened.erase(document, every=every))
+            print_erasure(opened.erase(*names, every=every))
         return
 
     def forget_here() -> None:
         with open_kb(kb) as opened:
-            done = opened.forget(document, every=every)
+            done = opened.forget(*names, every=every)
         counted = ("dropped", "trimmed", "waiting", "remains")
         _end_forget(
             [{"name": one.title or one.document, **{name: len(getattr(one, name)) for name in counted}} for one in done]
         )
 
     def forget_there(remote: Remote) -> None:
-        done = forget_through(remote, document, every=every)
+        done = [one for name in names for one in forget_through(remote, name, every=every)]
         _end_forget([{**one, "name": one["title"] or one["document"]} for one in done])
 
     through(server, forget_here, forget_there)

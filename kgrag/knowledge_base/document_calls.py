@@ -154,33 +154,27 @@ class DocumentCalls(Wiring):
         self._embed(progress)
         return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=tuple(broken.values())))
 
-    def forget(self, name: str, *, every: bool = False) -> list[Forgotten]:
-        """Delete a document, by IRI, location, id or title, and what was derived from it alone; returns what went.
+    def forget(self, *names: str, every: bool = False) -> list[Forgotten]:
+        """Delete documents, by IRI, location, id or title, and what was derived from them alone; returns what went.
+
+        A thousand documents go in one atomic step.
 
         Raises:
-            UnknownName: there is no such document.
-            InputError: several documents have this name, and ``every`` does not say that all are meant.
+            UnknownName: there is no such document; nothing was deleted.
+            InputError: several documents have one of these names, and ``every`` does not say that all are meant.
         """
         from kgrag.index import bm25, vector_spaces
         from kgrag.knowledge_base import forgetting
 
-        found = forgetting.named(self.store, name, every=every)
-        done = [
-            forgetting.forget(
-                document,
-                store=self.store,
-                spaces=self.spaces,
-                then=() if number else forgetting.to_forget(self.store, found[1:]),
-            )
-            for number, document in enumerate(found)
-        ]
+        found = [iri for name in names for iri in forgetting.named(self.store, name, every=every)]
+        done = forgetting.forget(found, store=self.store, spaces=self.spaces)
         self.store.flush()
         # this process knows what went; another one would have to compare all chunks
         vector_spaces.follow("chunk", store=self.store, spaces=self.spaces)
         bm25.follow(self.store, self._folder("lexical"))
         return done
 
-    def erase(self, name: str, *, every: bool = False) -> Erasure:
+    def erase(self, *names: str, every: bool = False) -> Erasure:
         """Forget the documents that ``forget`` would, and delete their words from every file of the knowledge base.
 
         Returns:
@@ -193,7 +187,8 @@ class DocumentCalls(Wiring):
         """
         from kgrag.knowledge_base import erasure, forgetting
 
-        return erasure.erase(self, forgetting.named(self.store, name, every=every))
+        found = [iri for name in names for iri in forgetting.named(self.store, name, every=every)]
+        return erasure.erase(self, list(dict.fromkeys(found)))
 
     def vacuum(self) -> Erasure:
         """Delete from every file what is in no triple any more.
