@@ -100,7 +100,7 @@ KG = _Namespace(
     # things
     "AdjacencyEdge Answer Build Chunk Citation CitationEdge CrossReferenceEdge Document Edge Entity Hypernode "
     "HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite ShortAnswer "
-    "Statement TreeNode UnsupportedSentence VectorSpace "
+    "Source Statement TreeNode UnsupportedSentence VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph "
     "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
@@ -110,9 +110,9 @@ KG = _Namespace(
     "about baseIRI checksum cites completions confidence content contentHash decision derived dropped end forgets "
     "fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level lexicalDatatype "
     "lexicalForm lineage location mentions method missing model onProperty order outputTokens page parameters "
-    "promptHash publication question quote readFrom removedKind revision schemaVersion sentence size sparql stale "
-    "start targetGraphKind text toChunk tokens undone unfinishedSince unit unknown unresolved url value valueTerm "
-    "violation weight yields",
+    "promptHash publication question quote readFrom removedKind revision root schemaVersion sentence size "
+    "sourceKind sparql stale start synced targetGraphKind text toChunk tokens undone unfinishedSince unit unknown "
+    "unresolved url value valueTerm violation weight yields",
 )
 METADATA = "https://w3id.org/kgrag/metadata/"
 """What the metadata fields of documents that have no property of their own are named under."""

@@ -26,6 +26,7 @@ from kgrag.cli import (
     proposals_command,
     reason_command,
     serve_command,
+    sources_command,
     train_command,
     tree_command,
     validate_command,
@@ -48,6 +49,7 @@ app = typer.Typer(
 app.callback()(remember)
 for part in (
     content_commands,
+    sources_command,
     build_command,
     ask_commands,
     check_command,

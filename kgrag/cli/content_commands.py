@@ -14,7 +14,15 @@ from kgrag.answering.json_forms import metadata_json
 from kgrag.cli.maintenance_commands import print_erasure
 from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
-from kgrag.cli.remote_commands import Remote, ServerOption, documents_through, forget_through, load_through, through
+from kgrag.cli.remote_commands import (
+    Remote,
+    ServerOption,
+    documents_through,
+    forget_through,
+    load_through,
+    source_folder_through,
+    through,
+)
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
@@ -144,8 +152,11 @@ def _end_ingest(
 
 
 def sync(
-    folder: Annotated[Path, typer.Argument(help="Folder whose documents are to be those of the knowledge base.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder whose documents are to be those of the knowledge base, or name of a source.")
+    ],
     kb: KbOption = None,
+    name: Annotated[str, typer.Option("--name", help="What the source is to be called; see `kgrag sources`.")] = "",
     chunk_tokens: Annotated[
         int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
     ] = 180,
@@ -158,7 +169,12 @@ def sync(
     def sync_here() -> None:
         with open_kb(kb) as opened, progress_bar() as progress:
             done = opened.sync(
-                folder, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, whole_pages=whole_pages
+                folder,
+                name=name,
+                chunk_tokens=chunk_tokens,
+                chunker=chunker,
+                progress=progress,
+                whole_pages=whole_pages,
             )
         forgotten = [{"name": one.title or one.document, "remains": len(one.remains)} for one in done.forgotten]
         violations = [f"{v.focus}: {v.message}" for v in done.ingested.violations]
@@ -166,9 +182,10 @@ def sync(
         _end_sync(counts, forgotten, done.misplaced, done.ingested.broken, done.undecided)
 
     def sync_there(remote: Remote) -> None:
-        _, broken, source = _reading([folder], whole_pages)
-        options = {"chunk_tokens": str(chunk_tokens), "chunker": chunker}
-        options |= {"replaces": "folder", "folder": os.path.realpath(folder)}
+        read = folder if folder.exists() else source_folder_through(remote, folder)
+        _, broken, source = _reading([read], whole_pages)
+        options = {"chunk_tokens": str(chunk_tokens), "chunker": chunker, "source": name}
+        options |= {"replaces": "folder", "folder": os.path.realpath(read)}
         with progress_bar() as progress:
             done = documents_through(remote, source, broken.keys(), options, progress)
         forgotten = [{"name": one["title"] or one["document"], "remains": one["remains"]} for one in done["forgotten"]]

@@ -40,6 +40,7 @@ __all__ = [
     "forget_through",
     "load_through",
     "query_through",
+    "source_folder_through",
     "through",
     "update_through",
 ]
@@ -227,6 +228,21 @@ def documents_through(
     body, path = "\n".join(lines).encode(), f"/documents?{urlencode(options)}"
     with remote.call("POST", path, body=body, Content_Type="application/x-ndjson") as answer:
         return _end_of_job(remote, json.load(answer)["id"], progress)
+
+
+def source_folder_through(remote: Remote, name: Path) -> Path:
+    """Return the folder of the source of this name at a server; the name itself where there is none."""
+    import pyoxigraph as ox
+
+    from kgrag import queries
+    from kgrag.vocab import Names
+
+    query = queries.bind("sources/registered", catalogue=Names(remote.state()["base"]).catalogue)
+    headers = {"Accept": _TABLE, "Content_Type": "application/sparql-query"}
+    with remote.call("POST", "/sparql", body=query.encode(), **headers) as answer:
+        rows = cast("ox.QuerySolutions", ox.parse_query_results(answer.read(), ox.QueryResultsFormat.JSON))
+        roots = {row["name"].value: row["root"].value for row in rows if row["kind"].value != "feed"}
+    return Path(roots.get(str(name), name))
 
 
 def forget_through(remote: Remote, name: str, *, every: bool) -> list[dict[str, Any]]:

@@ -121,16 +121,13 @@ def _stay(staying: Iterable[tuple[str, str]], store: TripleStore) -> None:
 
 def _change_places(update: str, lost: Iterable[tuple[str, str]], store: TripleStore) -> None:
     """Run an update for documents and places of each, in as few steps as the size of an update allows."""
-    places: dict[str, list[ox.Literal]] = defaultdict(list)
-    for document, location in lost:
-        places[document].append(ox.Literal(location))
-    catalogue, every = store.names.catalogue, list(places)
+    every = list(lost)
     for first in range(0, len(every), _PLACES_PER_QUERY):
-        changes = [
-            queries.bind(update, catalogue=catalogue, graph=_graph(document, store), places=places[document])
-            for document in every[first : first + _PLACES_PER_QUERY]
-        ]
-        store.update(";\n".join(changes), graphs=[])
+        part = every[first : first + _PLACES_PER_QUERY]
+        graphs = [_graph(document, store) for document, _ in part]
+        places = [ox.Literal(location) for _, location in part]
+        values = {"catalogue": store.names.catalogue, "graphs": graphs, "places": places}
+        store.update(queries.bind(update, **values), graphs=[])
 
 
 def _graph(document: str, store: TripleStore) -> ox.NamedNode:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kgrag.errors import InputError, UnreadableDocument
-from kgrag.knowledge_base import KnowledgeBase, intake
+from kgrag.knowledge_base import KnowledgeBase, document_sources, intake
 from kgrag.knowledge_base.folder_sync import FolderPass
 from kgrag.knowledge_base.forgetting import Forgotten
 from kgrag.knowledge_base.intake import Settling
@@ -49,6 +49,7 @@ class IntakeOptions:
         feed: the collection that ids of documents without a feed of their own belong to.
         replaces: "places", "files" or "folder".
         folder: where ``replaces`` is "folder", its real path.
+        source: where ``replaces`` is "folder", what the source is to be called; "" = as it is.
         chunk_tokens: the largest chunk.
         chunker: name of a registered chunker.
         embed: whether chunks are embedded with their batch, or at first use.
@@ -57,6 +58,7 @@ class IntakeOptions:
     feed: str = "api"
     replaces: Literal["places", "files", "folder"] = "places"
     folder: str = ""
+    source: str = ""
     chunk_tokens: int = 180
     chunker: str = ingestion.CHUNKER
     embed: bool = True
@@ -137,6 +139,7 @@ class DocumentIntake:
             chunker=self.options.chunker,
             publishing=lambda documents, _: settling.publishing(documents, last),
         )
+        self._note_sources(batch, last)
         store.flush()
         if self.options.embed and done.documents + done.unchanged:
             self.kb.method("passages").build()
@@ -145,6 +148,13 @@ class DocumentIntake:
         added["superseded"] = len(settling.forgotten) if self._folder_pass is None else 0
         self.report = replace(self.report, **added, violations=self.report.violations + done.violations)
 
+    def _note_sources(self, batch: list[Document], last: bool) -> None:
+        store = self.kb.store
+        if self._folder_pass is None:
+            document_sources.note_places(store, {document.location for document in batch} - {""})
+        elif last and (source := document_sources.planned(store, self._folder_pass.folder, self.options.source)):
+            document_sources.note_folder(store, source, synced=True)
+
     def _begun(self) -> tuple[Settling, FolderPass | None]:
         store, spaces, replaces = self.kb.store, self.kb.spaces, self.options.replaces
         if replaces == "places":
@@ -152,6 +162,7 @@ class DocumentIntake:
         broken = [Path(line["unread"]) for line in self._read_lines() if "unread" in line]
         if replaces == "files":
             return Settling(store, spaces, broken=broken), None
+        document_sources.planned(store, Path(self.options.folder), self.options.source)  # refuses a wrong name now
         folder = FolderPass(Path(self.options.folder), store, broken)
         return Settling(store, spaces, broken=broken, further=folder.departures), folder
 

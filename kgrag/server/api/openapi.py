@@ -91,6 +91,7 @@ _REPLACES = {
     "replaces": "What goes: `places`: what was at the places of these documents; `files`: what else their files"
     " contained; `folder`: what else was read from `folder`.",
     "folder": "Real path of a folder.",
+    "source": "What the source that the folder is is to be called; as it is without.",
 }
 _FILE: dict[str, Any] = {"type": "string", "format": "binary"}
 OPERATIONS = (
