@@ -409,6 +409,10 @@ class Answer:
     sentences that were left without a citation, and those in ``unsupported``. ``values`` are the short answers, ()
     where no rule finds one; ``confidence`` is the probability, 0 to 1, that the answer is right, None where the model
     states none.
+
+    In a conversation ``question`` is the full question, ``asked`` what the user wrote where that differs, and
+    ``unresolved`` why a follow-up may not have been made full; ``conversation`` is its name, "" where it is not kept,
+    and ``turn`` counts from 1.
     """
 
     question: str
@@ -426,6 +430,10 @@ class Answer:
     values: tuple[Value, ...] = ()
     confidence: float | None = None
     nearest: tuple[Citation, ...] = ()
+    asked: str = ""
+    unresolved: str = ""
+    conversation: str = ""
+    turn: int = 0
 
     def _repr_html_(self) -> str:
         quotes = "".join(f"<li>{html.escape(citation.quote)}</li>" for citation in self.citations)

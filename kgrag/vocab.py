@@ -25,6 +25,7 @@ from kgrag.errors import InvalidSettings
 __all__ = [
     "AUDIT",
     "CHECK",
+    "CITO",
     "DCTERMS",
     "DEFAULT_BASE",
     "KG",
@@ -98,21 +99,21 @@ CHECK = _Namespace(
 KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
-    "AdjacencyEdge Answer Build Chunk Citation CitationEdge CrossReferenceEdge Document Edge Entity Hypernode "
-    "HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite ShortAnswer "
-    "Source Statement TreeNode UnsupportedSentence VectorSpace "
+    "AdjacencyEdge Answer Build Chunk Citation CitationEdge CitationMarker Conversation CrossReferenceEdge Document "
+    "Edge Entity Feedback Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition "
+    "Publication Rewrite ShortAnswer Source Statement TreeNode UnsupportedSentence VectorSpace "
     # kinds of named graph
-    "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph "
+    "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph FeedbackGraph "
     "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
     "ProvenanceGraph "
     "QuarantineGraph TreeGraph TripleGraph "
     # properties
-    "about baseIRI checksum cites completions confidence content contentHash decision derived dropped end forgets "
-    "fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level lexicalDatatype "
-    "lexicalForm lineage location mentions method missing model onProperty order outputTokens page parameters "
-    "promptHash publication question quote readFrom removedKind revision root schemaVersion sentence size "
-    "sourceKind sparql stale start synced targetGraphKind text toChunk tokens undone unfinishedSince unit unknown "
-    "unresolved url value valueTerm violation weight yields",
+    "about asked baseIRI checksum cites comment completions confidence content contentHash decision derived dropped "
+    "end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level "
+    "lexicalDatatype lexicalForm lineage location marker mentions method missing model notResolved onProperty order "
+    "outputTokens page parameters promptHash publication question quote readFrom removedKind revision root "
+    "schemaVersion sentence size sourceKind sparql stale start synced targetGraphKind text toChunk tokens turn undone "
+    "unfinishedSince unit unknown unresolved url value valueTerm verdict violation weight yields",
 )
 METADATA = "https://w3id.org/kgrag/metadata/"
 """What the metadata fields of documents that have no property of their own are named under."""
@@ -141,6 +142,7 @@ PROV = _Namespace(
 DCTERMS = _Namespace(
     "http://purl.org/dc/terms/", "created creator format hasPart identifier isPartOf references source title"
 )
+CITO = _Namespace("http://purl.org/spar/cito/", "cites")
 SD = _Namespace(
     "http://www.w3.org/ns/sparql-service-description#",
     "Dataset EmptyGraphs Graph SPARQL11Query SPARQL11Update SPARQL12Query Service UnionDefaultGraph "
@@ -429,3 +431,15 @@ class Names:
     def answer(self, *content: str) -> ox.NamedNode:
         """A kept answer."""
         return self._iri("answer", digest(*content))
+
+    def feedback(self, *content: str) -> ox.NamedNode:
+        """What a reader found an answer to be."""
+        return self._iri("feedback", digest(*content))
+
+    def feedback_graph(self, *content: str) -> ox.NamedNode:
+        """The graph of a reader's feedback on an answer."""
+        return self._iri("graph/feedback", digest(*content))
+
+    def conversation(self, name: str) -> ox.NamedNode:
+        """A kept conversation, by its name."""
+        return self._iri("conversation", digest(name))

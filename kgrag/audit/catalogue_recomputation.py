@@ -1,19 +1,22 @@
 """The catalogue and the provenance, computed again: what their entries say of each other and of the graphs they list.
 
 An entry of a graph whose name kgrag made is compared with the declaration of its kind, with its sources, with the
-activity that generated it, and with the changes of the store. What has no second account in the store (locations,
-times of builds, lineages) is not looked at.
+activity that generated it, and with the changes of the store. What has no second account in the store (where a file
+was read from) is not looked at.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 
 import pyoxigraph as ox
 
 from kgrag import plugins
+from kgrag.audit.account_recomputation import first_account
 from kgrag.audit.stated_content import StatedNode, differing, fault, unless_missing
 from kgrag.audit.step_input import Row
 from kgrag.model import Term, plain
@@ -24,6 +27,9 @@ __all__ = ["activity_rows", "catalogue_rows"]
 _WITH_PARAMETERS = (KG.CitationGraph, KG.DocumentGraph, KG.PropositionGraph, KG.TreeGraph, KG.TripleGraph)
 _OF_ONE_SOURCE = (KG.LexicalGraph, KG.PropositionGraph)
 _GENERATED = (KG.HyperedgeGraph, KG.PropositionGraph)
+_DIGEST = re.compile(r"[0-9a-f]{20}")
+_CHANGES = (KG.Publication, KG.Rewrite)
+_IN_TRANSIT = (KG.leaves, KG.yields)
 
 
 @cache
@@ -40,23 +46,30 @@ def catalogue_rows(entries: Mapping[Term, StatedNode], names: Names) -> Iterator
         names: of the knowledge base.
     """
     yield from unless_missing(_identity(entries, names))
-    times: dict[str, list[str]] = {}
-    for entry in entries.values():
-        if entry.is_a(KG.Publication, KG.Rewrite):
-            times[plain(entry.iri)] = entry.all(DCTERMS.created)
-            if entry.all(KG.revision) != [local_name(plain(entry.iri))]:
-                yield fault(entry, KG.revision, "has another number than its name")
-    if names.catalogue in entries and set(entries[names.catalogue].all(KG.publication)) != times.keys():
-        yield fault(names.catalogue.value, KG.publication, "was written by other changes than the store had")
+    yield from _shared_places(entries.values())
+    times = {plain(entry.iri): entry.all(DCTERMS.created) for entry in entries.values() if entry.is_a(*_CHANGES)}
+    yield from _changes(entries, times, names)
+    founded = min((time for written in times.values() for time in written), default="")
     for entry in entries.values():
         if plain(entry.iri).startswith(f"{names.base}build/"):
-            yield from unless_missing(_build(entry, names))
+            yield from unless_missing(_build(entry, names, founded))
         elif KG.publication in entry.values:
             written = {time for change in entry.all(KG.publication) for time in times.get(change, ())}
             if written.isdisjoint(entry.all(DCTERMS.created)):
                 yield fault(entry, DCTERMS.created, "was created at none of the times at which it was written")
             if plain(entry.iri).startswith(names.base):
                 yield from unless_missing(_graph(entry, entries, names))
+
+
+def _changes(entries: Mapping[Term, StatedNode], changes: Iterable[str], names: Names) -> Iterator[Row]:
+    """Yield what is wrong with the changes of the store: numbers, the list of them, the lineage of the writer."""
+    for name in changes:
+        if entries[ox.NamedNode(name)].all(KG.revision) != [local_name(name)]:
+            yield fault(name, KG.revision, "has another number than its name")
+    if names.catalogue in entries and set(entries[names.catalogue].all(KG.publication)) != set(changes):
+        yield fault(names.catalogue.value, KG.publication, "was written by other changes than the store had")
+    if first_account(entries.values()) == 0:
+        yield fault(names.catalogue.value, KG.lineage, "names no writer of the first change that has a checksum")
 
 
 def _identity(entries: Mapping[Term, StatedNode], names: Names) -> Iterator[Row]:
@@ -71,11 +84,26 @@ def _identity(entries: Mapping[Term, StatedNode], names: Names) -> Iterator[Row]
         yield fault(names.catalogue.value, RDF.type, "is listed as something else than the catalogue")
 
 
-def _build(entry: StatedNode, names: Names) -> Iterator[Row]:
+def _shared_places(entries: Iterable[StatedNode]) -> Iterator[Row]:
+    """Yield a row where two documents are read from one place, and none of them is on its way out."""
+    at: dict[str, str] = {}
+    for entry in entries:
+        if not entry.is_a(KG.DocumentGraph) or any(name in entry.values for name in _IN_TRANSIT):
+            continue
+        for place in entry.all(KG.location):
+            if (other := at.setdefault(place, plain(entry.iri))) != plain(entry.iri):
+                yield fault(entry, KG.location, f"is read from the place of another document, {other}", place)
+
+
+def _build(entry: StatedNode, names: Names, founded: str) -> Iterator[Row]:
     if not entry.is_a(KG.Build):
         yield fault(entry, RDF.type, "is the build of a method, and not listed as one")
     if entry.iri != names.build(entry.one(KG.method)):
         yield fault(entry, KG.method, "is the build of another method than its name")
+    if (PROV.startedAtTime in entry.values) != (PROV.endedAtTime in entry.values):
+        yield fault(entry, PROV.endedAtTime, "is listed with the beginning or the end of a build, not with both")
+    if any(time < founded for time in entry.all(PROV.startedAtTime)):
+        yield fault(entry, PROV.startedAtTime, "began before the knowledge base was made")
     # times are as the store writes them, in UTC to the second, and so in order as text
     if PROV.endedAtTime in entry.values and entry.one(PROV.startedAtTime) > entry.one(PROV.endedAtTime):
         yield fault(entry, PROV.endedAtTime, "ended before it began")
@@ -91,13 +119,44 @@ def _graph(entry: StatedNode, entries: Mapping[Term, StatedNode], names: Names) 
         yield fault(entry, PROV.wasDerivedFrom, "comes from one graph or chunk, and is listed with none or several")
     if entry.is_a(*_GENERATED) and PROV.wasGeneratedBy not in entry.values:
         yield fault(entry, PROV.wasGeneratedBy, "was generated, and no activity is named")
-    of_instances = plain(entry.iri).startswith(f"{names.base}graph/instances/")
-    if of_instances and (entry.all(KG.layer) != ["ontology"] or len(entry.all(PROV.wasDerivedFrom)) != 1):
-        yield fault(entry, KG.layer, "holds instances, and is not listed as of the ontology layer and one chunk")
+    if entry.is_a(*_WITH_PARAMETERS) and len(entry.all(KG.parameters)) > 1:
+        yield fault(entry, KG.parameters, "is listed with the parameters of several makings")
+    if not all(map(_is_digested(entry), entry.all(KG.parameters))):
+        yield fault(entry, KG.parameters, "is listed with parameters that are no digests of what it was made from")
+    yield from _of_chunk(entry, names)
     if entry.is_a(KG.AnswerGraph, KG.InferenceGraph) and KG.method not in entry.values:
         yield fault(entry, KG.method, "is listed without what made it")
     if entry.is_a(KG.HyperedgeGraph):
         yield from _hyperedge(entry, entries, names)
+
+
+def _is_digested(entry: StatedNode) -> Callable[[str], bool]:
+    """Return what tells whether the parameters of a graph are digests, where they have to be."""
+    if entry.is_a(KG.CitationGraph):
+        return lambda parameters: all(map(_DIGEST.fullmatch, parameters.split(" ")))
+    return _is_tree_record if entry.is_a(KG.TreeGraph) else lambda _: True
+
+
+def _is_tree_record(parameters: str) -> bool:
+    try:
+        record = json.loads(parameters)
+        # a tree that lacks a summary is recorded without its settings
+        return all(map(_DIGEST.fullmatch, [record["leaves"], *filter(None, [record["settings"]])]))
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _of_chunk(entry: StatedNode, names: Names) -> Iterator[Row]:
+    """Yield what is wrong with the entry of a graph of what one chunk states, for a layer of a pyramid."""
+    of_instances = plain(entry.iri).startswith(f"{names.base}graph/instances/")
+    if of_instances and entry.all(KG.layer) != ["ontology"]:
+        yield fault(entry, KG.layer, "holds instances, and is not listed as of the ontology layer")
+    if not of_instances and entry.all(KG.layer) != ["graph"]:
+        return
+    if len(entry.all(PROV.wasDerivedFrom)) != 1:
+        yield fault(entry, PROV.wasDerivedFrom, "holds what one chunk states, and is listed with none or several")
+    if not all(name in entry.values for name in (KG.method, KG.parameters, PROV.wasGeneratedBy)):
+        yield fault(entry, KG.parameters, "is listed without what made it: method, parameters or activity")
 
 
 def _hyperedge(entry: StatedNode, entries: Mapping[Term, StatedNode], names: Names) -> Iterator[Row]:

@@ -113,6 +113,8 @@ class MethodGraphs:
 
     def _assertions(self, graph: StatedGraph) -> Iterator[Row]:
         yield from self._entities(graph)
+        if len(graph.entry.all(PROV.wasGeneratedBy)) > 1:
+            yield fault(graph.entry, PROV.wasGeneratedBy, "is what one extraction states, and is listed with several")
         if graph.entry.all(KG.method) == ["og_rag"]:
             yield from self._misnamed(graph.entry, self._names.assertion_graph(graph.entry.one(PROV.wasGeneratedBy)))
         elif graph.entry.all(KG.parameters) == ["accepted"]:

@@ -15,7 +15,6 @@ from kgrag.cli.maintenance_commands import print_erasure
 from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import (
-    Remote,
     ServerOption,
     documents_through,
     forget_through,
@@ -26,6 +25,7 @@ from kgrag.cli.remote_commands import (
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
+    from kgrag.client import Client
     from kgrag.model import Document
 
 __all__ = ["register"]
@@ -78,12 +78,12 @@ def load(
             for iri in publication.unchanged:
                 typer.echo(f"unchanged {iri}")
 
-    def load_there(remote: Remote) -> None:
+    def load_there(client: Client) -> None:
         from kgrag.knowledge_base import audit_runs
 
         if profile is not None:  # the server does not know this option: the ontologies are audited before they are sent
             audit_runs.gate_files(files, profile, rdf_format=rdf_format)
-        load_through(remote, files, graph=graph, rdf_format=rdf_format)
+        load_through(client, files, graph=graph, rdf_format=rdf_format)
 
     through(server, load_here, load_there)
 
@@ -100,7 +100,7 @@ def ingest(
     server: ServerOption = None,
 ) -> None:
     """Read documents, cut them into chunks with exact offsets, publish and embed them."""
-    chunking = {"chunk_tokens": str(chunk_tokens), "chunker": chunker}
+    chunking: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker}
 
     def ingest_here() -> None:
         with open_kb(kb) as opened, progress_bar() as progress:
@@ -116,11 +116,11 @@ def ingest(
         violations = [f"{v.focus}: {v.message}" for v in report.violations]
         _end_ingest(counts, report.skipped, report.broken, violations)
 
-    def ingest_there(remote: Remote) -> None:
+    def ingest_there(client: Client) -> None:
         skipped, broken, source = _reading(paths, whole_pages)
-        options = {**chunking, "replaces": "files", "embed": str(embed).lower()}
+        options = {**chunking, "replaces": "files", "embed": embed}
         with progress_bar() as progress:
-            done = documents_through(remote, source, broken.keys(), options, progress)
+            done = documents_through(client, source, broken.keys(), options, progress)
         _end_ingest(done, skipped, list(broken.values()), done["violations"])
 
     through(server, ingest_here, ingest_there)
@@ -181,13 +181,13 @@ def sync(
         counts = {name: getattr(done.ingested, name) for name in _COUNTS} | {"violations": violations}
         _end_sync(counts, forgotten, done.misplaced, done.ingested.broken, done.undecided)
 
-    def sync_there(remote: Remote) -> None:
-        read = folder if folder.exists() else source_folder_through(remote, folder)
+    def sync_there(client: Client) -> None:
+        read = folder if folder.exists() else source_folder_through(client, folder)
         _, broken, source = _reading([read], whole_pages)
-        options = {"chunk_tokens": str(chunk_tokens), "chunker": chunker, "source": name}
+        options: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker, "source": name}
         options |= {"replaces": "folder", "folder": os.path.realpath(read)}
         with progress_bar() as progress:
-            done = documents_through(remote, source, broken.keys(), options, progress)
+            done = documents_through(client, source, broken.keys(), options, progress)
         forgotten = [{"name": one["title"] or one["document"], "remains": one["remains"]} for one in done["forgotten"]]
         _end_sync(done, forgotten, done["misplaced"], list(broken.values()), done["undecided"])
 
@@ -263,8 +263,8 @@ def forget(
             [{"name": one.title or one.document, **{name: len(getattr(one, name)) for name in counted}} for one in done]
         )
 
-    def forget_there(remote: Remote) -> None:
-        done = [one for name in names for one in forget_through(remote, name, every=every)]
+    def forget_there(client: Client) -> None:
+        done = [one for name in names for one in forget_through(client, name, every=every)]
         _end_forget([{**one, "name": one["title"] or one["document"]} for one in done])
 
     through(server, forget_here, forget_there)

@@ -276,9 +276,10 @@ def _remove_copies(kb: Erasable) -> None:
 
 
 def _remove_answers(store: TripleStore, needles: _Needles) -> None:
-    """Remove the kept answers whose question names the document, though no words of it were cited."""
+    """Remove the kept answers, and feedback on them, whose words name the document though none of it was cited."""
     rows = store.select(queries.bind("catalogue/graphs", catalogue=store.names.catalogue)).values()
-    answers = [ox.NamedNode(graph) for graph, kind, *_ in rows if kind == KG.AnswerGraph.value]
+    kinds = {KG.AnswerGraph.value, KG.FeedbackGraph.value}
+    answers = [ox.NamedNode(graph) for graph, kind, *_ in rows if kind in kinds]
     store.remove([graph for graph in answers if _is_in(store, graph, needles)])
 
 

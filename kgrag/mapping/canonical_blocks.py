@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,26 +11,32 @@ from kgrag.mapping.ontology_terms import Ontology
 
 __all__ = ["canonical"]
 
+_PREFIX = re.compile(r"^(?:\w{1,12}:(?=\S+$)|#)")
+_WORDS = re.compile(r"\w+")
 
-def canonical(blocks: Sequence[Any], ontology: Ontology) -> tuple[Any, ...]:
+
+def canonical(blocks: Sequence[Any], ontology: Ontology, text: str = "") -> tuple[Any, ...]:
     """Return blocks whose types and keys are labels of the ontology; those that it does not know stay as they are.
 
     A type or key is known by IRI, prefixed name, local name or label, whatever its case: "Crop", "crop" and "ex:Crop"
-    are one class. Two keys of an object that become one keep the values of both.
+    are one class. Two keys of an object that become one keep the values of both. An ``@id`` that stands in the text is
+    what the text calls the object: the value of the property that names things of its class, where it has no other.
 
     Args:
         blocks: objects as parsed from JSON; below ``DEPTH_LIMIT`` they stay as they are.
         ontology: the classes and properties.
+        text: what was mapped; an ``@id`` that is not in it names nothing.
     """
-    return tuple(_canonical(block, ontology, "", 0) for block in blocks)
+    said = _plain(text)
+    return tuple(_canonical(block, ontology, said, "", 0) for block in blocks)
 
 
-def _canonical(value: Any, ontology: Ontology, concept: str, depth: int) -> Any:
+def _canonical(value: Any, ontology: Ontology, text: str, concept: str, depth: int) -> Any:
     """Return a value in the words of the ontology; ``concept`` is the class of an object that names none."""
     if depth > DEPTH_LIMIT:
         return value
     if isinstance(value, list):
-        return [_canonical(item, ontology, concept, depth + 1) for item in value]
+        return [_canonical(item, ontology, text, concept, depth + 1) for item in value]
     if not isinstance(value, Mapping):
         return value
     kinds = value.get("@type")
@@ -45,9 +52,26 @@ def _canonical(value: Any, ontology: Ontology, concept: str, depth: int) -> Any:
         ranges = ontology.properties[known].ranges if known else ()
         target = next((iri for iri in ranges if iri in ontology.concepts), "")
         label = ontology.properties[known].label if known else key
-        inner = _canonical(item, ontology, target, depth + 1)
+        inner = _canonical(item, ontology, text, target, depth + 1)
         written[label] = _together(written[label], inner) if label in written else inner
+    if name := _name_of(value.get("@id"), text):
+        written.setdefault(ontology.naming(concept) or "name", name)
     return written
+
+
+def _name_of(identifier: Any, text: str) -> str:
+    """Return the name that an ``@id`` is; "" where the text does not have it: an IRI, or a number that a model made up.
+
+    >>> _name_of("ex:geqo_seed", _plain("Set geqo_seed to 0.")), _name_of("zone1", _plain("Zone 1 is dry."))
+    ('geqo_seed', '')
+    """
+    name = _PREFIX.sub("", identifier).strip() if isinstance(identifier, str) else ""
+    return name if name and f" {_plain(name)} " in f" {text} " else ""
+
+
+def _plain(text: str) -> str:
+    """Return the words of a text, with one space between."""
+    return " ".join(_WORDS.findall(text.casefold()))
 
 
 def _together(first: Any, second: Any) -> list[Any]:

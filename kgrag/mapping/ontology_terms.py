@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from kgrag import queries
 from kgrag.ports import TripleStore
-from kgrag.vocab import local_name, words_of
+from kgrag.vocab import RDFS, local_name, words_of
 
 __all__ = ["Concept", "Ontology", "Property", "read_ontology"]
 
 _MAX_LABEL_CHARACTERS = 200
 _PREFERRED_LANGUAGES = ("en", "")
+_NAMING_WORDS = frozenset({"name", "title", "label", "headline"})
+_NAMING_TERMS = frozenset({"prefLabel", "label", "name", "title", "headline"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,21 @@ class Ontology:
         properties = {term for iri in classes for term in self._by_domain.get(iri, ())}
         return sorted(properties, key=lambda term: (term.label, term.iri))
 
+    def naming(self, concept: str) -> str:
+        """Return the label of the property that says what a thing of a class is called; "" where none does."""
+        naming = [term for term in [*self.properties_of(concept), *self.free_properties] if _names(term)]
+        return min(naming, key=lambda term: (len(term.label), term.label)).label if naming else ""
+
+    def with_names(self) -> Ontology:
+        """Return this ontology, with a property "name" (rdfs:label) of every class where none of its own names things.
+
+        Without one, a text that is mapped onto it has no place for what its things are called.
+        """
+        if any(_names(term) for term in self.properties.values()):
+            return self
+        name = Property(RDFS.label.value, "name", "What the text calls it.")
+        return replace(self, properties={**self.properties, name.iri: name})
+
     @cached_property
     def free_properties(self) -> list[Property]:
         """The properties without a domain among the classes, by label."""
@@ -99,6 +116,12 @@ class Ontology:
             for domain in term.domains:
                 by_domain[domain].append(term)
         return by_domain
+
+
+def _names(term: Property) -> bool:
+    """Return whether a property says what things are called: ``crop name``, ``title``, ``skos:prefLabel``."""
+    last = words_of(term.label).rpartition(" ")[2]
+    return last in _NAMING_WORDS or local_name(term.iri) in _NAMING_TERMS
 
 
 def _by_words(terms: Iterable[Concept | Property]) -> dict[str, list[str]]:

@@ -32,6 +32,7 @@ from kgrag.ports import TripleStore
 from kgrag.querying import query_worker
 from kgrag.querying.text_to_sparql import Execution
 from kgrag.sparql.gate import check_query
+from kgrag.store.child_environment import child_environment
 from kgrag.store.engine import engine
 from kgrag.store.graph_kinds import kinds
 from kgrag.vocab import PREFIXES
@@ -156,6 +157,7 @@ def _run(request: Mapping[str, Any]) -> Execution:
             encoding="utf-8",
             timeout=seconds + _SECONDS_TO_START,
             check=False,
+            env=child_environment(),
         )
     except subprocess.TimeoutExpired:
         return Execution(problem=_too_long(seconds))

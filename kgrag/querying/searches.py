@@ -11,6 +11,9 @@ ranked: the 20 nearest chunks of these documents (``kgrag.querying.document_filt
 
 The query is read by ``kgrag.sparql.search_reader``, so that no text of strings and comments is a search, and a search
 that cannot be run in its place is refused and not left without result.
+
+What a query can ask for is bounded: ten different searches and compared texts, 1,000 nodes each, and of a text the
+first 8,000 characters, more than the embedder that is installed reads.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,17 +32,30 @@ from kgrag.index import bm25, vector_spaces
 from kgrag.ports import Embedder, TripleStore, Vectors, VectorSpaces
 from kgrag.querying import document_filters
 from kgrag.resources import closest
-from kgrag.sparql.search_reader import Call, Statement, read_searches
+from kgrag.sparql.search_reader import Call, Searches, Statement, read_searches
+from kgrag.sparql.syntax import Limits
 from kgrag.sparql.tokens import tokens
 from kgrag.vocab import KGV, XSD
 
-__all__ = ["Function", "Resolved", "Search", "functions", "names_search", "refuse_in_update"]
+__all__ = ["Function", "Resolved", "Scored", "Search", "functions", "names_search", "refuse_in_update"]
 
 Function = Callable[..., ox.Literal | None]
+Scored = list[tuple[str, float]]
+"""Nodes and their scores, best first."""
 
 _DEFAULT_COUNT, _MAX_COUNT = 10, 1000
 _DEFAULT_SPACE = "chunk"
 _MARKS = ("kgv:", KGV.prefix)
+_MAX_SEARCHES = 10
+"""Different searches and compared texts of a query."""
+_MAX_TEXT_CHARACTERS = 8_000
+"""Of a text that is searched for or compared with; what follows is left out, as embedders do after fewer."""
+_MAX_QUERY_CHARACTERS = 100_000
+"""Of a query that searches: to read a longer one takes seconds, and reading cannot be stopped."""
+
+
+def _at_once(work: Callable[[], Scored]) -> Scored:
+    return work()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,34 +88,31 @@ class Search:
     folder: Path | None = None
     read_only: bool = False
 
-    def resolve(self, sparql: str) -> Resolved:
+    def resolve(self, sparql: str, *, step: Callable[[Callable[[], Scored]], Scored] = _at_once) -> Resolved:
         """Run the searches of a query and put their results in their place.
 
         One search costs as much as one retrieval; the same search twice in a query is run once.
 
+        Args:
+            sparql: the query.
+            step: runs each search; for a caller who wants to stop in between, or lets others search in between.
+
         Raises:
-            InvalidSPARQL: not SPARQL, a search of another form, or one of an unknown space; with line and column.
+            InvalidSPARQL: not SPARQL, too many searches, a search of another form, or one of an unknown space; with
+                line and column.
         """
         if not names_search(sparql):
             return Resolved(sparql)
-        found = read_searches(sparql)
-        results: dict[Call, list[tuple[str, float]]] = {}
+        found = _read(sparql)
+        calls = {_key(call): call for statement in found.statements for call in statement.calls}
+        results = {key: step(partial(self._run, call)) for key, call in calls.items()}
         text = sparql
         for statement in reversed(found.statements):
-            text = text[: statement.start] + self._written(statement, results) + text[statement.end :]
-        vectors = self.embedder.embed(found.similar, "query")
+            text = text[: statement.start] + _written(statement, results) + text[statement.end :]
+        vectors = self.embedder.embed([compared[:_MAX_TEXT_CHARACTERS] for compared in found.similar], "query")
         return Resolved(text, dict(zip(found.similar, vectors, strict=True)), compares="similarity" in text)
 
-    def _written(self, statement: Statement, results: dict[Call, list[tuple[str, float]]]) -> str:
-        blocks = []
-        for call in statement.calls:
-            key = replace(call, variables=(), line=0, column=0)
-            if key not in results:
-                results[key] = self._run(call)
-            blocks.append(_values(call.variables, results[key]))
-        return " ".join([*blocks, statement.rest])
-
-    def _run(self, call: Call) -> list[tuple[str, float]]:
+    def _run(self, call: Call) -> Scored:
         count = _DEFAULT_COUNT if call.count is None else call.count
         space = call.space or _DEFAULT_SPACE
         where = f"line {call.line}, column {call.column}: kgv:{call.kind}"
@@ -111,9 +125,9 @@ class Search:
         within = self._chunks_where(call, space, where) if call.where else None
         if call.kind == "matches":
             index = bm25.fresh(self.store, self.folder, space=space, save=not self.read_only)
-            return index.search(call.text, count, within)
+            return index.search(call.text[:_MAX_TEXT_CHARACTERS], count, within)
         near = vector_spaces.fresh(space, store=self.store, spaces=self.spaces, embedder=self.embedder)
-        return near.search(self.embedder.embed([call.text], "query")[0], count, within)
+        return near.search(self.embedder.embed([call.text[:_MAX_TEXT_CHARACTERS]], "query")[0], count, within)
 
     def _chunks_where(self, call: Call, space: str, where: str) -> frozenset[str]:
         """Return the chunks of the documents that meet the conditions of a search."""
@@ -125,6 +139,35 @@ class Search:
             return document_filters.allowed(document_filters.read_filter(call.where), self.store).chunks
         except InputError as error:
             raise InvalidSPARQL(f"{where}: {error}") from error
+
+
+def _read(sparql: str) -> Searches:
+    """Read the searches of a query.
+
+    Raises:
+        InvalidSPARQL: as ``read_searches``, or there are too many.
+    """
+    if len(sparql) > _MAX_QUERY_CHARACTERS and not _uses_vocabulary(sparql):
+        return Searches()
+    found = read_searches(sparql, limits=Limits(characters=_MAX_QUERY_CHARACTERS))
+    calls = {_key(call): call for statement in found.statements for call in statement.calls}
+    if len(calls) + len(found.similar) > _MAX_SEARCHES:
+        raise InvalidSPARQL(
+            f"the query has {len(calls)} searches and compares with {len(found.similar)} texts; at most "
+            f"{_MAX_SEARCHES} are allowed together. Send several queries."
+        )
+    return found
+
+
+def _key(call: Call) -> Call:
+    """Return a search as it is compared with others: without its variables and place."""
+    return replace(call, variables=(), line=0, column=0)
+
+
+def _written(statement: Statement, results: Mapping[Call, Scored]) -> str:
+    """Write a statement with the results of its searches in their place."""
+    blocks = [_values(call.variables, results[_key(call)]) for call in statement.calls]
+    return " ".join([*blocks, statement.rest])
 
 
 def functions(spaces: VectorSpaces, similar: Mapping[str, Vectors]) -> dict[ox.NamedNode, Function]:
@@ -166,12 +209,15 @@ def refuse_in_update(update: str) -> None:
     """
     if not names_search(update):
         return
-    found = [token.text for token in tokens(update)]
-    named = any(text.startswith(("kgv:", f"<{KGV.prefix}")) for text in found)
-    if named and any(text.upper() == "WHERE" for text in found):
+    if _uses_vocabulary(update) and any(token.text.upper() == "WHERE" for token in tokens(update)):
         raise InvalidSPARQL(
             "the WHERE of an update cannot search (kgv:). Search with a query, and write the nodes that it finds."
         )
+
+
+def _uses_vocabulary(text: str) -> bool:
+    """Return whether a text names a term of searching outside strings and comments."""
+    return any(token.text.startswith(("kgv:", f"<{KGV.prefix}")) for token in tokens(text))
 
 
 def _double(value: float) -> ox.Literal:

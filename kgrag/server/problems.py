@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kgrag.errors import InputError, KgragError, NotBuilt, ServiceUnavailable, ShapeViolation, UnsupportedTask
-from kgrag.server.readers.reader_request import TookTooLong
+from kgrag.server.readers.reader_request import Overloaded, TookTooLong
 
 __all__ = ["Problem", "openai_json", "problem_json", "problem_of", "problem_response"]
 
@@ -90,7 +90,8 @@ def problem_of(error: Exception) -> Problem:
         return Problem(error.status_code, _message_of_starlette(error), dict(error.headers or {}))
     for kind, status in _STATUS.items():
         if isinstance(error, kind):
-            return Problem(status, str(error), {"Retry-After": "1"} if status == 503 else {})
+            seconds = error.retry_after if isinstance(error, Overloaded) else 1
+            return Problem(status, str(error), {"Retry-After": str(seconds)} if status == 503 else {})
     _LOG.error("a request failed", exc_info=error)
     if isinstance(error, KgragError):
         return Problem(503, "the store cannot serve this now. The server's log has the reason.", {"Retry-After": "5"})

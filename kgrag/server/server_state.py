@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
 from starlette.types import Scope
 
@@ -18,7 +19,7 @@ from kgrag.server.access_keys import Keys
 from kgrag.server.graph_etags import GraphETags
 from kgrag.server.jobs import JobQueue
 from kgrag.server.paid_access import PaidAccess
-from kgrag.server.problems import problem_of
+from kgrag.server.problems import Problem, problem_of
 from kgrag.server.readers.reader_pool import ReaderPool
 from kgrag.server.request_log import RequestLog, RequestRecord
 from kgrag.server.served_data import ServedDataset
@@ -165,6 +166,15 @@ def address(request: HttpRequest, path: str) -> str:
 
 @lru_cache(maxsize=64)
 def _base_address(scheme: str, root: str, host: bytes) -> str:
-    """Return ``Request.base_url``, which takes long to compute; most requests name one of few hosts."""
+    """Return ``Request.base_url``, which takes long to compute; most requests name one of few hosts.
+
+    Raises:
+        Problem: 400: the Host header makes no address.
+    """
     scope = {"type": "http", "scheme": scheme, "root_path": root, "path": "/", "headers": [(b"host", host)]}
-    return str(HttpRequest(scope).base_url).rstrip("/")
+    base = str(HttpRequest(scope).base_url).rstrip("/")
+    try:
+        ox.NamedNode(base)
+    except ValueError:
+        raise Problem(400, "the Host header is no host name with or without a port.") from None
+    return base

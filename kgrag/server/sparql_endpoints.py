@@ -1,36 +1,34 @@
 """The endpoints ``/sparql`` and ``/update``: SPARQL 1.1 Protocol.
 
-Texts pass the gate of ``kgrag.sparql`` before anything else. Searches in a query (``kgv:near`` …) are run by the worker
-threads of the knowledge base, before a reader gets the query.
+Texts pass the gate of ``kgrag.sparql`` before anything else. Searches in a query (``kgv:near`` …) are run by worker
+threads of the knowledge base, before a reader gets the query and within its time (``query_searches``).
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
+import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
-import kgrag
-from kgrag.querying.searches import Resolved, names_search, refuse_in_update
+from kgrag.querying.searches import names_search, refuse_in_update
 from kgrag.server import service_description
 from kgrag.server.access_keys import Key, Rights, authorization_of
 from kgrag.server.media_types import RDF, RESULTS, choose
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import SparqlOperation, read_query, read_update
+from kgrag.server.query_searches import run_searches
 from kgrag.server.readers.reader_request import ReaderRequest
 from kgrag.server.request_log import record_of
 from kgrag.server.server_state import ServerState, address, state_of
 from kgrag.server.streaming import collect_result, stream_result
 from kgrag.server.update_rewriting import with_dataset, without_silent_calls
-from kgrag.server.worker_threads import WorkerThreads
 from kgrag.server.write_gate import PlannedUpdate, Recheck
 from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
 from kgrag.sparql.update_targets import written
@@ -41,6 +39,7 @@ _Value = TypeVar("_Value")
 _MAX_CHARACTERS_ON_LOOP = 20_000
 """Longer texts keep the gate busy for more than a few milliseconds, and are read in a thread."""
 _MAX_CACHED_BASE_CHARACTERS = 300
+_MIN_SECONDS_AFTER_SEARCHES = 0.1
 _SEARCHING_WORDS = frozenset({"WHERE", "COPY", "MOVE", "ADD"})
 """Words of updates whose work has no bound in their own length."""
 _UNDECIDED_TARGETS = (
@@ -65,7 +64,9 @@ async def query(request: HttpRequest) -> Response:
     if not results and not rdf:
         raise Problem(406, f"no result has a format of Accept: {accept[:200]}. Known: {', '.join((*RESULTS, *RDF))}.")
     state = state_of(request)
-    text, reading, similar = await _prepared(request, operation.text)
+    limit = state.pool.limits.seconds
+    prepared = await _prepared(request, operation.text, min(operation.seconds or limit, limit))
+    text, reading, similar = prepared.text, prepared.reading, prepared.similar
     # the graphs of the request, else those of its FROM, else the default graph of the server
     graphs = None
     if operation.default or operation.named:
@@ -81,7 +82,7 @@ async def query(request: HttpRequest) -> Response:
         header = _packed_header(form, tuple(state.dataset.prefixes.items()))
     else:
         header = {**_header(form, state.dataset.prefixes), "similar": similar, "dataset": graphs}
-    task = ReaderRequest("query", header, text.encode(), operation.seconds or state.pool.limits.seconds)
+    task = ReaderRequest("query", header, text.encode(), prepared.seconds_left, client=_client_of(request))
     return await stream_result(request, state.pool, task, {"Vary": "Accept"})
 
 
@@ -102,22 +103,39 @@ async def reader_request(
         InvalidSPARQL: the gate refuses the query.
     """
     state = state_of(request)
-    text, reading, similar = await _prepared(request, text)
+    limit = state.pool.limits.seconds
+    prepared = await _prepared(request, text, min(seconds or limit, limit))
+    text, reading, similar = prepared.text, prepared.reading, prepared.similar
     form = _QueryForm(address(request, "/sparql"), results, rdf, state.dataset.union and not reading.chooses_dataset)
     header = {**_header(form, state.dataset.prefixes), "similar": similar}
-    limit = state.pool.limits.seconds
-    return ReaderRequest("query", header, text.encode(), min(seconds or limit, limit))
+    return ReaderRequest("query", header, text.encode(), prepared.seconds_left, client=_client_of(request))
 
 
-async def _prepared(request: HttpRequest, text: str) -> tuple[str, AdmittedText, dict[str, object] | None]:
-    """Return a query as a reader gets it: past the gate, its searches run; with what ``_run_searches`` returns."""
+def _client_of(request: HttpRequest) -> str:
+    """Return who asks, for fair shares: the name of the key, else the address."""
+    client = request.scope.get("client")
+    return record_of(request).key or (client[0] if client else "")
+
+
+class _Prepared(NamedTuple):
+    """A query as a reader gets it: past the gate, its searches run, which took part of its seconds."""
+
+    text: str
+    reading: AdmittedText
+    similar: dict[str, object] | None
+    seconds_left: float
+
+
+async def _prepared(request: HttpRequest, text: str, seconds: float) -> _Prepared:
     record_of(request).query = text
     state = state_of(request)
     text, reading = await _read(text, _checked_query)
     if state.workers is None or not names_search(text):
-        return text, reading, None
-    text, similar = await _run_searches(request, state.workers, text)
-    return text, reading, similar
+        return _Prepared(text, reading, None, seconds)
+    started = time.monotonic()
+    text, similar = await run_searches(request, state.workers, text, seconds=seconds)
+    seconds_left = max(seconds - (time.monotonic() - started), _MIN_SECONDS_AFTER_SEARCHES)
+    return _Prepared(text, reading, similar, seconds_left)
 
 
 async def _read(text: str, read: Callable[[str], _Value]) -> _Value:
@@ -147,40 +165,6 @@ def _header(form: _QueryForm, prefixes: Mapping[str, str]) -> dict[str, object]:
 @lru_cache(maxsize=256)
 def _packed_header(form: _QueryForm, prefixes: tuple[tuple[str, str], ...]) -> bytes:
     return json.dumps(_header(form, dict(prefixes))).encode()
-
-
-async def _run_searches(
-    request: HttpRequest, workers: WorkerThreads, text: str
-) -> tuple[str, dict[str, object] | None]:
-    """Run the searches of a query.
-
-    Returns:
-        The query without searches, and what a reader needs to compute ``kgv:similarity`` (None: it is not called).
-
-    Raises:
-        Problem: 401, 403: a search costs money here.
-        InvalidSPARQL: a search of another form, or of an unknown space; with line and column.
-        ServiceUnavailable: too many questions are being worked on.
-    """
-    rules = state_of(request).rules
-    if rules.paid_access.searches_cost:
-        rules.paid_access.check(request, rules.keys)
-    resolved = await workers.run(lambda: workers.alone(lambda: workers.kb.search.resolve(text)))
-    return resolved.text, await workers.run(lambda: _similarity_data(workers, resolved)) if resolved.compares else None
-
-
-def _similarity_data(workers: WorkerThreads, resolved: Resolved) -> dict[str, object]:
-    """Return where the vectors are, and those of the texts; loads the embedder, for its name and dimension."""
-    kb = workers.kb
-    texts = {text: base64.b64encode(vector.tobytes()).decode() for text, vector in resolved.similar.items()}
-    return {
-        "root": str(Path(kgrag.__file__).parents[1]),
-        "folder": str(kb.vectors),
-        "identity": kb.embedder.identity,
-        "dimension": kb.embedder.dimension,
-        "revision": kb.store.revision,
-        "texts": texts,
-    }
 
 
 async def update(request: HttpRequest) -> Response:

@@ -2,8 +2,9 @@
 
 The first 64 KiB are kept back until they are full, so that an early error still becomes a status. A later error closes
 the connection without an end: a result that is cut short never looks whole. A client that leaves, or takes nothing for
-half a minute, frees its reader; one that is slow keeps it for as long as a query may work, and beyond that only while
-nobody else waits for it.
+a minute, ends its request. One that is slow takes the result from the server's memory and disk, and its reader is free
+for others as soon as it has written all; where the disk is full too, the reader waits for the client for as long as a
+query may work, and beyond that only while nobody else waits for it.
 """
 
 from __future__ import annotations
@@ -27,10 +28,13 @@ from kgrag.server.readers.reader_request import ReaderRequest, ReaderRun
 from kgrag.server.request_log import RequestRecord, record_of
 from kgrag.store.engine import engine
 
-__all__ = ["collect_lines", "collect_result", "stream_result"]
+__all__ = ["collect_lines", "collect_result", "disconnected", "stream_result"]
 
 _FIRST_BYTES = 1 << 16
-_MAX_STALLED_SECONDS = 30.0
+_MAX_STALLED_SECONDS = 60.0
+_SLOW_SECONDS = 1.0
+_SLOW_PIECE_BYTES = 1 << 14
+"""What a slow client is sent at once, so that it is seen to take something."""
 _STALL_CHECK_SECONDS = 0.25
 _STATUS = {"unacceptable": 406, "too large": 413, "failed": 500}
 
@@ -189,7 +193,7 @@ class _StopOnDisconnect:
 
     def _begin(self) -> None:
         async def stop_run() -> None:
-            await _disconnected(self._receive)
+            await disconnected(self._receive)
             self._run.stop(Problem(499, "the client left."))
 
         self._task = asyncio.create_task(stop_run())
@@ -203,7 +207,8 @@ class _StopOnDisconnect:
                 await self._task
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
+    """Wait until a client leaves; the body of its request is read already."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -221,7 +226,7 @@ class _StreamedResult(Response):
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Send the result until it ends, the client leaves, or an error comes."""
-        sending, leaving = asyncio.create_task(self._send(send)), asyncio.create_task(_disconnected(receive))
+        sending, leaving = asyncio.create_task(self._send(send)), asyncio.create_task(disconnected(receive))
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -246,18 +251,26 @@ class _StreamedResult(Response):
             await self._send_block(send, payload, more=True)
 
     async def _send_block(self, send: Send, data: bytes, *, more: bool) -> None:
-        """Send a part of the body.
+        """Send a part of the body, to a slow client in pieces.
 
         Raises:
             TimeoutError: the client takes nothing, or is slow while others wait for its reader.
         """
+        while True:
+            size = _SLOW_PIECE_BYTES if self._slow_seconds > _SLOW_SECONDS else len(data)
+            piece, data = data[:size], data[size:]
+            await self._send_piece(send, piece, more=more or bool(data))
+            if not data:
+                return
+
+    async def _send_piece(self, send: Send, data: bytes, *, more: bool) -> None:
         sending = asyncio.ensure_future(send({"type": "http.response.body", "body": data, "more_body": more}))
         started = time.monotonic()
         try:
             while not sending.done():
                 await asyncio.wait({sending}, timeout=_STALL_CHECK_SECONDS)
                 stalled = time.monotonic() - started
-                in_the_way = self._slow_seconds + stalled > self._run.seconds and self._run.others_waiting
+                in_the_way = self._slow_seconds + stalled > self._run.seconds and self._run.is_in_the_way
                 if not sending.done() and (in_the_way or stalled > _MAX_STALLED_SECONDS):
                     raise TimeoutError
             self._slow_seconds += time.monotonic() - started

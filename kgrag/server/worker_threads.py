@@ -2,6 +2,7 @@
 
 Retrieval brings a knowledge base's vectors and indexes up to date with the store, and is done by one thread at a time;
 while a language model writes an answer, the next question can be retrieved for. Audits wait for each other only.
+Searches of queries have threads of their own: however many there are, a question finds one.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from kgrag.answering.conversation import FullQuestion, answer_in_turn, likeness
 from kgrag.errors import ServiceUnavailable
 from kgrag.settings import MINILM
 
 if TYPE_CHECKING:
+    from kgrag.answering.conversation import History
     from kgrag.audit import Audit, AuditOptions
     from kgrag.knowledge_base import KnowledgeBase
     from kgrag.model import Answer, Hit
@@ -29,6 +32,30 @@ _Value = TypeVar("_Value")
 _MAX_CACHED_AUDITS = 8
 _MAX_SECONDS_ALONE = 0.05
 _SECONDS_FOR_OTHERS = 0.001
+_SEARCH_THREADS, _MAX_SEARCHES_WAITING = 2, 64
+
+
+class _Lane:
+    """Threads for one kind of work, and a bounded queue before them."""
+
+    def __init__(self, name: str, threads: int, waiting: int) -> None:
+        self.threads = ThreadPoolExecutor(threads, f"kgrag-{name}")
+        self.requests = 0
+        self._max_requests = threads + waiting
+        self._name = name
+
+    async def run(self, work: Callable[[], _Value]) -> _Value:
+        if self.requests >= self._max_requests:
+            raise ServiceUnavailable(f"{self.requests} {self._name} are being worked on already. Ask again later.")
+        self.requests += 1
+        future = asyncio.get_running_loop().run_in_executor(self.threads, work)
+        future.add_done_callback(self._count_done)
+        return await asyncio.shield(future)
+
+    def _count_done(self, future: asyncio.Future[_Value]) -> None:
+        self.requests -= 1
+        if not future.cancelled():
+            future.exception()  # retrieved, or asyncio would complain where nobody waits for it any more
 
 
 class WorkerThreads:
@@ -42,18 +69,17 @@ class WorkerThreads:
 
     def __init__(self, kb: KnowledgeBase, *, threads: int = 8, waiting: int = 32) -> None:
         self.kb = kb
-        self._pool = ThreadPoolExecutor(threads, "kgrag-worker")
+        self._questions = _Lane("questions", threads, waiting)
+        self._searches = _Lane("searches", _SEARCH_THREADS, _MAX_SEARCHES_WAITING)
         self._kb_lock = threading.Lock()
         self._audit_lock = threading.Lock()
         self._audits: OrderedDict[tuple[int, str, AuditOptions], Audit] = OrderedDict()
-        self._max_requests = threads + waiting
-        self._requests = 0
         self._warmed = False
 
     @property
     def is_asked(self) -> bool:
         """Whether questions wait for an answer."""
-        return self._requests > 0
+        return self._questions.requests > 0
 
     async def run(self, work: Callable[[], _Value]) -> _Value:
         """Run a function in a thread and return its result; once begun it goes on when nobody waits for it any more.
@@ -61,17 +87,15 @@ class WorkerThreads:
         Raises:
             ServiceUnavailable: too many requests wait already.
         """
-        if self._requests >= self._max_requests:
-            raise ServiceUnavailable(f"{self._requests} questions are being worked on already. Ask again later.")
-        self._requests += 1
-        future = asyncio.get_running_loop().run_in_executor(self._pool, work)
-        future.add_done_callback(self._count_done)
-        return await asyncio.shield(future)
+        return await self._questions.run(work)
 
-    def _count_done(self, future: asyncio.Future[_Value]) -> None:
-        self._requests -= 1
-        if not future.cancelled():
-            future.exception()  # retrieved, or asyncio would complain where nobody waits for it any more
+    async def search(self, work: Callable[[], _Value]) -> _Value:
+        """Run a function in one of the threads for the searches of queries, as ``run`` does.
+
+        Raises:
+            ServiceUnavailable: too many searches wait already.
+        """
+        return await self._searches.run(work)
 
     def alone(self, work: Callable[[], _Value]) -> _Value:
         """Return the result of a function that no two threads may run at the same time."""
@@ -97,20 +121,39 @@ class WorkerThreads:
         """Begin to load an embedding model of this process, once, so that the first question need not wait for it."""
         if not self._warmed and self.kb.settings.embedder == MINILM:
             self._warmed = True
-            self._pool.submit(self.alone, lambda: self.kb.embedder.embed(["warm"], "query"))
+            self._questions.threads.submit(self.alone, lambda: self.kb.embedder.embed(["warm"], "query"))
 
     def ask(
-        self, question: str, *, method: str, k: int, where: Where | None, on_hits: Callable[[list[Hit]], None]
+        self,
+        question: str,
+        *,
+        method: str,
+        k: int,
+        where: Where | None,
+        on_hits: Callable[[list[Hit]], None],
+        history: History = (),
     ) -> Answer:
         """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known."""
-        own = self.alone(lambda: self.kb.own_answer(question, method=method, k=k, where=where))
+        full = self.full_question(question, history)
+        own = self.alone(lambda: self.kb.own_answer(full.text, method=method, k=k, where=where))
         if own is not None:
             on_hits(list(own.hits))
-            return own
+            return answer_in_turn(own, question, full)
         # the model is made on first use, which no two threads may do
-        hits, _ = self.alone(lambda: (self.kb.retrieve(question, method=method, k=k, where=where), self.kb.model))
+        hits, _ = self.alone(lambda: (self.kb.retrieve(full.text, method=method, k=k, where=where), self.kb.model))
         on_hits(hits)
-        return self.kb.answer_from(question, hits, method=method, where=where)
+        return answer_in_turn(self.kb.answer_from(full.text, hits, method=method, where=where), question, full)
+
+    def full_question(self, question: str, history: History) -> FullQuestion:
+        """Return a message as a full question; what embeds words for that does it alone."""
+        if not history:
+            return FullQuestion(question)
+        self.alone(lambda: self.kb.model)
+
+        def alike(text: str, others: Sequence[str]) -> Sequence[float]:
+            return self.alone(lambda: likeness(self.kb.embedder)(text, others))
+
+        return self.kb.full_question(question, history, alike=alike)
 
     def audit(self, target: str, options: AuditOptions) -> Audit:
         """Audit a graph, or with "" all ontology graphs; the last few audits are kept until the store changes.
@@ -131,4 +174,5 @@ class WorkerThreads:
 
     def close(self) -> None:
         """Begin no more work; what waits is dropped, and what was begun is not waited for."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for lane in (self._questions, self._searches):
+            lane.threads.shutdown(wait=False, cancel_futures=True)

@@ -28,7 +28,7 @@ PLATFORM = (
         "A graph that keeps one answer: the question, its sentences, and the quotes that carry them.",
         shape="answer",
         when_source_goes="drop_if_any",
-        homes_of=(KG.Answer, KG.Citation),
+        homes_of=(KG.Answer, KG.Citation, KG.Conversation),
     ),
     GraphKind(
         KG.AssertionGraph,
@@ -59,6 +59,14 @@ PLATFORM = (
         "A graph of one document and its chunks.",
         shape="document",
         homes_of=(KG.Chunk,),
+    ),
+    GraphKind(
+        KG.FeedbackGraph,
+        "feedback graph",
+        "A graph of what one reader found one answer to be, with the chunks that the answer cites.",
+        shape="feedback",
+        when_source_goes="drop_if_any",
+        homes_of=(KG.Feedback,),
     ),
     GraphKind(
         KG.InferenceGraph,
@@ -187,5 +195,9 @@ shape:CountedGraph
     sh:path void:triples ;
     sh:minCount 1 ;
     sh:message "A graph that is written in one piece has a count of triples."
+  ] , [
+    sh:path kg:checksum ;
+    sh:maxCount 1 ;
+    sh:message "A graph that is written in one piece has one checksum."
   ] .
 """

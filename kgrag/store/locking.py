@@ -74,7 +74,7 @@ class WriterLock:
         self._served = folder.with_name(f"{folder.name}.server")
         self._lock = FileLock(folder.with_name(f"{folder.name}.lock"), thread_local=False)
         try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # its files are for their owner alone
             self._lock.acquire(blocking=False)
             self._pid.write_text(f"{os.getpid()}\n", encoding="utf-8")
         except Timeout:

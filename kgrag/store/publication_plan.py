@@ -15,9 +15,9 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft, Term, Violation, plain
-from kgrag.store.checksums import checksum
+from kgrag.store.checksums import account, checksum, read_account
 from kgrag.store.graph_kinds import kinds
-from kgrag.vocab import DCTERMS, KG, PROV, RDF, SCHEMA_VERSION, VOID, XSD, Names, number
+from kgrag.vocab import DCTERMS, KG, PROV, RDF, SCHEMA_VERSION, VOID, XSD, Names, local_name, number
 
 __all__ = [
     "Change",
@@ -114,8 +114,8 @@ def compare(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Chan
             "Publish them under another IRI."
         )
     added = [triple for triple in dict.fromkeys(draft.triples) if quad_of(triple, draft.iri) not in store]
-    accounts = (VOID.triples, KG.checksum) if added else ()
-    old = [quad for account in accounts for quad in store.quads_for_pattern(draft.iri, account, None, catalogue)]
+    accounts = (VOID.triples, KG.checksum) if added and _is_counted(draft) else ()
+    old = [quad for name in accounts for quad in store.quads_for_pattern(draft.iri, name, None, catalogue)]
     return Change(draft, known=True, added=added, removed_entries=old)
 
 
@@ -128,24 +128,25 @@ def kind_of(graph: ox.NamedNode, store: ox.Store, catalogue: ox.NamedNode) -> ox
 def _replaced(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Change:
     stored = {quad.triple for quad in store.quads_for_pattern(None, None, None, draft.iri)}
     drafted = set(draft.triples)
-    old_entry = {
-        quad
-        for quad in store.quads_for_pattern(draft.iri, None, None, catalogue)
-        if quad.predicate not in (DCTERMS.created, KG.publication)
-    }
+    entry = list(store.quads_for_pattern(draft.iri, None, None, catalogue))
+    old_entry = {quad for quad in entry if quad.predicate not in (DCTERMS.created, KG.publication, KG.checksum)}
     new_entry = {
         *statements(draft, catalogue),
         ox.Quad(draft.iri, RDF.type, draft.kind, catalogue),
         ox.Quad(draft.iri, VOID.triples, number(len(drafted)), catalogue),
-        ox.Quad(draft.iri, KG.checksum, ox.Literal(checksum(drafted)), catalogue),
     }
-    return Change(
-        draft,
-        known=True,
-        added=[triple for triple in draft.triples if triple not in stored],
-        removed=[triple for triple in stored if triple not in drafted],
-        removed_entries=sorted(old_entry - new_entry, key=str),
-    )
+    added = [triple for triple in draft.triples if triple not in stored]
+    removed = [triple for triple in stored if triple not in drafted]
+    going = sorted(old_entry - new_entry, key=str)
+    if added or removed or going:  # else nothing is written, and the account stays as true as it was
+        going += [quad for quad in entry if quad.predicate == KG.checksum]
+    return Change(draft, known=True, added=added, removed=removed, removed_entries=going)
+
+
+def _is_counted(draft: GraphDraft) -> bool:
+    """Return whether the graph has one account; one that grows with every publication has one of each of them."""
+    kind = kinds().get(draft.kind.value)
+    return draft.mode != "append" or kind is None or kind.counted
 
 
 def quads(change: Change) -> Iterator[ox.Quad]:
@@ -177,27 +178,27 @@ def entry(change: Change, publication: ox.NamedNode, created: ox.Literal, names:
     quads.append(ox.Quad(draft.iri, KG.publication, publication, catalogue))
     if not change.known:
         quads.append(ox.Quad(draft.iri, DCTERMS.created, created, catalogue))
-    quads.extend(_accounts(change, catalogue))
+    accounts = _accounts(change, int(local_name(publication.value)))
+    quads.extend(ox.Quad(draft.iri, name, value, catalogue) for name, value in accounts)
     return quads
 
 
-def _accounts(change: Change, catalogue: ox.NamedNode) -> list[ox.Quad]:
-    """Return the statements of how many triples the graph has now, and of their checksum, as far as it has them."""
-    draft, accounts = change.draft, list[tuple[ox.NamedNode, Term]]()
-    if draft.mode == "append" and change.known:
+def _accounts(change: Change, revision: int) -> Iterator[tuple[ox.NamedNode, Term]]:
+    """Yield the statements of how many triples the graph has now, and of their checksum, as far as it has them."""
+    draft = change.draft
+    if not _is_counted(draft):
+        yield KG.checksum, account(revision, checksum(change.added))
+    elif draft.mode == "append" and change.known:
         before = {quad.predicate: plain(quad.object) for quad in change.removed_entries}
         if VOID.triples in before:
-            accounts.append((VOID.triples, number(int(before[VOID.triples]) + len(change.added))))
+            yield VOID.triples, number(int(before[VOID.triples]) + len(change.added))
         if KG.checksum in before:
-            accounts.append((KG.checksum, ox.Literal(checksum(change.added, before=before[KG.checksum]))))
+            _, known = read_account(before[KG.checksum])
+            yield KG.checksum, account(revision, known and checksum(change.added, before=known))
     else:
         whole = draft.triples if change.known else change.added
-        kind = kinds().get(draft.kind.value)
-        # an account of a graph that grows with every publication would have to leave the store before each of them
-        if draft.mode != "append" or kind is None or kind.counted:
-            accounts.append((VOID.triples, number(len(whole))))
-            accounts.append((KG.checksum, ox.Literal(checksum(whole))))
-    return [ox.Quad(draft.iri, account, value, catalogue) for account, value in accounts]
+        yield VOID.triples, number(len(whole))
+        yield KG.checksum, account(revision, checksum(whole))
 
 
 def publication(

@@ -18,6 +18,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.model import plain
 from kgrag.store import publication_plan
+from kgrag.store.checksums import account
 from kgrag.store.publishing import exchange, functions
 from kgrag.vocab import KG, PREFIXES, VOID, Names
 
@@ -104,6 +105,7 @@ class Rewriting:
             created=created,
             touched=self._touched,
             doubtful=self._doubtful,
+            unknown=account(self._revision, ""),
             come=list(range(len(rows))),
         )
         try:
@@ -126,7 +128,8 @@ class Rewriting:
         self._before.clear()
         if same:
             named = [ox.Quad(graph, KG.publication, publication, catalogue) for graph in same]
-            exchange(self._store, named, [quad for quad in self._checksums if quad.subject in same])
+            unknown = [ox.Quad(graph, KG.checksum, account(self._revision, ""), catalogue) for graph in same]
+            exchange(self._store, [*named, *unknown], [quad for quad in self._checksums if quad.subject in same])
         emptied = self._store.query(queries.bind("catalogue/emptied", touched=self._touched))
         for row in cast("ox.QuerySolutions", emptied):
             self._store.remove_graph(cast("ox.NamedNode", row["graph"]))

@@ -11,7 +11,9 @@ Sections (headings, pages) end a chunk, unless one is smaller than an eighth of 
 last one its predecessor). Rows of a table (sections that are ``whole``) share chunks, and none that fits into a chunk
 is cut. Otherwise a chunk ends at the last blank line of its second half; else in its last two thirds at the last
 sentence end, line end, comma, or space; else before any token that may begin a line (text without spaces). Where what
-is left is little more than a chunk, it is shared out so that no crumb remains at the end.
+is left is little more than a chunk, it is shared out so that no crumb remains at the end. A line that introduces the
+paragraph after it (a term before its definition, a heading, what ends in a colon) stays with it where the chunk then
+is not less than a third of the limit.
 
 >>> [piece.text for piece in chunk(Document("Sow in June. Weed twice.\n\nHarvest in autumn."), tokens=8)]
 ['Sow in June. Weed twice.', 'Harvest in autumn.']
@@ -45,6 +47,9 @@ _JOINS = regex.compile(r"[\u0E33\u0EB3\p{GCB=Prepend}]")
 
 # Each ends where the next chunk would begin; tried in this order.
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
+_LEAD_IN = re.compile(r"\n[^\S\n]*\n[^\S\n]*(?P<line>[^\n]+)\n[^\S\n]*\n\s*\Z")
+_ENDED = re.compile(r"[.!?…。！？;；]['\"”’»)\]]*\s*\Z")
+_MAX_LEAD_IN_CHARACTERS = 120
 _PAUSES = (re.compile(r"\n\s*"), re.compile(r"[,;:،؛—–]\s+|[，、；：]\s*"), re.compile(r"\s+"))
 _FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]{64,}")
 _LEADING_VOWELS = frozenset("เแโใไເແໂໃໄ")
@@ -206,7 +211,8 @@ def _size(text: str, window: Sequence[tuple[int, int]], most: int) -> int:
     starts = [start for start, _ in window[: most + 1]]
     half, third = -(-most // 2), -(-most // 3)
     if size := _last(_ends(_PARAGRAPH, text, starts, half), starts, half):
-        return size
+        together = (end for end in _ends(_PARAGRAPH, text, starts, third) if not _introduces(text, starts[0], end))
+        return _last(together, starts, third) or size
     # A few tokens beyond the last border help to distinguish an abbreviation from the end of a sentence.
     first, last = window[0][0], window[min(most + 3, len(window) - 1)][1]
     sentence_starts = (first + start for start, _ in sentences.split(text[first:last]))
@@ -221,6 +227,19 @@ def _size(text: str, window: Sequence[tuple[int, int]], most: int) -> int:
 def _ends(pause: re.Pattern[str], text: str, starts: Sequence[int], least: int) -> Iterator[int]:
     """Yield where pauses end, from the token before the ``least``-th border on."""
     return (match.end() for match in pause.finditer(text, starts[least - 1], starts[-1]))
+
+
+def _introduces(text: str, start: int, position: int) -> bool:
+    """Return whether the paragraph that ends at a position is a line that introduces the one there.
+
+    It is short, ends like no sentence, and what follows is longer than it and not another such line: items of a list
+    do not introduce each other.
+    """
+    before = _LEAD_IN.search(text, max(start, position - 2 * _MAX_LEAD_IN_CHARACTERS), position)
+    if before is None or len(before["line"]) > _MAX_LEAD_IN_CHARACTERS or _ENDED.search(before["line"]):
+        return False
+    following = text[position : position + _MAX_LEAD_IN_CHARACTERS + 1].split("\n", maxsplit=1)[0]
+    return len(following) > len(before["line"].rstrip()) or bool(_ENDED.search(following))
 
 
 def _last(positions: Iterable[int], starts: Sequence[int], least: int) -> int:

@@ -6,14 +6,15 @@
 #         catalogue sees none of it.
 # Repair  Enter the revision; move the default graph's triples into a graph of their own; strike graphs that are empty
 #         now, and say of what kind they were; list new graphs as data graphs; count the triples anew. Graphs with
-#         another count name the revision, and so do those that may differ with the same count. Their checksums go: an
-#         update may have changed every triple of them, and nobody reads them all here.
+#         another count name the revision, and so do those that may differ with the same count. Their checksums are not
+#         known any more: an update may have changed every triple of them, and nobody reads them all here.
 # param catalogue: IRI        the catalogue graph
 # param default: IRI          the graph that takes the default graph's triples
 # param publication: IRI      this revision
 # param created: literal      now
 # param touched: IRI list     the graphs that the update may have changed; none given = any
 # param doubtful: IRI list    those of them whose count does not tell whether they changed
+# param unknown: literal      the account of a graph whose checksum is not known
 # param come: integer list    rows to put in: the revision and the catalogue's own entry
 # writes  the catalogue, and the graph for default triples
 
@@ -49,6 +50,7 @@ INSERT {
     ?graph a <https://w3id.org/kgrag/ns#DataGraph> ;
            <http://purl.org/dc/terms/created> {{ created }} ;
            <http://rdfs.org/ns/void#triples> 0 ;
+           <https://w3id.org/kgrag/ns#checksum> {{ unknown }} ;
            <https://w3id.org/kgrag/ns#publication> {{ publication }} .
   }
 }
@@ -76,6 +78,7 @@ DELETE {
 INSERT {
   GRAPH {{ catalogue }} {
     ?graph <http://rdfs.org/ns/void#triples> ?now ;
+           <https://w3id.org/kgrag/ns#checksum> {{ unknown }} ;
            <https://w3id.org/kgrag/ns#publication> {{ publication }} .
   }
 }
@@ -95,7 +98,12 @@ WHERE {
   OPTIONAL { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum } }
 } ;
 DELETE { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum } }
-INSERT { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#publication> {{ publication }} } }
+INSERT {
+  GRAPH {{ catalogue }} {
+    ?graph <https://w3id.org/kgrag/ns#publication> {{ publication }} ;
+           <https://w3id.org/kgrag/ns#checksum> {{ unknown }} .
+  }
+}
 WHERE {
   VALUES ?graph { {{ doubtful }} }
   GRAPH {{ catalogue }} { ?graph a ?kind }
@@ -104,5 +112,6 @@ WHERE {
 {% if not touched %}
 ;
 DELETE { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum } }
+INSERT { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> {{ unknown }} } }
 WHERE { GRAPH {{ catalogue }} { ?graph <https://w3id.org/kgrag/ns#checksum> ?checksum } }
 {% endif %}

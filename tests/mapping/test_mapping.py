@@ -6,7 +6,9 @@ import pytest
 
 from kgrag.errors import MappingError
 from kgrag.mapping import (
+    Concept,
     Ontology,
+    Property,
     assertions,
     canonical,
     contract,
@@ -19,7 +21,7 @@ from kgrag.mapping import (
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.rdf_files import read_rdf
 from kgrag.testing import HashEmbedder
-from kgrag.vocab import RDF, Names
+from kgrag.vocab import RDF, RDFS, Names
 
 NAMES = Names()
 SOYBEAN = {"@type": "c:Crop", "name": "Soybean", "grown_in": {"@type": "c:Zone", "name": "Northwest"}}
@@ -272,3 +274,29 @@ def test_types_and_keys_are_written_as_the_ontologys_labels_however_they_are_spe
 def test_keys_that_become_one_keep_the_values_of_both_and_unknown_ones_stay(ontology):
     block = {"@type": "Crop", "name": "Rye", "cropName": ["Secale", "Roggen"], "height": "2 m"}
     assert canonical([block], ontology) == ({"@type": "crop", "name": ["Rye", "Secale", "Roggen"], "height": "2 m"},)
+
+
+def test_an_id_that_the_text_has_is_the_name_of_its_object_and_a_made_up_one_is_not(ontology):
+    text = "In zone North-1 rye is sown early. See https://e.org/rye."
+    blocks = [
+        {"@id": "ex:Rye", "@type": "Crop", "grownIn": {"@id": "North-1", "@type": "GrowingZone"}},
+        {"@id": "zone2", "@type": "GrowingZone"},
+        {"@id": "North-1", "@type": "GrowingZone", "zone_name": "North"},
+    ]
+    rye, made_up, named = canonical(blocks, ontology, text)
+    assert (rye["name"], rye["grown in"]["name"]) == ("Rye", "North-1")
+    assert "name" not in made_up
+    assert named["name"] == "North"
+
+
+def test_an_ontology_without_a_property_for_names_gets_one_for_the_mapping_of_text():
+    concept = Concept("urn:c:parameter", "parameter")
+    default = Property("urn:p:default", "default value", domains=(concept.iri,))
+    ontology = Ontology({concept.iri: concept}, {default.iri: default}).with_names()
+    part = slice_for(ontology, [], embedder=HashEmbedder())
+    assert described(part).splitlines() == ["parameter", "  default value", "every class", "  name"]
+    found = assertions([{"@type": "parameter", "name": "geqo"}], source="s", ontology=ontology, names=Names())
+    assert RDFS.label in {triple.predicate for triple in found.triples}
+    assert not found.minted_properties
+    own = Property("urn:p:name", "parameter name", domains=(concept.iri,))
+    assert Ontology({concept.iri: concept}, {own.iri: own}).with_names().properties == {own.iri: own}

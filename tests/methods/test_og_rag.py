@@ -368,6 +368,19 @@ def test_another_ontology_is_another_contract_and_everything_is_mapped_anew(make
     assert (report.counts["unchanged"], len(method.model.prompts)) == (0, 2)
 
 
+def test_what_a_reply_calls_its_things_by_their_ids_is_kept(make):
+    nameless = "\n".join(line for line in ONTOLOGY.splitlines() if not line.startswith(":name"))
+    crop = {"@id": "Rye", "@type": "crop", "seeding rate": "120 kg", "grown in": {"@id": "North", "@type": "zone"}}
+    method = make(reply(crop), texts={"Rye": TEXTS["Rye"]}, ontology=nameless)
+    method.build()
+    (hit,) = method.retrieve("How much rye?", 5)
+    assert set(hit.text.split("; ")) == {
+        "crop name: Rye",
+        "crop seeding rate: 120 kg",
+        "crop grown in zone name: North",
+    }
+
+
 def test_a_window_that_yields_nothing_is_reported(make):
     report = make('{"@graph": []}', texts={"Rye": TEXTS["Rye"]}).build()
     assert report.notes == (f"no fact was found in Rye, characters 0 to {len(TEXTS['Rye'])}",)

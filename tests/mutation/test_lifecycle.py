@@ -42,3 +42,8 @@ def test_updates_ingests_rebuilds_forgetting_and_an_import_leave_nothing_to_be_f
     with KnowledgeBase(tmp_path / "b.kb", settings=Settings(), embedder=HashEmbedder()) as copy:
         copy.store.load(tmp_path / "whole.nq")
         assert list(recomputed(copy.store)) == []
+    with KnowledgeBase(tmp_path / "a.kb", settings=Settings(), embedder=HashEmbedder()) as again:
+        again.backup(tmp_path / "kept")
+    with KnowledgeBase(tmp_path / "kept", settings=Settings(), embedder=HashEmbedder()) as restored:
+        restored.build("sire_rag")
+        assert list(recomputed(restored.store)) == []

@@ -10,7 +10,7 @@ from benchmarks.audit_mutations import Corruption, corruptions, everything, foun
 from kgrag import KnowledgeBase
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
-from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS
+from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, number
 
 SAMPLE = 30
 
@@ -100,6 +100,39 @@ def of_title(store: ox.Store) -> Iterator[Corruption]:
     yield Corruption(
         "retext", ("", "", ""), (title,), (ox.Quad(title.subject, DCTERMS.title, ox.Literal("x"), title.graph_name),)
     )
+
+
+def of_tokens(store: ox.Store) -> Iterator[Corruption]:
+    """An activity is said to have cost more tokens than it did."""
+    cost = min((q for q in store.quads_for_pattern(None, KG.inputTokens, None)), key=str)
+    more = ox.Quad(cost.subject, KG.inputTokens, number(99), cost.graph_name)
+    yield Corruption("recount", ("", "", ""), (cost,), (more,))
+
+
+def of_key(store: ox.Store) -> Iterator[Corruption]:
+    """A key of hypernodes stands for no property any more."""
+    yield Corruption("remove", ("", "", ""), (min(store.quads_for_pattern(None, KG.onProperty, None), key=str),))
+
+
+def of_checksum(store: ox.Store) -> Iterator[Corruption]:
+    """A graph has lost its checksum."""
+    quads = [q for q in store.quads_for_pattern(None, KG.checksum, None) if "graph/document/" in str(q.subject)]
+    yield Corruption("remove", ("", "", ""), (min(quads, key=str),))
+
+
+def of_publication(store: ox.Store) -> Iterator[Corruption]:
+    """A graph is listed with a change that did not write it."""
+    quads = [q for q in store.quads_for_pattern(None, KG.publication, None) if "graph/document/" in str(q.subject)]
+    other = ox.Quad(quads[0].subject, KG.publication, ox.NamedNode("urn:kgrag:publication/11"), quads[0].graph_name)
+    yield Corruption("duplicate", ("", "", ""), (), (other,))
+
+
+@pytest.mark.parametrize("corrupted", [of_tokens, of_key, of_checksum, of_publication])
+def test_what_a_graph_that_grows_and_the_catalogue_state_is_found_by_their_accounts(
+    whole: KnowledgeBase, corrupted: Any
+) -> None:
+    for corruption in corrupted(quads(whole)):
+        assert found_by(whole, corruption) == "recomputed", corrupted.__doc__
 
 
 @pytest.mark.parametrize(

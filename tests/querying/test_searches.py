@@ -1,6 +1,9 @@
 """Searches in SPARQL: they are found by reading, run before the query, and refused where they cannot be run."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pyoxigraph as ox
 import pytest
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 
 from kgrag.errors import InvalidSPARQL
 from kgrag.knowledge_base import KnowledgeBase
+from kgrag.ports import Vectors
 from kgrag.querying.searches import names_search
 from kgrag.resources import folder
 from kgrag.sparql.search_reader import read_searches
@@ -133,3 +137,40 @@ def test_the_examples_of_the_vocabulary_run(kb: KnowledgeBase) -> None:
     described = ox.parse(path=folder("ontologies") / "vector.ttl")
     examples = [quad.object.value for quad in described if quad.predicate == example]
     assert [len(texts(kb, query)) for query in sorted(examples)] == [0, 3, 3]
+
+
+# --- what a query may ask for -------------------------------------------------------------------------------------
+
+
+def test_more_than_ten_searches_are_refused_before_the_first_is_run(kb: KnowledgeBase) -> None:
+    groups = " UNION ".join(f'{{ ?n kgv:near ("text {number}" 1) }}' for number in range(11))
+    with pytest.raises(InvalidSPARQL, match="11 searches.*at most 10"):
+        kb.query(f"SELECT * {{ {groups} }}")
+
+
+def test_the_same_search_many_times_is_one(kb: KnowledgeBase) -> None:
+    groups = " UNION ".join(['{ ?n kgv:matches ("water") }'] * 11)
+    assert len(kb.query(f"SELECT * {{ {groups} }}")) == 11  # type: ignore[arg-type]
+
+
+def test_of_a_long_text_only_the_beginning_is_searched_for(kb: KnowledgeBase) -> None:
+    long = "water " * 5_000
+    assert texts(kb, f'SELECT ?text {{ ?n kgv:matches ("{long} loam") ; kg:text ?text }}') == [_TEXTS["rice"]]
+    embedded: list[int] = []
+
+    class Counting(HashEmbedder):
+        def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:
+            embedded.extend(map(len, texts))
+            return super().embed(texts, kind)
+
+    replace(kb.search, embedder=Counting()).resolve(
+        f'SELECT * {{ ?n kgv:near ("{long}") BIND(kgv:similarity(?n, "{long}") AS ?s) }}'
+    )
+    assert embedded == [8000, 8000]
+
+
+def test_a_long_query_is_read_for_searches_only_where_it_has_one(kb: KnowledgeBase) -> None:
+    values = " ".join(f"<urn:x:{number}>" for number in range(10_000))
+    assert len(kb.query(f'SELECT * {{ VALUES ?x {{ {values} }} BIND("kgv:near" AS ?text) }}')) == 10_000  # type: ignore[arg-type]
+    with pytest.raises(InvalidSPARQL, match="at most 100,000"):
+        kb.query(f'SELECT * {{ ?n kgv:near ("a") VALUES ?x {{ {values} }} }}')

@@ -244,3 +244,27 @@ def test_five_megabytes_are_cut_in_seconds() -> None:
     chunks = chunk(Document(text))
     assert time.process_time() - begin < 10
     assert sum(piece.tokens for piece in chunks) == count_tokens(text)
+
+
+def test_a_term_is_never_cut_from_its_definition() -> None:
+    entries = [
+        f"setting_{number} (integer)\n\nSets how many of number {number} are kept in memory by the server. "
+        f"The default of this one is {number}. It is read when the server starts, and not again."
+        for number in range(40)
+    ]
+    chunks = chunk(Document("\n\n".join(entries)), tokens=70)
+    assert len(chunks) > 10
+    assert [piece.text for piece in chunks if piece.text.endswith("(integer)")] == []
+
+
+def test_what_ends_in_a_colon_stays_with_the_paragraph_that_it_introduces() -> None:
+    prose = "The server reads this file once, when it starts, and never again after that. " * 3
+    syntax = "keep = yes, or no where nothing is to be kept at all. " * 5
+    chunks = chunk(Document(f"{prose}\n\nSyntax:\n\n{syntax}"), tokens=60)
+    assert [piece.text.split("\n")[0] for piece in chunks][1:2] == ["Syntax:"]
+
+
+def test_short_items_of_a_list_introduce_nothing() -> None:
+    text = "\n\n".join(["a whole sentence stands here, before a list of names."] * 3 + ["MEDIUM", "RC4", "SEED", "LOW"])
+    first, *rest = chunk(Document(text), tokens=35)
+    assert rest and first.text.endswith(("MEDIUM", "RC4", "SEED", "names."))

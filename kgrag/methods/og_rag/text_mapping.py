@@ -8,6 +8,10 @@ facts is reported. A fact that is part of one from another window stays, because
 
 Graphs written: assertions, hyperedges, hypernodes, provenance, quarantine. Prompt read: ``og_rag/map``. Queries read:
 ``og_rag/set_aside``, and those of ``windows`` and ``kgrag.mapping``.
+
+Deviations:
+    Where no property of the ontology says what things are called, "name" (rdfs:label) is shown to the model as one of
+    every class; facts that do not name what they are about are of no use. An ``@id`` that stands in the text is a name.
 """
 
 from __future__ import annotations
@@ -96,7 +100,7 @@ def build_from_text(
         NotBuilt: there is no document.
         ServiceError: the model failed; what came before is published.
     """
-    ontology = mapping.read_ontology(store)
+    ontology = mapping.read_ontology(store).with_names()
     if not ontology.concepts:
         raise StateError("og_rag maps text onto an ontology, and none is loaded. Run `kgrag load ONTOLOGY` first.")
     planned = list(windows(store, window_tokens))
@@ -190,7 +194,7 @@ class _Extraction:
         activity = self.names.activity(PROMPT, self.parameters, window.document, str(window.start), str(window.end))
         graph = self.names.assertion_graph(activity.value)
         try:
-            blocks = _read(completion, task.prompt, self.ontology)
+            blocks = _read(completion, task, self.ontology)
             edges = flatten(list(blocks), brief=True)
         except (ReplyUnusable, MappingError) as error:
             problem = str(error)
@@ -254,17 +258,17 @@ class _Extraction:
         self.tally.published(self.store.publish(batch))
 
 
-def _read(completion: Completion, prompt: Prompt, ontology: Ontology) -> tuple[Any, ...]:
+def _read(completion: Completion, task: _Task, ontology: Ontology) -> tuple[Any, ...]:
     """Return the blocks of a reply in the words of the ontology; one without the frame around them is read as well.
 
     Raises:
         ReplyUnusable: the reply was cut or withheld, or breaks the contract.
     """
     data = structured_output.json_of(completion, checked=False)
-    blocks, problem = mapping.problem(data, prompt.schema or {})
+    blocks, problem = mapping.problem(data, task.prompt.schema or {})
     if problem:
         raise ReplyUnusable(completion.problem or problem)
-    return mapping.canonical(blocks, ontology)
+    return mapping.canonical(blocks, ontology, task.text)
 
 
 def _quarantined(reply: str, problem: str, graph: ox.NamedNode, task: _Task, names: Names) -> GraphDraft:

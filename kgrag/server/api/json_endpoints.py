@@ -20,12 +20,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from kgrag.answering.json_forms import answer_json, citation_json, hit_json, retrieval_json
 from kgrag.audit import Audit, AuditOptions, profile_names
 from kgrag.errors import UnknownName
+from kgrag.http_api.json_schemas import AskRequest, AuditRequest, CheckRequest, RetrieveRequest
 from kgrag.model import Answer, Hit
 from kgrag.querying import ontology_check
 from kgrag.querying.document_filters import DocumentFilter
 from kgrag.resources import closest
 from kgrag.server.access_keys import authorization_of
-from kgrag.server.api.json_schemas import AskRequest, AuditRequest, CheckRequest, RetrieveRequest
 from kgrag.server.filter_reading import filter_of
 from kgrag.server.media_types import choose, main_type
 from kgrag.server.problems import Problem, problem_json, problem_of

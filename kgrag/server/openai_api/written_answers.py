@@ -14,7 +14,8 @@ from urllib.parse import quote
 
 from starlette.requests import Request
 
-from kgrag.answering.conversation import Turn, full_question
+from kgrag.answering import conversation
+from kgrag.answering.conversation import Turn
 from kgrag.answering.json_forms import citation_json
 from kgrag.model import Answer, Citation, Usage
 from kgrag.server.filter_reading import filter_of
@@ -70,11 +71,11 @@ async def written_answer(
     if is_side_task(turns[-1].text):
         text, usage = await workers.run(lambda: side_task(turns[-1].text, language_model))
         return _written(text, [], {}, usage, counted)
-    question, asking = await workers.run(lambda: full_question(turns, language_model))
+    history, message = conversation.last_question(turns)
     answer = await workers.run(
-        lambda: workers.ask(question, method=method, k=options.k, where=where, on_hits=lambda _: None)
+        lambda: workers.ask(message, history=history, method=method, k=options.k, where=where, on_hits=lambda _: None)
     )
-    evidence, usage = _evidence(answer), asking + answer.usage
+    evidence, usage = _evidence(answer), answer.usage
     if as_json:
         cited = {"answer": answer.text, "unknown": answer.unknown, "citations": evidence["citations"]}
         return _written(json.dumps(cited, ensure_ascii=False), [], evidence, usage, counted)
@@ -116,7 +117,8 @@ def _evidence(answer: Answer) -> dict[str, Any]:
             best[span.chunk] = max(hit.score, best.get(span.chunk, hit.score))
     citations = [{**citation_json(each), "score": best.get(each.chunk)} for each in answer.citations]
     found = {"method": answer.method, "question": answer.question, "unknown": answer.unknown, "citations": citations}
-    return found | ({"sparql": answer.sparql} if answer.sparql else {})
+    more = {"asked": answer.asked, "unresolved": answer.unresolved, "sparql": answer.sparql}
+    return found | {name: value for name, value in more.items() if value}
 
 
 def limited(written: WrittenAnswer, *, tokens: int | None, stops: Sequence[str] = ()) -> WrittenAnswer:

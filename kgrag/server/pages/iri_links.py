@@ -12,10 +12,11 @@ import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
 
 from kgrag.resources import folder
+from kgrag.server.pages.label_choice import best_labels, languages_of, shortened
 from kgrag.server.pages.page_queries import kept, rows
 from kgrag.server.server_state import state_of
 from kgrag.store.rdf_files import plugin_quads
-from kgrag.vocab import DCTERMS, KG, PREFIXES, RDFS, SD, local_name, words_of
+from kgrag.vocab import PREFIXES, RDFS, SD, local_name, words_of
 
 __all__ = ["Naming", "Shown", "naming_for", "vocabulary"]
 
@@ -26,15 +27,9 @@ _MORE_PREFIXES = {
     "sh": "http://www.w3.org/ns/shacl#",
     "vann": "http://purl.org/vocab/vann/",
 }
-_NAME_PROPERTIES = [
-    "http://www.w3.org/2004/02/skos/core#prefLabel",
-    *(term.value for term in (RDFS.label, DCTERMS.title, KG.question, KG.value, KG.text, KG.quote)),
-]
-"""Properties that name a resource, best first; those of ``pages/labels``."""
 _VOCABULARIES = ("kgrag", "vector", "audit")
 _LOCAL_NAME = re.compile(r"[\w.-]*")
 _MAX_LABELS_READ = 200
-_MAX_LABEL_CHARACTERS = 80
 
 
 @dataclass(frozen=True)
@@ -65,12 +60,16 @@ class Shown:
 
 @dataclass(frozen=True)
 class Naming:
-    """Writes terms: ``prefixes`` shorten IRIs, as does ``base``; links begin with ``root``; ``labels`` go by IRI."""
+    """Writes terms: ``prefixes`` shorten IRIs, as does ``base``; links begin with ``root``.
+
+    ``labels`` go by IRI, as do the graphs that state them, ``sources``; labels of kgrag's own vocabulary have none.
+    """
 
     prefixes: Mapping[str, str]
     base: str
     root: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     def short(self, iri: str) -> str:
         """Write an IRI in short: with a prefix, without the base, or as it is.
@@ -119,30 +118,20 @@ async def naming_for(request: HttpRequest, terms: Iterable[object] = ()) -> Nami
     own = {row[1]: row[2] for row in stated.values() if row[1] and row[2]}
     wanted = [term for term in dict.fromkeys(terms) if isinstance(term, ox.NamedNode)]
     labels = {iri: label for iri, (label, _) in vocabulary().items()}
+    sources: dict[str, str] = {}
     missing = [term for term in wanted if term.value not in labels][:_MAX_LABELS_READ]
     if missing:
-        labels |= _best(await rows(request, "pages/labels", things=missing))
+        table = await rows(request, "pages/labels", things=missing, catalogue=names.catalogue)
+        named = (dict(zip(table.variables, row, strict=True)) for row in table.values())
+        stated_labels = best_labels(named, languages_of(request), names)
+        labels |= {iri: label.text for iri, label in stated_labels.items()}
+        sources = {iri: label.graph for iri, label in stated_labels.items()}
     if graphs := [
         term for term in missing if term.value.startswith(f"{names.base}graph/") and term.value not in labels
     ]:
-        labels |= {row[0]: _shortened(row[1]) for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
+        labels |= {row[0]: shortened(row[1]) for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
     root = str(request.scope.get("root_path", "")).rstrip("/")
-    return Naming({**_MORE_PREFIXES, **own, **PREFIXES}, names.base, root, labels)
-
-
-def _best(table: Iterable[tuple[object, ...]]) -> dict[str, str]:
-    """Return one label per resource: a name before a text, English or without a language first."""
-    best: dict[str, tuple[tuple[int, bool], str]] = {}
-    for iri, property_, language, label in ((getattr(term, "value", "") for term in row) for row in table):
-        order = (_NAME_PROPERTIES.index(property_), language not in ("", "en"))
-        if iri not in best or order < best[iri][0]:
-            best[iri] = (order, _shortened(label))
-    return {iri: label for iri, (_, label) in best.items()}
-
-
-def _shortened(label: str) -> str:
-    line = " ".join(label.split())
-    return line if len(line) <= _MAX_LABEL_CHARACTERS else f"{line[:_MAX_LABEL_CHARACTERS].rsplit(' ', 1)[0]} …"
+    return Naming({**_MORE_PREFIXES, **own, **PREFIXES}, names.base, root, labels, sources)
 
 
 @cache

@@ -25,7 +25,7 @@ PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-cache",
-    "Vary": "Accept",
+    "Vary": "Accept, Accept-Language",
     "Content-Security-Policy": _POLICY,
 }
 _NAVIGATION = (("/", "Ask"), ("/catalogue", "Graphs"), ("/editor", "SPARQL"), ("/report", "Audit"), ("/guide", "Guide"))

@@ -136,6 +136,7 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
         request,
         "resource.html",
         thing=naming.link(node.value),
+        named_by=_named_by(node, statements, naming),
         comment=comment,
         kinds=[naming.link(kind.value) for kind in kinds],
         text=_text(request, statements),
@@ -147,6 +148,12 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
         content=content and _grouped(content, by_class, naming),
         formats=[(name, f"{naming.href(node.value)}&format={name}") for name in _FORMATS],
     )
+
+
+def _named_by(node: ox.NamedNode, statements: Rows, naming: Naming) -> Shown | None:
+    """Return the graph that the label of a thing comes from, where more than one speaks of it."""
+    graph = naming.sources.get(node.value)
+    return naming.link(graph) if graph and len({row[2] for row in statements}) > 1 else None
 
 
 async def _part(request: Request, name: str, **node: Any) -> tuple[_Page, Rows]:

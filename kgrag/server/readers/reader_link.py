@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from kgrag.errors import ServiceUnavailable
+from kgrag.store.child_environment import child_environment
 
 __all__ = ["Frame", "ReaderLink"]
 
@@ -26,8 +27,6 @@ Frame = tuple[bytes, bytes]
 
 _BLOCK_BYTES = 1 << 16
 _FRAME_HEAD = struct.Struct(">cII")
-_ENVIRONMENT = {"MALLOC_ARENA_MAX": "1"}
-"""glibc returns freed memory to the system only from its first arena."""
 
 
 class ReaderLink:
@@ -181,7 +180,7 @@ def _start(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.sock
             stdin=sockets[1].fileno(),
             stdout=pipe[1],
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **_ENVIRONMENT},
+            env=child_environment(MALLOC_ARENA_MAX="1"),  # glibc returns freed memory only from its first arena
         )
     except OSError as error:
         for descriptor in pipe:

@@ -3,18 +3,23 @@
 A reader is sent its next requests before it is done with the first, so that it need not sleep in between; how many
 depends on how quick it was so far. What it has not begun is taken back from a reader that is slow for once, and goes to
 another.
+
+While all readers work on something long, one more is for short requests: what takes it longer than a moment goes back
+to the queue, and waits for an ordinary reader. Of those that wait, the client goes first that has fewest at work.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from kgrag.errors import ServiceUnavailable
+from kgrag.server.readers.frame_spool import SpoolRoom
 from kgrag.server.readers.reader_request import Overloaded, Reader, ReaderRequest, ReaderRun, ServerLimits
 from kgrag.server.readers.snapshot_pool import SnapshotPool
 
@@ -24,6 +29,9 @@ _CHECK_SECONDS = 0.01
 """Time between two checks of what takes long; a request that works longer loses those that were sent behind it."""
 _MAX_FAILED_TRIES = 2
 """A request that was sent to this many readers which died before they began with it may be what kills them."""
+_LONG_SECONDS = 0.25
+"""A request that works longer is a long one; the reader for short ones gives it back to the queue."""
+_MAX_RETRY_SECONDS = 60
 _IDLE_SECONDS = 60.0
 """A reader without work for longer ends, unless it is the last."""
 
@@ -37,11 +45,15 @@ class ReaderPool:
 
     Attributes:
         killed: readers that were stopped in mid work, or found dead.
+        spool_room: the disk for results that slow clients have not taken yet.
     """
 
     def __init__(self, snapshots: SnapshotPool, limits: ServerLimits) -> None:
         self.limits = limits
         self.killed = 0
+        self.spool_room = SpoolRoom(snapshots.folder, limits.spool)
+        self._extra_readers = 1 if limits.readers > 1 else 0
+        self._seconds_per_request = 0.0
         self._loop = asyncio.get_running_loop()
         self._snapshots = snapshots
         self._queue: deque[ReaderRun] = deque()
@@ -73,7 +85,7 @@ class ReaderPool:
             ServiceUnavailable: a reader cannot be started.
         """
         run = ReaderRun(self, request, seconds=min(request.seconds, self.limits.seconds))
-        if self._queue or not self._assign(run):
+        if any(not other.was_long for other in self._queue) or not self._assign(run):
             if len(self._queue) >= self.limits.queue:
                 raise self._queue_full()
             self._queue.append(run)
@@ -81,7 +93,13 @@ class ReaderPool:
         return run
 
     def _queue_full(self) -> Overloaded:
-        return Overloaded(f"{self.limits.queue} requests wait for a reader already. Try again later.")
+        message = f"{self.limits.queue} requests wait for a reader already. Try again later."
+        return Overloaded(message, retry_after=self._retry_after())
+
+    def _retry_after(self) -> int:
+        """Return in how many seconds the requests that wait now are likely to be done."""
+        seconds = (len(self._queue) + 1) * self._seconds_per_request / self.limits.readers
+        return min(max(math.ceil(seconds), 1), _MAX_RETRY_SECONDS)
 
     def trial_copy(self) -> AbstractAsyncContextManager[Path]:
         """Return a context with a copy of the store that a request may write to; it is deleted afterwards."""
@@ -91,6 +109,13 @@ class ReaderPool:
 
     def _assign(self, run: ReaderRun) -> bool:
         """Send a request to the reader that suits best, and return whether there is one."""
+        beyond = len(self._busy) - self.limits.readers  # 0: only the reader for short requests is left
+        if beyond >= (0 if run.was_long else self._extra_readers):
+            reader = None if run.was_long else self._reader_with_room(run.request)
+            if reader is None:
+                return False
+            self._send_to(reader, run)
+            return True
         reader = self._idle.pop() if self._idle else self._reader_with_room(run.request)
         if reader is None:
             now = time.monotonic()
@@ -98,9 +123,16 @@ class ReaderPool:
             late = now - run.waiting_since > _CHECK_SECONDS or all(
                 now - busy.since > _CHECK_SECONDS for busy in self._busy
             )
-            if not late or not all(busy.ready for busy in self._busy) or len(self._busy) >= self.limits.readers:
+            if beyond >= 0:
+                late = all(now - busy.since > _LONG_SECONDS for busy in self._busy)
+            if not late or not all(busy.ready for busy in self._busy):
                 return False
             reader = Reader(self.limits, on_frame=self._accept_frame, on_end=self._replace_reader)
+        self._send_to(reader, run)
+        return True
+
+    def _send_to(self, reader: Reader, run: ReaderRun) -> None:
+        run.is_trial = reader.runs[0].is_trial if reader.runs else len(self._busy) >= self.limits.readers
         if not reader.runs:
             self._busy[reader] = None
             reader.takes_no_more = not run.request.is_small
@@ -112,7 +144,6 @@ class ReaderPool:
             self._begin(self._renew_snapshot_and_send(reader, run))
         else:
             reader.send(run)
-        return True
 
     def _reader_with_room(self, request: ReaderRequest) -> Reader | None:
         """Return the reader with the fewest requests among those that can be sent one more."""
@@ -153,12 +184,23 @@ class ReaderPool:
     def _assign_waiting(self) -> None:
         """Send as many of the waiting requests to readers as there is room for."""
         while self._queue:
+            run = self._next_waiting()
             try:
-                if not self._assign(self._queue[0]):
+                if run is None or not self._assign(run):
                     return
-                self._queue.popleft()
+                self._queue.remove(run)
             except ServiceUnavailable as error:
-                self._queue.popleft().stop(error)
+                self._queue.remove(run)
+                run.stop(error)
+
+    def _next_waiting(self) -> ReaderRun | None:
+        """Return the request that is next: of the client with fewest at work, the oldest."""
+        ordinary = len(self._busy) < self.limits.readers
+        ready = [run for run in self._queue if ordinary or not run.was_long]
+        if len(ready) < 2:
+            return ready[0] if ready else None
+        at_work = Counter(run.request.client for reader in self._busy for run in reader.runs)
+        return min(ready, key=lambda run: at_work[run.request.client])
 
     # --- what readers write, and their end ----------------------------------------------------------------------
 
@@ -176,6 +218,7 @@ class ReaderPool:
             return
         now = time.monotonic()
         reader.runs.popleft()
+        self._seconds_per_request += (now - reader.since - self._seconds_per_request) / 8
         seconds = int.from_bytes(payload[:4], "big") / 1e6 if letter == b"W" else now - reader.since
         # capped, so that one long request does not keep small ones from being sent ahead for long after it
         reader.seconds_per_request += (min(seconds, _CHECK_SECONDS) - reader.seconds_per_request) / 8
@@ -227,7 +270,7 @@ class ReaderPool:
             if not reader.runs:
                 self._make_idle(reader)
         elif run is reader.runs[0]:
-            again = [behind for behind in reader.runs if not behind.closed] + again
+            again = [behind for behind in reader.runs if behind is not run and not behind.closed] + again
             self._kill(reader)
         # else its turn to end comes once the answer to the one before, which is written already, is read
         self._queue_again(again)
@@ -253,14 +296,18 @@ class ReaderPool:
         for reader in list(self._busy):
             if len(reader.runs) > 1 and now - reader.since > _CHECK_SECONDS:
                 self._take_runs_from_slow_reader(reader)
-            for run in list(reader.runs):
-                run.check_time(now)
+            used_up = [run.check_time(now) for run in reader.runs]
+            if any(used_up):
+                self.leave(reader.runs[0])  # also where its client is slow to learn of it
+            else:
+                self._check_trial(reader, now)
         for run in list(self._queue):
             run.check_time(now)
             if now - run.waiting_since > self.limits.waiting:
                 self._queue.remove(run)
                 readers, seconds = self.limits.readers, self.limits.waiting
-                run.stop(Overloaded(f"all {readers} readers were busy for {seconds:g} seconds. Try again later."))
+                message = f"all {readers} readers were busy for {seconds:g} seconds. Try again later."
+                run.stop(Overloaded(message, retry_after=self._retry_after()))
         self._assign_waiting()
         for reader in self._idle[:-1]:
             if now - reader.since > _IDLE_SECONDS:
@@ -270,6 +317,22 @@ class ReaderPool:
             self._schedule_check(_CHECK_SECONDS)
         elif len(self._idle) > 1:
             self._schedule_check(_IDLE_SECONDS)
+
+    def _check_trial(self, reader: Reader, now: float) -> None:
+        """End the trial of a request: it goes on as an ordinary one, or back to the queue where it takes too long."""
+        run = reader.runs[0] if reader.runs else None
+        if run is None or not run.is_trial:
+            return
+        if len(self._busy) <= self.limits.readers:
+            run.end_trial()
+        elif reader.ready and run.sent_bytes and run.seconds_worked(now) > _LONG_SECONDS:
+            again = reader.take_back_unbegun()
+            begun = [other for other in reader.runs if not other.closed]
+            self._kill(reader)
+            for other in begun:
+                other.begin_again()
+            run.was_long = run in begun
+            self._queue_again([*begun, *again])
 
     def _take_runs_from_slow_reader(self, reader: Reader) -> None:
         unbegun = reader.take_back_unbegun()

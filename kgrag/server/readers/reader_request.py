@@ -16,6 +16,7 @@ from typing import Protocol
 
 from kgrag.errors import ServiceUnavailable
 from kgrag.server.readers import reader_program
+from kgrag.server.readers.frame_spool import FrameSpool, SpoolRoom
 from kgrag.server.readers.reader_link import Frame, ReaderLink
 from kgrag.server.readers.snapshot_pool import Snapshot
 
@@ -26,7 +27,7 @@ _STACK_BYTES = 256 << 20
 _MESSAGE_HEAD = struct.Struct(">IIIQ")
 _NUMBER_BYTES = 4
 _MAX_BUFFERED_BYTES = 1 << 18
-"""Frames that are kept for a client that takes them slowly, before the reader has to wait."""
+"""Frames in memory for a client that takes them slowly; more are written to disk."""
 _SLOW_AFTER_SECONDS = 0.05
 _LAST_LETTERS = frozenset((b"W", b"Z"))
 _MAX_RUNS_AHEAD = 16
@@ -38,7 +39,14 @@ _MAX_SECONDS_AHEAD = 0.002
 
 
 class Overloaded(ServiceUnavailable):
-    """Every reader was busy for as long as a request may wait for one."""
+    """Every reader was busy for as long as a request may wait for one.
+
+    ``retry_after`` is in how many seconds there is likely room.
+    """
+
+    def __init__(self, message: str, *, retry_after: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class TookTooLong(ServiceUnavailable):
@@ -50,12 +58,15 @@ class ServerLimits:
     """What a request may use; a reader that uses more is killed.
 
     Attributes:
-        readers: reader processes that work at once, at most.
+        readers: reader processes that work at once, at most. Where there are two or more, one more is started for
+            short queries while all of these work on long ones.
         seconds: how long a request may work; a request may ask for less.
         waiting: seconds that a request may wait for a free reader.
         memory: bytes of private memory of a reader process.
         queue: requests that may wait for a free reader at once.
         result: bytes of a result.
+        spool: bytes on disk of all results that slow clients have not taken yet, of one result an eighth; beyond that,
+            readers wait for their clients.
         rows: rows of a result; 0: any number.
         body: bytes that a client may send.
     """
@@ -66,6 +77,7 @@ class ServerLimits:
     memory: int = 4 << 30
     queue: int = 256
     result: int = 4 << 30
+    spool: int = 512 << 20
     rows: int = 0
     body: int = 256 << 20
 
@@ -80,6 +92,8 @@ class ReaderRequest:
     seconds: float = 30.0
     reads_store: bool = True
     """Whether the reader needs a snapshot of the store for it."""
+    client: str = ""
+    """Whose request it is: who has fewer at work goes first."""
 
     @property
     def is_small(self) -> bool:
@@ -95,12 +109,18 @@ class RunOwner(Protocol):
     def waiting(self) -> int:
         """How many requests wait for a reader."""
 
+    @property
+    def spool_room(self) -> SpoolRoom:
+        """The disk for results that slow clients have not taken yet."""
+
     def leave(self, run: ReaderRun) -> None:
         """End a run."""
 
 
 class ReaderRun:
     """A request under way; only the time that the reader works counts, not that of the client.
+
+    Frames that the client has not taken are kept in memory, then on disk, so that the reader is soon free for others.
 
     Attributes:
         request: the request.
@@ -114,12 +134,15 @@ class ReaderRun:
         sent_bytes: length of the message to the reader; 0: not sent yet.
         rows: of the result, once it is done and where they are counted.
         closed: whether nobody wants the answer any more.
+        is_trial: whether it works in the reader for short queries; its frames are kept until it is done, or has become
+            an ordinary run.
+        was_long: whether it was too long for that reader, and is to wait for another.
     """
 
     __slots__ = (
-        "_buffered_bytes", "_error", "_frames", "_paused", "_pool", "_seconds_left", "_waiter", "_waiter_since",
-        "closed", "failed_tries", "number", "on_slow", "reader", "reported_slow", "request", "rows", "seconds",
-        "sent_bytes", "waiting_since",
+        "_buffered_bytes", "_error", "_frames", "_later_frames", "_paused", "_pool", "_seconds_left", "_spool",
+        "_waiter", "_working_since", "closed", "failed_tries", "is_trial", "number", "on_slow", "reader",
+        "reported_slow", "request", "rows", "seconds", "sent_bytes", "waiting_since", "was_long",
     )  # fmt: skip
 
     def __init__(self, pool: RunOwner, request: ReaderRequest, *, seconds: float) -> None:
@@ -133,16 +156,23 @@ class ReaderRun:
         self.rows: int | None = None
         self._pool = pool
         self._frames: deque[Frame] = deque()
+        self._spool = FrameSpool(pool.spool_room)
+        self._later_frames: deque[Frame] = deque()
+        """Frames in memory that came after those on disk."""
         self._buffered_bytes = 0
         self._waiter: asyncio.Future[None] | None = None
-        self._waiter_since = 0.0
+        self._working_since = 0.0
         self._error: Exception | None = None
-        self.closed = self._paused = False
+        self.closed = self._paused = self.is_trial = self.was_long = False
 
     @property
-    def others_waiting(self) -> bool:
-        """Whether other requests wait for a reader."""
-        return self._pool.waiting > 0
+    def is_in_the_way(self) -> bool:
+        """Whether it has a reader that waits for its client, while others wait for a reader."""
+        return self._paused and self.reader is not None and self._pool.waiting > 0
+
+    @property
+    def _has_frame(self) -> bool:
+        return not self.is_trial and bool(self._frames or self._spool or self._later_frames)
 
     async def next_frame(self) -> Frame:
         """Return the next frame; the last one is ``Z``, or ``W`` for a small result as a whole.
@@ -153,57 +183,96 @@ class ReaderRun:
             ServiceUnavailable: the reader ended, or none can be started.
             StorageFailed: no snapshot can be written.
         """
-        if self._error is None and not self._frames:
+        if self._error is None and not self._has_frame:
             self._waiter = asyncio.get_running_loop().create_future()
-            self._waiter_since = time.monotonic()
             try:
                 await self._waiter
             finally:
                 self._waiter = None
-                self._seconds_left -= self._seconds_worked(time.monotonic())
         if self._error is not None:
             raise self._error
-        frame = self._frames.popleft()
-        self._buffered_bytes -= len(frame[1])
+        frame = self._pop_frame()
         if self._paused and self._buffered_bytes < _MAX_BUFFERED_BYTES:
             self._paused = False
+            self._working_since = time.monotonic()
             if self.reader is not None:
                 self.reader.link.resume()
         return frame
 
-    def _seconds_worked(self, now: float) -> float:
-        """Return how long the reader has worked on this request since somebody waits for its next frame."""
+    def _pop_frame(self) -> Frame:
+        if not self._frames:
+            if self._spool:
+                try:
+                    return self._spool.pop()
+                except OSError as error:
+                    raise ServiceUnavailable("the result was kept on disk and cannot be read. Try again.") from error
+            self._frames, self._later_frames = self._later_frames, self._frames
+        frame = self._frames.popleft()
+        self._buffered_bytes -= len(frame[1])
+        return frame
+
+    def seconds_worked(self, now: float) -> float:
+        """Return how long the reader has worked on this request, since it last had to wait for the client."""
         reader = self.reader
-        if reader is None or reader.runs[0] is not self:  # it is done, or its turn has not come
+        if self._paused or reader is None or reader.runs[0] is not self:  # it is done, or its turn has not come
             return 0.0
-        return max(now - max(self._waiter_since, reader.since), 0.0)
+        return max(now - max(self._working_since, reader.since), 0.0)
 
     def accept_frame(self, letter: bytes, payload: bytes) -> bool:
         """Store a frame from the reader, and return whether it was the last."""
-        self._frames.append((letter, payload))
-        self._buffered_bytes += len(payload)
         last = letter in _LAST_LETTERS
+        if not self.closed:
+            self._keep(letter, payload)
         if last:
+            self.is_trial = False
             if self._paused and self.reader is not None:  # the reader is done with this client, however slow
                 self.reader.link.resume()
             self.reader = None
             if letter == b"Z" and payload:
                 self.rows = int.from_bytes(payload, "big")
-        elif self._buffered_bytes > _MAX_BUFFERED_BYTES and self.reader is not None:
-            self._paused = True
-            self.reader.link.pause()
-        self._wake_waiter()
+        if self._has_frame:
+            self._wake_waiter()
         return last
 
-    def check_time(self, now: float) -> None:
-        """Stop the run if its time is used up, and call ``on_slow`` when it is due."""
-        if self._waiter is not None and self._seconds_worked(now) > self._seconds_left:
+    def _keep(self, letter: bytes, payload: bytes) -> None:
+        """Keep a frame: in memory, else on disk, else in memory while the reader has to wait."""
+        later = bool(self._spool or self._later_frames)
+        if not later and self._buffered_bytes < _MAX_BUFFERED_BYTES:
+            self._frames.append((letter, payload))
+            self._buffered_bytes += len(payload)
+        elif self._later_frames or not self._spool.add(letter, payload):
+            self._later_frames.append((letter, payload))
+            self._buffered_bytes += len(payload)
+            if self.reader is not None and not self._paused and self._buffered_bytes >= _MAX_BUFFERED_BYTES:
+                self._seconds_left -= self.seconds_worked(time.monotonic())
+                self._paused = True
+                self.reader.link.pause()
+
+    def begin_again(self) -> None:
+        """Forget what a reader wrote so far; the request goes to another."""
+        self._frames.clear()
+        self._later_frames.clear()
+        self._spool.close()
+        self._buffered_bytes = 0
+        self._paused = self.is_trial = False
+
+    def end_trial(self) -> None:
+        """Go on as an ordinary run, whose frames can be taken as they come."""
+        self.is_trial = False
+        if self._has_frame:
+            self._wake_waiter()
+
+    def check_time(self, now: float) -> bool:
+        """Stop the run if its time is used up and return whether it is; call ``on_slow`` when it is due."""
+        used_up = self.seconds_worked(now) > self._seconds_left
+        if used_up:
             message = f"the request was stopped after {self.seconds:g} seconds. "
             self.stop(TookTooLong(message + "Join patterns that share no variable, or narrow it."))
         if not self.reported_slow and now - self.waiting_since > _SLOW_AFTER_SECONDS:
             self.reported_slow = True
             if self.on_slow is not None:
                 self.on_slow()
+        return used_up
 
     def stop(self, error: Exception) -> None:
         """Raise an error in ``next_frame``, now or when it is called; the first error counts."""
@@ -220,6 +289,7 @@ class ReaderRun:
         if not self.closed:
             self.closed = True
             self._pool.leave(self)
+            self._spool.close()
 
 
 class Reader:

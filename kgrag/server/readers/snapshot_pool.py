@@ -29,12 +29,15 @@ class SnapshotPool:
         folder: where they are written, on the store's file system; whatever is in it is deleted first.
         take: writes a copy of the store into a new folder.
         revision: returns the number of changes to the store so far.
+
+    Attributes:
+        folder: where they are.
     """
 
     def __init__(self, folder: Path, take: Callable[[Path], None], revision: Callable[[], int]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        self._folder = folder
+        folder.mkdir(mode=0o700, parents=True)
+        self.folder = folder
         self._take = take
         self._revision = revision
         self._renewal_lock = asyncio.Lock()
@@ -53,7 +56,7 @@ class SnapshotPool:
         async with self._renewal_lock:
             if self._current is None or self._current.revision != self._revision():
                 revision = self._revision()  # read first: the copy may contain more than its label says, never less
-                fresh = Snapshot(self._folder / str(next(self._numbers)), revision)
+                fresh = Snapshot(self.folder / str(next(self._numbers)), revision)
                 await asyncio.to_thread(self._take, fresh.folder)
                 old, self._current = self._current, fresh
                 if old is not None and not old.users:
@@ -72,7 +75,7 @@ class SnapshotPool:
         Raises:
             StorageFailed: it cannot be written.
         """
-        folder = self._folder / f"trial-{next(self._numbers)}"
+        folder = self.folder / f"trial-{next(self._numbers)}"
         try:
             async with self._copy_lock:
                 await asyncio.to_thread(self._take, folder)
@@ -91,4 +94,4 @@ class SnapshotPool:
 
     def close(self) -> None:
         """Delete all snapshots."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,131 @@
+"""Runs the searches of a query (``kgv:near``, ``kgv:matches``) within the time of the query, while its client is there.
+
+They run in this process, which has the embedder and the indexes, and not in a reader. So what one search can cost is
+bounded by its form (``kgrag.querying.searches``), and between two of them it is looked whether anybody still waits, and
+others may search.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from starlette.requests import Request as HttpRequest
+
+import kgrag
+from kgrag.querying.searches import Resolved, Scored, Search
+from kgrag.server.problems import Problem
+from kgrag.server.readers.reader_request import TookTooLong
+from kgrag.server.server_state import state_of
+from kgrag.server.streaming import disconnected
+from kgrag.server.worker_threads import WorkerThreads
+
+__all__ = ["run_searches"]
+
+
+class _QueryClock:
+    """The time that the searches of a query have, and whether its client is still there.
+
+    Attributes:
+        client_left: set when nobody waits for the query any more.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.client_left = False
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    @property
+    def seconds_left(self) -> float:
+        return max(self._end - time.monotonic(), 0.0)
+
+    def too_long(self) -> TookTooLong:
+        return TookTooLong(
+            f"the searches of the query were stopped after {self._seconds:g} seconds. Search for less, or try again."
+        )
+
+    def check(self) -> None:
+        """Raise if the searches are to end: Problem 499, TookTooLong."""
+        if self.client_left:
+            raise Problem(499, "the client left.")
+        if not self.seconds_left:
+            raise self.too_long()
+
+
+async def run_searches(
+    request: HttpRequest, workers: WorkerThreads, text: str, *, seconds: float
+) -> tuple[str, dict[str, object] | None]:
+    """Run the searches of a query.
+
+    Returns:
+        The query without searches, and what a reader needs to compute ``kgv:similarity`` (None: it is not called).
+
+    Raises:
+        Problem: 401, 403: a search costs money here. 499: the client left.
+        InvalidSPARQL: too many searches, one of another form, or of an unknown space; with line and column.
+        TookTooLong: they take longer than ``seconds``.
+        ServiceUnavailable: too many searches are being worked on.
+    """
+    rules = state_of(request).rules
+    if rules.paid_access.searches_cost:
+        rules.paid_access.check(request, rules.keys)
+    clock = _QueryClock(seconds)
+
+    def resolve() -> tuple[str, dict[str, object] | None]:
+        search = workers.alone(lambda: workers.kb.search)
+        resolved = _resolved(workers, search, text, clock)
+        return resolved.text, _similarity_data(workers, resolved) if resolved.compares else None
+
+    searching = asyncio.create_task(workers.search(resolve))
+    leaving = asyncio.create_task(_client_left(request))
+    try:
+        await asyncio.wait({searching, leaving}, timeout=clock.seconds_left, return_when=asyncio.FIRST_COMPLETED)
+        if searching.done():
+            return searching.result()
+        clock.client_left = leaving.done()
+        clock.check()
+        raise clock.too_long()
+    finally:
+        for task in (searching, leaving):
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await task
+
+
+async def _client_left(request: HttpRequest) -> None:
+    try:
+        await disconnected(request.receive)
+    except RuntimeError:  # a request from within this process has no connection
+        await asyncio.Event().wait()
+
+
+def _resolved(workers: WorkerThreads, search: Search, text: str, clock: _QueryClock) -> Resolved:
+    """Run one search after the other, each alone on the knowledge base."""
+    clock.check()
+
+    def alone(work: Callable[[], Scored]) -> Scored:
+        def checked() -> Scored:
+            clock.check()  # others may have searched for long before it was this one's turn
+            return work()
+
+        return workers.alone(checked)
+
+    return search.resolve(text, step=alone)
+
+
+def _similarity_data(workers: WorkerThreads, resolved: Resolved) -> dict[str, object]:
+    """Return where the vectors are, and those of the texts; loads the embedder, for its name and dimension."""
+    kb = workers.kb
+    texts = {text: base64.b64encode(vector.tobytes()).decode() for text, vector in resolved.similar.items()}
+    return {
+        "root": str(Path(kgrag.__file__).parents[1]),
+        "folder": str(kb.vectors),
+        "identity": kb.embedder.identity,
+        "dimension": kb.embedder.dimension,
+        "revision": kb.store.revision,
+        "texts": texts,
+    }

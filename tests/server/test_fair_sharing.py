@@ -1,0 +1,192 @@
+"""Slow clients and long queries leave readers to others; results that wait for their clients are whole."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kgrag.errors import ServiceUnavailable
+from kgrag.server.problems import problem_of
+from kgrag.server.readers.reader_pool import ReaderPool
+from kgrag.server.readers.reader_request import Overloaded, ReaderRequest, ReaderRun, ServerLimits, TookTooLong
+from tests.server.conftest import KEY, Server, start
+from tests.server.test_reader_pool import ENDLESS, _all, _asked, _Source, _with
+
+HUNDRED = " ".join(map(str, range(100)))
+LARGE = "SELECT * { " + " ".join(f"VALUES ?{name} {{ {HUNDRED} }}" for name in "abc") + " }"
+"""Its result has a million rows, about 9 MB."""
+ENDLESS_RESULT = ENDLESS.replace("(COUNT(*) AS ?n)", "*")
+
+
+def _run(pool: ReaderPool, query: str, *, client: str = "", seconds: float = 20.0) -> ReaderRun:
+    request = _asked(query, seconds)
+    return pool.run(ReaderRequest("query", request.header, request.body, seconds, client=client))
+
+
+async def _until_idle(pool: ReaderPool) -> None:
+    while pool.busy:
+        await asyncio.sleep(0.02)
+
+
+def test_clients_that_take_nothing_leave_their_readers_to_others(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        slow = [_run(pool, LARGE) for _ in range(2)]
+        await asyncio.wait_for(_until_idle(pool), 20)
+        assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
+        for run in slow:
+            data, problem = await _all(run)
+            assert (data.count(b"\n"), problem) == (100**3 + 1, "")
+        assert pool.spool_room.used == 0
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+def test_where_the_disk_is_used_up_a_reader_waits_for_its_client_and_nothing_is_lost(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        run = _run(pool, LARGE)
+        while pool.spool_room.used < 1 << 20:
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.5)
+        assert pool.busy == 1
+        assert pool.spool_room.used <= 2 << 20
+        data, problem = await _all(run)
+        assert (data.count(b"\n"), problem) == (100**3 + 1, "")
+        assert pool.spool_room.used == 0
+
+    _with(tmp_path, ServerLimits(readers=1, spool=16 << 20), work)
+
+
+def test_a_query_ends_with_its_time_though_its_client_takes_nothing(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        run = _run(pool, ENDLESS, seconds=0.3)
+        await asyncio.wait_for(_until_idle(pool), 10)
+        with pytest.raises(TookTooLong):
+            await run.next_frame()
+        run.close()
+
+    _with(tmp_path, ServerLimits(readers=1), work)
+
+
+def test_a_short_query_is_answered_while_all_readers_work_on_long_ones(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        long = [_run(pool, query) for query in (ENDLESS, ENDLESS_RESULT, ENDLESS, ENDLESS_RESULT)]
+        for _ in range(3):
+            assert await asyncio.wait_for(_all(_run(pool, "ASK {}")), 10) == (b"true", "")
+        assert len(pool.processes) <= 3
+        for run in long:
+            run.close()
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+def test_a_long_query_that_began_in_the_reader_for_short_ones_is_whole(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        long = [_run(pool, ENDLESS, seconds=2.0) for _ in range(2)]
+        while len(pool.processes) < 2:
+            await asyncio.sleep(0.02)
+        data, problem = await _all(_run(pool, LARGE))
+        assert (data.count(b"\n"), problem) == (100**3 + 1, "")
+        for run in long:
+            run.close()
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+def test_the_client_with_fewest_at_work_goes_first(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        first = _run(pool, ENDLESS, client="greedy")
+        waiting = [_run(pool, ENDLESS, client="greedy", seconds=0.1) for _ in range(3)]
+        modest = asyncio.create_task(_all(_run(pool, "ASK {}", client="modest")))
+        while not pool.processes or pool.waiting < 4:
+            await asyncio.sleep(0.01)
+        second = _run(pool, ENDLESS, client="greedy")
+        pool.run(_asked("ASK {}"))
+        first.close()
+        assert await asyncio.wait_for(modest, 10) == (b"true", "")
+        assert [run.closed for run in waiting] == [False] * 3
+        for run in (*waiting, second):
+            run.close()
+
+    _with(tmp_path, ServerLimits(readers=1), work)
+
+
+def test_who_finds_the_queue_full_is_told_how_long_it_takes(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        with pytest.raises(TookTooLong):
+            await _all(_run(pool, ENDLESS, seconds=1.0))
+        runs = [_run(pool, ENDLESS, seconds=3.0) for _ in range(4)]
+        with pytest.raises(Overloaded) as raised:
+            _run(pool, "ASK {}")
+        assert problem_of(raised.value).headers == {"Retry-After": str(raised.value.retry_after)}
+        for run in runs:
+            run.close()
+
+    _with(tmp_path, ServerLimits(readers=1, queue=3), work)
+
+
+def test_a_result_whose_disk_fails_is_an_error_and_never_looks_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> bytes:
+        raise OSError("a sector is bad")
+
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        run = _run(pool, LARGE)
+        await asyncio.wait_for(_until_idle(pool), 20)
+        monkeypatch.setattr("kgrag.server.readers.frame_spool.os.pread", broken)
+        with pytest.raises(ServiceUnavailable, match="cannot be read"):
+            await _all(run)
+
+    _with(tmp_path, ServerLimits(readers=1), work)
+
+
+# --- over HTTP ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = start(tmp_path_factory.mktemp("shared") / "deep" / "kb", "--readers", "2")
+    yield running
+    running.stop()
+
+
+def _slow_client(server: Server, query: str) -> tuple[socket.socket, bytes]:
+    """Ask for a large result and take its beginning only."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.connect((server.client.base_url.host, server.client.base_url.port))
+    lines = ["POST /sparql HTTP/1.1", "Host: localhost", "Accept: text/csv", "Content-Type: application/sparql-query"]
+    client.sendall("\r\n".join([*lines, f"Content-Length: {len(query)}", "", query]).encode())
+    beginning = client.recv(1024)
+    assert beginning.startswith(b"HTTP/1.1 200")
+    return client, beginning
+
+
+def test_slow_clients_keep_nobody_from_an_answer_and_get_all_of_theirs(server: Server) -> None:
+    slow = [_slow_client(server, LARGE) for _ in range(4)]
+    for _ in range(3):
+        assert server.client.get("/sparql", params={"query": "ASK {}"}, timeout=8).status_code == 200
+    for client, beginning in slow:
+        taken = bytearray(beginning)
+        while not taken.endswith(b"0\r\n\r\n"):
+            taken += client.recv(1 << 16)
+        assert taken.partition(b"\r\n\r\n")[2].count(b",") == 2 * (100**3 + 1)
+        client.close()
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+def test_a_reader_knows_no_key_and_others_on_the_machine_no_file(server: Server) -> None:
+    assert server.query("ASK {}").status_code == 200
+    for number in server.readers():
+        assert KEY.encode() not in Path(f"/proc/{number}/environ").read_bytes()
+    folder = Path(f"/proc/{server.process.pid}/cmdline").read_bytes().split(b"\0")[5].decode()
+    assert Path(folder).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("host", ["bad host:::", "[::1", "a b"])
+@pytest.mark.parametrize("path", ["/sparql", "/sparql?query=ASK{}", "/void"])
+def test_a_host_that_is_none_is_the_clients_fault(server: Server, host: str, path: str) -> None:
+    reply = server.client.get(path, headers={"Host": host})
+    assert (reply.status_code, "Host" in reply.json()["detail"]) == (400, True)
