@@ -253,6 +253,7 @@ def _add_references(store: TripleStore, going: _Going) -> None:
     going.silent = {node: owner for node, owner in written_from_it.items() if node not in going.gone}
     going.gone |= _unsupported_proposals(store, going.gone)
     whole = _kinds(lambda kind: kind.subject_goes)
+    subjects: dict[str, str] = {}
     for thing, graph, kind, subject in _rows(store, "forgetting/speaking", "things", [*going.gone], catalogue=True):
         if graph in going.gone or kind == KG.CatalogueGraph.value:
             continue
@@ -260,8 +261,10 @@ def _add_references(store: TripleStore, going: _Going) -> None:
         going.trimmed[graph] = kind
         going.trimmed_with.add((graph, owner))
         citing = store.names.citation_graph(ox.NamedNode(subject)).value == graph  # a document that stays
-        if kind in whole and not citing:
-            going.gone.setdefault(subject, owner)
+        if kind in whole and not citing and subject not in going.gone:
+            subjects[subject] = owner
+    for subject in subjects.keys() - documents.spans(store, list(subjects)).keys():  # a chunk that cites stays, too
+        going.gone[subject] = subjects[subject]
 
 
 def _unsupported_proposals(store: TripleStore, gone: Mapping[str, str]) -> dict[str, str]:

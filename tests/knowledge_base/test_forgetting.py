@@ -190,6 +190,19 @@ def test_several_documents_are_forgotten_in_one_step_as_they_are_one_by_one() ->
     assert all(not one.remains for one in reported[0])
 
 
+def test_a_chunk_that_cites_what_is_forgotten_stays(kb: KnowledgeBase) -> None:
+    cited = Document("Chickpea is sown in October.", "Growing chickpea", location="chickpea.md")
+    text = "Barley follows chickpea, which leaves nitrogen behind [1].\n\n## References\n\n1. Growing chickpea.\n"
+    citing = Document(text, "Rotating crops", location="crops.md", cites=["Growing chickpea"])
+    ingestion.ingest([cited, citing], store=kb.store)
+    kb.build("cg_rag")
+    (done,) = kb.forget("Growing chickpea")
+    assert done.remains == ()
+    hits = kb.retrieve("What does barley follow?", method="passages")
+    assert [hit.sources[0].document for hit in hits] == forgetting.named(kb.store, "Rotating crops")
+    assert [finding.message for finding in kb.doctor() if finding.fault] == []
+
+
 def test_a_name_that_no_document_has_is_refused_before_any_is_forgotten(kb: KnowledgeBase) -> None:
     fill(kb, 2)
     with pytest.raises(UnknownName, match="Nobody"):
