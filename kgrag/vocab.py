@@ -148,7 +148,7 @@ CITO = _Namespace("http://purl.org/spar/cito/", "cites")
 SD = _Namespace(
     "http://www.w3.org/ns/sparql-service-description#",
     "Dataset EmptyGraphs Graph SPARQL11Query SPARQL11Update SPARQL12Query Service UnionDefaultGraph "
-    "defaultDataset defaultGraph endpoint feature inputFormat resultFormat supportedLanguage",
+    "defaultDataset defaultGraph endpoint extensionFunction feature inputFormat resultFormat supportedLanguage",
 )
 SH = _Namespace(
     "http://www.w3.org/ns/shacl#",
