@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgrag.errors import InputError
-from kgrag.knowledge_base.wiring import Wiring
+from kgrag.knowledge_base.profile_calls import ProfileCalls
 from kgrag.model import Document
 from kgrag.ports import Progress
 from kgrag.text import ingestion
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["DocumentCalls"]
 
 
-class DocumentCalls(Wiring):
+class DocumentCalls(ProfileCalls):
     """What a knowledge base does with documents."""
 
     def ingest(

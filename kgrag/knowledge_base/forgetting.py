@@ -30,6 +30,7 @@ from kgrag.errors import EmbeddingMismatch, InputError, UnknownName
 from kgrag.index import change_feed, vector_spaces
 from kgrag.knowledge_base import build_marks
 from kgrag.ports import TripleStore, VectorSpaces
+from kgrag.querying import data_profile
 from kgrag.store import graph_kinds
 from kgrag.text import documents
 from kgrag.text.readers.sources import place
@@ -283,6 +284,7 @@ def _delete(store: TripleStore, going: _Going, then: Sequence[ox.Quad]) -> None:
     """Drop graphs, and take what is gone, and the words of what was written from it, out of those that stay."""
     lexical = (store.names.lexical_graph(graph) for graph in going.dropped)
     dropped = [*_nodes(going.dropped), *(graph for graph in lexical if store.described(graph))]
+    dropped += data_profile.withdrawn(store)  # its samples are values of what goes
     trimmed = _nodes(sorted(going.trimmed))
     update = queries.bind(
         "forgetting/forget",

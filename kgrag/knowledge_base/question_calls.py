@@ -26,12 +26,11 @@ from kgrag.answering.opening_places import placed_answer, placed_hits
 from kgrag.capabilities import Answers, AnswersAmong, among
 from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
-from kgrag.knowledge_base import build_marks, filter_lock
+from kgrag.knowledge_base import build_marks, filter_lock, user_queries
 from kgrag.knowledge_base.document_calls import DocumentCalls
 from kgrag.model import Allowed, Answer, Hit, Table, Usage
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
-from kgrag.querying.searches import functions, names_search
 
 __all__ = ["Conversation", "QuestionCalls"]
 
@@ -248,11 +247,7 @@ class QuestionCalls(DocumentCalls):
 
     def raw_query(self, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
         """Run a SPARQL query of the user's and return pyoxigraph's results, which can be serialised."""
-        if not names_search(sparql):
-            return self._store.query(sparql, union=True)
-        found = self.search.resolve(sparql)
-        similarity = functions(self.spaces, found.similar) if found.compares else None
-        return self._store.query(found.text, union=True, calls=similarity)
+        return user_queries.run_query(self, self._store, sparql)
 
 
 def _refuse_empty(question: str, k: int) -> None:
