@@ -28,6 +28,7 @@ from kgrag.cli import (
     proposals_command,
     reason_command,
     serve_command,
+    sources_command,
     train_command,
     tree_command,
     validate_command,
@@ -50,6 +51,7 @@ app = typer.Typer(
 app.callback()(remember)
 for part in (
     content_commands,
+    sources_command,
     build_command,
     ask_commands,
     chat_command,

@@ -129,6 +129,7 @@ class JsonOperations:
         name: str | None = None,
         replaces: Literal["places", "files", "folder"] | None = None,
         folder: str | None = None,
+        source: str | None = None,
     ) -> IngestReply | JobReply:
         """Add documents: up to 32 at once (200), more, JSON Lines and files as a job (202)."""
         return self._call(
@@ -144,6 +145,7 @@ class JsonOperations:
                     "name": name,
                     "replaces": replaces,
                     "folder": folder,
+                    "source": source,
                 },
                 json=body,
             )
@@ -312,6 +314,7 @@ class AsyncJsonOperations:
         name: str | None = None,
         replaces: Literal["places", "files", "folder"] | None = None,
         folder: str | None = None,
+        source: str | None = None,
     ) -> IngestReply | JobReply:
         """Add documents: up to 32 at once (200), more, JSON Lines and files as a job (202)."""
         return await self._call(
@@ -327,6 +330,7 @@ class AsyncJsonOperations:
                     "name": name,
                     "replaces": replaces,
                     "folder": folder,
+                    "source": source,
                 },
                 json=body,
             )

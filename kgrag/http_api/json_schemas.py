@@ -214,6 +214,9 @@ class AddParameters(IntakeParameters):
         " contained; `folder`: what else was read from `folder`.",
     )
     folder: str = Field(default="", description="Real path of a folder.")
+    source: str = Field(
+        default="", description="With `folder`: what the source that it is is to be called; as it is without."
+    )
 
 
 class FeedParameters(_Parameters):

@@ -58,6 +58,8 @@ class AsyncKnowledgeBase:
     documents = _in_thread(KnowledgeBase.documents)
     forget = _in_thread(KnowledgeBase.forget)
     remove = _in_thread(KnowledgeBase.remove)
+    sources = _in_thread(KnowledgeBase.sources)
+    move_source = _in_thread(KnowledgeBase.move_source)
     retrieve = _in_thread(KnowledgeBase.retrieve)
     ask = _in_thread(KnowledgeBase.ask)
     check = _in_thread(KnowledgeBase.check)
