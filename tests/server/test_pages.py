@@ -30,6 +30,7 @@ PAGES = [
     "/?question=Which+varieties+of+lentil+are+grown+in+which+zone%3F&method=obqc",
     "/?question=Which+emperor+abolished+the+tax+on+silk%3F",
     "/?question=x&method=none",
+    "/chat",
     "/catalogue",
     f"/catalogue?kind={KG.DocumentGraph.value.replace('#', '%23')}",
     f"/resource?iri={CROP.replace('#', '%23')}",
