@@ -274,11 +274,13 @@ async def _values(request: Request, found: _Chat) -> dict[str, Any]:
     """Return what the template shows."""
     cited = [citation for answer in found.answers for citation in (answer.citations or answer.nearest)]
     naming = await naming_for(request, [ox.NamedNode(iri) for iri in dict.fromkeys(one.document for one in cited)])
+    facets = await _facets(request)
+    # nothing is awaited from here to the end of the page: an answer that comes meanwhile is no question any more
     return {
         "chat": found,
         "turns": [_turn(answer, naming, found.verdicts.get(answer.turn, "")) for answer in found.answers],
         "methods": methods_offered(found.method),
-        "facets": await _facets(request),
+        "facets": facets,
         "keeps": state_of(request).rules.keep_chats,
     }
 
