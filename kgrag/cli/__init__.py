@@ -29,6 +29,7 @@ from kgrag.cli import (
     train_command,
     tree_command,
     validate_command,
+    why_command,
 )
 from kgrag.cli.options import Commands, remember
 from kgrag.cli.printing import set_loudness
@@ -54,6 +55,7 @@ for part in (
     audit_command,
     validate_command,
     reason_command,
+    why_command,
     maintenance_commands,
     serve_command,
     mcp_command,
