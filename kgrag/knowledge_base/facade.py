@@ -18,13 +18,12 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.capabilities import ChecksFiles, ChecksQueries, Counts, capable, having
 from kgrag.errors import InputError, StateError, UnknownName
-from kgrag.knowledge_base import audit_runs, build_marks, erasure, training_runs
+from kgrag.knowledge_base import audit_runs, build_marks, erasure, training_runs, user_queries
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.question_calls import QuestionCalls
 from kgrag.model import BuildReport, Publication
 from kgrag.ports import Progress
 from kgrag.querying.document_filters import Where
-from kgrag.querying.searches import refuse_in_update
 from kgrag.store import graph_kinds, rdf_files
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.rdflib_copies import rdflib_copy
@@ -227,8 +226,7 @@ class KnowledgeBase(QuestionCalls):
 
     def update(self, sparql: str) -> int:
         """Run a SPARQL Update atomically and return the new revision of the store."""
-        refuse_in_update(sparql)
-        return self.store.update(sparql)
+        return user_queries.run_update(self.store, sparql)
 
     def graph(self, iri: str) -> list[ox.Triple]:
         """Return the triples of one named graph, with literals as they were loaded.
