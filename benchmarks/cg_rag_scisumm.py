@@ -39,7 +39,7 @@ from kgrag.methods.cg_rag import lesegr
 from kgrag.methods.cg_rag.citation_arrays import CitationArrays
 from kgrag.methods.cg_rag.training_examples import TrainingRecipe
 
-__all__ = ["Split", "filled", "main", "measure", "prepared", "split"]
+__all__ = ["Split", "filled", "interval", "main", "measure", "prepared", "shuffled", "split"]
 
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5)
 _METRICS = ("Hit@1", "Hit@3", "Hit@5", "MRR", "sentence Hit@5", "sentence Hit@5 in the paper")
@@ -155,10 +155,10 @@ def _run(world: World, parts: Split, recipe: TrainingRecipe) -> dict[str, dict[s
     from kgrag.methods.cg_rag import encoder
 
     pairs, seed = world.citations(), recipe.seed
-    shuffled = world.rewired(_shuffled(pairs, seed))
+    mixed = world.rewired(shuffled(pairs, seed))
     share = _share(world, parts.validation, pairs)
     trained = {}
-    for name, mirror in (("LeSeGR, trained", world.mirror), ("control: shuffled, trained", shuffled)):
+    for name, mirror in (("LeSeGR, trained", world.mirror), ("control: shuffled, trained", mixed)):
         started = time.perf_counter()
         learned = [world.example(asked, mirror) for asked in parts.learned]
         learned = [example for example in learned if example.right.any()]
@@ -174,7 +174,7 @@ def _run(world: World, parts: Split, recipe: TrainingRecipe) -> dict[str, dict[s
     for name, questions in (("test", parts.test), ("machine", parts.machine)):
         rows: dict[str, dict[str, Ranked]] = defaultdict(dict)
         for asked in questions:
-            every = _plain(world, asked, pairs, share) | _linked(world, asked, pairs, shuffled, trained)
+            every = _plain(world, asked, pairs, share) | _linked(world, asked, pairs, mixed, trained)
             for method, ranked in every.items():
                 rows[method][asked.question.id] = ranked
         found[name] = dict(rows)
@@ -217,13 +217,13 @@ def _plain(world: World, asked: Asked, pairs: Any, share: float) -> dict[str, Ra
 
 
 def _linked(
-    world: World, asked: Asked, pairs: Any, shuffled: CitationArrays, trained: Mapping[str, Any]
+    world: World, asked: Asked, pairs: Any, mixed: CitationArrays, trained: Mapping[str, Any]
 ) -> dict[str, Ranked]:
     """Rank by LeSeGR and its controls."""
     from kgrag.methods.cg_rag import encoder
 
     degrees = world.degrees(asked, pairs)
-    seen, other = world.seen(asked), world.seen(asked, shuffled)
+    seen, other = world.seen(asked), world.seen(asked, mixed)
     rows = {}
     for name, each, aggregation in (
         ("LeSeGR, untrained (mean)", seen, "mean"),
@@ -239,7 +239,7 @@ def _linked(
     return rows
 
 
-def _shuffled(pairs: Any, seed: int) -> list[tuple[int, int]]:
+def shuffled(pairs: Any, seed: int) -> list[tuple[int, int]]:
     """Deal the cited papers out anew: none to itself, none twice to the same, where that can be helped."""
     draw = np.random.default_rng(seed)
     citing, cited = pairs[:, 0].copy(), draw.permutation(pairs[:, 1])
@@ -297,13 +297,13 @@ def _gains(
                 for name, ours in run["LeSeGR, trained"].items():
                     gain = _values(ours, cited)[i] - _values(run[other][name], cited)[i]
                     papers[everyone[name].group].append(gain)
-            cells.append(_interval(papers))
+            cells.append(interval(papers))
         print(f"| {other} | " + " | ".join(f"{m:+.3f} [{low:+.3f}, {high:+.3f}]" for m, low, high in cells) + " |")
         rows[f"{whose}: trained less {other}"] = cells
     return rows
 
 
-def _interval(papers: Mapping[str, list[float]]) -> tuple[float, float, float]:
+def interval(papers: Mapping[str, list[float]]) -> tuple[float, float, float]:
     """Return the mean over questions, and its 95 % interval when cited papers are drawn anew."""
     sums = np.array([sum(values) for values in papers.values()])
     counts = np.array([len(values) for values in papers.values()])

@@ -25,6 +25,7 @@ from kgrag.errors import InvalidSettings
 __all__ = [
     "AUDIT",
     "CHECK",
+    "CITO",
     "DCTERMS",
     "DEFAULT_BASE",
     "KG",
@@ -98,21 +99,23 @@ CHECK = _Namespace(
 KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
-    "AdjacencyEdge Answer Build Chunk Citation CitationEdge CrossReferenceEdge Document Edge Entity Hypernode "
-    "HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition Publication Rewrite ShortAnswer "
-    "Statement TreeNode UnsupportedSentence VectorSpace "
+    "AdjacencyEdge Answer Build Chunk Citation CitationEdge CitationMarker Conversation CrossReferenceEdge Document "
+    "Edge Entity Feedback Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition "
+    "Publication Rewrite ShortAnswer Source Statement TreeNode UnsupportedSentence VectorSpace "
     # kinds of named graph
-    "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph "
+    "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph FeedbackGraph "
     "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
-    "ProvenanceGraph "
+    "ProfileGraph ProvenanceGraph "
     "QuarantineGraph TreeGraph TripleGraph "
     # properties
-    "about baseIRI checksum cites completions confidence content contentHash decision derived dropped end forgets "
-    "fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level lexicalDatatype "
-    "lexicalForm lineage location mentions method missing model onProperty order outputTokens page parameters "
-    "promptHash publication question quote readFrom removedKind revision schemaVersion sentence size sparql stale "
-    "start targetGraphKind text toChunk tokens undone unfinishedSince unit unknown unresolved url value valueTerm "
-    "violation weight yields",
+    "about asked baseIRI checksum cites comment completions confidence content contentHash decision derived dropped "
+    "end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level "
+    "lexicalDatatype lexicalForm lineage location marker mentions method missing model notResolved onProperty order "
+    "outputTokens page parameters promptHash publication question quote readFrom removedKind revision root "
+    "schemaVersion sentence size sourceKind sparql stale start synced targetGraphKind text toChunk tokens turn undone "
+    "unfinishedSince unit unknown unresolved url value valueTerm verdict violation weight yields "
+    # of the data profile
+    "datatype objectPartition sample subjectPartition",
 )
 METADATA = "https://w3id.org/kgrag/metadata/"
 """What the metadata fields of documents that have no property of their own are named under."""
@@ -141,16 +144,20 @@ PROV = _Namespace(
 DCTERMS = _Namespace(
     "http://purl.org/dc/terms/", "created creator format hasPart identifier isPartOf references source title"
 )
+CITO = _Namespace("http://purl.org/spar/cito/", "cites")
 SD = _Namespace(
     "http://www.w3.org/ns/sparql-service-description#",
     "Dataset EmptyGraphs Graph SPARQL11Query SPARQL11Update SPARQL12Query Service UnionDefaultGraph "
-    "defaultDataset defaultGraph endpoint feature inputFormat resultFormat supportedLanguage",
+    "defaultDataset defaultGraph endpoint extensionFunction feature inputFormat resultFormat supportedLanguage",
 )
 SH = _Namespace(
     "http://www.w3.org/ns/shacl#",
     "SPARQLAskExecutable SPARQLConstructExecutable SPARQLExecutable SPARQLSelectExecutable ask construct select",
 )
-VOID = _Namespace("http://rdfs.org/ns/void#", "Dataset triples")
+VOID = _Namespace(
+    "http://rdfs.org/ns/void#",
+    "Dataset class classPartition classes distinctSubjects entities properties property propertyPartition triples",
+)
 
 PREFIXES: dict[str, str] = {
     "dcterms": DCTERMS.prefix,
@@ -253,6 +260,15 @@ class Names:
     def hypernodes(self) -> ox.NamedNode:
         """The graph that lists each hypernode of OG-RAG once, with the terms its key and value are embedded under."""
         return self._iri("graph", "hypernodes")
+
+    @property
+    def profile_graph(self) -> ox.NamedNode:
+        """The graph of what the facts have: classes, and properties as they are used."""
+        return self._iri("graph", "profile")
+
+    def profile_part(self, *content: str) -> ox.NamedNode:
+        """A part of the data profile, by what it is about."""
+        return self._iri("profile", digest(*content))
 
     @property
     def knowledge_base(self) -> ox.NamedNode:
@@ -429,3 +445,15 @@ class Names:
     def answer(self, *content: str) -> ox.NamedNode:
         """A kept answer."""
         return self._iri("answer", digest(*content))
+
+    def feedback(self, *content: str) -> ox.NamedNode:
+        """What a reader found an answer to be."""
+        return self._iri("feedback", digest(*content))
+
+    def feedback_graph(self, *content: str) -> ox.NamedNode:
+        """The graph of a reader's feedback on an answer."""
+        return self._iri("graph/feedback", digest(*content))
+
+    def conversation(self, name: str) -> ox.NamedNode:
+        """A kept conversation, by its name."""
+        return self._iri("conversation", digest(name))

@@ -116,8 +116,9 @@ def value_json(value: Value) -> dict[str, Any]:
 def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
     """Return an answer as a JSON object.
 
-    ``confidence`` is there only where the model states one, ``nearest`` where an unknown answer has some, ``sparql``
-    where there was a query, ``explain`` on request.
+    ``asked``, ``unresolved``, ``conversation`` and ``turn`` are there only in a conversation, ``asked`` where the full
+    question differs from it. ``confidence`` is there only where the model states one, ``nearest`` where an unknown
+    answer has some, ``sparql`` where there was a query, ``explain`` on request.
     """
     document: dict[str, Any] = {
         "question": answer.question,
@@ -130,6 +131,8 @@ def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
         "hits": [hit_json(hit) for hit in answer.hits],
         "usage": asdict(answer.usage),
     }
+    in_conversation = {name: getattr(answer, name) for name in ("asked", "unresolved", "conversation", "turn")}
+    document |= {name: value for name, value in in_conversation.items() if value}
     if answer.confidence is not None:
         document["confidence"] = answer.confidence
     if answer.nearest:

@@ -5,7 +5,7 @@ Graphs written: one answer graph per answer, named by question, method, text and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyoxigraph as ox
 import regex
@@ -19,11 +19,19 @@ _DATE_TYPES = (XSD.gYear, XSD.gYearMonth, XSD.date)
 """Datatypes of a date by the hyphens in it."""
 
 
-def answer_draft(answer: Answer, *, names: Names) -> GraphDraft:
-    """Return the graph of an answer, ready to be published; the same answer kept twice is one graph."""
+def answer_draft(answer: Answer, *, names: Names, after: Sequence[Answer] = ()) -> GraphDraft:
+    """Return the graph of an answer, ready to be published; the same answer kept twice is one graph.
+
+    Args:
+        answer: with the name of its conversation and its turn, where it is part of one.
+        names: of the knowledge base.
+        after: answers whose words its question may have; it is derived from what they cite too.
+    """
     quotes = [f"{citation.chunk} {citation.start} {citation.end}" for citation in answer.citations]
     left_out = [one.sentence for one in answer.unsupported]
-    content = (answer.question, answer.method, answer.text, *quotes, *left_out)
+    turn = [answer.conversation, str(answer.turn)] if answer.conversation else []
+    content = (answer.question, answer.method, answer.text, *quotes, *left_out, *turn)
+    cited = [citation.chunk for one in (answer, *after) for citation in one.citations]
     iri = names.answer(*content)
     return GraphDraft(
         iri=names.answer_graph(*content),
@@ -33,9 +41,10 @@ def answer_draft(answer: Answer, *, names: Names) -> GraphDraft:
             *_citation_triples(answer, iri, names),
             *_value_triples(answer, iri, names),
             *_unsupported_triples(answer, iri, names),
+            *_turn_triples(answer, iri, names),
         ],
         method=answer.method,
-        sources=[ox.NamedNode(chunk) for chunk in dict.fromkeys(citation.chunk for citation in answer.citations)],
+        sources=[ox.NamedNode(chunk) for chunk in dict.fromkeys(cited)],
     )
 
 
@@ -52,6 +61,20 @@ def _answer_triples(answer: Answer, iri: ox.NamedNode) -> Iterator[ox.Triple]:
         yield ox.Triple(iri, KG.sparql, ox.Literal(answer.sparql))
     for hit in answer.hits:
         yield ox.Triple(iri, PROV.used, ox.NamedNode(hit.iri))
+
+
+def _turn_triples(answer: Answer, iri: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:
+    """Yield what makes an answer a turn of a conversation; the conversation is described in each of its turns."""
+    if answer.asked:
+        yield ox.Triple(iri, KG.asked, ox.Literal(answer.asked))
+    if answer.unresolved:
+        yield ox.Triple(iri, KG.notResolved, ox.Literal(answer.unresolved))
+    if answer.conversation:
+        conversation = names.conversation(answer.conversation)
+        yield ox.Triple(conversation, RDF.type, KG.Conversation)
+        yield ox.Triple(conversation, DCTERMS.identifier, ox.Literal(answer.conversation))
+        yield ox.Triple(iri, DCTERMS.isPartOf, conversation)
+        yield ox.Triple(iri, KG.turn, number(answer.turn))
 
 
 def _citation_iri(citation: Citation, answered: ox.NamedNode, names: Names) -> ox.NamedNode:

@@ -30,7 +30,7 @@ from kgrag.cli.options import (
 )
 from kgrag.cli.printing import answer_text, note, print_json
 from kgrag.cli.query_results import read_sparql, read_text
-from kgrag.cli.remote_commands import Remote, ServerOption, query_through, through, update_through
+from kgrag.cli.remote_commands import ServerOption, query_through, through, update_through
 from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
 
@@ -168,7 +168,7 @@ def query(
     from kgrag.cli.query_results import write_results
 
     if server is not None:
-        query_through(Remote(server), read_sparql(file), format_)
+        query_through(server, read_sparql(file), format_)
         return
     with open_kb(kb, access="read") as opened:
         write_results(opened.raw_query(read_sparql(file)), format_)
@@ -188,7 +188,7 @@ def update(
             revision = opened.update(sparql)
             typer.echo(f"revision {revision}: {before:,} quads before, {len(opened.store):,} after")
 
-    through(server, update_here, lambda remote: update_through(remote, sparql))
+    through(server, update_here, lambda client: update_through(client, sparql))
 
 
 def queries(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 import typer.core
@@ -26,9 +26,12 @@ from kgrag.cli.options import (
     price_per_million,
 )
 from kgrag.cli.printing import note, print_json, progress_bar
-from kgrag.cli.remote_commands import Remote, ServerOption, build_through, through
+from kgrag.cli.remote_commands import ServerOption, build_through, through
 from kgrag.errors import InputError
 from kgrag.model import BuildReport
+
+if TYPE_CHECKING:
+    from kgrag.client import Client
 
 __all__ = ["PART_DONE", "register"]
 
@@ -131,13 +134,13 @@ def _build(
             report = opened.build(method, progress=progress, dry_run=dry_run, budget=budget, **options)
             end(report, price or price_per_million(opened))
 
-    def build_there(remote: Remote) -> None:
+    def build_there(client: Client) -> None:
         if money is not None:
             raise InputError("a server does not take --budget. Use --max-tokens, or stop the server.")
         given = {name: value for name, value in options.items() if value not in (None, [])}
         sent = {"options": given, "dry_run": dry_run, "max_completions": max_completions, "max_tokens": max_tokens}
         with progress_bar() as progress:
-            end(build_through(remote, method, sent, progress), price)
+            end(build_through(client, method, sent, progress), price)
 
     def end(report: BuildReport, price: tuple[float, float] | None) -> None:
         _print(report, price if dry_run else None, format_)

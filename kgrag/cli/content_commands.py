@@ -14,10 +14,18 @@ from kgrag.answering.json_forms import metadata_json
 from kgrag.cli.maintenance_commands import print_erasure
 from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
-from kgrag.cli.remote_commands import Remote, ServerOption, documents_through, forget_through, load_through, through
+from kgrag.cli.remote_commands import (
+    ServerOption,
+    documents_through,
+    forget_through,
+    load_through,
+    source_folder_through,
+    through,
+)
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
+    from kgrag.client import Client
     from kgrag.model import Document
 
 __all__ = ["register"]
@@ -70,12 +78,12 @@ def load(
             for iri in publication.unchanged:
                 typer.echo(f"unchanged {iri}")
 
-    def load_there(remote: Remote) -> None:
+    def load_there(client: Client) -> None:
         from kgrag.knowledge_base import audit_runs
 
         if profile is not None:  # the server does not know this option: the ontologies are audited before they are sent
             audit_runs.gate_files(files, profile, rdf_format=rdf_format)
-        load_through(remote, files, graph=graph, rdf_format=rdf_format)
+        load_through(client, files, graph=graph, rdf_format=rdf_format)
 
     through(server, load_here, load_there)
 
@@ -92,7 +100,7 @@ def ingest(
     server: ServerOption = None,
 ) -> None:
     """Read documents, cut them into chunks with exact offsets, publish and embed them."""
-    chunking = {"chunk_tokens": str(chunk_tokens), "chunker": chunker}
+    chunking: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker}
 
     def ingest_here() -> None:
         with open_kb(kb) as opened, progress_bar() as progress:
@@ -108,11 +116,11 @@ def ingest(
         violations = [f"{v.focus}: {v.message}" for v in report.violations]
         _end_ingest(counts, report.skipped, report.broken, violations)
 
-    def ingest_there(remote: Remote) -> None:
+    def ingest_there(client: Client) -> None:
         skipped, broken, source = _reading(paths, whole_pages)
-        options = {**chunking, "replaces": "files", "embed": str(embed).lower()}
+        options = {**chunking, "replaces": "files", "embed": embed}
         with progress_bar() as progress:
-            done = documents_through(remote, source, broken.keys(), options, progress)
+            done = documents_through(client, source, broken.keys(), options, progress)
         _end_ingest(done, skipped, list(broken.values()), done["violations"])
 
     through(server, ingest_here, ingest_there)
@@ -144,8 +152,11 @@ def _end_ingest(
 
 
 def sync(
-    folder: Annotated[Path, typer.Argument(help="Folder whose documents are to be those of the knowledge base.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder whose documents are to be those of the knowledge base, or name of a source.")
+    ],
     kb: KbOption = None,
+    name: Annotated[str, typer.Option("--name", help="What the source is to be called; see `kgrag sources`.")] = "",
     chunk_tokens: Annotated[
         int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
     ] = 180,
@@ -158,19 +169,25 @@ def sync(
     def sync_here() -> None:
         with open_kb(kb) as opened, progress_bar() as progress:
             done = opened.sync(
-                folder, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, whole_pages=whole_pages
+                folder,
+                name=name,
+                chunk_tokens=chunk_tokens,
+                chunker=chunker,
+                progress=progress,
+                whole_pages=whole_pages,
             )
         forgotten = [{"name": one.title or one.document, "remains": len(one.remains)} for one in done.forgotten]
         violations = [f"{v.focus}: {v.message}" for v in done.ingested.violations]
         counts = {name: getattr(done.ingested, name) for name in _COUNTS} | {"violations": violations}
         _end_sync(counts, forgotten, done.misplaced, done.ingested.broken, done.undecided)
 
-    def sync_there(remote: Remote) -> None:
-        _, broken, source = _reading([folder], whole_pages)
-        options = {"chunk_tokens": str(chunk_tokens), "chunker": chunker}
-        options |= {"replaces": "folder", "folder": os.path.realpath(folder)}
+    def sync_there(client: Client) -> None:
+        read = folder if folder.exists() else source_folder_through(client, folder)
+        _, broken, source = _reading([read], whole_pages)
+        options: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker, "source": name}
+        options |= {"replaces": "folder", "folder": os.path.realpath(read)}
         with progress_bar() as progress:
-            done = documents_through(remote, source, broken.keys(), options, progress)
+            done = documents_through(client, source, broken.keys(), options, progress)
         forgotten = [{"name": one["title"] or one["document"], "remains": one["remains"]} for one in done["forgotten"]]
         _end_sync(done, forgotten, done["misplaced"], list(broken.values()), done["undecided"])
 
@@ -218,7 +235,9 @@ def documents(
 
 
 def forget(
-    document: Annotated[str, typer.Argument(help="IRI, location, id or title of a document.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="DOCUMENT...", help="IRI, location, id or title of each document.")
+    ],
     kb: KbOption = None,
     every: Annotated[
         bool, typer.Option("--all", help="All documents of this id or title, where several have it.")
@@ -228,24 +247,24 @@ def forget(
     ] = False,
     server: ServerOption = None,
 ) -> None:
-    """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
+    """Delete documents and what was derived from them alone; exit code 1 if a query still finds any of it."""
     if erase:
         if server is not None:
             raise InputError("an erasure rewrites the folder, and no server does that. Stop it, and erase with --kb.")
         with open_kb(kb) as opened:
-            print_erasure(opened.erase(document, every=every))
+            print_erasure(opened.erase(*names, every=every))
         return
 
     def forget_here() -> None:
         with open_kb(kb) as opened:
-            done = opened.forget(document, every=every)
+            done = opened.forget(*names, every=every)
         counted = ("dropped", "trimmed", "waiting", "remains")
         _end_forget(
             [{"name": one.title or one.document, **{name: len(getattr(one, name)) for name in counted}} for one in done]
         )
 
-    def forget_there(remote: Remote) -> None:
-        done = forget_through(remote, document, every=every)
+    def forget_there(client: Client) -> None:
+        done = [one for name in names for one in forget_through(client, name, every=every)]
         _end_forget([{**one, "name": one["title"] or one["document"]} for one in done])
 
     through(server, forget_here, forget_there)

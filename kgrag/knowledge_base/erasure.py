@@ -168,11 +168,7 @@ def note_backup(folder: Path | None, backup: Path) -> None:
 def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
     store = kb.store
     there = [iri for iri in intent["documents"] if store.described(store.names.document_graph(ox.NamedNode(iri)))]
-    dropped = sum(
-        len(forgetting.forget(document, store=store, spaces=kb.spaces, then=then).dropped)
-        for number, document in enumerate(there, 1)
-        for then in [forgetting.to_forget(store, there[number:])]
-    )
+    dropped = sum(len(each.dropped) for each in forgetting.forget(there, store=store, spaces=kb.spaces))
     needles = _needles(kb, intent["texts"])
     completions = _erase_completions(kb, intent["texts"], needles)
     _remove_copies(kb)
@@ -280,9 +276,10 @@ def _remove_copies(kb: Erasable) -> None:
 
 
 def _remove_answers(store: TripleStore, needles: _Needles) -> None:
-    """Remove the kept answers whose question names the document, though no words of it were cited."""
+    """Remove the kept answers, and feedback on them, whose words name the document though none of it was cited."""
     rows = store.select(queries.bind("catalogue/graphs", catalogue=store.names.catalogue)).values()
-    answers = [ox.NamedNode(graph) for graph, kind, *_ in rows if kind == KG.AnswerGraph.value]
+    kinds = {KG.AnswerGraph.value, KG.FeedbackGraph.value}
+    answers = [ox.NamedNode(graph) for graph, kind, *_ in rows if kind in kinds]
     store.remove([graph for graph in answers if _is_in(store, graph, needles)])
 
 

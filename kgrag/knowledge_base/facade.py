@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.answering import cited_answers, kept_answers
-from kgrag.answering.opening_places import placed_answer, placed_hits
-from kgrag.capabilities import Answers, AnswersAmong, ChecksFiles, ChecksQueries, Counts, among, capable, having
-from kgrag.declarations import DEFAULT_METHOD
+from kgrag.capabilities import ChecksFiles, ChecksQueries, Counts, capable, having
 from kgrag.errors import InputError, StateError, UnknownName
-from kgrag.knowledge_base import audit_runs, build_marks, erasure, filter_lock, training_runs
+from kgrag.knowledge_base import audit_runs, build_marks, erasure, training_runs, user_queries
 from kgrag.knowledge_base.build_options import read_options
+<<<<<<< HEAD
 from kgrag.knowledge_base.document_calls import DocumentCalls
 from kgrag.knowledge_base.reasoning_calls import ReasoningCalls
 from kgrag.model import Allowed, Answer, BuildReport, Hit, Publication, Table, Usage
+=======
+from kgrag.knowledge_base.question_calls import QuestionCalls
+from kgrag.model import BuildReport, Publication
+>>>>>>> main
 from kgrag.ports import Progress
-from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
-from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.store import graph_kinds, rdf_files
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.rdflib_copies import rdflib_copy
@@ -47,11 +45,13 @@ if TYPE_CHECKING:
 
 __all__ = ["KnowledgeBase"]
 
-_LOG = logging.getLogger(__name__)
-_CANDIDATES_PER_HIT = 4  # of a reranker
 
+<<<<<<< HEAD
 
 class KnowledgeBase(DocumentCalls, ReasoningCalls):
+=======
+class KnowledgeBase(QuestionCalls):
+>>>>>>> main
     """One knowledge base: a folder, or memory.
 
     Args:
@@ -157,38 +157,6 @@ class KnowledgeBase(DocumentCalls, ReasoningCalls):
 
     # --- out ----------------------------------------------------------------------------------------------------
 
-    def retrieve(
-        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
-    ) -> list[Hit]:
-        """Return at most k hits, best first.
-
-        Args:
-            question: what is asked.
-            method: a method by name, with hyper-parameters where wanted.
-            k: how many hits at most.
-            rerank: name of a registered reranker, which puts four times as many hits into its order; "" = none.
-            where: which documents may be found, decided before anything is ranked
-                (``kgrag.querying.document_filters``); None = all.
-
-        Raises:
-            NotBuilt: the method has nothing to retrieve from yet.
-            InputError: the question is empty, k is below 1, or the filter is none.
-            InvalidSPARQL: the filter has a pattern that cannot be run.
-            InvalidSettings: the method cannot keep to a filter.
-            UnknownName: there is no such method or reranker.
-        """
-        _refuse_empty(question, k)
-        self._warn_of_unfinished(method)
-        chosen, depth = self.method(method), _CANDIDATES_PER_HIT * k if rerank else k
-        allowed = None if where is None else self.allowed(where)
-        if allowed is None:
-            hits = chosen.retrieve(question, depth)
-        else:
-            hits = among(chosen, method).retrieve_among(question, depth, allowed)
-        if rerank:
-            hits = self.reranker(rerank).rerank(question, hits)[:k]
-        return placed_hits(hits if allowed is None else filter_lock.only_allowed(hits, allowed), self.store)
-
     def documents(self, where: Where | None = None) -> list[StoredDocument]:
         """Return documents, by title: IRI, title, id, URL, locations, metadata and count of chunks.
 
@@ -201,107 +169,6 @@ class KnowledgeBase(DocumentCalls, ReasoningCalls):
         chosen = self.allowed(where).documents
         return [one for one in listed if one.iri in chosen]
 
-    def allowed(self, where: Where) -> Allowed:
-        """Return the documents that a filter lets through, with their chunks.
-
-        Raises:
-            InputError: it is none, or names a field by nothing.
-            InvalidSPARQL: it has a pattern that cannot be run.
-        """
-
-        def select(sparql: str) -> Table:
-            found = self.query(sparql)
-            return found if isinstance(found, Table) else Table((), [])
-
-        return document_filters.allowed(document_filters.read_filter(where), self.store, select)
-
-    def retrieve_timed(
-        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
-    ) -> tuple[list[Hit], dict[str, float]]:
-        """Return the hits, and the milliseconds that embedding, searching and both took."""
-        self.method(method)
-        embedded, start = self.embedder.seconds, time.perf_counter()
-        hits = self.retrieve(question, method=method, k=k, rerank=rerank, where=where)
-        total = 1000 * (time.perf_counter() - start)
-        embed = 1000 * (self.embedder.seconds - embedded)
-        return hits, {"embed": round(embed, 3), "search": round(total - embed, 3), "total": round(total, 3)}
-
-    def ask(
-        self,
-        question: str,
-        *,
-        method: str = DEFAULT_METHOD,
-        k: int = 5,
-        keep: bool = False,
-        rerank: str = "",
-        where: Where | None = None,
-    ) -> Answer:
-        """Answer with citations that were found in stored chunks, or with *unknown*; ``keep`` publishes the answer.
-
-        A method that has an ``answer`` of its own, as those that answer from rows and not from texts, writes it. With
-        ``rerank`` the answer is written from the reranked hits, whatever the method. Raises what ``retrieve`` raises.
-        """
-        answer = None if rerank else self.own_answer(question, method=method, k=k, where=where)
-        if answer is None:
-            hits = self.retrieve(question, method=method, k=k, rerank=rerank, where=where)
-            answer = self.answer_from(question, hits, method=method, where=where)
-        if keep:
-            self.keep(answer)
-        return answer
-
-    def planned_cost(self, question: str, **asked: Any) -> Usage:
-        """Return what ``ask`` with the same arguments would cost about; nothing is asked of the language model."""
-        from kgrag.llm.costs import PlannedModel
-
-        planning = PlannedModel(self.model)
-        self.asking(planning).ask(question, **asked)
-        return planning.usage
-
-    def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
-        """Return the answer of a method that answers by itself; None of one that retrieves, or leaves it to that.
-
-        With a filter, None also of one that can keep to it only when it retrieves.
-
-        Raises:
-            NotBuilt: the method has nothing to answer from yet.
-            InputError: the question is empty, or k is below 1.
-            InvalidSettings: the method cannot keep to a filter.
-        """
-        chosen = self.method(method)
-        _refuse_empty(question, k)
-        if where is None:
-            if not isinstance(chosen, Answers):
-                return None
-            self._warn_of_unfinished(method)
-            answer = chosen.answer(question, k)
-            return None if answer is None else self._complete(answer, method)
-        limited = among(chosen, method)
-        if not isinstance(limited, AnswersAmong):
-            return None
-        self._warn_of_unfinished(method)
-        allowed = self.allowed(where)
-        return self._complete(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), method)
-
-    def answer_from(self, question: str, hits: Sequence[Hit], *, method: str, where: Where | None = None) -> Answer:
-        """Answer from what was retrieved; the second half of ``ask``."""
-        answer = cited_answers.answer(question, hits, model=self.model_for(method), store=self.store, method=method)
-        if where is not None:
-            answer = filter_lock.checked(answer, self.allowed(where))
-        return self._complete(answer, method)
-
-    def _warn_of_unfinished(self, method: str) -> None:
-        if message := build_marks.warning(self.store, method.partition(":")[0]):
-            _LOG.warning(message)
-
-    def _complete(self, answer: Answer, method: str) -> Answer:
-        """Return an answer with the places of its evidence, and with a warning where the method's build did not end."""
-        warned = filter(None, [build_marks.warning(self.store, method.partition(":")[0])])
-        return placed_answer(replace(answer, explain=(*warned, *answer.explain)), self.store)
-
-    def keep(self, answer: Answer) -> None:
-        """Publish an answer as a graph of its own; keeping it again changes nothing."""
-        self.store.publish([kept_answers.answer_draft(answer, names=self.store.names)])
-
     def check(self, sparql: str) -> Check:
         """Return where a SPARQL query departs from the loaded ontologies and data; nothing is run.
 
@@ -310,6 +177,7 @@ class KnowledgeBase(DocumentCalls, ReasoningCalls):
         """
         return capable(self.method("obqc"), ChecksQueries, "obqc").checked(sparql)
 
+<<<<<<< HEAD
     def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
         """Run a SPARQL query of the user's: rows, a truth value, or triples.
 
@@ -333,11 +201,67 @@ class KnowledgeBase(DocumentCalls, ReasoningCalls):
         found = self.search.resolve(sparql)
         similarity = functions(self.spaces, found.similar) if found.compares else None
         return self._store.query(found.text, union=True, calls=similarity)
+=======
+    def audit(self, target: str | Path | None = None, **options: Any) -> Audit:
+        """Audit a file, a graph by its IRI, or all ontology graphs; ``options`` are the fields of ``AuditOptions``.
+
+        Raises:
+            InputError: there is no such file or graph, or no ontology at all.
+        """
+        return audit_runs.audit(self.store, target, options)
+
+    def validate(
+        self,
+        *data: str | Path,
+        shapes: Sequence[str | Path] = (),
+        graphs: Sequence[str] = (),
+        shape: str = "",
+        focus: Sequence[str] = (),
+    ) -> Audit:
+        """Validate files and graphs against SHACL shapes; no check of ontologies is run, and nothing is written.
+
+        Args:
+            data: RDF files.
+            shapes: files, or IRIs of graphs; none = those that the data name by sh:shapesGraph.
+            graphs: IRIs of graphs; without any, and without files, all data and ontologies.
+            shape: the IRI of the only shape to run; "" = all.
+            focus: the IRIs of the only nodes to report; with ``shape``, whatever its targets.
+
+        Returns:
+            The results. ``conforms`` says that there is none of whatever severity; ``not_decided`` names the shapes
+            that could not be read or run, of which nothing is known.
+
+        Raises:
+            InputError: there is no such graph or shape, nothing to validate, or no shapes.
+            InvalidRDF: a file does not parse.
+        """
+        from kgrag.audit import ValidationOptions
+        from kgrag.knowledge_base import validation_runs
+
+        options = ValidationOptions(shape, tuple(focus))
+        files = [Path(each) for each in data]
+        return validation_runs.validate(self.store, files, graphs=graphs, shapes=shapes, options=options)
+
+    def reason(self, *graphs: str, profile: str = "rdfs", seconds: float | None = None) -> Materialised:
+        """Write what follows from graphs (all ontologies and data, when none is named) to a graph of its own.
+
+        Args:
+            graphs: IRIs of named graphs.
+            profile: "rdfs" or "owl-rl"; the second also finds contradictions.
+            seconds: the time that the rules may take, in a process of their own; None = no limit, and no such process.
+
+        Raises:
+            InputError: there is no such graph or profile, or nothing to reason over.
+            kgrag.errors.NotDecided: the time was over; nothing was written.
+        """
+        from kgrag.knowledge_base import reasoning_runs
+
+        return reasoning_runs.infer(self.store, graphs, profile=profile, seconds=seconds)
+>>>>>>> main
 
     def update(self, sparql: str) -> int:
         """Run a SPARQL Update atomically and return the new revision of the store."""
-        refuse_in_update(sparql)
-        return self.store.update(sparql)
+        return user_queries.run_update(self.store, sparql)
 
     def graph(self, iri: str) -> list[ox.Triple]:
         """Return the triples of one named graph, with literals as they were loaded.
@@ -427,13 +351,6 @@ class KnowledgeBase(DocumentCalls, ReasoningCalls):
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{name}</td><td>{count}</td></tr>" for name, count in self.stats().items())
         return f"<table>{rows}</table>"
-
-
-def _refuse_empty(question: str, k: int) -> None:
-    if not question.strip():
-        raise InputError("the question is empty. Ask something.")
-    if k < 1:
-        raise InputError(f"k is {k}; at least one hit must be asked for.")
 
 
 def _iri(text: str) -> ox.NamedNode:

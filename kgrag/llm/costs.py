@@ -106,6 +106,10 @@ class PlannedModel:
             fields = prompt.schema.get("properties", {})
             data = {name: value for name, value in _NOTHING.items() if name in fields}
             return Completion(json.dumps(data), data, usage=usage)
+        if prompt.name == "answering/standalone":  # what is asked next depends on it
+            turns = prompt.variables.get("turns")
+            last = turns[-1] if isinstance(turns, list) and turns else {}
+            return Completion(str(last.get("text", "")), usage=usage)
         if prompt.name.startswith("obqc/"):
             raise UnsupportedTask("a query is only planned, not written.")
         return Completion("word " * usage.output_tokens, usage=usage)

@@ -34,7 +34,7 @@ from kgrag.querying.text_to_sparql import Execution
 from kgrag.sparql.gate import check_query
 from kgrag.store.child_environment import child_environment
 from kgrag.store.engine import engine
-from kgrag.store.graph_kinds import kinds
+from kgrag.store.graph_kinds import fact_kinds
 from kgrag.vocab import PREFIXES
 
 __all__ = ["QueryProcess"]
@@ -108,8 +108,7 @@ class QueryProcess:
         now = self._store.revision
         if since == now:
             return False
-        kinds = _fact_kinds()
-        return since > now or any(change_feed.changed(kind, store=self._store, since=since) for kind in kinds)
+        return since > now or any(change_feed.changed(kind, store=self._store, since=since) for kind in fact_kinds())
 
     def _copied(self) -> Path:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -139,7 +138,7 @@ class QueryProcess:
 
     def _quads(self) -> Iterator[ox.Quad]:
         table = self._store.select(
-            queries.bind("facts/graphs", catalogue=self._store.names.catalogue, kinds=_fact_kinds())
+            queries.bind("facts/graphs", catalogue=self._store.names.catalogue, kinds=fact_kinds())
         )
         for (graph,) in table:
             if isinstance(graph, ox.NamedNode) and graph != self._store.names.competency_questions:
@@ -188,7 +187,3 @@ def _term(packed: list[Any] | None) -> Term | None:
     if kind == "t":
         return ox.Triple(*(_term(part) for part in packed[1:]))  # type: ignore[arg-type]
     return ox.Literal(value, language=packed[3]) if packed[3] else ox.Literal(value, datatype=ox.NamedNode(packed[2]))
-
-
-def _fact_kinds() -> list[ox.NamedNode]:
-    return [kind.iri for kind in kinds().values() if kind.holds_facts]

@@ -36,6 +36,7 @@ module                   what it contains
 ``readers``              reader processes
 ``api``                  the JSON API
 ``openai_api``           the API of OpenAI
+``openapi``              ``/openapi.json``: all of it described
 ``mcp``                  the Model Context Protocol
 ``pages``                the web pages
 =======================  =============================================================

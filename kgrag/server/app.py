@@ -22,7 +22,16 @@ from starlette.routing import BaseRoute, Route
 from kgrag.audit.profiles import catalogue_of, load_profile
 from kgrag.errors import KgragError
 from kgrag.knowledge_base import KnowledgeBase
-from kgrag.server import api, graph_store, health_endpoints, openai_api, pages, service_description, sparql_endpoints
+from kgrag.server import (
+    api,
+    graph_store,
+    health_endpoints,
+    openai_api,
+    openapi,
+    pages,
+    service_description,
+    sparql_endpoints,
+)
 from kgrag.server.access_keys import Keys, PrivateAccess
 from kgrag.server.fast_path import FastPath
 from kgrag.server.problems import Problem, problem_response
@@ -122,7 +131,8 @@ def create_app(
 
 def _routes_of_knowledge_base(agents: McpEndpoint | None) -> list[BaseRoute]:
     by_protocol = Route("/mcp", agents or _not_installed, methods=_MCP_METHODS)
-    return [*api.ROUTES, *openai_api.ROUTES, by_protocol, *pages.ROUTES]
+    described = Route("/openapi.json", openapi.openapi, methods=["GET"])
+    return [*api.ROUTES, *openai_api.ROUTES, by_protocol, described, *pages.ROUTES]
 
 
 def _middleware(metrics: ServerMetrics, logs: ServerLogs, keys: Keys, paths: Collection[str]) -> list[Middleware]:

@@ -8,7 +8,9 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from kgrag.http_api.json_schemas import WritesParameters
 from kgrag.server.access_keys import Rights, authorization_of
+from kgrag.server.api.request_parameters import read_parameters
 from kgrag.server.problems import Problem
 from kgrag.server.readers.reader_request import ReaderRequest
 from kgrag.server.request_log import record_of
@@ -18,8 +20,6 @@ from kgrag.server.streaming import collect_result
 __all__ = ["ROUTES"]
 
 _READY_SECONDS = 5.0
-_DEFAULT_LINES = 100
-_MAX_LINES = 1000
 
 
 async def health(request: HttpRequest) -> Response:
@@ -56,12 +56,10 @@ async def writes(request: HttpRequest) -> Response:
     """
     state = state_of(request)
     record_of(request).key = state.rules.keys.check(authorization_of(request), needed=Rights.ADMIN).name
-    lines = request.query_params.get("last", str(_DEFAULT_LINES))
-    if not lines.isascii() or not lines.isdigit() or not 0 < int(lines) <= _MAX_LINES:
-        raise Problem(400, f"last is {lines[:20]!r}; a number from 1 to {_MAX_LINES} is expected.")
+    lines = read_parameters(request, WritesParameters).last
     if state.write_log is None:
         raise Problem(404, "this server keeps no log of writes.")
-    text = await asyncio.to_thread(state.write_log.last, int(lines))
+    text = await asyncio.to_thread(state.write_log.last, lines)
     return Response(text, headers={"Content-Type": "application/x-ndjson"})
 
 

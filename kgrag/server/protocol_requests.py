@@ -12,10 +12,13 @@ from starlette.requests import Request
 from kgrag.server.media_types import main_type
 from kgrag.server.problems import Problem
 
-__all__ = ["MAX_GRAPHS", "SparqlOperation", "body_of", "iri", "parameters", "read_query", "read_update"]
+__all__ = ["MAX_GRAPHS", "MIN_SECONDS", "SparqlOperation", "body_of", "iri", "parameters", "read_query", "read_update"]
 
 MAX_GRAPHS = 20
 """Graphs that a request may name: a dataset of many graphs is slow out of proportion."""
+
+MIN_SECONDS = 0.001
+"""What a request may ask for at least: nothing is done in less."""
 
 _MAX_TEXT_BYTES = 4_000_000
 _MAX_PARAMETERS = 100
@@ -132,8 +135,8 @@ def _timeout(pairs: _Pairs) -> float | None:
                 seconds = float(value)
             except ValueError:
                 seconds = -1.0
-            if not 0 < seconds < 1e9:
-                raise Problem(400, f"timeout is {value[:50]!r}; a number of seconds above 0 is expected.")
+            if not MIN_SECONDS <= seconds < 1e9:
+                raise Problem(400, f"timeout is {value[:50]!r}; a number of seconds from {MIN_SECONDS} is expected.")
             return seconds
     return None
 

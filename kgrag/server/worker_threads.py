@@ -11,17 +11,20 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from kgrag.answering.cited_answers import sentences_of
+from kgrag.answering.conversation import FullQuestion, answer_in_turn, likeness
 from kgrag.errors import ServiceUnavailable
 from kgrag.settings import MINILM
 
 if TYPE_CHECKING:
+    from kgrag.answering.conversation import History
     from kgrag.audit import Audit, AuditOptions
     from kgrag.knowledge_base import KnowledgeBase
-    from kgrag.model import Answer, Hit
+    from kgrag.model import Answer, AnswerSentence, Hit
     from kgrag.querying.document_filters import Where
 
 __all__ = ["WorkerThreads"]
@@ -121,18 +124,42 @@ class WorkerThreads:
             self._warmed = True
             self._questions.threads.submit(self.alone, lambda: self.kb.embedder.embed(["warm"], "query"))
 
-    def ask(
-        self, question: str, *, method: str, k: int, where: Where | None, on_hits: Callable[[list[Hit]], None]
+    def ask(  # noqa: PLR0913 - what `/ask` takes, and who is told on the way
+        self,
+        question: str,
+        *,
+        method: str,
+        k: int,
+        where: Where | None,
+        on_hits: Callable[[list[Hit]], None],
+        history: History = (),
+        on_sentence: Callable[[AnswerSentence], None] | None = None,
     ) -> Answer:
         """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known."""
-        own = self.alone(lambda: self.kb.own_answer(question, method=method, k=k, where=where))
+        full = self.full_question(question, history)
+        own = self.alone(lambda: self.kb.own_answer(full.text, method=method, k=k, where=where))
         if own is not None:
             on_hits(list(own.hits))
-            return own
+            if on_sentence is not None:
+                for sentence in sentences_of(own):
+                    on_sentence(sentence)
+            return answer_in_turn(own, question, full)
         # the model is made on first use, which no two threads may do
-        hits, _ = self.alone(lambda: (self.kb.retrieve(question, method=method, k=k, where=where), self.kb.model))
+        hits, _ = self.alone(lambda: (self.kb.retrieve(full.text, method=method, k=k, where=where), self.kb.model))
         on_hits(hits)
-        return self.kb.answer_from(question, hits, method=method, where=where)
+        answer = self.kb.answer_from(full.text, hits, method=method, where=where, on_sentence=on_sentence)
+        return answer_in_turn(answer, question, full)
+
+    def full_question(self, question: str, history: History) -> FullQuestion:
+        """Return a message as a full question; what embeds words for that does it alone."""
+        if not history:
+            return FullQuestion(question)
+        self.alone(lambda: self.kb.model)
+
+        def alike(text: str, others: Sequence[str]) -> Sequence[float]:
+            return self.alone(lambda: likeness(self.kb.embedder)(text, others))
+
+        return self.kb.full_question(question, history, alike=alike)
 
     def audit(self, target: str, options: AuditOptions) -> Audit:
         """Audit a graph, or with "" all ontology graphs; the last few audits are kept until the store changes.

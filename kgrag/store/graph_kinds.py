@@ -13,13 +13,15 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+import pyoxigraph as ox
+
 from kgrag import plugins, queries
 from kgrag.declarations import GraphKind
 from kgrag.model import plain
 from kgrag.ports import TripleStore
 from kgrag.vocab import KG, PROV, local_name
 
-__all__ = ["PLATFORM", "catalogue_shapes", "kinds", "overview"]
+__all__ = ["PLATFORM", "catalogue_shapes", "fact_kinds", "holds_facts", "kinds", "overview"]
 
 PLATFORM = (
     GraphKind(
@@ -28,7 +30,7 @@ PLATFORM = (
         "A graph that keeps one answer: the question, its sentences, and the quotes that carry them.",
         shape="answer",
         when_source_goes="drop_if_any",
-        homes_of=(KG.Answer, KG.Citation),
+        homes_of=(KG.Answer, KG.Citation, KG.Conversation),
     ),
     GraphKind(
         KG.AssertionGraph,
@@ -61,6 +63,14 @@ PLATFORM = (
         homes_of=(KG.Chunk,),
     ),
     GraphKind(
+        KG.FeedbackGraph,
+        "feedback graph",
+        "A graph of what one reader found one answer to be, with the chunks that the answer cites.",
+        shape="feedback",
+        when_source_goes="drop_if_any",
+        homes_of=(KG.Feedback,),
+    ),
+    GraphKind(
         KG.InferenceGraph,
         "inference graph",
         "A graph of what follows from other graphs by the rules of RDFS or OWL 2 RL and is stated in none of them.",
@@ -75,6 +85,13 @@ PLATFORM = (
         shape="lexical",
     ),
     GraphKind(KG.OntologyGraph, "ontology graph", "A graph of one ontology as it was loaded.", holds_facts=True),
+    GraphKind(
+        KG.ProfileGraph,
+        "profile graph",
+        "The graph of what the facts have: classes with their counts, and properties as they are used.",
+        shape="profile",
+        when_source_goes="trim",
+    ),
     GraphKind(
         KG.ProvenanceGraph,
         "provenance graph",
@@ -101,6 +118,16 @@ def kinds() -> Mapping[str, GraphKind]:
     """Return IRI -> kind of every kind of named graph, the platform's first, then those of methods by name."""
     declared = [kind for method in plugins.methods().values() for kind in method.graph_kinds]
     return MappingProxyType({kind.iri.value: kind for kind in (*declared, *PLATFORM)})
+
+
+def fact_kinds() -> list[ox.NamedNode]:
+    """Return the kinds whose graphs have facts."""
+    return [kind.iri for kind in kinds().values() if kind.holds_facts]
+
+
+def holds_facts(kind: ox.NamedNode | None) -> bool:
+    """Return whether graphs of a kind have facts; not those of an unknown kind, or of none."""
+    return kind is not None and (known := kinds().get(kind.value)) is not None and known.holds_facts
 
 
 def overview(store: TripleStore) -> dict[str, Any]:

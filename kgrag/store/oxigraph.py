@@ -24,7 +24,7 @@ from kgrag.model import GraphDraft, Publication, Table
 from kgrag.ports import Validator
 from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
-from kgrag.store import identity, migrations, publication_plan, quad_files, rewriting, verification
+from kgrag.store import fact_journal, identity, migrations, publication_plan, quad_files, rewriting, verification
 from kgrag.store.engine import engine, release
 from kgrag.store.lineage import drawn
 from kgrag.store.locking import OpenedFolder, WriterLock
@@ -235,7 +235,9 @@ class OxigraphStore:
                 with engine():
                     publishing.write()
             finally:
+                before = self._revision
                 self._advance(publishing.revision)  # of two atomic steps the first may have entered
+            fact_journal.note(self, before, self._revision, publishing.facts())
             return publishing.outcome()
 
     def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
@@ -279,11 +281,16 @@ class OxigraphStore:
     ) -> None:
         revision, lineage = self._revision + 1, self._unwritten_lineage
         stated = [*self._stated, *publication_plan.lineage_of(revision, self._names, lineage)]
+        touched = None if graphs is None else [*graphs, self._names.default_data]
+        facts = fact_journal.quads_of(store, touched, self._names)
         record = Rewriting(store, self._names, revision=revision, graphs=graphs, one_way=one_way, stated=stated)
         record.write(update)
         identity.write_founding(store, self._names)
+        before = self._revision
         self._advance(identity.revision(store, self._names))
         record.settle()
+        after = fact_journal.quads_of(store, touched, self._names)
+        fact_journal.note_difference(self, before, self._revision, facts, after)
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs, their lexical companions and their catalogue entries in one atomic step.
@@ -313,9 +320,11 @@ class OxigraphStore:
                 removed=kinds,
                 lineage=self._unwritten_lineage,
             )
+            facts, before = fact_journal.quads_of(store, dropped, self._names), self._revision
             with engine():
                 exchange(store, entries, [*statements, *self._stated], dropped)
             self._advance(self._revision + 1)
+            fact_journal.note_difference(self, before, self._revision, facts, set())
             return len(existing)
 
     @contextmanager

@@ -21,6 +21,7 @@ from kgrag import queries
 from kgrag.errors import ShapeViolation
 from kgrag.model import GraphDraft, Publication, Term, Violation
 from kgrag.store import publication_plan
+from kgrag.store.graph_kinds import holds_facts
 from kgrag.store.lexical_forms import companions, refuse_rewritten
 from kgrag.store.publication_plan import Change
 from kgrag.vocab import KG, RDF, Names
@@ -194,6 +195,14 @@ class Publishing:
             self.revision + 1, KG.Publication, self._now, self._names, removed=removed, lineage=self._lineage
         )
         return [*publication, *self._stated]
+
+    def facts(self) -> tuple[list[ox.Quad], list[ox.Quad]] | None:
+        """Return the quads that facts gain and lose; None where a graph of another kind becomes one with facts."""
+        changes = [change for change in self._changes if change.writes and holds_facts(change.draft.kind)]
+        if any(quad.predicate == RDF.type for change in self._changes for quad in change.removed_entries):
+            return None
+        gained = [publication_plan.quad_of(triple, each.draft.iri) for each in changes for triple in each.added]
+        return gained, [publication_plan.quad_of(triple, each.draft.iri) for each in changes for triple in each.removed]
 
     def outcome(self) -> Publication:
         """Report what became of the drafts."""

@@ -276,8 +276,11 @@ def test_a_question_without_a_common_word_is_answered_by_meaning_alone(built: Kn
 
 def test_a_paper_can_be_found_through_what_cites_it(built: KnowledgeBase) -> None:
     alone, linked = (
-        [hit.attributes.get("title") for hit in built.retrieve("beetle care", method=f"cg_rag:{how}", k=3)]
-        for how in ("hops=0,fan=1,candidates=1", "hops=1,candidates=1")
+        [
+            hit.attributes.get("title")
+            for hit in built.retrieve("beetle care", method=f"cg_rag:aggregation=mean,{how},candidates=1", k=3)
+        ]
+        for how in ("hops=0,fan=1", "hops=1")
     )
     assert "The core paper on soil" not in alone
     assert "The core paper on soil" in linked

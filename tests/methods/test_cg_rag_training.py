@@ -36,20 +36,15 @@ def _lines(path: Path, records: list[dict[str, object]]) -> Path:
 
 
 def corpus(folder: Path) -> Path:
-    """Methods that are never named in their own papers, and papers that use them by name."""
+    """Methods that are never named in their own papers, and papers that name them.
+
+    The former cite the latter, so that votes of those that cite are for the wrong ones, and there is much to learn.
+    """
     records: list[dict[str, object]] = []
     for number, crop in enumerate(CROPS):
-        records.append(
-            {"id": f"m{number}", "title": "A method", "text": f"We propose rule {number} for fields. It holds."}
-        )
-        records.append(
-            {
-                "id": f"u{number}",
-                "title": "A use",
-                "text": f"The {crop} method of others was used.",
-                "cites": [f"m{number}"],
-            }
-        )
+        method = {"id": f"m{number}", "title": "A method", "text": f"We propose rule {number} for fields. It holds."}
+        records.append({**method, "cites": [f"u{number}"]})
+        records.append({"id": f"u{number}", "title": "A use", "text": f"The {crop} method of others was used."})
     return _lines(folder / "corpus.jsonl", records)
 
 

@@ -615,7 +615,7 @@ def test_retrieval_is_the_plain_definition_on_any_small_hypergraph(scoring, edge
     store, made = stored(edges)
     embedder = Generic()
     spaces = FolderSpaces(None, identity=embedder.identity, dimension=embedder.dimension)
-    method = OgRag(store, spaces, embedder, ScriptedModel({}), nodes=k, scoring=scoring)
+    method = OgRag(store, spaces, embedder, ScriptedModel({}), nodes=k, scoring=scoring, cover="greedy")
     for question in QUESTIONS:
         relevant = plainly_relevant(method, edges, question)
         weights = {node: one.worth for node, one in relevant.items()}

@@ -1,6 +1,7 @@
 """The JSON API: what the commands give, over HTTP."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,12 +9,16 @@ from pathlib import Path
 import httpx
 import jsonschema
 import pytest
+from starlette.routing import Route
 
 from kgrag import KnowledgeBase
 from kgrag.answering.json_forms import answer_json, hit_json
 from kgrag.errors import ServiceUnavailable
 from kgrag.model import Prompt
 from kgrag.querying import ontology_check
+from kgrag.server import pages
+from kgrag.server.app import create_app
+from kgrag.server.served_data import CataloguedDataset
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder, ScriptedModel
 from tests.server.inside import DEMO, KEY, Inside, served
@@ -115,6 +120,28 @@ def test_requests_and_replies_are_as_the_document_says(demo: Inside, path: str, 
     asked = operation["requestBody"]["content"]["application/json"]["schema"]
     valid = jsonschema.Draft202012Validator({**asked, "components": document["components"]}).is_valid(body)
     assert valid == (reply.status_code != 422)
+
+
+def test_every_address_that_is_no_page_is_described(demo: Inside) -> None:
+    document = demo.client.get("/openapi.json").json()
+    app = create_app(CataloguedDataset(demo.kb.store), Path("unused"), kb=demo.kb)
+    undescribed = {route.path for route in pages.ROUTES} | {"/openapi.json", "/v1/{rest:path}"}
+    routes = [each for each in app.routes if isinstance(each, Route) and each.path not in undescribed]
+    served = {(each.path.replace(":path}", "}"), method.lower()) for each in routes for method in each.methods or ()}
+    described = {(path, method) for path, methods in document["paths"].items() for method in methods}
+    # starlette answers HEAD wherever it answers GET; agents' protocol without sessions refuses GET and DELETE
+    assert {each for each in served - described if each[1] != "head"} == {("/mcp", "get"), ("/mcp", "delete")}
+    assert described <= served
+
+
+def test_the_api_is_shown_to_people_without_another_host(demo: Inside) -> None:
+    shown = demo.client.get("/docs")
+    assert shown.status_code == 200
+    document = demo.client.get("/openapi.json").json()
+    for methods in document["paths"].values():
+        for item in methods.values():
+            assert f'id="{item["operationId"]}"' in shown.text
+    assert re.findall(r'(?:src|href)="(?:https?:)?//', shown.text) == []
 
 
 def test_the_document_is_openapi_3_1_and_whole(demo: Inside) -> None:

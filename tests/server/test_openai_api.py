@@ -12,8 +12,7 @@ import openai
 import pytest
 
 from kgrag import KnowledgeBase
-from kgrag.answering.conversation import Turn, full_question
-from kgrag.llm.extractive import ExtractiveModel
+from kgrag.answering.conversation import Turn
 from kgrag.model import Completion, Document, Prompt, Usage
 from kgrag.server.access_keys import Keys
 from kgrag.server.paid_access import PaidAccess
@@ -220,27 +219,12 @@ HISTORY = (
 )
 
 
-def test_without_a_language_model_a_short_message_has_the_one_before_it_in_front() -> None:
-    assert full_question(HISTORY, ExtractiveModel())[0] == f"{HISTORY[0].text} {HISTORY[2].text}"
-    longer = Turn("user", "In which zone is the lentil LT 7 grown?")
-    assert full_question((*HISTORY[:2], longer), ExtractiveModel())[0] == longer.text
-
-
-def test_a_language_model_makes_one_question_of_a_conversation() -> None:
-    model = ScriptedModel(
-        {"answering/standalone": Completion("When is lentil sown in the Hill Zone?", usage=Usage(1, 50, 9))}
-    )
-    assert full_question(HISTORY, model) == ("When is lentil sown in the Hill Zone?", Usage(1, 50, 9))
-    assert "And lentil?" in model.prompts[0].text
-    assert full_question(HISTORY[:1], model) == (HISTORY[0].text, Usage())
-    assert len(model.prompts) == 1
-
-
 def test_a_conversation_is_answered_by_its_last_question(client: openai.OpenAI) -> None:
     messages = [{"role": "system", "content": "Be brief."}]
     messages += [{"role": turn.role, "content": turn.text} for turn in HISTORY]
     done = client.chat.completions.create(model="kgrag-passages", messages=messages)
-    assert "start date: 15 March" in done.choices[0].message.content
+    assert done.choices[0].message.kgrag["asked"] == "And lentil?"
+    assert done.choices[0].message.kgrag["question"] == "When is lentil sown in the Hill Zone?"
 
 
 # --- responses ----------------------------------------------------------------------------------------------------

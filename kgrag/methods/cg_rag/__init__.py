@@ -23,8 +23,9 @@ DECLARATION = MethodDeclaration(
     name="cg_rag",
     implementation="kgrag.methods.cg_rag.method:CgRag",
     label="passages and what they cite",
-    retrieves="chunks of papers that cite each other: relevance by words and by meaning travels along the edges of the "
-    "citation graph (LeSeGR), without training or with a graph encoder",
+    retrieves="chunks of papers that cite each other: papers vote for what they cite, and a question's "
+    '"(Author, year)" is looked up among theirs; the paper\'s messages along edges (LeSeGR) and a trained graph '
+    "encoder are options",
     needs="`kgrag build cg_rag`, then, where there are labelled questions, `kgrag train cg_rag --questions FILE.jsonl`",
     paper="Hu et al. 2025 (CG-RAG)",
     graph_kinds=(
@@ -32,7 +33,7 @@ DECLARATION = MethodDeclaration(
             KG.CitationGraph,
             "citation graph",
             "A graph of the edges that begin in one document: to the next chunk, to a chunk that is referred to, to "
-            "chunks of documents that it cites.",
+            "chunks of documents that it cites, and what its citation markers mean.",
             shape="citation",
             lists_only=True,
             subject_goes=True,

@@ -3,17 +3,17 @@
 CG-RAG, section 4.3: the gate of a message depends on the question, so messages pass at query time, over the candidates
 and what is within two hops of them. The arrays record which revision of the store they reflect; they are kept in a file
 beside the store, and are read from the store again where that file is older. Queries read: ``cg_rag/chunks``,
-``cg_rag/edges``, ``cg_rag/graphs``. No graph is written.
+``cg_rag/edges``, ``cg_rag/graphs``, ``cg_rag/citing``, ``cg_rag/markers``, ``citations/bylines``. No graph is written.
 """
 
 from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,8 @@ from kgrag.index.array_files import (
     write_arrays,
 )
 from kgrag.methods.cg_rag.citation_graph import KINDS, chunks_of
+from kgrag.methods.cg_rag.citations import bylines_of
+from kgrag.methods.cg_rag.document_links import DocumentLinks
 from kgrag.methods.cg_rag.edges import EdgeKind
 from kgrag.ports import TripleStore, Vectors
 from kgrag.vocab import KG
@@ -47,6 +49,7 @@ __all__ = [
     "document_numbers",
     "fresh",
     "has_citation_graph",
+    "rank_in_group",
 ]
 
 IntArray = npt.NDArray[np.int64]
@@ -55,7 +58,7 @@ FloatArray = npt.NDArray[np.float32]
 RELATIONS = 2 * len(EdgeKind)
 """An edge is walked both ways: relation 2 * kind from its target's point of view, 2 * kind + 1 from its origin's."""
 
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 _FILE_NAME = "citations"
 _ARRAYS = ("offsets", "neighbours", "relations", "weights", "documents")
 
@@ -117,7 +120,8 @@ class QuestionView:
 class CitationArrays:
     """Every chunk, in the order of IRIs, and its edges in both directions as a compressed sparse row matrix.
 
-    The neighbours of chunk i are ``neighbours[offsets[i]:offsets[i + 1]]``; ``documents[i]`` numbers its document.
+    The neighbours of chunk i are ``neighbours[offsets[i]:offsets[i + 1]]``; ``documents[i]`` numbers its document, and
+    ``links`` are those between documents.
     """
 
     iris: Iris
@@ -126,6 +130,7 @@ class CitationArrays:
     relations: npt.NDArray[np.int8]
     weights: FloatArray
     documents: npt.NDArray[np.int32]
+    links: DocumentLinks = field(default_factory=DocumentLinks.of)
     revision: int = -1
     _kept: KeptPlaces = field(default_factory=KeptPlaces)
 
@@ -136,6 +141,7 @@ class CitationArrays:
         documents: Sequence[int],
         edges: tuple[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike],
         *,
+        links: DocumentLinks | None = None,
         revision: int,
     ) -> CitationArrays:
         """Return the arrays of a list of edges.
@@ -144,6 +150,7 @@ class CitationArrays:
             chunks: IRIs in ascending order.
             documents: the number of each chunk's document.
             edges: origins, targets (numbers of chunks), kinds and weights (0 to 2), each shape (m,).
+            links: between documents; None for none.
             revision: the store revision that the arrays reflect.
         """
         origins, targets, kinds, weights = (np.asarray(column) for column in edges)
@@ -162,6 +169,7 @@ class CitationArrays:
             relations[order],
             both_ways[order],
             np.asarray(documents, dtype=np.int32),
+            links or DocumentLinks.of(),
             revision,
         )
 
@@ -224,7 +232,7 @@ class CitationArrays:
         inside = np.flatnonzero(nodes[senders] == neighbours) if len(nodes) else np.zeros(0, np.int64)
         receivers, senders, edges = receivers[inside], senders[inside], edges[inside]
         order = np.lexsort((senders, -self.weights[edges] * gates[nodes[senders]], receivers))
-        kept = order[_rank_in_group(receivers[order]) < fan]
+        kept = order[rank_in_group(receivers[order]) < fan]
         edges = edges[kept]
         return Subgraph(nodes, senders[kept], receivers[kept], self.relations[edges], self.weights[edges])
 
@@ -235,8 +243,9 @@ class CitationArrays:
     def save(self, path: Path, *, lineage: str = "") -> None:
         """Write the arrays. Raises StorageFailed."""
         settings = packed([json.dumps({"format": _FORMAT_VERSION, "revision": self.revision})])
-        members = {name: getattr(self, name) for name in _ARRAYS}
-        write_arrays(path, members | self.iris.members("iris") | {"settings": settings}, lineage=lineage)
+        members: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
+        members |= self.iris.members("iris") | self.links.members()
+        write_arrays(path, members | {"settings": settings}, lineage=lineage)
 
     @classmethod
     def load(cls, path: Path) -> CitationArrays | None:
@@ -247,15 +256,16 @@ class CitationArrays:
             if settings["format"] != _FORMAT_VERSION:
                 return None
             arrays = {name: members[name] for name in _ARRAYS}
-            return cls(iris=Iris.restored(members, "iris"), revision=settings["revision"], **arrays)
+            iris, links = Iris.restored(members, "iris"), DocumentLinks.restored(members)
+            return cls(iris=iris, links=links, revision=settings["revision"], **arrays)
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):
             return None
 
 
-def _rank_in_group(groups: IntArray) -> IntArray:
+def rank_in_group(groups: IntArray) -> IntArray:
     """Number the members of each group from 0; the members of a group must follow each other.
 
-    >>> _rank_in_group(np.array([3, 3, 5, 7, 7, 7])).tolist()
+    >>> rank_in_group(np.array([3, 3, 5, 7, 7, 7])).tolist()
     [0, 1, 0, 0, 1, 2]
     """
     if not len(groups):
@@ -295,8 +305,8 @@ def _making(store: TripleStore) -> Making[CitationArrays]:
 
 
 def _read(store: TripleStore) -> CitationArrays:
-    revision = store.revision
-    numbered = sorted((chunk, number) for number, chunks in enumerate(chunks_of(store).values()) for chunk in chunks)
+    revision, chunks_by_document = store.revision, chunks_of(store)
+    numbered = sorted((chunk, number) for number, chunks in enumerate(chunks_by_document.values()) for chunk in chunks)
     chunks = [chunk for chunk, _ in numbered]
     number_of = {chunk: number for number, chunk in enumerate(chunks)}
     kinds = {term.value: int(kind) for kind, term in KINDS.items()}
@@ -309,7 +319,26 @@ def _read(store: TripleStore) -> CitationArrays:
     columns = np.array(edges, dtype=np.float64).reshape(len(edges), 4).T
     origins, targets, edge_kinds = (column.astype(np.int64) for column in columns[:3])
     documents = [document for _, document in numbered]
-    return CitationArrays.of(chunks, documents, (origins, targets, edge_kinds, columns[3]), revision=revision)
+    links = _links(store, {document: number for number, document in enumerate(chunks_by_document)})
+    return CitationArrays.of(
+        chunks, documents, (origins, targets, edge_kinds, columns[3]), links=links, revision=revision
+    )
+
+
+def _links(store: TripleStore, numbers: Mapping[str, int]) -> DocumentLinks:
+    """Read who cites whom and by which markers; a document is also a holder of its own byline, which means it."""
+    catalogue = store.names.catalogue
+    pairs = store.select(queries.bind("cg_rag/citing", catalogue=catalogue)).values()
+    uses = store.select(queries.bind("cg_rag/markers", catalogue=catalogue)).values()
+    held = [(marker, numbers[holder], numbers.get(meant, -1)) for holder, _, marker, meant in uses if holder in numbers]
+    own = [
+        (marker, numbers[document], numbers[document])
+        for document, markers in bylines_of(store).items()
+        for marker in markers
+        if document in numbers
+    ]
+    known = [(numbers[citing], numbers[cited]) for citing, cited in pairs if citing in numbers and cited in numbers]
+    return DocumentLinks.of(known, [*held, *own])
 
 
 def has_citation_graph(store: TripleStore) -> bool:

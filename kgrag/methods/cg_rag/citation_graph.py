@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -19,9 +19,10 @@ from kgrag.index.bm25 import LexicalIndex
 from kgrag.index.vector_spaces import Progress
 from kgrag.methods.cg_rag.citations import Citations
 from kgrag.methods.cg_rag.edges import ChunkEdge, EdgeKind, PaperChunks, adjacent, cross_references, nearest_chunks
+from kgrag.methods.cg_rag.markers import CitedWorks, markers_of
 from kgrag.model import GraphDraft
 from kgrag.ports import TripleStore, VectorIndex
-from kgrag.vocab import DCTERMS, KG, RDF, XSD, Names, digest
+from kgrag.vocab import CITO, DCTERMS, KG, RDF, XSD, Names, digest
 
 __all__ = ["KINDS", "METHOD", "EdgeSignals", "GraphUpdate", "chunks_of", "citation_draft", "documents_named", "draw"]
 
@@ -34,7 +35,7 @@ KINDS = {
 }
 """The class of each kind of edge."""
 
-_EDGES_VERSION = "1"  # part of every fingerprint: another version draws all edges anew
+_EDGES_VERSION = "2"  # part of every fingerprint: another version draws all edges anew
 _DOCUMENTS_PER_PUBLICATION = 200
 
 
@@ -128,16 +129,16 @@ def draw(
             cited = _cited(paper.document, chunks, citations)
             edges = [*adjacent(paper), *cross_references(paper)]
             edges += _citation_edges(paper, [chunks[other] for other in cited], signals, weights)
-            drafts.append(
-                citation_draft(
-                    paper.document,
-                    edges,
-                    cited=cited,
-                    unresolved=citations.unresolved.get(paper.document, ()),
-                    fingerprint=fingerprints[paper.document] + (f" {corpus}" if cited else ""),
-                    names=store.names,
-                )
+            draft = citation_draft(
+                paper.document,
+                edges,
+                cited=cited,
+                unresolved=citations.unresolved.get(paper.document, ()),
+                fingerprint=fingerprints[paper.document] + (f" {corpus}" if cited else ""),
+                names=store.names,
             )
+            marked = marked_triples(paper, citations.works_of(paper.document), store.names)
+            drafts.append(replace(draft, triples=[*draft.triples, *marked]))
         publication = store.publish(drafts)
         update.pending += publication.faults
         update.drawn += len(drafts)
@@ -157,7 +158,9 @@ def _fingerprint(
     cited = (part for other in _cited(document, chunks, citations) for part in ("cites", other, *chunks[other]))
     settings = (_EDGES_VERSION, str(signals.top), signals.embedder)
     unresolved = citations.unresolved.get(document, ())
-    return digest(*settings, document, *chunks[document], *cited, "unresolved", *unresolved)
+    works = citations.works_of(document)
+    printed = (part for pair in (*works.entries, *works.bylines) for part in pair)
+    return digest(*settings, document, *chunks[document], *cited, "unresolved", *unresolved, "printed", *printed)
 
 
 def _cited(document: str, chunks: Mapping[str, tuple[str, ...]], citations: Citations) -> list[str]:
@@ -244,3 +247,28 @@ def _edge_triples(edge: ChunkEdge, names: Names) -> Iterator[ox.Triple]:
     yield ox.Triple(node, KG.fromChunk, ox.NamedNode(edge.origin))
     yield ox.Triple(node, KG.toChunk, ox.NamedNode(edge.target))
     yield ox.Triple(node, KG.weight, ox.Literal(weight, datatype=XSD.decimal))
+
+
+def marked_triples(paper: PaperChunks, works: CitedWorks, names: Names) -> Iterator[ox.Triple]:
+    """Yield what the citation markers of a document say: ``cito:cites`` from the very chunk, and each author-year one.
+
+    A numbered marker is resolved or says nothing; an author-year one is kept in either case, because others may know
+    what it means.
+    """
+    for chunk, text in zip(paper.chunks, paper.texts, strict=True):
+        node = ox.NamedNode(chunk)
+        cited = dict.fromkeys(works.numbered(text))
+        meant: dict[str, str] = {}
+        for marker in markers_of(text):
+            document = works.meant(marker)
+            cited |= {document: None} if document else {}
+            meant[marker.name] = meant.get(marker.name) or document
+        for name, document in meant.items():
+            use = names.edge("MARKER", chunk, name)
+            yield ox.Triple(use, RDF.type, KG.CitationMarker)
+            yield ox.Triple(use, KG.fromChunk, node)
+            yield ox.Triple(use, KG.marker, ox.Literal(name))
+            if document:
+                yield ox.Triple(use, CITO.cites, ox.NamedNode(document))
+        for document in cited:
+            yield ox.Triple(node, CITO.cites, ox.NamedNode(document))

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from rapidfuzz import fuzz
 
 from kgrag import queries
+from kgrag.methods.cg_rag.markers import CitedWorks, byline
 from kgrag.ports import TripleStore
 
-__all__ = ["CitationResolver", "Citations", "KnownDocument", "read_citations"]
+__all__ = ["CitationResolver", "Citations", "KnownDocument", "bylines_of", "read_citations"]
 
 _DOI = re.compile(r"10\.\d{4,9}/[^\s\"<>{}]+")
 _DOI_PREFIXES = ("", "doi:", "doi ", "https://doi.org/", "http://dx.doi.org/", "http://doi.org/")
@@ -42,10 +43,16 @@ class KnownDocument:
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """What documents cite: ``cited`` by document, in order, and ``unresolved`` texts by document, in order."""
+    """What documents cite: ``cited`` by document, in order, and ``unresolved`` texts by document, in order.
+
+    ``entries`` are what each document prints of its citations, each with the document that it names, "" for none, and
+    ``bylines`` the author-year markers by which each document would be cited.
+    """
 
     cited: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unresolved: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    entries: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    bylines: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -54,6 +61,12 @@ class Citations:
             "citations": sum(map(len, self.cited.values())),
             "unresolved": sum(map(len, self.unresolved.values())),
         }
+
+    def works_of(self, document: str) -> CitedWorks:
+        """Return what a document cites, to look its markers up in."""
+        cited = self.cited.get(document, ())
+        bylines = tuple((marker, other) for other in cited for marker in self.bylines.get(other, ()))
+        return CitedWorks(self.entries.get(document, ()), bylines)
 
 
 class CitationResolver:
@@ -132,13 +145,30 @@ def read_citations(store: TripleStore) -> Citations:
     loaded = ((resolver.resolve(subject), citation) for subject, citation in triples)
     cited: dict[str, dict[str, None]] = defaultdict(dict)
     unresolved: dict[str, dict[str, None]] = defaultdict(dict)
+    entries: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for citing, citation in (*printed, *((citing, citation) for citing, citation in loaded if citing in titles)):
         target = resolver.resolve(citation)
+        entries[citing].append((citation, "" if target == citing else target))
         if not target:
             unresolved[citing].setdefault(citation)
         elif target != citing:
             cited[citing].setdefault(target)
-    return Citations(_sorted_by_document(cited), _sorted_by_document(unresolved))
+    return Citations(
+        _sorted_by_document(cited),
+        _sorted_by_document(unresolved),
+        {citing: tuple(pairs) for citing, pairs in sorted(entries.items())},
+        bylines_of(store),
+    )
+
+
+def bylines_of(store: TripleStore) -> dict[str, tuple[str, ...]]:
+    """Return the markers by which documents would be cited, from their metadata; any of several authors may be it."""
+    rows = store.select(queries.bind("citations/bylines", catalogue=store.names.catalogue)).values()
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for document, author, year in rows:
+        if marker := byline(author, year):
+            found[document].setdefault(marker)
+    return _sorted_by_document(found)
 
 
 def _sorted_by_document(citations: dict[str, dict[str, None]]) -> dict[str, tuple[str, ...]]:

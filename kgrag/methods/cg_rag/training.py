@@ -13,7 +13,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,6 +60,11 @@ class TrainedEncoder:
         from kgrag.methods.cg_rag import encoder
 
         return encoder.scores(self.encoder, view)
+
+    @property
+    def beats_votes(self) -> bool:
+        """Return whether it ranked better on held-out documents than votes; False where these were not compared."""
+        return bool(max(self.record["figures"]) > self.record.get("votes", np.inf))
 
     def learned_from(self, questions: Sequence[str]) -> list[str]:
         """Return those of the questions that the encoder has learned from, under any spelling of case and spaces."""
@@ -219,16 +224,20 @@ def _timestamp(time: datetime) -> ox.Literal:
     return ox.Literal(time.isoformat(timespec="seconds").replace("+00:00", "Z"), datatype=XSD.dateTime)
 
 
-def train(
+def train(  # noqa: PLR0913 - what a training needs of its caller
     examples: Sequence[TrainingExample],
     recipe: TrainingRecipe,
     file: EncoderFile,
     *,
     asked: int,
     started: datetime,
+    by_votes: Callable[[TrainingExample], float],
     progress: Progress = None,
 ) -> BuildReport:
-    """Train an encoder; keep it, with a record, when it ranks better than what needs no training.
+    """Train an encoder; keep it, with a record, when it ranks better than before training.
+
+    It is asked where it also ranks better than votes of documents; else only ``encoder=trained`` asks it, and the
+    report says so.
 
     Args:
         examples: to learn from; a share of their documents is held out to know when to stop.
@@ -236,6 +245,7 @@ def train(
         file: where it is kept.
         asked: the number of questions that ``examples`` were read from, for the report.
         started: when reading them began, for the record.
+        by_votes: returns the reciprocal rank of an example's right document by votes, among the documents it reaches.
         progress: called after each epoch.
 
     Raises:
@@ -255,14 +265,17 @@ def train(
     untrained, best = fitted.figures[0], max(fitted.figures)
     counts = {"questions": asked, "reached": len(examples), "learned": len(learned), "held_out": len(held_out)}
     counts["epochs"] = len(fitted.figures) - 2  # the first two figures are of the encoder before any epoch
-    note = f"MRR on the held-out part: {untrained:.3f} before training, {best:.3f} after"
+    votes = float(np.mean([by_votes(example) for example in held_out]))
+    note = f"MRR on the held-out part: {untrained:.3f} before training, {best:.3f} after, {votes:.3f} by votes"
     if untrained >= best:
         return BuildReport(METHOD, counts, notes=(f"{note}: not kept, since it ranks no better than untrained",))
     record: dict[str, Any] = {
         "embedder": file.embedder,
         "recipe": asdict(recipe),
         "figures": fitted.figures,
+        "votes": votes,
         "questions": sorted(_question_digest(example.question) for example in examples),
     }
     file.save(encoder.dumped(fitted.encoder, record), record, started)
-    return BuildReport(METHOD, counts, notes=(note,))
+    unused = "; votes rank no worse without training, so questions go to these unless they say encoder=trained"
+    return BuildReport(METHOD, counts, notes=(note if best > votes else note + unused,))

@@ -80,6 +80,7 @@ class TrainingExample:
         exact: which nodes are the very chunk that answers, shape (n,); None where only the document is known.
         question: its text.
         group: IRI of the document that decides on which side of the split the question is.
+        without: IRIs of the documents that are passed over.
     """
 
     view: QuestionView
@@ -88,6 +89,7 @@ class TrainingExample:
     exact: npt.NDArray[np.bool_] | None = None
     question: str = ""
     group: str = ""
+    without: tuple[str, ...] = ()
 
 
 def refuse_leaks(questions: Sequence[Labelled], held_out: Sequence[Labelled]) -> None:
@@ -129,11 +131,15 @@ def read_examples(
     examples = []
     for count, question in enumerate(questions, start=1):
         answering = named(question.documents)
-        reached = view(question.text, named(question.excluded))
+        without = named(question.excluded)
+        reached = view(question.text, without)
         documents = arrays.documents[reached.nodes]
         right = np.isin(documents, document_numbers(arrays, answering))
         if right.any():
-            examples.append(TrainingExample(reached, right, documents, question=question.text, group=answering[0]))
+            text, group = question.text, answering[0]
+            examples.append(
+                TrainingExample(reached, right, documents, question=text, group=group, without=tuple(without))
+            )
         if progress and (count % 100 == 0 or count == len(questions)):
             progress("cg_rag questions", count, len(questions))
     return examples

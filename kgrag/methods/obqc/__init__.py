@@ -24,7 +24,7 @@ DECLARATION = MethodDeclaration(
     "instead of a query known to be wrong",
     needs="an ontology and a model, or stored competency questions (`kgrag build obqc --competency FILE`)",
     paper="Allemang, Sequeda: *Increasing the LLM accuracy for question answering: ontologies to the rescue!*, 2024",
-    also_writes=(KG.DataGraph,),
+    also_writes=(KG.DataGraph, KG.ProfileGraph),
     options=ObqcOptions,
     example={"competency": "competency.jsonl"},
 )

@@ -3,8 +3,9 @@
 OBQC, sections 3 to 5. A question is turned into SPARQL over a slice of the loaded ontologies, checked against them,
 mended, repaired by the model at most three times, and run only when it is valid: read-only, over the facts, with limits
 on rows and time. The answer to what can't be repaired is *unknown* with the reasons. Without a model, stored competency
-questions answer when the nearest one is near enough. Graphs written: the graph of competency questions. Prompts read:
-``obqc/*``. Queries read: ``schema/*``, ``competency/*``, ``facts/*``, and those of ``kgrag.querying``.
+questions answer when the nearest one is near enough. Graphs written: those of competency questions and of the data
+profile. Prompts read: ``obqc/*``. Queries read: ``schema/*``, ``competency/*``, ``facts/*``, and those of
+``kgrag.querying``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kgrag.index import vector_spaces
 from kgrag.methods.obqc import ObqcOptions
 from kgrag.model import NO_COMPLETIONS, BuildReport, Hit
 from kgrag.ports import Progress
+from kgrag.querying import data_profile
 from kgrag.querying import text_to_sparql as asking
 from kgrag.querying.text_to_sparql import Asker
 
@@ -72,6 +74,7 @@ class Obqc(Asker):
             return BuildReport(self.name, {"embedded": embedded, **NO_COMPLETIONS})
         if options.competency is not None:
             self.store.publish([asking.draft(pairs, names=self.store.names, source=str(options.competency))])
+        data_profile.keep(self.store)
         terms, questions = self.space(_TERMS, progress), self.space(_QUESTIONS, progress)
         return BuildReport(self.name, {"terms": len(terms), "competency_questions": len(questions)})
 

@@ -61,6 +61,7 @@ DECLARATION = MethodDeclaration(
         KG.InferenceGraph,
         KG.LexicalGraph,
         KG.OntologyGraph,
+        KG.ProfileGraph,
         KG.ProvenanceGraph,
         KG.QuarantineGraph,
     ),

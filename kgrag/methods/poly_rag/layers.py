@@ -24,6 +24,7 @@ from kgrag.methods.poly_rag.aliases import aliases, with_aliases
 from kgrag.methods.poly_rag.question_templates import answered, templated
 from kgrag.model import Answer, Hit, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
+from kgrag.querying.data_profile import profile_of
 from kgrag.querying.text_to_sparql import Asker, mentions, row_evidence, story_of
 from kgrag.text import documents
 from kgrag.text.sentences import attribute_words, entity_key
@@ -95,8 +96,8 @@ class OntologyLayer:
         words = attribute_words(question)
         named = [iri for iri, term in terms.items() if (label := attribute_words(term.label)) and label <= words]
         below = [iri for iri, above in ontology.above.items() if above.intersection(named)]
-        nodes = [ox.NamedNode(iri) for iri in sorted({*named, *below})]
-        in_use = store.ask(queries.bind("poly_rag/in_use", catalogue=store.names.catalogue, terms=nodes))
+        profile = profile_of(store)
+        in_use = any(iri in profile.classes or iri in profile.properties for iri in (*named, *below))
         return [] if in_use else sorted(terms[iri].label for iri in named)
 
     def _ontology(self) -> mapping.Ontology:

@@ -25,6 +25,7 @@ from kgrag.methods.poly_rag.layers import Found, GraphLayer, Layer, OntologyLaye
 from kgrag.methods.poly_rag.proposals import Completion, Decision, Proposal
 from kgrag.model import Allowed, Answer, BuildReport, Citation, Hit, Usage
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces, Workbench
+from kgrag.querying import data_profile
 from kgrag.querying.text_to_sparql import CYCLES, Asker, Runner, marked, row_evidence
 from kgrag.vocab import KG
 
@@ -141,6 +142,7 @@ class PolyRag:
         )
         counts |= done.counts
         counts |= self._further(options, progress)
+        data_profile.keep(self.store)
         for name, label in (("schema-term", "terms"), ("triple", "statements"), ("chunk", "chunks")):
             counts[label] = len(self._space(name, progress))
         bm25.fresh(self.store, self.lexical, save=not self.read_only)

@@ -15,6 +15,7 @@ module                  contents
 ``examination``         one check
 ``check_findings``      ``Finding`` and ``Check``, and how terms are written for a person
 ``hints``               what to write instead
+``data_hints``          what the data have instead
 ``repairs``             deterministic repair
 ======================  ================================================================================================
 """
@@ -81,4 +82,5 @@ def check(
     def plain(asked: Query | str) -> Check:
         return examine(asked, index, scratch=scratch, view=view, options=chosen)
 
-    return replace(advise(plain(query), index, recheck=plain), notes=notes_on(index))
+    profile = None if view is None else view.profile
+    return replace(advise(plain(query), index, recheck=plain, profile=profile), notes=notes_on(index))

@@ -25,6 +25,7 @@ import pyoxigraph as ox
 from kgrag.model import Term as ModelTerm
 from kgrag.ports import TripleStore
 from kgrag.queries import bind
+from kgrag.querying.data_profile import DataProfile, profile_of
 from kgrag.querying.ontology_check.ontology_graph import CLASSES, PROPERTIES, QueryTerms
 from kgrag.querying.ontology_check.ontology_index import OntologyIndex
 from kgrag.sparql.syntax import Query, Term
@@ -49,6 +50,10 @@ class DataView:
     _answers: dict[tuple[str, str], bool] = field(default_factory=dict)
     _rows: dict[str, Rows | None] = field(default_factory=dict)
     _revision: int = -1
+
+    def profile(self) -> DataProfile:
+        """Return what the data have, as they are now."""
+        return profile_of(self.store)
 
     def rows(self, sparql: str) -> Rows | None:
         """Return the rows of a query over the facts; None when it cannot be run."""

@@ -15,8 +15,10 @@ from itertools import chain, islice, product
 
 import pyoxigraph as ox
 
+from kgrag.querying.data_profile import DataProfile
 from kgrag.querying.ontology_check.check_findings import Check, Finding, TermNames
 from kgrag.querying.ontology_check.class_expressions import ANYTHING, Expression
+from kgrag.querying.ontology_check.data_hints import class_hint, property_hint
 from kgrag.querying.ontology_check.ontology_graph import value_kind, within
 from kgrag.querying.ontology_check.ontology_index import OntologyIndex
 from kgrag.querying.ontology_check.query_graph import parts
@@ -37,6 +39,7 @@ __all__ = [
 
 _ENDS = frozenset({"domain", "range", "double-domain", "double-range", "domain-range"})
 _HEAD = frozenset({"iri-output", "subject-output"})
+_OF_DATA = frozenset({"empty-class", "unused-in-data"})
 # Each candidate costs a whole check, so that not everything is tried on a query with many faults.
 _MAX_ROOTS_WITH_WAYS = 5
 _MAX_CANDIDATES_PER_ROOT = 8
@@ -53,17 +56,18 @@ Step = tuple[str, bool]
 Recheck = Callable[[str], Check]
 
 
-def advise(check: Check, index: OntologyIndex, *, recheck: Recheck) -> Check:
+def advise(check: Check, index: OntologyIndex, *, recheck: Recheck, profile: Callable[[], DataProfile] | None) -> Check:
     """Return the check with hints, and with mends where exactly one change does away with a fault.
 
     Args:
         check: findings without hints.
         index: the ontology.
         recheck: checks a changed text, without hints.
+        profile: returns what the data have; None without data.
     """
     if check.read is None:
         return check
-    advisor = _Advisor(check, check.read, index, recheck)
+    advisor = _Advisor(check, check.read, index, recheck, profile)
     return replace(check, findings=tuple(advisor.advised(finding) for finding in check.findings))
 
 
@@ -73,6 +77,7 @@ class _Advisor:
     read: Query
     index: OntologyIndex
     recheck: Recheck
+    profile: Callable[[], DataProfile] | None
     checks: int = 0
     ways: dict[int, tuple[list[tuple[Edit, str]], bool]] = field(default_factory=dict)
     apart: dict[int, tuple[list[int], list[int]]] = field(default_factory=dict)
@@ -83,8 +88,8 @@ class _Advisor:
             return self._with_hint(finding, self._readable(finding))
         if finding.rule == "undeclared-prefix":
             return self._with_prefix(finding)
-        if finding.rule == "disconnected":
-            return self._with_hint(finding, self._join(finding))
+        if finding.rule == "disconnected" or finding.rule in _OF_DATA:
+            return self._with_hint(finding, (self._in_the_data if finding.rule in _OF_DATA else self._join)(finding))
         span = (finding.start, finding.end)
         patterns = (each for each in self.read.patterns if span in {(place.start, place.end) for place in each.places})
         pattern = next(patterns, None)
@@ -100,6 +105,19 @@ class _Advisor:
     @property
     def names(self) -> TermNames:
         return TermNames(self.read.prefixes, {}, {})
+
+    def _in_the_data(self, finding: Finding) -> str:
+        """Return what the data have in the place of an empty class, or of a property that its class does not have."""
+        place = 2 if finding.rule == "empty-class" else 1
+        found = (each for each in self.read.patterns if each.places[place].start == finding.start)
+        pattern = next(found, None)
+        if pattern is None or self.profile is None:
+            return ""
+        if finding.rule == "empty-class":
+            return class_hint(self.read, pattern, self.profile())
+        name = getattr(pattern.predicate, "value", "")
+        hints = (property_hint(self.read, name, each, self.profile()) for each in self._types(pattern.subject))
+        return next(hints, "")
 
     # --- terms -------------------------------------------------------------------------------------------------
 

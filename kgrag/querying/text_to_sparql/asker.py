@@ -23,12 +23,14 @@ from kgrag.model import Answer, Citation, Prompt, Term, Usage
 from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorIndex, VectorSpaces
 from kgrag.querying.ontology_check import Check, DataView, OntologyIndex, Options, check, index_of_graphs, mend
 from kgrag.querying.text_to_sparql import competency_questions, named_entities, row_evidence, schema_slices
+from kgrag.querying.text_to_sparql.cautions import cautions
 from kgrag.querying.text_to_sparql.competency_questions import Competency, Match, matching
 from kgrag.querying.text_to_sparql.empty_results import explained
 from kgrag.querying.text_to_sparql.named_entities import NamedEntity
-from kgrag.querying.text_to_sparql.repair import CYCLES, Outcome, Repair, query_in
+from kgrag.querying.text_to_sparql.repair import CYCLES, Outcome, Repair, Version, query_in
 from kgrag.querying.text_to_sparql.row_evidence import Execution, Runner
 from kgrag.querying.text_to_sparql.schema_slices import Slice
+from kgrag.sparql.query_reader import read
 from kgrag.vocab import XSD, digest
 
 __all__ = ["Asker", "FirstQuery", "marked", "story_of"]
@@ -37,6 +39,7 @@ _TERMS, _QUESTIONS = schema_slices.SPACE, competency_questions.SPACE
 _MAX_STORED_QUESTIONS = 5
 _MAX_ROWS_SHOWN = 20
 _MAX_ROWS_COMPARED = 10_000
+_DOUBTFUL = frozenset({"empty-class", "literal-datatype", "needs-subclass", "unused-in-data"})
 _UNKNOWN = "No query was found that matches the ontology and answers the question."
 _NOT_RUN = Execution(("valid",), ((ox.Literal("true", datatype=XSD.boolean),),))
 _LOADED: WeakKeyDictionary[TripleStore, tuple[OntologyIndex, DataView, int]] = WeakKeyDictionary()
@@ -205,10 +208,11 @@ class Asker:
         tail = [f"… and {more:,} more rows."] if more > 0 else []
         stored = first.stored
         head = [f"Answered as the stored question: {stored.question.question}"] if stored and not stored.exact else []
+        doubts = [f"Caution: {doubt}" for doubt in self._doubts(question, best)]
         cut = [f"The query was cut off after {self.rows:,} rows."] if execution.truncated else []
         return Answer(
             question=question,
-            text="\n".join([*head, *([best.note] if best.note else []), *marked(shown, cited), *tail, *cut]),
+            text="\n".join([*head, *([best.note] if best.note else []), *marked(shown, cited), *tail, *cut, *doubts]),
             method=self.name,
             sentences=tuple(shown),
             citations=tuple(cited),
@@ -218,6 +222,12 @@ class Asker:
             sparql=best.sparql,
             explain=story_of(first, outcome),
         )
+
+    def _doubts(self, question: str, version: Version) -> list[str]:
+        """Return what to doubt in the rows of a query: what the check warns of, and what the question did not ask."""
+        index, view = self._loaded()
+        warned = [issue.message for issue in version.warnings if issue.rule in _DOUBTFUL] if self.data else []
+        return [*warned, *cautions(question, read(version.sparql), index, view)]
 
     def unknown(self, question: str, reasons: Sequence[str], *, usage: Usage) -> Answer:
         """Return the answer *unknown*, with its reasons."""

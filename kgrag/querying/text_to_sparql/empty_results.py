@@ -14,6 +14,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL
 from kgrag.querying.ontology_check import DataView, OntologyIndex
+from kgrag.querying.ontology_check.data_hints import class_hint
 from kgrag.querying.ontology_check.query_graph import parts
 from kgrag.querying.ontology_check.repairs import applied
 from kgrag.querying.text_to_sparql.row_evidence import Execution
@@ -76,7 +77,7 @@ def explained(
         return EmptyResult((f"Of {tried} that were tried, {several}.",) if tried else ())
     reasons = [
         f"Without `{omission.written}` the query gives {'at least ' if more else ''}{count:,} "
-        f"row{'' if count == 1 else 's'}{_because(omission, index, view)}."
+        f"row{'' if count == 1 else 's'}{_because(query, omission, index, view)}."
         for omission, count, more in found[:_MAX_TOLD]
     ]
     omission = found[0][0]
@@ -148,7 +149,7 @@ def _reads(text: str) -> bool:
     return not query.problems and not parts(query)
 
 
-def _because(omission: _Omission, index: OntologyIndex, view: DataView) -> str:
+def _because(query: Query, omission: _Omission, index: OntologyIndex, view: DataView) -> str:
     """Return what the data have of a pattern's class or property, as the end of a sentence."""
     pattern = omission.pattern
     if pattern is None or not isinstance(pattern.predicate, ox.NamedNode):
@@ -161,7 +162,9 @@ def _because(omission: _Omission, index: OntologyIndex, view: DataView) -> str:
         "none": "; no thing in the data has that class",
         "subclasses": "; only things of its subclasses are in the data",
     }
-    return reasons.get(view.instances(index, pattern.object.value), "; the things found have another class")
+    reason = reasons.get(view.instances(index, pattern.object.value), "; the things found have another class")
+    hint = class_hint(query, pattern, view.profile())
+    return f"{reason}. {hint.rstrip('.')}" if hint else reason
 
 
 def _follows(query: Query, pattern: Pattern | None, index: OntologyIndex, view: DataView) -> str:

@@ -67,7 +67,7 @@ class Version:
     """A query on its way: where it came from, what the check found, and what running it returned.
 
     ``execution`` is None when it was not run, because it is not valid. ``note`` says what was left out of it because
-    the data do not state it.
+    the data do not state it. ``warnings`` are findings that do not keep it from being run.
     """
 
     sparql: str
@@ -76,6 +76,7 @@ class Version:
     execution: Execution | None = None
     refused: bool = False
     note: str = ""
+    warnings: tuple[Issue, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -226,7 +227,9 @@ class Repair:
         except InvalidSPARQL as error:
             return Version(text, origin, (Issue("syntax", str(error)),)), None
         blocking = [finding for finding in check.findings if finding.severity in _BLOCKING]
-        return Version(text, origin, tuple(map(_issue, blocking))), self.mend(check) if blocking else None
+        warnings = tuple(_issue(each) for each in check.findings if each.severity == "warning")
+        version = Version(text, origin, tuple(map(_issue, blocking)), warnings=warnings)
+        return version, self.mend(check) if blocking else None
 
     def _run(self, version: Version, earlier: Sequence[Version]) -> Version:
         left_out = _left_out(version.sparql, [other.sparql for other in earlier if not other.valid])

@@ -1,8 +1,8 @@
 """The slice of the schema that a question needs: terms near it by vectors and by words, with their neighbours; bounded.
 
 A whole schema of 483,000 characters has been seen to yield nothing, so the slice never outgrows its limits. A schema
-that is small anyway is shown whole. Labels and comments come from strangers: they are cut, put on one line and shown
-as data. Queries read: ``schema/*``, and those of ``kgrag.index.vector_spaces`` for the space ``schema-term``.
+that is small anyway is shown whole. ``slice_lines`` writes it, with what the data have of it. Queries read:
+``schema/*``, ``profile/*``, and those of ``kgrag.index.vector_spaces`` for the space ``schema-term``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.ports import TripleStore, VectorIndex, Vectors
+from kgrag.querying.data_profile import profile_of
+from kgrag.querying.text_to_sparql.slice_lines import SliceWriter, mentioned
 from kgrag.vocab import PREFIXES, local_name
 
 __all__ = ["SPACE", "Slice", "schema_slice"]
@@ -26,9 +28,6 @@ SPACE = "schema-term"
 _MAX_NEAREST_TERMS = 12
 _MAX_TERMS = 80
 _MAX_CHARACTERS = 16_000
-_MAX_LABEL_CHARACTERS, _MAX_COMMENT_CHARACTERS = 80, 160
-_MAX_VALUES_SHOWN = 6
-_PROPERTY_KINDS = ("Property", "ObjectProperty", "DatatypeProperty", "AnnotationProperty")
 _SKIPPED = (
     "http://www.w3.org/2002/07/owl#",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -43,12 +42,10 @@ _STOP = frozenset(
     )
 )
 
-Details = Mapping[str, Mapping[str, Sequence[str]]]
-
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """What a model is shown of the schema: one line per term, with the prefixes that the lines use.
+    """What a model is shown of the schema: a line per class and property, with the prefixes that the lines use.
 
     ``whole``: nothing was left out; ``terms`` are the IRIs in it: all in order, else the nearest first.
     """
@@ -80,10 +77,10 @@ def schema_slice(question: str, vector: Vectors, *, store: TripleStore, index: V
     near = [] if whole else [term for term, _ in index.search(vector, _MAX_NEAREST_TERMS)]
     terms = sorted(index.keys()) if whole else _spread(near, question, store)
     details = _details(terms, store)
-    prefixes = _prefixes(_mentioned(terms, details), store)
-    lines = [line for term in terms if term in details for line in [_line(term, details[term], prefixes)]]
-    kept = sorted(_bounded(lines))  # one order for all questions, so that prompts share their beginning
-    return Slice(tuple(terms), "\n".join(kept), prefixes, whole=whole and len(kept) == len(lines))
+    profile = profile_of(store)
+    prefixes = _prefixes(mentioned(terms, details, profile), store)
+    text, all_there = SliceWriter(details, profile, prefixes).text(terms, _MAX_CHARACTERS)
+    return Slice(tuple(terms), text, prefixes, whole=whole and all_there)
 
 
 def _spread(near: Sequence[str], question: str, store: TripleStore) -> list[str]:
@@ -137,16 +134,6 @@ def _details(terms: Sequence[str], store: TripleStore) -> dict[str, dict[str, li
     return details
 
 
-def _mentioned(terms: Sequence[str], details: Details) -> list[str]:
-    related = [
-        value
-        for term in terms
-        for kind in ("super", "domain", "range", "inverse")
-        for value in details.get(term, {}).get(kind, ())
-    ]
-    return list(dict.fromkeys([*terms, *related]))
-
-
 def _prefixes(iris: Sequence[str], store: TripleStore) -> dict[str, str]:
     """Return prefix -> namespace for every namespace in use: stated by the ontology, usual, or made of its name."""
     rows = store.select(queries.bind("schema/ontologies", catalogue=store.names.catalogue)).values()
@@ -171,51 +158,3 @@ def _made(namespace: str) -> str:
     """
     parts = [part for part in re.split(r"[/#:.]", namespace) if re.fullmatch(r"[A-Za-z][\w-]*", part)]
     return parts[-1].lower() if parts else "ns"
-
-
-def _line(term: str, details: Mapping[str, Sequence[str]], prefixes: Mapping[str, str]) -> str:
-    """Write a term on one line: name, labels, what it joins, comment."""
-    is_property = any(local_name(kind) in _PROPERTY_KINDS for kind in details.get("kind", ()))
-    parts = [f"{'property' if is_property else 'class'} {_short(term, prefixes)}"]
-    labels = list(dict.fromkeys(_flat(label, _MAX_LABEL_CHARACTERS) for label in details.get("label", ())))
-    if any(labels):
-        parts.append(" / ".join(f'"{label}"' for label in labels[:2] if label))
-    if is_property:
-        parts.append(
-            f"from {_listed(details.get('domain', ()), prefixes)} to {_listed(details.get('range', ()), prefixes)}"
-        )
-    if details.get("super"):
-        parts.append(f"below {_listed(details['super'], prefixes)}")
-    if details.get("inverse"):
-        parts.append(f"inverse of {_listed(details['inverse'], prefixes)}")
-    comment = _flat(next(iter(details.get("comment", ())), ""), _MAX_COMMENT_CHARACTERS)
-    return "; ".join(parts) + (f" -- {comment}" if comment else "")
-
-
-def _listed(iris: Sequence[str], prefixes: Mapping[str, str]) -> str:
-    shown = [_short(iri, prefixes) for iri in iris[:_MAX_VALUES_SHOWN]]
-    return " or ".join([*shown, *(["…"] if len(iris) > _MAX_VALUES_SHOWN else [])]) or "anything"
-
-
-def _short(iri: str, prefixes: Mapping[str, str]) -> str:
-    for prefix, namespace in prefixes.items():
-        local = iri.removeprefix(namespace)
-        if local != iri and re.fullmatch(r"[A-Za-z_0-9](?:[\w-]*\w)?", local):
-            return f"{prefix}:{local}"
-    return f"<{iri}>"
-
-
-def _flat(text: str, longest: int) -> str:
-    """Put a text on one line without control characters and cut it."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).replace('"', "'").split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-def _bounded(lines: Sequence[str]) -> list[str]:
-    kept, room = [], _MAX_CHARACTERS
-    for line in lines:
-        room -= len(line) + 1
-        if room < 0:
-            break
-        kept.append(line)
-    return kept

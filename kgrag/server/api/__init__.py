@@ -1,13 +1,13 @@
 """The JSON API: what commands do, over HTTP, with an OpenAPI document.
 
-======================  ====================================================================
-module                  what it contains
-======================  ====================================================================
-``json_endpoints``      ``/ask``, ``/retrieve``, ``/check``, ``/audit``; reads JSON strictly
-``document_endpoints``  ``/documents``, ``/build``, ``/jobs``
-``json_schemas``        what is taken and returned, as pydantic models
-``openapi``             ``/openapi.json``
-======================  ====================================================================
+=======================  ====================================================================
+module                   what it contains
+=======================  ====================================================================
+``json_endpoints``       ``/ask``, ``/retrieve``, ``/check``, ``/audit``; reads JSON strictly
+``document_endpoints``   ``/documents``, ``/build``, ``/jobs``
+``request_parameters``   reads the parameters of an address
+``protocol_operations``  describes SPARQL, the Graph Store and the protocol of agents
+=======================  ====================================================================
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 from starlette.routing import Route
 
 from kgrag.server.api import document_endpoints, json_endpoints
-from kgrag.server.api.openapi import openapi
 
 __all__ = ["ROUTES"]
 
@@ -30,5 +29,4 @@ ROUTES = (
     Route("/documents/{id:path}", document_endpoints.get, methods=["GET"]),
     Route("/build/{method}", document_endpoints.build, methods=["POST"]),
     Route("/jobs/{id}", document_endpoints.job, methods=["GET"]),
-    Route("/openapi.json", openapi, methods=["GET"]),
 )

@@ -26,6 +26,17 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from kgrag import queries
 from kgrag.errors import UnknownName
+from kgrag.http_api.json_schemas import (
+    AddParameters,
+    BuildRequest,
+    DocumentRequest,
+    DocumentsRequest,
+    FeedParameters,
+    ForgetParameters,
+    IntakeParameters,
+    ReadDocument,
+    UnreadFile,
+)
 from kgrag.index.array_files import being_made
 from kgrag.knowledge_base import KnowledgeBase, forgetting, intake
 from kgrag.knowledge_base.build_options import read_options
@@ -33,7 +44,7 @@ from kgrag.llm.budget import Budget
 from kgrag.model import Document
 from kgrag.server.access_keys import authorization_of
 from kgrag.server.api.json_endpoints import KEEP_ALIVE_SECONDS, event, problem_of_body, read_body
-from kgrag.server.api.json_schemas import BuildRequest, DocumentRequest, ReadDocument, UnreadFile
+from kgrag.server.api.request_parameters import read_parameters
 from kgrag.server.document_intake import (
     DocumentIntake,
     IntakeOptions,
@@ -62,7 +73,6 @@ _MAX_AT_ONCE = 32
 _MAX_BYTES_AT_ONCE = 1 << 20
 _MAX_FILES = 100
 _SECONDS_BETWEEN_EVENTS = 0.25
-_DOCUMENTS = TypeAdapter[DocumentRequest | list[DocumentRequest]](DocumentRequest | list[DocumentRequest])
 _LINE = TypeAdapter[ReadDocument | UnreadFile](ReadDocument | UnreadFile)
 _Value = TypeVar("_Value")
 
@@ -73,7 +83,7 @@ async def put(request: Request) -> Response:
     Raises:
         Problem: 400, 401, 403, 413, 415, 422.
     """
-    record, options = _writer(request, "document"), _options(request)
+    record, options = _writer(request, "document"), _options(read_parameters(request, IntakeParameters))
     body = await read_body(request, DocumentRequest, state_of(request).pool.limits.body)
     name = request.path_params["id"]
     if body.id not in ("", name):
@@ -92,9 +102,10 @@ async def post(request: Request) -> Response:
         Problem: 400, 401, 403, 413, 415, 422.
         ServiceUnavailable: too many jobs wait already.
     """
-    record, options, state = _writer(request, "documents"), _options(request), state_of(request)
+    record, state = _writer(request, "documents"), state_of(request)
+    parameters = read_parameters(request, AddParameters)
+    options, name = _options(parameters), parameters.name
     media, charset = main_type(request.headers.get("content-type", ""))
-    name = request.query_params.get("name", "")
     if not name and (media not in (_JSON, *_LINES, "multipart/form-data") or charset not in ("", "utf-8", "utf8")):
         known = ", ".join((_JSON, *_LINES, "multipart/form-data"))
         raise Problem(415, f"the body is {media or 'of no type'} {charset}. Send {known}, or a file with ?name=.")
@@ -120,8 +131,9 @@ async def get(request: Request) -> Response:
     Raises:
         Problem: 400, 401; 404: there is none of this id.
     """
-    workers = workers_of(request)
-    return JSONResponse(await workers.run(lambda: _stored(workers.kb, _named(request, workers.kb)[0])))
+    workers, feed = workers_of(request), read_parameters(request, FeedParameters).feed
+    name = request.path_params["id"]
+    return JSONResponse(await workers.run(lambda: _stored(workers.kb, _named(workers.kb, name, feed)[0])))
 
 
 async def delete(request: Request) -> Response:
@@ -131,10 +143,12 @@ async def delete(request: Request) -> Response:
         Problem: 400: several have this name; 401, 403; 404: there is none of this id.
     """
     record, workers = _writer(request, "forget"), workers_of(request)
+    parameters, name = read_parameters(request, ForgetParameters), request.path_params["id"]
 
     def forget() -> list[dict[str, Any]]:
         kb = workers.kb
-        found = [forgetting.forget(each, store=kb.store, spaces=kb.spaces) for each in _named(request, kb)]
+        named = _named(kb, name, parameters.feed, every=parameters.all)
+        found = forgetting.forget(named, store=kb.store, spaces=kb.spaces)
         kb.store.flush()
         return [forgotten_json(each) for each in found]
 
@@ -217,19 +231,8 @@ def _writer(request: Request, operation: str) -> RequestRecord:
     return record
 
 
-def _options(request: Request) -> IntakeOptions:
-    """Return how documents are taken in, as the parameters of the request have it.
-
-    Raises:
-        Problem: 400: one of them is unknown or makes no sense.
-    """
-    found = dict(request.query_params)
-    found.pop("name", None)
-    try:
-        return TypeAdapter(IntakeOptions).validate_strings(found, extra="forbid")
-    except ValidationError as error:
-        wrong = error.errors(include_url=False, include_context=False)[0]
-        raise Problem(400, f"the parameter '{wrong['loc'][0]}' of the address: {wrong['msg']}.") from None
+def _options(parameters: IntakeParameters) -> IntakeOptions:
+    return IntakeOptions(**parameters.model_dump(exclude={"name"}))
 
 
 def _placed(body: DocumentRequest, options: IntakeOptions) -> Document:
@@ -240,7 +243,7 @@ def _placed(body: DocumentRequest, options: IntakeOptions) -> Document:
 
 def _read_documents(body: bytes, options: IntakeOptions) -> list[Document]:
     try:
-        sent = _DOCUMENTS.validate_json(body)
+        sent = DocumentsRequest.model_validate_json(body).root
     except ValidationError as error:
         raise problem_of_body(error, DocumentRequest) from None
     return [_placed(each, options) for each in (sent if isinstance(sent, list) else [sent])]
@@ -274,16 +277,15 @@ def _at(kb: KnowledgeBase, places: list[str]) -> list[str]:
     return list(dict.fromkeys(document for document, location, _ in rows if location in places))
 
 
-def _named(request: Request, kb: KnowledgeBase) -> list[str]:
-    """Return the documents that the address names: by feed and id, else by IRI, location, id or title."""
-    name, feed = request.path_params["id"], request.query_params.get("feed")
+def _named(kb: KnowledgeBase, name: str, feed: str | None, *, every: bool = False) -> list[str]:
+    """Return the documents of a name: by feed and id, else by IRI, location, id or title."""
     found = _at(kb, [f"{feed or 'api'}#{name}"])
     if found:
         return found[:1]
     try:
         if feed is not None:
             raise UnknownName(f"the feed '{feed[:200]}' has no document of the id {name[:200]!r}.")
-        return forgetting.named(kb.store, name, every=request.query_params.get("all") == "true")
+        return forgetting.named(kb.store, name, every=every)
     except UnknownName as error:
         raise Problem(404, str(error)) from None
 
@@ -316,7 +318,7 @@ async def _add(request: Request, record: RequestRecord, sent: list[Document], op
     """Take in a few documents, and return what became of them."""
     workers = workers_of(request)
     taking = DocumentIntake(workers.kb, Path(), options)
-    await _write(state_of(request), record, workers, lambda: taking.add(sent))
+    await _write(state_of(request), record, workers, lambda: taking.add(sent, last=True))
     if taking.report.violations:
         reasons = "; ".join(violation.message for violation in taking.report.violations[:5])
         raise Problem(422, f"the document does not conform to its shape and was put into quarantine: {reasons}")
@@ -387,15 +389,16 @@ def _document_job(request: Request, record: RequestRecord, folder: Path, options
                 left_out = await asyncio.to_thread(read_files, files, lines, options.feed)
             taking = DocumentIntake(workers.kb, lines, options, left_out)
             total, batches = await asyncio.to_thread(taking.count), taking.batches()
-            while batch := await asyncio.to_thread(next, batches, None):
+            while step := await asyncio.to_thread(next, batches, None):
+                batch, last = step
                 job.progress("documents", done, total)
                 begun = time.monotonic()
-                await _write(state, _renewed(record), workers, partial(taking.add, batch))
+                await _write(state, _renewed(record), workers, partial(taking.add, batch, last))
                 if workers.is_asked:  # they have as much time as the batch took
                     await asyncio.sleep(time.monotonic() - begun)
                 done += len(batch)
             job.progress("documents", done, total)
-            return await _write(state, _renewed(record), workers, taking.end)
+            return taking.result()
         finally:
             await asyncio.to_thread(shutil.rmtree, folder)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from kgrag.server.api.json_schemas import DocumentRequest, RetrieveRequest
+from kgrag.http_api.json_schemas import DocumentRequest, RetrieveRequest
 
 __all__ = [
     "AskArguments",

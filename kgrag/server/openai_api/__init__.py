@@ -9,6 +9,7 @@ module                 what it contains
 ``embeddings``         ``/v1/embeddings``
 ``request_bodies``     what is taken, and what of it is refused
 ``written_answers``    a conversation to an answer: text, annotations, evidence, usage
+``v1_operations``      describes all of it
 ``side_tasks``         titles and tags that chat programs ask for besides questions
 =====================  =====================================================================
 """

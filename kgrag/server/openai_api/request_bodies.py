@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
 from kgrag.answering.conversation import Turn
+from kgrag.http_api.json_schemas import Filter, Top
 from kgrag.server.api.json_endpoints import read_body
-from kgrag.server.api.json_schemas import Filter, Top
 from kgrag.server.problems import Problem
 
 __all__ = ["AnswerOptions", "ChatBody", "EmbeddingsBody", "ResponsesBody", "body_as", "refusal", "refuse_unsupported"]
@@ -17,6 +17,9 @@ __all__ = ["AnswerOptions", "ChatBody", "EmbeddingsBody", "ResponsesBody", "body
 _MAX_BODY_BYTES = 8 << 20
 _TEXT_PARTS = ("text", "input_text", "output_text")
 _Body = TypeVar("_Body", bound=BaseModel)
+
+
+ModelName = Annotated[str, Field(description="A method that is built; GET /v1/models.", examples=["kgrag-auto"])]
 
 
 class _Lenient(BaseModel):
@@ -58,8 +61,10 @@ class StreamOptions(_Lenient):
 class ChatBody(_Lenient):
     """The body of a chat completion."""
 
-    model: str
-    messages: Annotated[list[Message], Field(min_length=1)]
+    model: ModelName
+    messages: Annotated[
+        list[Message], Field(min_length=1, examples=[[{"role": "user", "content": "When is chickpea sown?"}]])
+    ]
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     n: int | None = 1
@@ -88,7 +93,7 @@ class ChatBody(_Lenient):
 class ResponsesBody(_Lenient):
     """The body of a response."""
 
-    model: str
+    model: ModelName
     input: str | Annotated[list[dict[str, Any]], Field(min_length=1)]
     instructions: str | None = None
     stream: bool | None = False
@@ -119,7 +124,7 @@ class ResponsesBody(_Lenient):
 class EmbeddingsBody(_Lenient):
     """The body of a request for embeddings."""
 
-    model: str
+    model: Annotated[str, Field(examples=["kgrag-embedder"])]
     input: str | Annotated[list[str], Field(min_length=1, max_length=2048)]
     encoding_format: Literal["float", "base64"] | None = "float"
     dimensions: int | None = None

@@ -5,6 +5,7 @@ Tokens are words and marks, as everywhere here, unless a language model counted 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Sequence
@@ -14,9 +15,11 @@ from urllib.parse import quote
 
 from starlette.requests import Request
 
-from kgrag.answering.conversation import Turn, full_question
+from kgrag.answering import conversation
+from kgrag.answering.conversation import Turn
 from kgrag.answering.json_forms import citation_json
-from kgrag.model import Answer, Citation, Usage
+from kgrag.model import Answer, AnswerSentence, Citation, Usage
+from kgrag.server.api.json_endpoints import teller
 from kgrag.server.filter_reading import filter_of
 from kgrag.server.openai_api.model_list import method_of
 from kgrag.server.openai_api.request_bodies import AnswerOptions, refusal
@@ -52,9 +55,15 @@ class WrittenAnswer:
 
 
 async def written_answer(
-    request: Request, model: str, turns: Sequence[Turn], options: AnswerOptions, *, as_json: bool
+    request: Request,
+    model: str,
+    turns: Sequence[Turn],
+    options: AnswerOptions,
+    *,
+    as_json: bool,
+    sentences: asyncio.Queue[AnswerSentence] | None = None,
 ) -> WrittenAnswer:
-    """Answer the last message of a conversation.
+    """Answer the last message of a conversation; ``sentences`` gets each sentence once its citations are found.
 
     Raises:
         Problem: 401, 403: asking costs money here; 400, 404: there is no such model, or no question.
@@ -70,11 +79,20 @@ async def written_answer(
     if is_side_task(turns[-1].text):
         text, usage = await workers.run(lambda: side_task(turns[-1].text, language_model))
         return _written(text, [], {}, usage, counted)
-    question, asking = await workers.run(lambda: full_question(turns, language_model))
+    history, message = conversation.last_question(turns)
+    tell = None if sentences is None or as_json else teller(sentences)
     answer = await workers.run(
-        lambda: workers.ask(question, method=method, k=options.k, where=where, on_hits=lambda _: None)
+        lambda: workers.ask(
+            message,
+            history=history,
+            method=method,
+            k=options.k,
+            where=where,
+            on_hits=lambda _: None,
+            on_sentence=tell,
+        )
     )
-    evidence, usage = _evidence(answer), asking + answer.usage
+    evidence, usage = _evidence(answer), answer.usage
     if as_json:
         cited = {"answer": answer.text, "unknown": answer.unknown, "citations": evidence["citations"]}
         return _written(json.dumps(cited, ensure_ascii=False), [], evidence, usage, counted)
@@ -116,7 +134,8 @@ def _evidence(answer: Answer) -> dict[str, Any]:
             best[span.chunk] = max(hit.score, best.get(span.chunk, hit.score))
     citations = [{**citation_json(each), "score": best.get(each.chunk)} for each in answer.citations]
     found = {"method": answer.method, "question": answer.question, "unknown": answer.unknown, "citations": citations}
-    return found | ({"sparql": answer.sparql} if answer.sparql else {})
+    more = {"asked": answer.asked, "unresolved": answer.unresolved, "sparql": answer.sparql}
+    return found | {name: value for name, value in more.items() if value}
 
 
 def limited(written: WrittenAnswer, *, tokens: int | None, stops: Sequence[str] = ()) -> WrittenAnswer:

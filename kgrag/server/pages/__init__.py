@@ -8,6 +8,7 @@ module              what it does
 ``resource_page``   ``/resource?iri=``: what is known about an IRI; addresses of our own IRIs
 ``report_page``     ``/report``: the audit of an ontology, and its files
 ``editor_page``     ``/editor``: SPARQL, with completion from ``/editor/terms``
+``api_page``        ``/docs``: the API, from its OpenAPI document
 ``guide_page``      ``/guide``: the pages of ``kgrag/guide``
 ``iri_links``       how IRIs are written, and where they link to
 ``label_choice``    which label of a thing is shown: by trust, then by language
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from starlette.routing import Mount, Route
 
-from kgrag.server.pages import ask_page, catalogue_page, editor_page, guide_page, report_page, resource_page
+from kgrag.server.pages import api_page, ask_page, catalogue_page, editor_page, guide_page, report_page, resource_page
 from kgrag.server.pages.page_rendering import StaticPages
 from kgrag.server.pages.resource_page import elsewhere
 
@@ -34,6 +35,7 @@ ROUTES = (
     Route("/report", report_page.report, methods=["GET"]),
     Route("/editor", editor_page.editor, methods=["GET"]),
     Route("/editor/terms", editor_page.terms, methods=["GET"]),
+    Route("/docs", api_page.docs, methods=["GET"]),
     Route("/guide", guide_page.guide, methods=["GET"]),
     Route("/guide/{name:path}", guide_page.guide, methods=["GET"]),
     Mount("/static", StaticPages()),

@@ -113,6 +113,8 @@ def _searches() -> Mapping[str, tuple[str, str]]:
 async def terms(request: Request) -> Response:
     """Return what the editor completes: prefixes, and up to 2,000 classes and properties each, with labels.
 
+    What the facts have comes from the data profile where it is kept, the most used terms first.
+
     ``declared`` are the prefixes that the endpoint knows without a declaration.
 
     Raises:
@@ -121,10 +123,15 @@ async def terms(request: Request) -> Response:
     dataset = state_of(request).dataset
     naming = await naming_for(request)
     stated = await kept(request, "pages/terms", catalogue=dataset.names.catalogue, limit=2 * _MAX_TERMS_PER_KIND)
-    classes, properties = await asyncio.gather(
-        _used(request, "pages/used_classes"), _used(request, "pages/used_properties")
-    )
-    known: dict[str, set[str]] = {"class": classes, "property": properties}
+    profiled = await kept(request, "profile/terms", graph=dataset.names.profile_graph)
+    uses = {term: int(count) for term, _, count in profiled.values()}
+    known: dict[str, set[str]] = {"class": set(), "property": set()}
+    for term, kind, _ in profiled.values():
+        known[kind].add(term)
+    if not uses:
+        known["class"], known["property"] = await asyncio.gather(
+            _used(request, "pages/used_classes"), _used(request, "pages/used_properties")
+        )
     labels = {term: label for term, (label, _) in vocabulary().items()}
     for term, kind, label in stated.values():
         known[kind].add(term)
@@ -133,7 +140,10 @@ async def terms(request: Request) -> Response:
     for term in vocabulary():
         if "#" in term:
             known["class" if term.rpartition("#")[2][:1].isupper() else "property"].add(term)
-    listed = {kind: sorted(terms)[:_MAX_TERMS_PER_KIND] for kind, terms in known.items()}
+    listed = {
+        kind: sorted(terms, key=lambda term: (-uses.get(term, 0), term))[:_MAX_TERMS_PER_KIND]
+        for kind, terms in known.items()
+    }
     document = {
         "prefixes": dict(sorted(naming.prefixes.items())),
         "declared": dict(sorted(dataset.prefixes.items())),

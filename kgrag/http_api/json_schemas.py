@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
 from kgrag.declarations import DEFAULT_METHOD
 
 __all__ = [
+    "AddParameters",
     "AnswerReply",
     "AskRequest",
     "AuditReply",
@@ -18,14 +19,22 @@ __all__ = [
     "CheckRequest",
     "DocumentReply",
     "DocumentRequest",
+    "DocumentsRequest",
+    "FeedParameters",
+    "ForgetParameters",
     "ForgottenReply",
+    "HealthReply",
     "IngestReply",
+    "IntakeParameters",
     "JobReply",
+    "Message",
     "ProblemReply",
     "ReadDocument",
+    "ReadyReply",
     "RetrievalReply",
     "RetrieveRequest",
     "UnreadFile",
+    "WritesParameters",
 ]
 
 Question = Annotated[
@@ -56,6 +65,13 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+class Message(_Request):
+    """A message of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
+
+
 class AskRequest(_Request):
     """A question to be answered."""
 
@@ -63,6 +79,12 @@ class AskRequest(_Request):
     method: Method = DEFAULT_METHOD
     k: Top = 5
     where: Filter | None = None
+    history: Annotated[list[Message], Field(max_length=100)] = Field(
+        default=[], description="What was said before, the oldest first; the question may be a follow-up."
+    )
+    session: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)] = Field(
+        default="", description="Name of a conversation that goes on and is kept. Needs a key that may write."
+    )
     explain: bool = Field(default=False, description="Return also what was dropped, and notes.")
     keep: bool = Field(default=False, description="Keep the answer as a graph of its own. Needs a key that may write.")
 
@@ -135,6 +157,10 @@ class DocumentRequest(_Request):
     )
 
 
+class DocumentsRequest(RootModel[DocumentRequest | list[DocumentRequest]]):
+    """A document, or some."""
+
+
 class ReadDocument(DocumentRequest):
     """A document that a client has read from a file, as a line of JSON Lines."""
 
@@ -159,6 +185,56 @@ class BuildRequest(_Request):
     dry_run: bool = False
     max_completions: Annotated[int, Field(ge=0)] | None = None
     max_tokens: Annotated[int, Field(ge=0)] | None = None
+
+
+class _Parameters(BaseModel):
+    """Parameters of an address; their values are texts there."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class IntakeParameters(_Parameters):
+    """How documents are taken in."""
+
+    feed: str = Field(default="api", description="The collection that ids without a feed of their own belong to.")
+    chunk_tokens: Annotated[int, Field(ge=8, le=100_000)] = Field(
+        default=180, description="The largest chunk, in words and marks."
+    )
+    chunker: str = Field(default="pauses", description="Name of a registered chunker.")
+    embed: bool = Field(default=True, description="Whether the chunks are embedded now, or at their first use.")
+
+
+class AddParameters(IntakeParameters):
+    """How documents are taken in, and what they replace."""
+
+    name: str = Field(default="", description="Name of the file that the body is.")
+    replaces: Literal["places", "files", "folder"] = Field(
+        default="places",
+        description="What goes: `places`: what was at the places of these documents; `files`: what else their files"
+        " contained; `folder`: what else was read from `folder`.",
+    )
+    folder: str = Field(default="", description="Real path of a folder.")
+    source: str = Field(
+        default="", description="With `folder`: what the source that it is is to be called; as it is without."
+    )
+
+
+class FeedParameters(_Parameters):
+    """Where an id is looked for."""
+
+    feed: str | None = Field(default=None, description="The collection that the id belongs to; `api` without.")
+
+
+class ForgetParameters(FeedParameters):
+    """Where an id is looked for, and how many documents go."""
+
+    all: bool = Field(default=False, description="All documents of this id or title.")
+
+
+class WritesParameters(_Parameters):
+    """How much of the log of writes is returned."""
+
+    last: Annotated[int, Field(ge=1, le=1000)] = Field(default=100, description="How many lines, the last ones.")
 
 
 class IngestReply(BaseModel):
@@ -213,6 +289,21 @@ class JobReply(BaseModel):
     seconds: float
     result: dict[str, Any] | None = None
     problem: dict[str, Any] | None = None
+
+
+class HealthReply(BaseModel):
+    """That the server lives; `base` is the base of every IRI that it mints."""
+
+    status: Literal["ok"]
+    revision: int
+    base: str
+
+
+class ReadyReply(BaseModel):
+    """That the present state of the store can be read."""
+
+    status: Literal["ready"]
+    revision: int
 
 
 class SpanReply(BaseModel):
@@ -298,6 +389,10 @@ class AnswerReply(BaseModel):
     unsupported: list[UnsupportedReply] = []
     hits: list[HitReply]
     usage: UsageReply
+    asked: str = Field(default="", description="What was sent, where `question` is the full question made of it.")
+    unresolved: str = Field(default="", description="Why a follow-up may not have been made a full question.")
+    conversation: str = Field(default="", description="The session.")
+    turn: int | None = Field(default=None, description="Its place in the session, from 1.")
     confidence: float | None = Field(default=None, description="Probability that it is right, where the model has one.")
     nearest: list[CitationReply] = Field(default=[], description="Without an answer: what comes nearest to one.")
     sparql: str = Field(default="", description="What was run, where the method answers from rows of a query.")

@@ -1,0 +1,362 @@
+"""Follow-up questions made full by rule, for English: pronouns and left-out parts are filled from the turn before.
+
+Used where no language model does it. Three kinds are resolved: pronouns and "this crop" (by the subject of the question
+before, or by what its answer names), fragments ("And lentil?", "In 2022?", "Why?": the question before with one part
+exchanged), and "the two" (the subjects of the last two questions). What can be understood alone is returned as it is,
+and what the rules cannot resolve is returned with the reason. ``python -m benchmarks.follow_ups`` measures them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import regex
+
+from kgrag.answering.question_parts import (
+    AUXILIARIES,
+    FUNCTION_WORDS,
+    PREPOSITIONS,
+    QUESTION_WORDS,
+    asked_class,
+    form_of,
+    is_english,
+    named_in,
+    new_in,
+    prepositional,
+    spans,
+    subject,
+    tokens,
+)
+from kgrag.text.sentences import split
+
+__all__ = ["Alike", "Exchange", "Resolved", "resolve"]
+
+Alike = Callable[[str, Sequence[str]], Sequence[float]]
+"""How alike a text is to each of others, as a cosine; by the embedder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question that can be understood alone, and what was answered; "" where nothing was."""
+
+    question: str
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A question that can be understood alone; ``unresolved`` is why it may not be, "" where it can."""
+
+    text: str
+    unresolved: str = ""
+
+
+_LEAD: Final = regex.compile(r"^(?:(?:and|or|but|so|then)\b[ ,]*)?(?:(?:what|how) about\b[ ,]*)?", regex.IGNORECASE)
+_ABOUT: Final = regex.compile(r"\b(?:what|how) about\b", regex.IGNORECASE)
+_MARKER: Final = regex.compile(r"\s*\[\d+\]")
+_CLAUSE: Final = regex.compile(
+    r"(?<!^)(?:[,;]|\b(?:and|or|but|which|who|whose|that|if|when|while|because|than)\b)", regex.IGNORECASE
+)
+_EMPTY_WORDS: Final = regex.compile(
+    r"\b(?:is|was) it (?:true|possible|necessary|allowed|advisable|worth|certain|likely|known|correct|better|best)\b"
+    r"|\b(?:does|did|will|would|can) it (?:take|matter|rain|snow)\b|\btime is it\b|\bit (?:takes|took)\b"
+    r"|\bit (?:is|was) (?:\w+ ){1,2}(?:to|that)\b|\b(?:is|are|was|were) there\b|\bthere (?:is|are|was|were)\b",
+    regex.IGNORECASE,
+)
+_ANAPHOR: Final = regex.compile(
+    r"(?<![\w-])(?:(?P<two>(?:the|these|those) two|both)"
+    r"|(?P<one>the (?P<which>first|second|third|last|next|other) one)"
+    r"|(?P<person>he|him|she|(?:this|that|the) person)"
+    r"|(?P<persons>his|hers?)"
+    r"|(?P<its>its|their)"
+    r"|(?P<it>it|they|them)"
+    r"|(?P<place>there)"
+    r"|(?P<noun>(?:this|these|those) (?!is\b|are\b|was\b|were\b|two\b)(?-i:\p{Ll})[\w-]*)"
+    r"|(?P<that>that (?!is\b|are\b|was\b|were\b)(?-i:\p{Ll})[\w-]*)"
+    r"|(?P<definite>the (?P<named>(?-i:\p{Ll})[\w-]*)(?=\s*[?.!]?$|\s+(?!that\b|which\b|who)(?-i:\p{Ll})+))"
+    r"|(?P<this>(?:this|these|those)(?=\s*[?.!,]|\s+(?:is|are|was|were)\b|$)|that(?=\s*[?.!]|$)))(?![\w'’-])",
+    regex.IGNORECASE,
+)
+_PRONOUNS: Final = frozenset({"it", "its", "they", "them", "their", "he", "him", "his", "she", "her", "there"})
+_LONGEST_FRAGMENT = 8  # words
+_SUBJECT_PRONOUNS: Final = frozenset({"i", "we", "you", "one", "they"})
+_FEW_WORDS = 5
+_ALIKE_ENOUGH = 0.25
+"""Cosine from which a fragment is taken for a part of the question before."""
+_SAME_THING = 0.35
+"""Cosine from which "the river" is taken for the Rhine."""
+
+
+def resolve(message: str, before: Sequence[Exchange], alike: Alike | None = None) -> Resolved:
+    """Return a message of the user as a question that can be understood alone.
+
+    Args:
+        message: what the user wrote.
+        before: the turns before, the oldest first.
+        alike: compares words by meaning; without it only by their form.
+
+    >>> before = [Exchange("When is chickpea sown in the Hill Zone?", "It is sown in March.")]
+    >>> resolve("How is it irrigated?", before).text
+    'How is chickpea irrigated?'
+    >>> resolve("What about the Coastal Zone?", before).text
+    'When is chickpea sown in the Coastal Zone?'
+    >>> resolve("Who bred lentil?", before).text
+    'Who bred lentil?'
+    """
+    text = " ".join(message.split())
+    if not before or not text:
+        return Resolved(text)
+    if not is_english(before[-1].question):
+        few = len(text.split()) <= _FEW_WORDS
+        return _joined(text, before, "the rules for follow-ups are for English") if few else Resolved(text)
+    rest = _without_lead(text)
+    words = [token[0].casefold() for token in tokens(rest)]
+    if words and _is_fragment(text, words):
+        return _completed(text, rest.rstrip("?!. "), words, before, alike)
+    return _with_antecedents(text, before, alike)
+
+
+def _without_lead(text: str) -> str:
+    lead = _LEAD.match(text)
+    return text[lead.end() :].strip() if lead else text
+
+
+def _joined(text: str, before: Sequence[Exchange], why: str) -> Resolved:
+    return Resolved(
+        f"{before[-1].question} {text}",
+        f"“{text}” could not be made a full question ({why}); it was asked together with the question before it.",
+    )
+
+
+# --- fragments -----------------------------------------------------------------------------------------------------
+
+
+def _is_fragment(text: str, words: Sequence[str]) -> bool:
+    """Return whether a message is only a part of a question: few words, and no auxiliary among them."""
+    if len(words) > _LONGEST_FRAGMENT or set(words) & (AUXILIARIES | _PRONOUNS):
+        return False
+    if _ABOUT.search(text):
+        return True
+    asked = _question_word(words)
+    if asked is not None:
+        behind = len(words) - asked - 1
+        return behind == 0 or (words[asked] in ("which", "how", "what") and behind <= 2)
+    return _without_lead(text) != text or words[0] in PREPOSITIONS or (text.endswith("?") and len(words) <= 3)
+
+
+def _question_word(words: Sequence[str]) -> int | None:
+    """Return the place of a question word at the beginning, behind one word ("since when", "in which") at most."""
+    return next((place for place, word in enumerate(words[:2]) if word in QUESTION_WORDS), None)
+
+
+def _completed(
+    text: str, fragment: str, words: Sequence[str], before: Sequence[Exchange], alike: Alike | None
+) -> Resolved:
+    last = before[-1]
+    if _question_word(words) is not None:
+        made = _asked_otherwise(fragment, words, last)
+    elif words[0] in PREPOSITIONS:
+        made = _with_phrase(fragment, last.question)
+    else:
+        made = _exchanged(fragment, last.question, alike, is_led=_without_lead(text) != text)
+    return Resolved(made) if made else _joined(text, before, "the question before has no part like it")
+
+
+def _asked_otherwise(fragment: str, words: Sequence[str], last: Exchange) -> str:
+    """Return the question before with other words that ask: "How deep?" -> "How deep is the Rhine?"; "" for none."""
+    if words[0] == "why" and last.answer:
+        stated = _first_sentence(last.answer).rstrip(". ")
+        is_name = stated.split(" ", 1)[0].casefold() not in FUNCTION_WORDS
+        return f"Why is it that {stated if is_name else stated[:1].lower() + stated[1:]}?"
+    auxiliary = next((word for word in tokens(last.question) if word[0].casefold() in AUXILIARIES), None)
+    if auxiliary is None:
+        return ""
+    tail = last.question[auxiliary.start() :].rstrip("?!. ")
+    if words[0] in PREPOSITIONS and tail.rpartition(" ")[2] in PREPOSITIONS:
+        tail = tail.rpartition(" ")[0]
+    return f"{fragment[:1].upper()}{fragment[1:]} {tail}?"
+
+
+def _first_sentence(answer: str) -> str:
+    plain = _MARKER.sub("", answer).strip()
+    start, end = next(iter(split(plain)), (0, len(plain)))
+    sentence: str = plain[start:end]
+    return sentence
+
+
+def _with_phrase(phrase: str, question: str) -> str:
+    """Return a question with a phrase ("in 2022") in the place of one of its kind, else at its end."""
+    phrase = phrase[:1].lower() + phrase[1:]
+    preposition, _, words = phrase.partition(" ")
+    for found, start, end in prepositional(question, preposition):
+        if form_of(found) == form_of(regex.sub(r"^(?:the|a|an) ", "", words)):
+            return f"{question[:start]}{phrase}{question[end:]}"
+    return f"{question.rstrip('?!. ')} {phrase}?"
+
+
+def _exchanged(fragment: str, question: str, alike: Alike | None, *, is_led: bool) -> str:
+    """Return a question with a fragment ("lentil") in the place of what is most like it; "" where nothing is.
+
+    Where nothing is near enough and "and" or "what about" comes before it, that is what the question is about.
+    """
+    article, bare = regex.fullmatch(r"(the |a |an )?(.*)", fragment, regex.IGNORECASE).groups()
+    form, parts = form_of(bare), set(bare.casefold().split())
+    candidates = list(spans(question))
+    shaped = [one for one in candidates if form_of(one[0]) == form and not _is_question_start(one, question)]
+    if form == "name":
+        names = named_in(question)
+        shaped = [one for one in shaped if one[0] in names] or candidates
+    if not shaped:
+        return ""
+    nearness = alike(bare, [words for words, _, _ in shaped]) if alike else [0.0] * len(shaped)
+    about = subject(question).removeprefix("the ")
+
+    def worth(place: int) -> tuple[float, bool, int]:
+        words = shaped[place][0]
+        shared = len(parts & set(words.casefold().split()))
+        same = 1.0 if form != "word" else 0.0
+        return nearness[place] + shared + same, words == about, len(words) if form == "name" else -len(words)
+
+    best = max(range(len(shaped)), key=worth)
+    if worth(best)[0] < (_ALIKE_ENOUGH if alike else 1):
+        best = next((place for place, one in enumerate(shaped) if one[0] == about and is_led), -1)
+    if best < 0:
+        return ""
+    _, start, end = shaped[best]
+    had_article = regex.search(r"\bthe $", question[:start], regex.IGNORECASE)
+    if article and had_article:
+        start = had_article.start()
+    return f"{question[:start]}{(article or '').lower()}{bare}{question[end:]}"
+
+
+def _is_question_start(span: tuple[str, int, int], question: str) -> bool:
+    return span[1] == 0 and tokens(question)[0][0].casefold() in QUESTION_WORDS
+
+
+# --- pronouns ------------------------------------------------------------------------------------------------------
+
+
+def _with_antecedents(text: str, before: Sequence[Exchange], alike: Alike | None) -> Resolved:
+    """Return a message with names in the place of its pronouns."""
+    empty = [found.span() for found in _EMPTY_WORDS.finditer(text)]
+    pieces, at, lacking = [], 0, []
+    for found in _ANAPHOR.finditer(text):
+        if any(start <= found.start() < end for start, end in empty) or _is_bound(text, found):
+            continue
+        named = _antecedent(found, before, alike)
+        if named is None:
+            continue
+        if not named:
+            lacking.append(found[0])
+            continue
+        is_possessive = found["its"] or found["persons"]
+        name = f"{named}’s" if is_possessive else named
+        name = name[:1].upper() + name[1:] if found.start() == 0 else name
+        pieces += [text[at : found.start()], name]
+        at = found.end()
+    made = "".join([*pieces, text[at:]])
+    if pieces:
+        made = _without_lead(made)
+        made = made[:1].upper() + made[1:]
+    if lacking:
+        words = ", ".join(f"“{word}”" for word in dict.fromkeys(lacking))
+        return Resolved(made, f"what {words} means could not be found in the conversation.")
+    return Resolved(made)
+
+
+def _is_bound(text: str, found: regex.Match[str]) -> bool:
+    """Return whether a pronoun may mean something that the message itself names before it."""
+    ahead = text[: found.start()]
+    if found["its"] or found["persons"]:
+        words = [token[0].casefold() for token in tokens(ahead)]
+        after = next((place for place, word in enumerate(words) if word in AUXILIARIES), len(words))
+        inner = [word for word in words[after:] if word not in FUNCTION_WORDS]
+        return bool(inner) or bool(_CLAUSE.search(ahead) and set(words) - FUNCTION_WORDS)
+    if found["that"]:  # "the firm that built" has a noun before it, "can I set that" a verb, "of that" neither
+        words = ["", "", *(token[0].casefold() for token in tokens(ahead))]
+        return words[-1] not in FUNCTION_WORDS | {""} and words[-2] not in _SUBJECT_PRONOUNS
+    if found["definite"]:
+        behind = [token[0].casefold() for token in tokens(text[found.end() :])]
+        return bool(behind) and behind[0] in PREPOSITIONS
+    if found["it"] or found["person"]:
+        breaks = list(_CLAUSE.finditer(ahead))
+        if not breaks:
+            return False
+        words = [token[0].casefold() for token in tokens(ahead[: breaks[-1].start()])]
+        content = [word for word in words if word not in FUNCTION_WORDS]
+        is_verb_only = len(content) == 1 and words[0] in QUESTION_WORDS and not set(words) & AUXILIARIES
+        return bool(content) and not is_verb_only
+    return False
+
+
+def _antecedent(found: regex.Match[str], before: Sequence[Exchange], alike: Alike | None) -> str | None:
+    """Return what a word stands for; "" where it should stand for something, None where it may well not."""
+    last = before[-1]
+    if found["person"] or found["persons"]:
+        return _person(before)
+    if found["place"]:
+        return _place(last)
+    if found["two"]:
+        both = list(dict.fromkeys(filter(None, (subject(one.question) for one in before))))[-2:]
+        return " and ".join(both) if len(both) == 2 else ""
+    if found["one"]:
+        about = subject(last.question).removeprefix("the ")
+        names = [name for name in named_in(last.question) if name not in about]
+        return f"the {found['which']} {names[-1]}" if names else ""
+    noun = found["noun"] or found["that"]
+    if noun or found["named"]:
+        named = noun.partition(" ")[2] if noun else found["named"]
+        return _described(named.casefold(), before, alike, certain=bool(noun))
+    return _thing(before)
+
+
+def _thing(before: Sequence[Exchange]) -> str:
+    """Return what "it" means: what a question asked for by "which", else what it was about."""
+    for exchange in reversed(before):
+        asked = asked_class(exchange.question)
+        if asked and (new := new_in(exchange.answer, exchange.question)):
+            noun, of, whole = asked.partition(" of ")
+            return f"the {noun} {new[0]}{of}{whole}" if of else new[0]
+        if about := subject(exchange.question):
+            return about
+    return ""
+
+
+def _described(noun: str, before: Sequence[Exchange], alike: Alike | None, *, certain: bool) -> str | None:
+    """Return what "this crop" or "the company" means; None for "the" with a noun that describes nothing said before."""
+    last = before[-1]
+    if asked_class(last.question).partition(" ")[0] == noun and (new := new_in(last.answer, last.question)):
+        return new[0]
+    about = _thing(before)
+    if certain:
+        return about
+    if not about or not alike or noun in last.question.casefold():
+        return None
+    return about if alike(noun, [about])[0] >= _SAME_THING else None
+
+
+def _person(before: Sequence[Exchange]) -> str:
+    for exchange in reversed(before):
+        asked_who = regex.match(r"(?:to |with |by |for )?who", exchange.question, regex.IGNORECASE)
+        new = _persons(new_in(exchange.answer, exchange.question), exchange.answer)
+        known = _persons(named_in(exchange.question), exchange.question)
+        for names in (new, known) if asked_who else (known, new):
+            if names:
+                return names[0]
+    return ""
+
+
+def _persons(names: Sequence[str], text: str) -> list[str]:
+    """Return the names that may be of persons: several words, without article, and no place that something is in."""
+    return [name for name in names if " " in name and not regex.search(rf"\b(?i:the|in|at) {regex.escape(name)}", text)]
+
+
+def _place(last: Exchange) -> str:
+    for text in (last.answer, last.question):
+        for preposition in ("in", "at", "near", "on", "to", "from"):
+            for words, start, end in prepositional(text, preposition):
+                if form_of(words) == "name":
+                    return text[start].lower() + text[start + 1 : end]
+    return ""

@@ -1,0 +1,136 @@
+"""One request to a server: where to, with which key, and what its errors mean here.
+
+The key is sent to the server that was named, and to nobody that this one redirects to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json, to_jsonable_python
+
+from kgrag.errors import InputError, InvalidSettings, KgragError, ServiceRefused, ServiceUnavailable
+
+__all__ = ["Call", "NotThere", "ServerAddress", "error_of_connection", "failed", "refusal"]
+
+_MAX_SHOWN_BYTES = 100_000
+_SECONDS = 600.0
+_Reply = TypeVar("_Reply")
+
+
+class NotThere(InputError):
+    """A server has nothing at an address."""
+
+
+@dataclass(frozen=True)
+class Call(Generic[_Reply]):
+    """A request, and what is returned for it.
+
+    Attributes:
+        method: of HTTP.
+        path: below the address of the server, quoted.
+        reply: parses what comes back as JSON; ``str``, ``bytes``, or nothing at all: it is returned as it is.
+        parameters: of the address; those that are None are left out.
+        json: the body as a JSON object; members that are None are left out.
+        body: the body as bytes, where it is no JSON.
+        headers: further ones.
+    """
+
+    method: str
+    path: str
+    reply: TypeAdapter[_Reply]
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    json: object = None
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of an httpx request."""
+        wanted = {name: value for name, value in self.parameters.items() if value is not None}
+        parameters = {name: to_jsonable_python(value) for name, value in wanted.items()}
+        body, headers = self.body, dict(self.headers)
+        if self.json is not None:
+            given = self.json
+            if isinstance(given, dict):
+                given = {name: value for name, value in given.items() if value is not None}
+            body, headers = to_json(given), {"Content-Type": "application/json", **headers}
+        found = {"method": self.method, "url": self.path, "params": parameters or None}
+        return {**found, "content": body, "headers": headers}
+
+    def read(self, url: str, response: httpx.Response) -> _Reply:
+        """Return what a server answered, once it is read.
+
+        Raises:
+            ServiceUnavailable: it is not what such a server answers.
+        """
+        media = response.headers.get("content-type", "").partition(";")[0]
+        try:
+            if media in ("application/json", "application/ld+json"):
+                return self.reply.validate_json(response.content)
+            return self.reply.validate_python(response.text if response.content else None)
+        except ValidationError as error:
+            reason = error.errors(include_url=False, include_input=False)[0]
+            raise ServiceUnavailable(
+                f"{url}{self.path} answers with something else than kgrag does: {reason['msg']}. Is it another version?"
+            ) from None
+
+
+class ServerAddress:
+    """The address of a server, and the key for it.
+
+    Args:
+        url: e.g. ``http://127.0.0.1:8000``.
+        key: None: that of the environment variable ``KGRAG_SERVER_KEY``.
+
+    Raises:
+        InvalidSettings: the URL is none of HTTP.
+    """
+
+    def __init__(self, url: str, key: str | None = None) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r".*?(:\d*)?", parts.netloc):
+            raise InvalidSettings(f"{url!r} is no address of HTTP. Use e.g. http://127.0.0.1:8000.")
+        self.url = url.rstrip("/").removesuffix("/sparql")
+        self._key = os.environ.get("KGRAG_SERVER_KEY", "").strip() if key is None else key
+        host = parts.hostname
+        self._loopback = host in ("localhost", "::1") or host.startswith("127.")
+
+    def options(self, seconds: float = _SECONDS) -> dict[str, Any]:
+        """Return the options of an httpx client; no proxy is asked for this machine."""
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        timeout = httpx.Timeout(seconds, connect=min(30.0, seconds))
+        return {"base_url": self.url, "headers": headers, "timeout": timeout, "trust_env": not self._loopback}
+
+
+def refusal(url: str, response: httpx.Response) -> KgragError:
+    """Return the error that a status means; the response is read."""
+    try:
+        detail = str(json.loads(response.content[:_MAX_SHOWN_BYTES])["detail"])
+    except (ValueError, KeyError, TypeError):
+        detail = f"HTTP status {response.status_code}."
+    if response.status_code in (401, 403):
+        return ServiceRefused(f"{url} refuses: {detail} The key is taken from KGRAG_SERVER_KEY.")
+    if response.status_code == 404:
+        return NotThere(f"{url}: {detail}")
+    if 400 <= response.status_code < 500:
+        return InputError(f"{url} refuses: {detail}")
+    return ServiceUnavailable(f"{url}: {detail}")
+
+
+def failed(url: str, problem: Mapping[str, Any]) -> KgragError:
+    """Return the error that the problem of a job means."""
+    kind = InputError if problem["status"] < 500 else ServiceUnavailable
+    return kind(f"{url}: {problem['detail']}")
+
+
+def error_of_connection(url: str, error: httpx.HTTPError) -> ServiceUnavailable:
+    """Return what it means that a server cannot be reached, or broke off."""
+    return ServiceUnavailable(f"{url} broke off or cannot be reached: {error or type(error).__name__}. Is it running?")

@@ -1,0 +1,371 @@
+"""The calls of ``KnowledgeBase`` that ask: questions in words, conversations, SPARQL."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+import pyoxigraph as ox
+
+from kgrag.answering import cited_answers, kept_answers, kept_conversations
+from kgrag.answering.conversation import (
+    FullQuestion,
+    History,
+    Turn,
+    answer_in_turn,
+    full_question,
+    likeness,
+    turns_of,
+)
+from kgrag.answering.follow_ups import Alike
+from kgrag.answering.kept_conversations import KeptConversation
+from kgrag.answering.opening_places import placed_answer, placed_hits, placed_sentence
+from kgrag.capabilities import Answers, AnswersAmong, among
+from kgrag.declarations import DEFAULT_METHOD
+from kgrag.errors import InputError
+from kgrag.knowledge_base import build_marks, filter_lock, user_queries
+from kgrag.knowledge_base.document_calls import DocumentCalls
+from kgrag.model import Allowed, Answer, AnswerSentence, Hit, Table, Usage
+from kgrag.querying import document_filters
+from kgrag.querying.document_filters import Where
+
+__all__ = ["Conversation", "QuestionCalls"]
+
+_LOG = logging.getLogger(__name__)
+_CANDIDATES_PER_HIT = 4  # of a reranker
+_TURNS_BEHIND = 4
+"""Turns of a conversation whose words a question may have: a language model is shown so many."""
+
+
+class QuestionCalls(DocumentCalls):
+    """What a knowledge base answers."""
+
+    def retrieve(
+        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
+    ) -> list[Hit]:
+        """Return at most k hits, best first.
+
+        Args:
+            question: what is asked.
+            method: a method by name, with hyper-parameters where wanted.
+            k: how many hits at most.
+            rerank: name of a registered reranker, which puts four times as many hits into its order; "" = none.
+            where: which documents may be found, decided before anything is ranked
+                (``kgrag.querying.document_filters``); None = all.
+
+        Raises:
+            NotBuilt: the method has nothing to retrieve from yet.
+            InputError: the question is empty, k is below 1, or the filter is none.
+            InvalidSPARQL: the filter has a pattern that cannot be run.
+            InvalidSettings: the method cannot keep to a filter.
+            UnknownName: there is no such method or reranker.
+        """
+        _refuse_empty(question, k)
+        self._warn_of_unfinished(method)
+        chosen, depth = self.method(method), _CANDIDATES_PER_HIT * k if rerank else k
+        allowed = None if where is None else self.allowed(where)
+        if allowed is None:
+            hits = chosen.retrieve(question, depth)
+        else:
+            hits = among(chosen, method).retrieve_among(question, depth, allowed)
+        if rerank:
+            hits = self.reranker(rerank).rerank(question, hits)[:k]
+        return placed_hits(hits if allowed is None else filter_lock.only_allowed(hits, allowed), self.store)
+
+    def allowed(self, where: Where) -> Allowed:
+        """Return the documents that a filter lets through, with their chunks.
+
+        Raises:
+            InputError: it is none, or names a field by nothing.
+            InvalidSPARQL: it has a pattern that cannot be run.
+        """
+
+        def select(sparql: str) -> Table:
+            found = self.query(sparql)
+            return found if isinstance(found, Table) else Table((), [])
+
+        return document_filters.allowed(document_filters.read_filter(where), self.store, select)
+
+    def retrieve_timed(
+        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
+    ) -> tuple[list[Hit], dict[str, float]]:
+        """Return the hits, and the milliseconds that embedding, searching and both took."""
+        self.method(method)
+        embedded, start = self.embedder.seconds, time.perf_counter()
+        hits = self.retrieve(question, method=method, k=k, rerank=rerank, where=where)
+        total = 1000 * (time.perf_counter() - start)
+        embed = 1000 * (self.embedder.seconds - embedded)
+        return hits, {"embed": round(embed, 3), "search": round(total - embed, 3), "total": round(total, 3)}
+
+    def ask(  # noqa: PLR0913 - each is an option of `kgrag ask`
+        self,
+        question: str,
+        *,
+        history: History = (),
+        method: str = DEFAULT_METHOD,
+        k: int = 5,
+        keep: bool = False,
+        rerank: str = "",
+        where: Where | None = None,
+        on_sentence: Callable[[AnswerSentence], None] | None = None,
+    ) -> Answer:
+        """Answer with citations that were found in stored chunks, or with *unknown*; ``keep`` publishes the answer.
+
+        A method that has an ``answer`` of its own, as those that answer from rows and not from texts, writes it. With
+        ``rerank`` the answer is written from the reranked hits, whatever the method. Raises what ``retrieve`` raises.
+
+        Args:
+            question: what is asked; with a history it may be a follow-up ("And lentil?").
+            history: what was said before, the oldest first: answers, or ``{"role": …, "content": …}``. The answer's
+                ``question`` is then the full question that was made of it, and ``asked`` what was written.
+            method: a method by name, with hyper-parameters where wanted.
+            k: how many hits at most.
+            keep: whether the answer is kept as a graph.
+            rerank: as of ``retrieve``.
+            where: as of ``retrieve``.
+            on_sentence: called with each sentence once its citations are found, as ``stream`` yields them.
+        """
+        full = self.full_question(question, history)
+        answer = None if rerank else self.own_answer(full.text, method=method, k=k, where=where)
+        if answer is None:
+            hits = self.retrieve(full.text, method=method, k=k, rerank=rerank, where=where)
+            answer = self.answer_from(full.text, hits, method=method, where=where, on_sentence=on_sentence)
+        elif on_sentence is not None:
+            for sentence in cited_answers.sentences_of(answer):
+                on_sentence(sentence)
+        answer = answer_in_turn(answer, question, full)
+        if keep:
+            self.keep(answer)
+        return answer
+
+    def stream(self, question: str, **asked: Any) -> Iterator[AnswerSentence | Answer]:
+        """Yield the sentences of an answer, each once its citations are found, and then the answer.
+
+        A sentence that what it cites does not carry is not yielded, and none that was yielded is taken back. A language
+        model that can pass on what it writes (``kgrag.ports.StreamsText``) is read while it writes; of others the
+        sentences come together. Where the caller stops early, the answer is still written to its end.
+
+        Args:
+            question: as of ``ask``.
+            asked: the other arguments of ``ask``.
+
+        Raises:
+            KgragError: as of ``ask``; also after some sentences, if the connection to a service breaks.
+        """
+        arrived: SimpleQueue[AnswerSentence | Answer | BaseException] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                arrived.put(self.ask(question, **asked, on_sentence=arrived.put))
+            except BaseException as error:  # whatever it is belongs to the caller
+                arrived.put(error)
+
+        Thread(target=work, name="kgrag-answer", daemon=True).start()
+        while isinstance(item := arrived.get(), AnswerSentence):
+            yield item
+        if isinstance(item, BaseException):
+            raise item
+        yield item
+
+    def full_question(self, question: str, history: History, *, alike: Alike | None = None) -> FullQuestion:
+        """Return a message as a question that can be understood without what was said before.
+
+        The language model writes it, in one small request; without one that can, rules for English do
+        (``kgrag.answering.follow_ups``), and ``unresolved`` says where they could not.
+
+        Args:
+            question: the message.
+            history: as of ``ask``; without any the message is returned as it is.
+            alike: compares words by meaning, for the rules; default: by the embedder.
+
+        Raises:
+            InputError: the message is empty, or the history is none.
+            ServiceError: the model could not be reached or refused.
+        """
+        if not question.strip():
+            raise InputError("the question is empty. Ask something.")
+        if not history:
+            return FullQuestion(question)
+        turns = [*turns_of(history), Turn("user", question)]
+        return full_question(turns, self.model, alike or likeness(self.embedder))
+
+    def conversation(self, name: str = "") -> Conversation:
+        """Return a conversation, whose questions may be follow-ups; one with a name is kept in the store.
+
+        Args:
+            name: continues the conversation of this name, or begins it; "" for one that is not kept.
+        """
+        return Conversation(self, name)
+
+    def conversations(self) -> list[KeptConversation]:
+        """Return the kept conversations, the one that was asked last first."""
+        return kept_conversations.conversations(self.store)
+
+    def planned_cost(self, question: str, **asked: Any) -> Usage:
+        """Return what ``ask`` with the same arguments would cost about; nothing is asked of the language model."""
+        from kgrag.llm.costs import PlannedModel
+
+        planning = PlannedModel(self.model)
+        self.asking(planning).ask(question, **asked)
+        return planning.usage
+
+    def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
+        """Return the answer of a method that answers by itself; None of one that retrieves, or leaves it to that.
+
+        With a filter, None also of one that can keep to it only when it retrieves.
+
+        Raises:
+            NotBuilt: the method has nothing to answer from yet.
+            InputError: the question is empty, or k is below 1.
+            InvalidSettings: the method cannot keep to a filter.
+        """
+        chosen = self.method(method)
+        _refuse_empty(question, k)
+        if where is None:
+            if not isinstance(chosen, Answers):
+                return None
+            self._warn_of_unfinished(method)
+            answer = chosen.answer(question, k)
+            return None if answer is None else self._complete(answer, method)
+        limited = among(chosen, method)
+        if not isinstance(limited, AnswersAmong):
+            return None
+        self._warn_of_unfinished(method)
+        allowed = self.allowed(where)
+        return self._complete(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), method)
+
+    def answer_from(
+        self,
+        question: str,
+        hits: Sequence[Hit],
+        *,
+        method: str,
+        where: Where | None = None,
+        on_sentence: Callable[[AnswerSentence], None] | None = None,
+    ) -> Answer:
+        """Answer from what was retrieved; the second half of ``ask``."""
+        allowed = None if where is None else self.allowed(where)
+
+        def checked_sentence(sentence: AnswerSentence) -> None:
+            if allowed is not None:
+                filter_lock.check_citations(sentence.citations, allowed, method)
+            if on_sentence is not None:
+                on_sentence(placed_sentence(sentence, self.store))
+
+        answer = cited_answers.answer(
+            question,
+            hits,
+            model=self.model_for(method),
+            store=self.store,
+            method=method,
+            on_sentence=None if on_sentence is None else checked_sentence,
+        )
+        if allowed is not None:
+            answer = filter_lock.checked(answer, allowed)
+        return self._complete(answer, method)
+
+    def _warn_of_unfinished(self, method: str) -> None:
+        if message := build_marks.warning(self.store, method.partition(":")[0]):
+            _LOG.warning(message)
+
+    def _complete(self, answer: Answer, method: str) -> Answer:
+        """Return an answer with the places of its evidence, and with a warning where the method's build did not end."""
+        warned = filter(None, [build_marks.warning(self.store, method.partition(":")[0])])
+        return placed_answer(replace(answer, explain=(*warned, *answer.explain)), self.store)
+
+    def keep(self, answer: Answer, *, after: Sequence[Answer] = ()) -> None:
+        """Publish an answer as a graph of its own; keeping it again changes nothing.
+
+        Args:
+            answer: what is kept.
+            after: the answers before it whose words its question may have: where one of their documents is forgotten,
+                it goes too.
+        """
+        self.store.publish([kept_answers.answer_draft(answer, names=self.store.names, after=after)])
+
+    def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
+        """Run a SPARQL query of the user's: rows, a truth value, or triples.
+
+        Without FROM and outside GRAPH, a pattern matches the union of all named graphs.
+
+        Raises:
+            InvalidSPARQL: it does not parse, or asks for SERVICE.
+        """
+        results = self.raw_query(sparql)
+        if isinstance(results, ox.QueryBoolean):
+            return bool(results)
+        if isinstance(results, ox.QueryTriples):
+            return list(results)
+        names = tuple(variable.value for variable in results.variables)
+        return Table(names, [tuple(row) for row in results])
+
+    def raw_query(self, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
+        """Run a SPARQL query of the user's and return pyoxigraph's results, which can be serialised."""
+        return user_queries.run_query(self, self._store, sparql)
+
+
+def _refuse_empty(question: str, k: int) -> None:
+    if not question.strip():
+        raise InputError("the question is empty. Ask something.")
+    if k < 1:
+        raise InputError(f"k is {k}; at least one hit must be asked for.")
+
+
+class Conversation:
+    """Questions that may be follow-ups of those before them; its answers are kept as graphs where it has a name.
+
+    >>> from kgrag.knowledge_base import KnowledgeBase
+    >>> from kgrag.model import Document
+    >>> from kgrag.testing import HashEmbedder
+    >>> with KnowledgeBase(embedder=HashEmbedder()) as kb:
+    ...     _ = kb.add(Document("In the Hill Zone, chickpea is sown in March."))
+    ...     talk = kb.conversation()
+    ...     answers = talk.ask("When is chickpea sown in the Hill Zone?"), talk.ask("And in the Coastal Zone?")
+    >>> answers[1].asked, answers[1].question
+    ('And in the Coastal Zone?', 'When is chickpea sown in the Coastal Zone?')
+    """
+
+    def __init__(self, knowledge_base: QuestionCalls, name: str = "") -> None:
+        self.name = " ".join(name.split())
+        self._kb = knowledge_base
+        self._answers: list[Answer] | None = None if self.name else []
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The turns so far, each with what was written, its full question and its answer, in order."""
+        if self._answers is None:
+            store = self._kb.store
+            kept = kept_conversations.answers(self.name, store)
+            self._answers = [placed_answer(answer, store) for answer in kept]
+        return tuple(self._answers)
+
+    def ask(self, question: str, *, on_question: Callable[[FullQuestion], None] | None = None, **asked: Any) -> Answer:
+        """Answer the next question.
+
+        Args:
+            question: may leave out what was said before.
+            on_question: called with the full question, before anything is searched.
+            asked: as of ``KnowledgeBase.ask``, but for the history and ``keep``.
+
+        Raises:
+            NotWritable: it has a name, and the knowledge base is read only.
+        """
+        full = self._kb.full_question(question, self.answers)
+        if on_question is not None:
+            on_question(full)
+        return self.add(answer_in_turn(self._kb.ask(full.text, **asked), question, full))
+
+    def add(self, answer: Answer) -> Answer:
+        """Take an answer as the next turn, and keep it where the conversation has a name; returns it with its turn."""
+        before = self.answers
+        turn = max((one.turn for one in before), default=0) + 1
+        answer = replace(answer, turn=turn, conversation=self.name)
+        if self.name:
+            self._kb.keep(answer, after=before[-_TURNS_BEHIND:] if answer.asked else ())
+        self._answers = [*before, answer]
+        return answer

@@ -1,0 +1,27 @@
+"""Reads the parameters of an address as the models declare them."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+
+from kgrag.server.problems import Problem
+
+__all__ = ["read_parameters"]
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def read_parameters(request: Request, model: type[_Model]) -> _Model:
+    """Return the parameters of a request's address as an instance of a model.
+
+    Raises:
+        Problem: 400: one of them is unknown or makes no sense.
+    """
+    try:
+        return model.model_validate_strings(dict(request.query_params))
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_context=False)[0]
+        raise Problem(400, f"the parameter '{wrong['loc'][0]}' of the address: {wrong['msg']}.") from None

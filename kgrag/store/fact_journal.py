@@ -1,0 +1,88 @@
+"""What the latest changes of a store put into its facts and took out of them, in memory and bounded.
+
+Publications say which graphs they wrote, not which triples: what a graph lost is no longer there to be found. So the
+store notes here, change by change, the quads of graphs whose kind has facts. Whoever keeps figures of the facts
+(``kgrag.querying.data_profile``) follows these; where a change is not noted (another process made it, it was large, or
+an update did not name its graphs), the answer is that it is not known, and all facts are to be counted again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
+from threading import Lock
+from weakref import WeakKeyDictionary
+
+import pyoxigraph as ox
+
+from kgrag.store import publication_plan
+from kgrag.store.graph_kinds import holds_facts
+from kgrag.vocab import Names
+
+__all__ = ["MAX_QUADS", "changes", "note", "note_difference", "quads_of"]
+
+MAX_QUADS = 50_000
+"""Of more in one change, or noted for a store, the facts are counted again: it takes no longer."""
+_MAX_REVISIONS = 100_000
+
+_Change = tuple[frozenset[ox.Quad], frozenset[ox.Quad]]
+
+_LOCK = Lock()
+_NOTED: WeakKeyDictionary[object, OrderedDict[int, _Change]] = WeakKeyDictionary()
+
+
+def note(store: object, before: int, revision: int, change: tuple[Iterable[ox.Quad], Iterable[ox.Quad]] | None) -> None:
+    """Note what the changes after ``before`` up to ``revision`` put into facts and took out of them.
+
+    Nothing is noted where that is not known (``change`` is None), or nothing changed (the two are the same).
+    """
+    if change is None or revision == before:
+        return
+    quads = (frozenset(change[0]), frozenset(change[1]))
+    with _LOCK:
+        noted = _NOTED.setdefault(store, OrderedDict())
+        noted.update(dict.fromkeys(range(before + 1, revision), (frozenset(), frozenset())))
+        noted[revision] = quads
+        total = sum(len(each) for pair in noted.values() for each in pair) if any(quads) else 0
+        while total > MAX_QUADS or len(noted) > _MAX_REVISIONS:
+            _, oldest = noted.popitem(last=False)
+            total -= sum(map(len, oldest))
+
+
+def note_difference(
+    store: object, before: int, revision: int, facts: set[ox.Quad] | None, after: set[ox.Quad] | None
+) -> None:
+    """Note the difference between the facts before and after; nothing where one of them is not known."""
+    note(store, before, revision, None if facts is None or after is None else (after - facts, facts - after))
+
+
+def quads_of(store: ox.Store, graphs: Sequence[ox.NamedNode] | None, names: Names) -> set[ox.Quad] | None:
+    """Return the quads of those graphs that have facts; None where they are not known, or are more than are noted."""
+    if graphs is None:
+        return None
+    kinds = {graph: publication_plan.kind_of(graph, store, names.catalogue) for graph in graphs}
+    chosen = (graph for graph, kind in kinds.items() if holds_facts(kind))
+    quads = chain.from_iterable(store.quads_for_pattern(None, None, None, graph) for graph in chosen)
+    found = set(islice(quads, MAX_QUADS + 1))
+    return found if len(found) <= MAX_QUADS else None
+
+
+def changes(store: object, since: int, until: int) -> tuple[set[ox.Quad], set[ox.Quad]] | None:
+    """Return the quads that facts gained and lost between two revisions; None where that is not known.
+
+    A quad that came and went, or went and came again, is in neither.
+    """
+    added: set[ox.Quad] = set()
+    removed: set[ox.Quad] = set()
+    with _LOCK:
+        noted = _NOTED.get(store, OrderedDict[int, _Change]())
+        for revision in range(since + 1, until + 1):
+            if revision not in noted:
+                return None
+            came, went = noted[revision]
+            removed |= went - added
+            added -= went
+            added |= came - removed
+            removed -= came
+    return added, removed

@@ -1,0 +1,53 @@
+"""Follow-ups are made full questions by rule, what can be understood alone is left as it is, and the rest says so."""
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.follow_ups import outcome, questions, turns_of
+from kgrag.answering.conversation import full_question
+from kgrag.answering.follow_ups import Exchange, resolve
+from kgrag.llm.extractive import ExtractiveModel
+
+SOWING = Exchange("When is chickpea sown in the Hill Zone?", "In the Hill Zone, chickpea is sown in March. [1]")
+
+
+def test_full_questions_among_the_benchmark_are_left_as_they_are() -> None:
+    rows = [row for row in questions() if row.get("alone")]
+    assert [row["says"] for row in rows if full_question(turns_of(row), ExtractiveModel()).text != row["says"]] == []
+
+
+def test_most_follow_ups_of_the_benchmark_are_made_full_without_an_embedder() -> None:
+    rows = [row for row in questions() if not row.get("alone")]
+    counted = Counter(outcome(row, full_question(turns_of(row), ExtractiveModel())) for row in rows)
+    assert counted["right"] >= 26
+    assert counted["wrong"] <= 4
+
+
+@pytest.mark.parametrize(
+    ("message", "full"),
+    [
+        ("How is it irrigated?", "How is chickpea irrigated?"),
+        ("And its yield?", "Chickpea’s yield?"),
+        ("Why?", "Why is it that in the Hill Zone, chickpea is sown in March?"),
+        ("In 2022?", "When is chickpea sown in the Hill Zone in 2022?"),
+        ("Which varieties are grown there?", "Which varieties are grown in the Hill Zone?"),
+        ("And lentil?", "When is lentil sown in the Hill Zone?"),
+        ("Thanks!", "Thanks!"),
+        ("Is it true that lentil is a legume?", "Is it true that lentil is a legume?"),
+    ],
+)
+def test_a_message_becomes_a_full_question(message: str, full: str) -> None:
+    assert resolve(message, [SOWING]).text == full
+
+
+def test_what_cannot_be_resolved_says_so() -> None:
+    resolved = resolve("What did she say?", [SOWING])
+    assert resolved.text == "What did she say?"
+    assert "“she”" in resolved.unresolved
+
+
+def test_a_short_message_in_another_language_is_asked_with_the_question_before_it_and_says_so() -> None:
+    resolved = resolve("Und Linsen?", [Exchange("Wann werden Kichererbsen ausgesät?")])
+    assert resolved.text == "Wann werden Kichererbsen ausgesät? Und Linsen?"
+    assert "English" in resolved.unresolved

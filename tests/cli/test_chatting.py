@@ -1,0 +1,55 @@
+"""kgrag chat: piped questions, the full question where it differs, and sessions that are continued."""
+
+import io
+import json
+
+import pytest
+
+from kgrag.vocab import Names
+from tests.conftest import DEMO
+from tests.test_cli import run  # noqa: F401 - a fixture
+
+QUESTIONS = "When is chickpea sown in the Hill Zone?\n\nAnd lentil?\nexit\nNever asked?\n"
+
+
+def _say(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+
+
+def test_piped_questions_are_a_conversation_that_goes_on_under_its_name(run, monkeypatch) -> None:  # noqa: F811
+    run("ingest", str(DEMO / "texts"))
+    _say(monkeypatch, QUESTIONS)
+    code, out, err = run("chat", "--session", "visit", "--method", "passages")
+    assert code == 0, err
+    assert out.count("asked as: When is lentil sown in the Hill Zone?") == 1
+    assert out.count("asked as:") == 1
+    assert "Never" not in out + err
+    _say(monkeypatch, "What about the Coastal Zone?\n")
+    code, out, err = run("chat", "--session", "visit", "--format", "json")
+    answer = json.loads(out)
+    assert (answer["asked"], answer["question"], answer["turn"]) == (
+        "What about the Coastal Zone?",
+        "When is lentil sown in the Coastal Zone?",
+        3,
+    )
+    assert "continuing “visit” after 2 turns" in err
+    code, out, _ = run("chat", "--list", "--format", "json")
+    assert [(one["name"], one["turns"]) for one in json.loads(out)] == [("visit", 3)]
+    assert Names().conversation("visit").value in run("query", "SELECT ?c WHERE { ?c a kg:Conversation }")[1]
+
+
+def test_a_follow_up_that_is_not_resolved_says_so(run, monkeypatch) -> None:  # noqa: F811
+    run("ingest", str(DEMO / "texts"))
+    _say(monkeypatch, "When is chickpea sown in the Hill Zone?\nWhat did she say?\n")
+    code, out, _ = run("chat")
+    assert code == 0
+    assert "note: what “she” means could not be found in the conversation." in out
+
+
+def test_a_question_that_fails_leaves_the_others_and_has_its_exit_code(run, monkeypatch) -> None:  # noqa: F811
+    run("ingest", str(DEMO / "texts"))
+    _say(monkeypatch, "When is chickpea sown?\n")
+    code, _, err = run("chat", "--method", "nothing")
+    assert code == 2
+    assert "UnknownName" in err
+    assert run("chat", "--list")[0] == 0
