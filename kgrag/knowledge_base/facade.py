@@ -20,14 +20,9 @@ from kgrag.capabilities import ChecksFiles, ChecksQueries, Counts, capable, havi
 from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, build_marks, erasure, training_runs, user_queries
 from kgrag.knowledge_base.build_options import read_options
-<<<<<<< HEAD
-from kgrag.knowledge_base.document_calls import DocumentCalls
-from kgrag.knowledge_base.reasoning_calls import ReasoningCalls
-from kgrag.model import Allowed, Answer, BuildReport, Hit, Publication, Table, Usage
-=======
 from kgrag.knowledge_base.question_calls import QuestionCalls
+from kgrag.knowledge_base.reasoning_calls import ReasoningCalls
 from kgrag.model import BuildReport, Publication
->>>>>>> main
 from kgrag.ports import Progress
 from kgrag.querying.document_filters import Where
 from kgrag.store import graph_kinds, rdf_files
@@ -46,12 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["KnowledgeBase"]
 
 
-<<<<<<< HEAD
-
-class KnowledgeBase(DocumentCalls, ReasoningCalls):
-=======
-class KnowledgeBase(QuestionCalls):
->>>>>>> main
+class KnowledgeBase(QuestionCalls, ReasoningCalls):
     """One knowledge base: a folder, or memory.
 
     Args:
@@ -176,88 +166,6 @@ class KnowledgeBase(QuestionCalls):
             NotBuilt: no ontology is loaded.
         """
         return capable(self.method("obqc"), ChecksQueries, "obqc").checked(sparql)
-
-<<<<<<< HEAD
-    def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
-        """Run a SPARQL query of the user's: rows, a truth value, or triples.
-
-        Without FROM and outside GRAPH, a pattern matches the union of all named graphs.
-
-        Raises:
-            InvalidSPARQL: it does not parse, or asks for SERVICE.
-        """
-        results = self.raw_query(sparql)
-        if isinstance(results, ox.QueryBoolean):
-            return bool(results)
-        if isinstance(results, ox.QueryTriples):
-            return list(results)
-        names = tuple(variable.value for variable in results.variables)
-        return Table(names, [tuple(row) for row in results])
-
-    def raw_query(self, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
-        """Run a SPARQL query of the user's and return pyoxigraph's results, which can be serialised."""
-        if not names_search(sparql):
-            return self._store.query(sparql, union=True)
-        found = self.search.resolve(sparql)
-        similarity = functions(self.spaces, found.similar) if found.compares else None
-        return self._store.query(found.text, union=True, calls=similarity)
-=======
-    def audit(self, target: str | Path | None = None, **options: Any) -> Audit:
-        """Audit a file, a graph by its IRI, or all ontology graphs; ``options`` are the fields of ``AuditOptions``.
-
-        Raises:
-            InputError: there is no such file or graph, or no ontology at all.
-        """
-        return audit_runs.audit(self.store, target, options)
-
-    def validate(
-        self,
-        *data: str | Path,
-        shapes: Sequence[str | Path] = (),
-        graphs: Sequence[str] = (),
-        shape: str = "",
-        focus: Sequence[str] = (),
-    ) -> Audit:
-        """Validate files and graphs against SHACL shapes; no check of ontologies is run, and nothing is written.
-
-        Args:
-            data: RDF files.
-            shapes: files, or IRIs of graphs; none = those that the data name by sh:shapesGraph.
-            graphs: IRIs of graphs; without any, and without files, all data and ontologies.
-            shape: the IRI of the only shape to run; "" = all.
-            focus: the IRIs of the only nodes to report; with ``shape``, whatever its targets.
-
-        Returns:
-            The results. ``conforms`` says that there is none of whatever severity; ``not_decided`` names the shapes
-            that could not be read or run, of which nothing is known.
-
-        Raises:
-            InputError: there is no such graph or shape, nothing to validate, or no shapes.
-            InvalidRDF: a file does not parse.
-        """
-        from kgrag.audit import ValidationOptions
-        from kgrag.knowledge_base import validation_runs
-
-        options = ValidationOptions(shape, tuple(focus))
-        files = [Path(each) for each in data]
-        return validation_runs.validate(self.store, files, graphs=graphs, shapes=shapes, options=options)
-
-    def reason(self, *graphs: str, profile: str = "rdfs", seconds: float | None = None) -> Materialised:
-        """Write what follows from graphs (all ontologies and data, when none is named) to a graph of its own.
-
-        Args:
-            graphs: IRIs of named graphs.
-            profile: "rdfs" or "owl-rl"; the second also finds contradictions.
-            seconds: the time that the rules may take, in a process of their own; None = no limit, and no such process.
-
-        Raises:
-            InputError: there is no such graph or profile, or nothing to reason over.
-            kgrag.errors.NotDecided: the time was over; nothing was written.
-        """
-        from kgrag.knowledge_base import reasoning_runs
-
-        return reasoning_runs.infer(self.store, graphs, profile=profile, seconds=seconds)
->>>>>>> main
 
     def update(self, sparql: str) -> int:
         """Run a SPARQL Update atomically and return the new revision of the store."""
