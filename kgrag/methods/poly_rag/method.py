@@ -128,7 +128,9 @@ class PolyRag:
             ServiceError: the embedder or the model is a service that does not answer.
         """
         if dry_run:
-            notes = ("tokens are estimated: 4 characters a token, a reply of 6 tokens for each of its text",)
+            notes = (
+                "tokens are estimated: 4 characters a token, with the schema, a reply of 6 tokens for each of its text",
+            )
             return BuildReport(self.name, self._estimated(options.instances, options.triples), notes=notes)
         loaded = [layer_files.load_schema(options.schema, store=self.store)] if options.schema else []
         if options.instances is not None:
