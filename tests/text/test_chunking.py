@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgrag.errors import InvalidSettings
 from kgrag.model import Document, Section
-from kgrag.text.chunking import chunk, count_tokens
+from kgrag.text.chunking import chunk, context_before, count_tokens
 
 WORD_BORDER = regex.compile(r"(?w)\b")
 CLUSTER = regex.compile(r"\X")
@@ -268,3 +268,13 @@ def test_short_items_of_a_list_introduce_nothing() -> None:
     text = "\n\n".join(["a whole sentence stands here, before a list of names."] * 3 + ["MEDIUM", "RC4", "SEED", "LOW"])
     first, *rest = chunk(Document(text), tokens=35)
     assert rest and first.text.endswith(("MEDIUM", "RC4", "SEED", "names."))
+
+
+def test_the_context_of_a_text_is_the_line_that_introduces_it_and_the_paragraph_before() -> None:
+    entries = "wal_level (enum)\n\nHow much is written.\n\nThe default is replica.\n\nsync (boolean)\n\nWaits for it."
+    before = context_before(entries, entries.index("The default"))
+    assert before == "wal_level (enum)\n\nHow much is written."
+    long = f"sync (boolean)\n\n{'Every commit waits for the disk. ' * 40}\n\nHere."
+    before = context_before(long, long.index("Here"))
+    assert before.startswith("sync (boolean)\n\n…\n\n… Every commit") and len(before) < 450
+    assert context_before("No line before. Here.", 0) == ""
