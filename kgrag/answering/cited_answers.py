@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from kgrag import prompting
 from kgrag.answering.short_answers import short_answers
-from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of
+from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of, naming
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
@@ -223,6 +223,7 @@ def _judged(
             judged.dropped["unsupported"] += 1
             judged.unsupported.append(Unsupported(sentence.text, tuple(missing), place))
         else:
+            carried += naming(sentence.text, question, carried, evidence)
             judged.kept.append((sentence.text, tuple(dict.fromkeys(one.citation for one in carried))))
     return judged
 

@@ -382,7 +382,9 @@ def test_what_a_reply_calls_its_things_by_their_ids_is_kept(make):
 
 
 def test_a_window_is_shown_with_the_line_that_introduces_it_and_the_paragraph_before(make):
-    text = "Rye (cereal)\n\nRye is grown in the whole of the North.\n\nSow it at 120 kg, and never before the first rain."
+    text = (
+        "Rye (cereal)\n\nRye is grown in the whole of the North.\n\nSow it at 120 kg, and never before the first rain."
+    )
     method = make(reply(CROPS[0]), texts={"Rye": text}, window_tokens=10)
     method.build()
     shown = [(prompt.variables["text"][:6], prompt.variables["before"]) for prompt in method.model.prompts]
