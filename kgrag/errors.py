@@ -99,12 +99,19 @@ class QueryParameterError(InputError):
 
 
 class InvalidSPARQL(InputError):
-    """SPARQL that the store refuses; ``line`` and ``column`` count from 1, and are 0 where that isn't known."""
+    """SPARQL that the store refuses.
 
-    def __init__(self, message: str = "", *, line: int = 0, column: int = 0) -> None:
+    ``line`` and ``column`` count from 1, and are 0 where that is not known. ``mend`` is the start, the end and the new
+    text of a change that does away with the mistake, None where none is certain.
+    """
+
+    def __init__(
+        self, message: str = "", *, line: int = 0, column: int = 0, mend: tuple[int, int, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.line = line
         self.column = column
+        self.mend = mend
 
 
 class StateError(KgragError):

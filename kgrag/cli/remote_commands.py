@@ -16,6 +16,7 @@ import typer
 from kgrag.cli.options import Format
 from kgrag.cli.printing import note
 from kgrag.errors import InputError, StoreLocked
+from kgrag.model import plain
 
 if TYPE_CHECKING:
     from kgrag.client import Client
@@ -29,6 +30,7 @@ __all__ = [
     "forget_through",
     "load_through",
     "query_through",
+    "source_folder_through",
     "through",
     "update_through",
 ]
@@ -145,6 +147,19 @@ def documents_through(
     lines += [json.dumps({"unread": place(file)}) for file in broken]
     job = client.upload("\n".join(lines).encode(), AddParameters(**options))
     return client.end_of_job(job.id, progress)
+
+
+def source_folder_through(client: Client, name: Path) -> Path:
+    """Return the folder of the source of this name at a server; the name itself where there is none."""
+    import pyoxigraph as ox
+
+    from kgrag import queries
+    from kgrag.vocab import Names
+
+    rows = client.query(queries.bind("sources/registered", catalogue=Names(client.health().base).catalogue))
+    assert isinstance(rows, ox.QuerySolutions)
+    roots = {plain(row["name"]): plain(row["root"]) for row in rows if plain(row["kind"]) != "feed"}
+    return Path(roots.get(str(name), name))
 
 
 def forget_through(client: Client, name: str, *, every: bool) -> list[dict[str, Any]]:

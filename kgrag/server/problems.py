@@ -16,7 +16,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from kgrag.errors import InputError, KgragError, NotBuilt, ServiceUnavailable, ShapeViolation, UnsupportedTask
+from kgrag.errors import (
+    InputError,
+    InvalidSPARQL,
+    KgragError,
+    NotBuilt,
+    ServiceUnavailable,
+    ShapeViolation,
+    UnsupportedTask,
+)
 from kgrag.server.readers.reader_request import Overloaded, TookTooLong
 
 __all__ = ["Problem", "openai_json", "problem_json", "problem_of", "problem_response"]
@@ -91,11 +99,22 @@ def problem_of(error: Exception) -> Problem:
     for kind, status in _STATUS.items():
         if isinstance(error, kind):
             seconds = error.retry_after if isinstance(error, Overloaded) else 1
-            return Problem(status, str(error), {"Retry-After": str(seconds)} if status == 503 else {})
+            headers = {"Retry-After": str(seconds)} if status == 503 else {}
+            return Problem(status, str(error), headers, more=_place(error))
     _LOG.error("a request failed", exc_info=error)
     if isinstance(error, KgragError):
         return Problem(503, "the store cannot serve this now. The server's log has the reason.", {"Retry-After": "5"})
     return Problem(500, "something went wrong within the server. Its log has the reason.")
+
+
+def _place(error: KgragError) -> dict[str, object]:
+    """Return where a SPARQL text is wrong, and the change that mends it, where that is known."""
+    if not isinstance(error, InvalidSPARQL) or not error.line:
+        return {}
+    place: dict[str, object] = {"line": error.line, "column": error.column}
+    if error.mend is not None:
+        place["mend"] = dict(zip(("start", "end", "text"), error.mend, strict=True))
+    return place
 
 
 def problem_json(problem: Problem) -> dict[str, object]:

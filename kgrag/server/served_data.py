@@ -18,13 +18,15 @@ from typing import Protocol
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.index.ontology_prefixes import COMMON_PREFIXES, known_prefixes, ontology_prefixes
 from kgrag.model import GraphDraft, plain
 from kgrag.ports import TripleStore
 from kgrag.server.problems import Problem
+from kgrag.sparql.query_help import with_declarations
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.plain_dataset import PlainStore
 from kgrag.store.rdf_files import is_ontology
-from kgrag.vocab import DEFAULT_BASE, KG, PREFIXES, Names
+from kgrag.vocab import DEFAULT_BASE, KG, Names
 
 __all__ = ["CataloguedDataset", "PlainDataset", "ServedDataset"]
 
@@ -36,13 +38,19 @@ class ServedDataset(Protocol):
 
     Attributes:
         union: whether the default graph of a query is the union of the named graphs.
-        prefixes: prefixes that a text may use without declaring them.
         epoch: part of each ETag, for revisions that begin again with each start.
     """
 
     union: bool
-    prefixes: Mapping[str, str]
     epoch: str
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """Prefixes that a text may use without declaring them."""
+
+    @property
+    def known_prefixes(self) -> Mapping[str, str]:
+        """Prefixes that can be proposed to whoever uses them without declaring them."""
 
     @property
     def names(self) -> Names:
@@ -84,12 +92,21 @@ class CataloguedDataset:
     """A knowledge base."""
 
     union: bool = True
-    prefixes: Mapping[str, str] = PREFIXES
     epoch: str = "kb"
 
     def __init__(self, store: TripleStore) -> None:
         self._store = store
         self._quads_at_revision = (-1, 0)
+
+    @property
+    def prefixes(self) -> Mapping[str, str]:
+        """Those of kgrag, and of the loaded ontologies."""
+        return ontology_prefixes(self._store)
+
+    @property
+    def known_prefixes(self) -> Mapping[str, str]:
+        """Common ones, and those of the loaded ontologies."""
+        return known_prefixes(self._store)
 
     @property
     def names(self) -> Names:
@@ -121,7 +138,7 @@ class CataloguedDataset:
 
     def update(self, update: str, base: str) -> None:  # noqa: ARG002 - relative IRIs are refused by the engine
         """Run an update and bring the catalogue up to date, in one transaction."""
-        self._store.update(update)
+        self._store.update(with_declarations(update, self.prefixes))
 
     def put(self, graph: str, triples: Sequence[ox.Triple], *, add: bool) -> None:
         """Publish triples as a data graph, or an ontology graph if they declare classes or an ontology."""
@@ -164,6 +181,7 @@ class PlainDataset:
 
     union: bool = False
     prefixes: Mapping[str, str] = {}
+    known_prefixes: Mapping[str, str] = COMMON_PREFIXES
 
     def __init__(self, store: PlainStore) -> None:
         self._store = store

@@ -16,13 +16,14 @@ from kgrag.server.problems import Problem
 from kgrag.server.readers.reader_request import ReaderRequest
 from kgrag.server.server_state import ServerState, address, state_of
 from kgrag.server.streaming import stream_result
-from kgrag.vocab import RDF, SD
+from kgrag.vocab import KGV, RDF, SD
 
 __all__ = ["service", "void"]
 
 _FORMAT_IRIS = "http://www.w3.org/ns/formats/"
 _RESULT_FORMATS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV")
 _GRAPH_FORMATS = ("Turtle", "N-Triples", "TriG", "N-Quads", "JSON-LD", "RDF_XML")
+_SEARCHES = (KGV.near, KGV.matches, KGV.similarity)
 _UPLOAD_FORMATS = ("Turtle", "N-Triples", "JSON-LD", "RDF_XML", "N3")
 
 
@@ -57,6 +58,7 @@ def _description(endpoint: str, state: ServerState) -> list[ox.Triple]:
         *((SD.resultFormat, ox.NamedNode(_FORMAT_IRIS + name)) for name in (*_RESULT_FORMATS, *_GRAPH_FORMATS)),
         *((SD.inputFormat, ox.NamedNode(_FORMAT_IRIS + name)) for name in _UPLOAD_FORMATS),
         (SD.defaultDataset, dataset),
+        *((SD.extensionFunction, function) for function in (_SEARCHES if state.workers is not None else ())),
     ]
     return [
         *(ox.Triple(service_, predicate, value) for predicate, value in pairs),

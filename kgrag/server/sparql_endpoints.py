@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
@@ -17,6 +18,7 @@ from typing import NamedTuple, TypeVar
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
+from kgrag.errors import InvalidSPARQL
 from kgrag.querying.searches import names_search, refuse_in_update
 from kgrag.server import service_description
 from kgrag.server.access_keys import Key, Rights, authorization_of
@@ -31,6 +33,7 @@ from kgrag.server.streaming import collect_result, stream_result
 from kgrag.server.update_rewriting import with_dataset, without_silent_calls
 from kgrag.server.write_gate import PlannedUpdate, Recheck
 from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
+from kgrag.sparql.query_help import helped
 from kgrag.sparql.update_targets import written
 
 __all__ = ["query", "reader_request", "update"]
@@ -61,11 +64,14 @@ async def query(request: HttpRequest) -> Response:
     if operation is None:
         return service_description.service(request)
     results, rdf = choose(accept, RESULTS), choose(accept, RDF)
+    if not rdf and choose(accept, ("application/json",)):  # of a client that has one Accept header for all forms
+        rdf = "application/ld+json"
     if not results and not rdf:
         raise Problem(406, f"no result has a format of Accept: {accept[:200]}. Known: {', '.join((*RESULTS, *RDF))}.")
     state = state_of(request)
     limit = state.pool.limits.seconds
-    prepared = await _prepared(request, operation.text, min(operation.seconds or limit, limit))
+    with _telling_mistakes(operation.text, state):
+        prepared = await _prepared(request, operation.text, min(operation.seconds or limit, limit))
     text, reading, similar = prepared.text, prepared.reading, prepared.similar
     # the graphs of the request, else those of its FROM, else the default graph of the server
     graphs = None
@@ -83,7 +89,18 @@ async def query(request: HttpRequest) -> Response:
     else:
         header = {**_header(form, state.dataset.prefixes), "similar": similar, "dataset": graphs}
     task = ReaderRequest("query", header, text.encode(), prepared.seconds_left, client=_client_of(request))
-    return await stream_result(request, state.pool, task, {"Vary": "Accept"})
+    with _telling_mistakes(operation.text, state):
+        return await stream_result(request, state.pool, task, {"Vary": "Accept"})
+
+
+@contextmanager
+def _telling_mistakes(text: str, state: ServerState, *, update: bool = False) -> Iterator[None]:
+    """Raise the errors of a text that does not parse with what is wrong with it."""
+    try:
+        yield
+    except InvalidSPARQL as error:
+        prefixes, known = state.dataset.prefixes, state.dataset.known_prefixes
+        raise helped(error, text, prefixes=prefixes, known=known, update=update) from error
 
 
 async def reader_request(
@@ -184,18 +201,20 @@ async def update(request: HttpRequest) -> Response:
     record.key, record.operation = key.name, "update"
     operation = await read_update(request)
     record.query = operation.text
-    checked = await _read(operation.text, lambda text: _checked_update(text, operation, key, state))
+    with _telling_mistakes(operation.text, state, update=True):
+        checked = await _read(operation.text, lambda text: _checked_update(text, operation, key, state))
     record.graphs = checked.graphs
     base = address(request, "/update")
     header = {"base": base, "prefixes": dict(state.dataset.prefixes)}
     recheck: Recheck | None = None
-    if state.gate is None:
-        await _try_update(state, checked, header, operation.seconds)
-    else:
-        planned = PlannedUpdate(
-            checked.text, header, checked.graphs, checked.searches, operation.seconds, checked.words
-        )
-        recheck = await state.gate.update(planned)
+    with _telling_mistakes(operation.text, state, update=True):
+        if state.gate is None:
+            await _try_update(state, checked, header, operation.seconds)
+        else:
+            planned = PlannedUpdate(
+                checked.text, header, checked.graphs, checked.searches, operation.seconds, checked.words
+            )
+            recheck = await state.gate.update(planned)
     async with state.write_lock:
         if recheck is not None:
             await recheck()

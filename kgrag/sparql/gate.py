@@ -29,6 +29,7 @@ __all__ = [
     "MAX_CHAIN",
     "MAX_CHARACTERS",
     "MAX_DEPTH",
+    "MAX_PATH_STEPS",
     "AdmittedText",
     "check_query",
     "check_update",
@@ -39,6 +40,8 @@ __all__ = [
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 50
 MAX_CHAIN = 1_000
+MAX_PATH_STEPS = 200
+"""Steps of a property path (or divisions in an expression): the engine's work for them is worse than quadratic."""
 
 _DELICATE = ("service", "load", "silent", "from", "using", "with", '"', "'", "\\")
 _CALLS = re.compile("service|load", flags=re.IGNORECASE)
@@ -46,6 +49,7 @@ _CHAINED = re.compile("UNION|OPTIONAL|MINUS|FILTER|BIND|EXISTS|LATERAL|AS")
 _OPERATORS = frozenset({"&&", "||", "-", "+", "*", "/", "|", "!", "^", "?"})
 _CHAIN_ELEMENT = re.compile(rf"[-+*/|!^?&{{]|{_CHAINED.pattern}", flags=re.IGNORECASE)
 _OPENS = re.compile(r"[{(\[]|<<")
+_PATH_ENDS = frozenset({".", ";", "{", "}", "variable"})
 _NO_OPERAND = _OPERATORS | {"(", ",", "=", "!=", "<", ">", "<=", ">=", "^^", ""}
 # What an IRI needs in it to be read as the rest of a comparison and more: its end, a comment, a string.
 _COMPARISON = re.compile(r"(?!<[A-Za-z][A-Za-z0-9+.-]*://)[^'#(),&]*['#(),&]")
@@ -144,6 +148,7 @@ class _Walk:
         self._before = ""  # the kind of the last token, for a word the word itself
         self._open: list[tuple[str, bool]] = []  # brackets, and whether what is in them is data
         self._chain = 0
+        self._steps = 0
         self._data_follows = False
         self._base = ""
         self._namespaces: dict[str, list[str]] = {}  # all of a prefix, since only parsing decides which is valid
@@ -164,6 +169,8 @@ class _Walk:
             kind = token.kind
             if handler := handlers.get(kind):
                 handler(token)
+            if kind in _PATH_ENDS:
+                self._steps = 0
             self.last = token.text
             self._before = token.text.upper() if kind == "word" else kind
         return AdmittedText(self.words, self.last)
@@ -204,6 +211,11 @@ class _Walk:
     def _on_operator(self, token: Token) -> None:
         if not (token.kind in "+-" and self._in_data()):  # there it is the sign of a number
             self._count(token.start)
+        if token.kind in "/|":
+            self._steps += 1
+            if self._steps > MAX_PATH_STEPS:
+                what = f"a property path has more than {MAX_PATH_STEPS} steps"
+                self._refuse(token.start, what, "Use + or *, or name nodes in between")
 
     def _on_word(self, token: Token) -> None:
         text = token.text.upper()

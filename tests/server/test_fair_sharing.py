@@ -190,3 +190,16 @@ def test_a_reader_knows_no_key_and_others_on_the_machine_no_file(server: Server)
 def test_a_host_that_is_none_is_the_clients_fault(server: Server, host: str, path: str) -> None:
     reply = server.client.get(path, headers={"Host": host})
     assert (reply.status_code, "Host" in reply.json()["detail"]) == (400, True)
+
+
+def test_a_client_that_takes_any_json_gets_a_graph_as_json_ld(server: Server) -> None:
+    query = "CONSTRUCT { <urn:s> <urn:p> 1 } WHERE {}"
+    reply = server.client.get("/sparql", params={"query": query}, headers={"Accept": "application/json"})
+    assert (reply.status_code, reply.headers["content-type"]) == (200, "application/ld+json")
+    assert reply.json()[0]["@id"] == "urn:s"
+
+
+def test_the_description_of_the_service_names_the_searches(server: Server) -> None:
+    described = server.client.get("/sparql", headers={"Accept": "text/turtle"}).text
+    assert "extensionFunction" in described
+    assert "https://w3id.org/kgrag/vector#near" in described

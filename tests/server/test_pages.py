@@ -35,6 +35,8 @@ PAGES = [
     f"/resource?iri={CROP.replace('#', '%23')}",
     "/resource?iri=urn:kgrag:graph/catalogue",
     "/resource?iri=urn:x:nothing",
+    "/resource?iri=https://w3id.org/kgrag/ns%23",
+    "/resource?iri=https://w3id.org/kgrag/vector%23near",
     "/editor",
     "/report",
     "/report?profile=publish",
@@ -101,6 +103,14 @@ def test_every_link_of_a_page_leads_somewhere(demo: Inside, path: str) -> None:
     found = {href: demo.client.get(href, headers=accept).status_code for href in hrefs[:60]}
     # a term of another vocabulary may be known by nothing but its use, and then is
     assert {href: status for href, status in found.items() if status != 200} == {}
+
+
+def test_every_term_of_the_own_vocabularies_is_on_the_page_of_its_vocabulary(demo: Inside) -> None:
+    for space, term in (("https://w3id.org/kgrag/ns", KG.Chunk.value), ("https://w3id.org/kgrag/vector#", "kgv:near")):
+        page = demo.page("/resource", iri=space)
+        assert page.status_code == 200
+        assert term in page.text
+    assert "/editor?example=search%2Fnear" in demo.page("/resource", iri="https://w3id.org/kgrag/vector#near").text
 
 
 # --- ask ----------------------------------------------------------------------------------------------------------
@@ -489,7 +499,8 @@ def test_terms_for_completion_are_those_of_the_store(demo: Inside) -> None:
     assert "https://w3id.org/kgrag/examples/crops#hasGrowingZone" in terms["properties"]
     assert KG.Chunk.value in terms["classes"]
     assert terms["prefixes"]["kg"] == terms["declared"]["kg"] == "https://w3id.org/kgrag/ns#"
-    assert "crops" in terms["prefixes"].keys() - terms["declared"].keys()
+    assert "crops" in terms["declared"]
+    assert "dcat" in terms["prefixes"].keys() - terms["declared"].keys()
     assert terms["labels"]["https://w3id.org/kgrag/examples/crops#hasGrowingZone"] == "has growing zone"
     assert max(len(terms["classes"]), len(terms["properties"])) <= 2000
 

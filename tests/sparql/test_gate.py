@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgrag.errors import InvalidSPARQL
-from kgrag.sparql.gate import MAX_CHAIN, MAX_CHARACTERS, MAX_DEPTH, check_query, check_update
+from kgrag.sparql.gate import MAX_CHAIN, MAX_CHARACTERS, MAX_DEPTH, MAX_PATH_STEPS, check_query, check_update
 
 HARMLESS = {
     "a comment": "# SERVICE <http://x>\nSELECT ?s WHERE { ?s ?p ?o } # LOAD <http://x>",
@@ -243,3 +243,11 @@ def test_keywords_that_are_glued_together_are_known() -> None:
     assert check_query("ASKFROM<urn:g>{ ?s ?p ?o }").chooses_dataset
     assert "WHERE" in check_update("DELETEWHERE{ ?s ?p ?o }").words
     assert check_update("INSERTDATA{ <urn:a> <urn:b> 1 };DELETEDATA{ <urn:a> <urn:b> 2 }").adds_and_removes
+
+
+@pytest.mark.parametrize("sign", ["/", "|", "/^"])
+def test_a_path_has_as_many_steps_as_the_engine_can_take_and_no_more(sign: str) -> None:
+    steps = MAX_PATH_STEPS // len(sign) + 1
+    check_query(f"SELECT * {{ ?s {sign.join(['<urn:p>'] * steps)} ?o . ?o {sign.join(['<urn:p>'] * steps)} ?x }}")
+    with pytest.raises(InvalidSPARQL, match="more than 200 steps"):
+        check_query(f"SELECT * {{ ?s {sign.join(['<urn:p>'] * (MAX_PATH_STEPS + 2))} ?o }}")

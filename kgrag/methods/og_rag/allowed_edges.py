@@ -21,9 +21,10 @@ __all__ = ["AllowedEdges", "allowed_edges"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllowedEdges:
-    """A hypergraph without the hyperedges that are not allowed; the keys and values that are left in it."""
+    """A hypergraph without the hyperedges that are not allowed; the hyperedges, keys and values that are left in it."""
 
     graph: Adjacency
+    edges: frozenset[str]
     keys: frozenset[str]
     values: frozenset[str]
 
@@ -46,4 +47,4 @@ def _allowed_edges(allowed: Allowed, graph: Adjacency, store: TripleStore) -> Al
     part = graph.with_edges(np.array(places, dtype=np.int64))
     nodes = np.flatnonzero(np.diff(part.edges_of.bounds))
     keys, values = np.unique(graph.key_of[nodes]), np.unique(graph.value_of[nodes])
-    return AllowedEdges(part, frozenset(graph.keys.at(keys)), frozenset(graph.values.at(values)))
+    return AllowedEdges(part, frozenset(kept), frozenset(graph.keys.at(keys)), frozenset(graph.values.at(values)))

@@ -72,7 +72,8 @@ class Adjacency:
 
     ``key_of`` and ``value_of`` are the key and the value of each hypernode, shape (hypernodes,); ``with_key`` and
     ``with_value`` the hypernodes of a key or a value; ``edges_of`` the hyperedges of a hypernode, larger ones first;
-    ``sizes`` the number of hypernodes of each hyperedge, shape (hyperedges,).
+    ``sizes`` the number of hypernodes of each hyperedge, shape (hyperedges,). ``named_edges`` are the hyperedges by
+    ascending IRI, ``place_of_named`` the place of each.
     """
 
     revision: int
@@ -86,13 +87,15 @@ class Adjacency:
     edges_of: PlaceLists
     with_key: PlaceLists
     with_value: PlaceLists
+    named_edges: Iris
+    place_of_named: npt.NDArray[np.int64]
 
     @classmethod
     def joined(
         cls, hypernodes: _Hypernodes, edges: Iris, sizes: npt.NDArray[np.int32], edges_of: PlaceLists
     ) -> Adjacency:
         """Return the hypergraph of arrays that were read from the store or from a file."""
-        nodes = np.arange(len(hypernodes.nodes))
+        nodes, by_name = np.arange(len(hypernodes.nodes)), np.argsort(edges.rest, kind="stable")
         return cls(
             revision=hypernodes.revision,
             nodes=hypernodes.nodes,
@@ -105,7 +108,14 @@ class Adjacency:
             edges_of=edges_of,
             with_key=PlaceLists.grouped(hypernodes.key_of, nodes, len(hypernodes.keys)),
             with_value=PlaceLists.grouped(hypernodes.value_of, nodes, len(hypernodes.values)),
+            named_edges=Iris(edges.beginning, edges.rest[by_name]),
+            place_of_named=by_name,
         )
+
+    def edge_places(self, iris: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the place of each hyperedge, -1 of an unknown one, shape (len(iris),)."""
+        found = self.named_edges.places(iris)
+        return np.where(found >= 0, np.append(self.place_of_named, -1)[found], -1)
 
     def at(self, revision: int) -> Adjacency:
         """Return the same arrays as those of another revision of the store."""

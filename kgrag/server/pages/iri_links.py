@@ -11,22 +11,16 @@ from urllib.parse import quote
 import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
 
+from kgrag.index.ontology_prefixes import COMMON_PREFIXES
 from kgrag.resources import folder
 from kgrag.server.pages.label_choice import best_labels, languages_of, shortened
-from kgrag.server.pages.page_queries import kept, rows
+from kgrag.server.pages.page_queries import rows
 from kgrag.server.server_state import state_of
 from kgrag.store.rdf_files import plugin_quads
-from kgrag.vocab import PREFIXES, RDFS, SD, local_name, words_of
+from kgrag.vocab import RDFS, local_name, words_of
 
 __all__ = ["Naming", "Shown", "naming_for", "vocabulary"]
 
-_MORE_PREFIXES = {
-    "foaf": "http://xmlns.com/foaf/0.1/",
-    "schema": "https://schema.org/",
-    "sd": SD.prefix,
-    "sh": "http://www.w3.org/ns/shacl#",
-    "vann": "http://purl.org/vocab/vann/",
-}
 _VOCABULARIES = ("kgrag", "vector", "audit")
 _LOCAL_NAME = re.compile(r"[\w.-]*")
 _MAX_LABELS_READ = 200
@@ -113,9 +107,8 @@ class Naming:
 
 async def naming_for(request: HttpRequest, terms: Iterable[object] = ()) -> Naming:
     """Return a naming that knows the prefixes of the loaded ontologies, and labels of the first 200 of these terms."""
-    names = state_of(request).dataset.names
-    stated = await kept(request, "schema/ontologies", catalogue=names.catalogue)
-    own = {row[1]: row[2] for row in stated.values() if row[1] and row[2]}
+    dataset = state_of(request).dataset
+    names = dataset.names
     wanted = [term for term in dict.fromkeys(terms) if isinstance(term, ox.NamedNode)]
     labels = {iri: label for iri, (label, _) in vocabulary().items()}
     sources: dict[str, str] = {}
@@ -131,7 +124,7 @@ async def naming_for(request: HttpRequest, terms: Iterable[object] = ()) -> Nami
     ]:
         labels |= {row[0]: shortened(row[1]) for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
     root = str(request.scope.get("root_path", "")).rstrip("/")
-    return Naming({**_MORE_PREFIXES, **own, **PREFIXES}, names.base, root, labels, sources)
+    return Naming({**COMMON_PREFIXES, **dataset.prefixes}, names.base, root, labels, sources)
 
 
 @cache

@@ -22,6 +22,7 @@ from kgrag.server.pages.iri_links import Naming, Shown, naming_for, vocabulary
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_queries import bound, rows
 from kgrag.server.pages.page_rendering import error_page, guarded, page
+from kgrag.server.pages.vocabulary_page import example_of, is_vocabulary, vocabulary_page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
 from kgrag.server.server_state import state_of
@@ -111,6 +112,8 @@ def _redirection(request: Request) -> Response | None:
 
 
 async def _shown(request: Request, node: ox.NamedNode) -> Response:
+    if is_vocabulary(node.value):
+        return await vocabulary_page(request, node.value)
     stated, (incoming, incoming_rows), (used, used_rows), inner = await asyncio.gather(
         rows(request, "pages/statements", thing=node, limit=_MAX_STATEMENTS_SHOWN, offset=0),
         _part(request, "incoming", thing=node),
@@ -138,6 +141,7 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
         thing=naming.link(node.value),
         named_by=_named_by(node, statements, naming),
         comment=comment,
+        example=example_of(node.value),
         kinds=[naming.link(kind.value) for kind in kinds],
         text=_text(request, statements),
         properties=_properties(statements, nested, naming),

@@ -280,7 +280,7 @@ def test_without_the_terms_of_the_store_the_editor_says_so_and_runs(browser: Any
 def test_an_erroneous_query_is_marked_at_its_line(browser: Any, demo: Inside) -> None:
     area = open_editor(browser, demo, "SELECT ?x WHERE {\n  ?x a kg:Chunk .\n  ?x ex:p ?y\n}")
     area.send_keys(Keys.CONTROL, Keys.ENTER)
-    assert seen(browser, "#findings li").text.startswith("line 3, column 6 The prefix ex: isn't declared.")
+    assert seen(browser, "#findings li").text.startswith("line 3, column 6 the prefix ex: is not declared.")
     assert texts(browser, ".shown .code-line.error") == ["  ?x ex:p ?y"]
     assert texts(browser, ".shown span.name.error") == ["ex:p"]
     assert area.get_attribute("aria-invalid") == "true"
@@ -310,7 +310,8 @@ def test_a_mark_follows_its_text_and_goes_when_that_is_changed(browser: Any, dem
     ("query", "line", "words"),
     [
         ("SELECT * {\n ?s ?p 'open\n}", 2, "not closed"),
-        ("SELECT * {\n ?s ?p ?o\nLIMIT 3", 3, "found 'LIMIT'"),
+        ("SELECT * {\n ?s ?p ?o\nLIMIT 3", 1, "is not closed"),
+        ("SELECT ?s, ?p {\n ?s ?p ?o }", 1, "commas"),
         ("# 𝄞\nSELECT * { SERVICE <http://example.org/> { ?s ?p ?o } }", 2, "SERVICE"),
         ("SELECT * {\n ?s ?p ?o } ORDER BY", 2, "end of the query"),
     ],
@@ -326,6 +327,21 @@ def test_each_kind_of_refusal_is_marked_where_it_is(
     marked = "return [...document.querySelectorAll('.code-line')].findIndex((line) => line.matches('.error')) + 1"
     assert browser.execute_script(marked) == line
     assert refusals(browser) == 1
+
+
+def test_a_query_with_three_mistakes_is_mended_by_three_clicks(browser: Any, demo: Inside) -> None:
+    open_editor(
+        browser, demo, "SELECT ?s, ?title {\n  ?s a kg:Document\n  ?s dc:title ?title ; crops:p http://x.org/\n}"
+    )
+    for _ in range(4):
+        one(browser, "#run").click()
+        seen(browser, "#findings .mend").click()
+        state(browser, "Mended")
+    one(browser, "#run").click()
+    state(browser, "0 rows")
+    mended = "?s a kg:Document .\n  ?s dc:title ?title ; crops:p <http://x.org/>\n}"
+    assert one(browser, "#query").get_attribute("value").endswith(mended)
+    assert refusals(browser) == 4
 
 
 def test_a_check_tells_what_does_not_fit_the_ontology(browser: Any, demo: Inside) -> None:

@@ -123,26 +123,39 @@ function size() {
   return rows === 1 ? "1 row" : `${rows.toLocaleString("en")} rows`;
 }
 
-// Tells why a query was refused. Its place is marked by what the check says, else by the line and column of the refusal.
+// Tells why a query was refused: the server's own words at their place, else what the check says of it.
 async function explain(error, text) {
   say("");
   tell(error instanceof Refused ? error.message : `The server cannot be reached: ${error.message}.`);
   if (error.status !== 400) return;
-  const told = await findings(text).catch(() => []); // there is no check without an ontology
-  const found = told.filter(({ rule }) => UNREADABLE.has(rule));
-  const place = /line (\d+), column (\d+)/i.exec(error.message);
-  if (!found.length && place) {
+  const { line, column, mend } = error.place;
+  const place = line ? [line, column] : /line (\d+), column (\d+)/i.exec(error.message)?.slice(1).map(Number);
+  let found = [];
+  if (place) {
     const before = text
       .split("\n")
-      .slice(0, place[1] - 1)
-      .reduce((sum, line) => sum + line.length + 1, 0);
-    const start = Math.min(before + Number(place[2]) - 1, text.length);
-    const message = error.message.replace(place[0], "").replace(/^[\s:]+/, "");
-    found.push({ start, end: start + 1, level: "error", rule: "syntax", message, hint: "" });
+      .slice(0, place[0] - 1)
+      .reduce((sum, each) => sum + each.length + 1, 0);
+    const start = Math.min(before + units(text.slice(before), place[1] - 1), text.length);
+    const word = /^[\w:?$]+/.exec(text.slice(start))?.[0].length ?? 1;
+    const message = error.message.replace(/^line \d+, column \d+(: | )/i, "");
+    found = [{ start, end: start + word, level: "error", message, hint: "", mend: mend && inUnits(mend, text) }];
+  } else {
+    const told = await findings(text).catch(() => []); // there is no check without an ontology
+    found = told.filter(({ rule }) => UNREADABLE.has(rule));
   }
   if (surface.text !== text) return;
   mark(found);
   find("problem").hidden = found.length > 0;
+}
+
+// The server counts characters, strings here count units of UTF-16.
+function units(text, characters) {
+  return [...text].slice(0, characters).join("").length;
+}
+
+function inUnits({ start, end, text: instead }, text) {
+  return { start: units(text, start), end: units(text, end), text: instead };
 }
 
 async function check() {
@@ -176,7 +189,7 @@ async function findings(text) {
 function mark(found) {
   surface.mark(found.map(({ start, end, level }, id) => ({ start, end, level, id })));
   find("findings").replaceChildren(
-    ...found.map(({ start, level, message, hint }, id) => {
+    ...found.map(({ start, level, message, hint, mend }, id) => {
       const before = surface.text.slice(0, start).split("\n");
       const place = `line ${before.length}, column ${before.at(-1).length + 1}`;
       const go = () => {
@@ -184,11 +197,18 @@ function mark(found) {
         surface.area.focus();
         if (now) surface.area.setSelectionRange(now.start, now.end);
       };
+      const repair = () => {
+        surface.replace(mend.start, mend.end, mend.text);
+        mark([]);
+        surface.area.focus();
+        say("Mended. Run it again.");
+      };
       return element(
         "li",
         { class: level },
         element("button", { type: "button", class: "place", click: go }, place),
         ` ${message} ${hint}`.trimEnd(),
+        ...(mend ? [" ", element("button", { type: "button", class: "quiet mend", click: repair }, "Mend it")] : []),
       );
     }),
   );

@@ -3,9 +3,11 @@
 const LARGEST = 32 * 1024 * 1024;
 
 export class Refused extends Error {
-  constructor(message, status = 0) {
+  // "place" has line and column of what is wrong in a query, and "mend", the change that does away with it; or nothing
+  constructor(message, status = 0, place = {}) {
     super(message);
     this.status = status;
+    this.place = place;
   }
 }
 
@@ -88,8 +90,9 @@ export class Server {
 async function problem(reply) {
   const text = await reply.text();
   try {
-    const { detail } = JSON.parse(text);
-    return new Refused(detail[0].toUpperCase() + detail.slice(1), reply.status);
+    const { detail, line, column, mend } = JSON.parse(text);
+    const [first] = detail.split("\n"); // what follows repeats the line of the query, for those who do not see it
+    return new Refused(first[0].toUpperCase() + first.slice(1), reply.status, { line, column, mend });
   } catch {
     return new Refused(`The server answers with status ${reply.status}.`, reply.status);
   }
