@@ -33,6 +33,7 @@ from kgrag.cli import (
     train_command,
     tree_command,
     validate_command,
+    why_command,
 )
 from kgrag.cli.options import Commands, remember
 from kgrag.cli.printing import set_loudness
@@ -62,6 +63,7 @@ for part in (
     validate_command,
     pipeline_command,
     reason_command,
+    why_command,
     maintenance_commands,
     serve_command,
     mcp_command,
