@@ -33,8 +33,9 @@ from kgrag.knowledge_base.document_calls import DocumentCalls
 from kgrag.model import Allowed, Answer, AnswerSentence, Hit, Table, Usage
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
+from kgrag.telemetry import Attributes, in_context, spanned
 
-__all__ = ["Conversation", "QuestionCalls"]
+__all__ = ["Conversation", "QuestionCalls", "answer_attributes"]
 
 _LOG = logging.getLogger(__name__)
 _CANDIDATES_PER_HIT = 4  # of a reranker
@@ -42,9 +43,15 @@ _TURNS_BEHIND = 4
 """Turns of a conversation whose words a question may have: a language model is shown so many."""
 
 
+def answer_attributes(answer: Answer) -> Attributes:
+    """Return what the span of a question shows of its answer."""
+    return {"kgrag.answer.unknown": answer.unknown, "kgrag.answer.citations": len(answer.citations)}
+
+
 class QuestionCalls(DocumentCalls):
     """What a knowledge base answers."""
 
+    @spanned("retrieval", "retrieval", lambda hits: {"kgrag.hits": len(hits)})
     def retrieve(
         self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
     ) -> list[Hit]:
@@ -102,6 +109,7 @@ class QuestionCalls(DocumentCalls):
         embed = 1000 * (self.embedder.seconds - embedded)
         return hits, {"embed": round(embed, 3), "search": round(total - embed, 3), "total": round(total, 3)}
 
+    @spanned("invoke_agent kgrag", "invoke_agent", answer_attributes)
     def ask(  # noqa: PLR0913 - each is an option of `kgrag ask`
         self,
         question: str,
@@ -165,7 +173,7 @@ class QuestionCalls(DocumentCalls):
             except BaseException as error:  # whatever it is belongs to the caller
                 arrived.put(error)
 
-        Thread(target=work, name="kgrag-answer", daemon=True).start()
+        Thread(target=in_context(work), name="kgrag-answer", daemon=True).start()
         while isinstance(item := arrived.get(), AnswerSentence):
             yield item
         if isinstance(item, BaseException):
