@@ -22,6 +22,7 @@ from kgrag.http_api.json_schemas import (
     HealthReply,
     IngestReply,
     JobReply,
+    Message,
     ReadyReply,
     RetrievalReply,
 )
@@ -58,6 +59,8 @@ class JsonOperations:
         method: str | None = None,
         k: int | None = None,
         where: dict[str, Any] | str | list[dict[str, Any] | str] | None = None,
+        history: list[Message] | None = None,
+        session: str | None = None,
         explain: bool | None = None,
         keep: bool | None = None,
     ) -> AnswerReply:
@@ -67,7 +70,16 @@ class JsonOperations:
                 "POST",
                 "/ask",
                 _ASK,
-                json={"question": question, "method": method, "k": k, "where": where, "explain": explain, "keep": keep},
+                json={
+                    "question": question,
+                    "method": method,
+                    "k": k,
+                    "where": where,
+                    "history": history,
+                    "session": session,
+                    "explain": explain,
+                    "keep": keep,
+                },
             )
         )
 
@@ -232,6 +244,8 @@ class AsyncJsonOperations:
         method: str | None = None,
         k: int | None = None,
         where: dict[str, Any] | str | list[dict[str, Any] | str] | None = None,
+        history: list[Message] | None = None,
+        session: str | None = None,
         explain: bool | None = None,
         keep: bool | None = None,
     ) -> AnswerReply:
@@ -241,7 +255,16 @@ class AsyncJsonOperations:
                 "POST",
                 "/ask",
                 _ASK,
-                json={"question": question, "method": method, "k": k, "where": where, "explain": explain, "keep": keep},
+                json={
+                    "question": question,
+                    "method": method,
+                    "k": k,
+                    "where": where,
+                    "history": history,
+                    "session": session,
+                    "explain": explain,
+                    "keep": keep,
+                },
             )
         )
 

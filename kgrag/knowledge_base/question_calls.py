@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 import pyoxigraph as ox
@@ -22,13 +24,13 @@ from kgrag.answering.conversation import (
 )
 from kgrag.answering.follow_ups import Alike
 from kgrag.answering.kept_conversations import KeptConversation
-from kgrag.answering.opening_places import placed_answer, placed_hits
+from kgrag.answering.opening_places import placed_answer, placed_hits, placed_sentence
 from kgrag.capabilities import Answers, AnswersAmong, among
 from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
 from kgrag.knowledge_base import build_marks, filter_lock, user_queries
 from kgrag.knowledge_base.document_calls import DocumentCalls
-from kgrag.model import Allowed, Answer, Hit, Table, Usage
+from kgrag.model import Allowed, Answer, AnswerSentence, Hit, Table, Usage
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
 
@@ -110,6 +112,7 @@ class QuestionCalls(DocumentCalls):
         keep: bool = False,
         rerank: str = "",
         where: Where | None = None,
+        on_sentence: Callable[[AnswerSentence], None] | None = None,
     ) -> Answer:
         """Answer with citations that were found in stored chunks, or with *unknown*; ``keep`` publishes the answer.
 
@@ -125,16 +128,49 @@ class QuestionCalls(DocumentCalls):
             keep: whether the answer is kept as a graph.
             rerank: as of ``retrieve``.
             where: as of ``retrieve``.
+            on_sentence: called with each sentence once its citations are found, as ``stream`` yields them.
         """
         full = self.full_question(question, history)
         answer = None if rerank else self.own_answer(full.text, method=method, k=k, where=where)
         if answer is None:
             hits = self.retrieve(full.text, method=method, k=k, rerank=rerank, where=where)
-            answer = self.answer_from(full.text, hits, method=method, where=where)
+            answer = self.answer_from(full.text, hits, method=method, where=where, on_sentence=on_sentence)
+        elif on_sentence is not None:
+            for sentence in cited_answers.sentences_of(answer):
+                on_sentence(sentence)
         answer = answer_in_turn(answer, question, full)
         if keep:
             self.keep(answer)
         return answer
+
+    def stream(self, question: str, **asked: Any) -> Iterator[AnswerSentence | Answer]:
+        """Yield the sentences of an answer, each once its citations are found, and then the answer.
+
+        A sentence that what it cites does not carry is not yielded, and none that was yielded is taken back. A language
+        model that can pass on what it writes (``kgrag.ports.StreamsText``) is read while it writes; of others the
+        sentences come together. Where the caller stops early, the answer is still written to its end.
+
+        Args:
+            question: as of ``ask``.
+            asked: the other arguments of ``ask``.
+
+        Raises:
+            KgragError: as of ``ask``; also after some sentences, if the connection to a service breaks.
+        """
+        arrived: SimpleQueue[AnswerSentence | Answer | BaseException] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                arrived.put(self.ask(question, **asked, on_sentence=arrived.put))
+            except BaseException as error:  # whatever it is belongs to the caller
+                arrived.put(error)
+
+        Thread(target=work, name="kgrag-answer", daemon=True).start()
+        while isinstance(item := arrived.get(), AnswerSentence):
+            yield item
+        if isinstance(item, BaseException):
+            raise item
+        yield item
 
     def full_question(self, question: str, history: History, *, alike: Alike | None = None) -> FullQuestion:
         """Return a message as a question that can be understood without what was said before.
@@ -203,11 +239,34 @@ class QuestionCalls(DocumentCalls):
         allowed = self.allowed(where)
         return self._complete(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), method)
 
-    def answer_from(self, question: str, hits: Sequence[Hit], *, method: str, where: Where | None = None) -> Answer:
+    def answer_from(
+        self,
+        question: str,
+        hits: Sequence[Hit],
+        *,
+        method: str,
+        where: Where | None = None,
+        on_sentence: Callable[[AnswerSentence], None] | None = None,
+    ) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``."""
-        answer = cited_answers.answer(question, hits, model=self.model_for(method), store=self.store, method=method)
-        if where is not None:
-            answer = filter_lock.checked(answer, self.allowed(where))
+        allowed = None if where is None else self.allowed(where)
+
+        def checked_sentence(sentence: AnswerSentence) -> None:
+            if allowed is not None:
+                filter_lock.check_citations(sentence.citations, allowed, method)
+            if on_sentence is not None:
+                on_sentence(placed_sentence(sentence, self.store))
+
+        answer = cited_answers.answer(
+            question,
+            hits,
+            model=self.model_for(method),
+            store=self.store,
+            method=method,
+            on_sentence=None if on_sentence is None else checked_sentence,
+        )
+        if allowed is not None:
+            answer = filter_lock.checked(answer, allowed)
         return self._complete(answer, method)
 
     def _warn_of_unfinished(self, method: str) -> None:
@@ -285,14 +344,21 @@ class Conversation:
             self._answers = [placed_answer(answer, store) for answer in kept]
         return tuple(self._answers)
 
-    def ask(self, question: str, **asked: Any) -> Answer:
-        """Answer the next question; arguments as of ``KnowledgeBase.ask``, but for the history and ``keep``.
+    def ask(self, question: str, *, on_question: Callable[[FullQuestion], None] | None = None, **asked: Any) -> Answer:
+        """Answer the next question.
+
+        Args:
+            question: may leave out what was said before.
+            on_question: called with the full question, before anything is searched.
+            asked: as of ``KnowledgeBase.ask``, but for the history and ``keep``.
 
         Raises:
             NotWritable: it has a name, and the knowledge base is read only.
         """
-        answer = self._kb.ask(question, history=self.answers, **asked)
-        return self.add(answer)
+        full = self._kb.full_question(question, self.answers)
+        if on_question is not None:
+            on_question(full)
+        return self.add(answer_in_turn(self._kb.ask(full.text, **asked), question, full))
 
     def add(self, answer: Answer) -> Answer:
         """Take an answer as the next turn, and keep it where the conversation has a name; returns it with its turn."""

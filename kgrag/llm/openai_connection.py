@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from kgrag.errors import InvalidSettings, ServiceError, ServiceRefused, ServiceUnavailable
+from kgrag.llm.openai_streams import StreamReader, is_stream, joined
 
 if TYPE_CHECKING:
     import openai
@@ -126,6 +127,7 @@ class Connection:
         read: Callable[[dict[str, Any]], Read],
         *,
         stopping: Event,
+        reader: StreamReader | None = None,
     ) -> Read:
         """Send a request, repeat it within ``retries``, and return what ``read`` makes of the JSON reply.
 
@@ -134,6 +136,7 @@ class Connection:
             body: the request; its content is also its Idempotency-Key, so that a server may recognise it after a crash.
             read: turns the reply into a value; raises ValueError when the reply is not of the expected form.
             stopping: once set, nothing is repeated any more.
+            reader: gets the bytes of a reply as they come; once it has passed text on, nothing is repeated.
 
         Raises:
             ServiceUnavailable: retries used up.
@@ -141,8 +144,17 @@ class Connection:
             RejectedRequestError: the server does not understand this request.
         """
         policy = self._policy(stopping)
+
+        def once() -> Read:
+            try:
+                return self._once(resource, body, read, reader)
+            except _TransientError as error:
+                if reader is None or not reader.passed_on:
+                    raise
+                raise ServiceUnavailable(f"{self.host} broke off within its reply ({error}). Ask again.") from None
+
         try:
-            return policy(lambda: self._once(resource, body, read))
+            return policy(once)
         except _TransientError as error:
             failure = error
         if failure.wait > self.retries.longest_wait:
@@ -192,10 +204,16 @@ class Connection:
             reraise=True,
         )
 
-    def _once(self, resource: str, body: Mapping[str, Any], read: Callable[[dict[str, Any]], Read]) -> Read:
-        text = self._exchange(resource, body)
+    def _once(
+        self,
+        resource: str,
+        body: Mapping[str, Any],
+        read: Callable[[dict[str, Any]], Read],
+        reader: StreamReader | None = None,
+    ) -> Read:
+        text = self._exchange(resource, body, reader)
         try:
-            reply = json.loads(text)
+            reply = joined(text) if reader is not None and is_stream(text) else json.loads(text)
             if isinstance(reply, dict) and isinstance(reply.get("error"), dict):
                 # Gateways pass on an error of the service behind them under status 200.
                 code = reply["error"].get("code")
@@ -204,7 +222,7 @@ class Connection:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise _TransientError(f"status 200 with no usable JSON: {self._redacted(text)!r}") from None
 
-    def _exchange(self, resource: str, body: Mapping[str, Any]) -> str:
+    def _exchange(self, resource: str, body: Mapping[str, Any], reader: StreamReader | None = None) -> str:
         """Return the text of a reply of status 2xx; everything else is one of our errors."""
         import openai
 
@@ -217,6 +235,8 @@ class Connection:
                 parts = []
                 for part in response.iter_bytes():
                     parts.append(part)
+                    if reader is not None:
+                        reader.feed(part)
                     # The client's timeout starts anew with every byte, so a server that drips them would never meet it.
                     if time.monotonic() > deadline:
                         raise TimeoutError

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from kgrag.answering.cited_answers import sentences_of
 from kgrag.answering.conversation import FullQuestion, answer_in_turn, likeness
 from kgrag.errors import ServiceUnavailable
 from kgrag.settings import MINILM
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kgrag.answering.conversation import History
     from kgrag.audit import Audit, AuditOptions
     from kgrag.knowledge_base import KnowledgeBase
-    from kgrag.model import Answer, Hit
+    from kgrag.model import Answer, AnswerSentence, Hit
     from kgrag.querying.document_filters import Where
 
 __all__ = ["WorkerThreads"]
@@ -123,7 +124,7 @@ class WorkerThreads:
             self._warmed = True
             self._questions.threads.submit(self.alone, lambda: self.kb.embedder.embed(["warm"], "query"))
 
-    def ask(
+    def ask(  # noqa: PLR0913 - what `/ask` takes, and who is told on the way
         self,
         question: str,
         *,
@@ -132,17 +133,22 @@ class WorkerThreads:
         where: Where | None,
         on_hits: Callable[[list[Hit]], None],
         history: History = (),
+        on_sentence: Callable[[AnswerSentence], None] | None = None,
     ) -> Answer:
         """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known."""
         full = self.full_question(question, history)
         own = self.alone(lambda: self.kb.own_answer(full.text, method=method, k=k, where=where))
         if own is not None:
             on_hits(list(own.hits))
+            if on_sentence is not None:
+                for sentence in sentences_of(own):
+                    on_sentence(sentence)
             return answer_in_turn(own, question, full)
         # the model is made on first use, which no two threads may do
         hits, _ = self.alone(lambda: (self.kb.retrieve(full.text, method=method, k=k, where=where), self.kb.model))
         on_hits(hits)
-        return answer_in_turn(self.kb.answer_from(full.text, hits, method=method, where=where), question, full)
+        answer = self.kb.answer_from(full.text, hits, method=method, where=where, on_sentence=on_sentence)
+        return answer_in_turn(answer, question, full)
 
     def full_question(self, question: str, history: History) -> FullQuestion:
         """Return a message as a full question; what embeds words for that does it alone."""
