@@ -33,12 +33,13 @@ class ValidationOptions:
 
     ``shape`` is the IRI of the only shape to run; ``focus`` are the IRIs of the only nodes to report, and with
     ``shape`` they are validated whatever its targets. ``limit`` is how many results per shape are listed; counts stay
-    exact.
+    exact. ``inference`` names the rules, "rdfs" or "owl-rl", by which what follows from the data is validated as well.
     """
 
     shape: str = ""
     focus: tuple[str, ...] = ()
     limit: int | None = None
+    inference: str = ""
 
 
 def validate_triples(
