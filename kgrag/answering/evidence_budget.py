@@ -15,8 +15,8 @@ from kgrag.text.chunking import count_tokens
 __all__ = ["LEAST_SHARE", "MOST_HITS", "hit_tokens", "within_budget"]
 
 LEAST_SHARE = 0.3
-"""Of the best score: a hit with less ends the evidence. Of a budget of 1,000 tokens it saved about a sixth on two sets of
-facts, and cost at most 0.053 of recall (the guide's page of auto)."""
+"""Of the best score: a hit with less ends the evidence. Of a budget of 1,000 tokens it saved about a sixth on two
+sets of facts, and cost at most 0.053 of recall (the guide's page of auto)."""
 
 MOST_HITS = 50
 """Hits that are looked at, whatever the budget."""
