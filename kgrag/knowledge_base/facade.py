@@ -81,6 +81,32 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls):
         self.store.flush()
         return publication
 
+    def load_mapping(
+        self, mapping: str | Path, *, database: str = "", graph: str | None = None, mapper: str = ""
+    ) -> Publication:
+        """Load what an R2RML or RML mapping makes of a database or files; loading it again replaces that.
+
+        Args:
+            mapping: a Turtle file; its relative paths are those of its folder.
+            database: address of the database as of SQLAlchemy; "" for files only.
+            graph: IRI for triples that the mapping puts in no graph.
+            mapper: Python of an environment with morph-kgc, which cannot share that of kgrag; "" = this one.
+
+        Raises:
+            InputError: the mapping or the database is not sound.
+            InvalidRDF: what was made is no RDF.
+            ServiceUnavailable: morph-kgc is not installed there.
+        """
+        from kgrag.knowledge_base import mapping_runs
+
+        target = None if graph is None else _iri(graph)
+        drafts = mapping_runs.mapped_drafts(
+            Path(mapping), graph=target, names=self.store.names, database=database, mapper=mapper
+        )
+        publication = self.store.publish(drafts)
+        self.store.flush()
+        return publication
+
     def build(
         self,
         method: str,
