@@ -23,6 +23,7 @@ from kgrag.cli import (
     eval_command,
     maintenance_commands,
     mcp_command,
+    pipeline_command,
     plugins_command,
     profile_command,
     proposals_command,
@@ -32,6 +33,7 @@ from kgrag.cli import (
     train_command,
     tree_command,
     validate_command,
+    why_command,
 )
 from kgrag.cli.options import Commands, remember
 from kgrag.cli.printing import set_loudness
@@ -59,7 +61,9 @@ for part in (
     profile_command,
     audit_command,
     validate_command,
+    pipeline_command,
     reason_command,
+    why_command,
     maintenance_commands,
     serve_command,
     mcp_command,

@@ -18,7 +18,9 @@ from kgrag.cli.remote_commands import (
     ServerOption,
     documents_through,
     forget_through,
+    graph_iri,
     load_through,
+    names_of,
     source_folder_through,
     through,
 )
@@ -56,7 +58,9 @@ def init(
 
 
 def load(
-    files: Annotated[list[Path], typer.Argument(help="Ontologies or any RDF.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILES]...", help="Ontologies or any RDF.", show_default=False)
+    ] = None,
     kb: KbOption = None,
     graph: Annotated[str | None, typer.Option("--graph", help="IRI of the graph; default: the ontology's own.")] = None,
     rdf_format: Annotated[
@@ -66,24 +70,52 @@ def load(
     profile: Annotated[
         str | None, typer.Option("--profile", help="Refuse ontologies with violations by this audit profile.")
     ] = None,
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", help="R2RML or RML: load what it makes of a database, CSV or JSON.")
+    ] = None,
+    database: Annotated[
+        str,
+        typer.Option(
+            "--database", envvar="KGRAG_DATABASE", help="With --mapping: address, such as sqlite:///staff.db."
+        ),
+    ] = "",
+    mapper: Annotated[
+        str,
+        typer.Option("--mapper", envvar="KGRAG_MAPPER", help="With --mapping: Python that has morph-kgc installed."),
+    ] = "",
     server: ServerOption = None,
 ) -> None:
     """Load ontologies and any RDF into graphs of their own; loading again replaces them."""
+    paths = files or []
+    if bool(paths) == (mapping is not None):
+        raise InputError("there is nothing to load, or too much. Name files, or one --mapping.")
+    if mapping is not None and (profile or rdf_format):
+        raise InputError("--profile and --rdf-format are for files. Leave them out with --mapping.")
 
     def load_here() -> None:
         with open_kb(kb) as opened:
-            publication = opened.load(*files, graph=graph, rdf_format=rdf_format, profile=profile)
+            if mapping is None:
+                publication = opened.load(*paths, graph=graph, rdf_format=rdf_format, profile=profile)
+            else:
+                publication = opened.load_mapping(mapping, database=database, graph=graph, mapper=mapper)
             for iri in publication.published:
                 typer.echo(f"loaded {iri}")
             for iri in publication.unchanged:
                 typer.echo(f"unchanged {iri}")
 
     def load_there(client: Client) -> None:
-        from kgrag.knowledge_base import audit_runs
+        from kgrag.knowledge_base import audit_runs, mapping_runs
+        from kgrag.store.rdf_files import read_rdf
 
         if profile is not None:  # the server does not know this option: the ontologies are audited before they are sent
-            audit_runs.gate_files(files, profile, rdf_format=rdf_format)
-        load_through(client, files, graph=graph, rdf_format=rdf_format)
+            audit_runs.gate_files(paths, profile, rdf_format=rdf_format)
+        target, names = graph_iri(graph), names_of(client)
+        if mapping is not None:
+            drafts = mapping_runs.mapped_drafts(mapping, graph=target, names=names, database=database, mapper=mapper)
+        else:
+            read = (read_rdf(path, rdf_format=rdf_format, graph=target, names=names) for path in paths)
+            drafts = [draft for found in read for draft in found]
+        load_through(client, drafts)
 
     through(server, load_here, load_there)
 

@@ -19,16 +19,21 @@ from kgrag.errors import InputError, StoreLocked
 from kgrag.model import plain
 
 if TYPE_CHECKING:
+    from pyoxigraph import NamedNode
+
     from kgrag.client import Client
-    from kgrag.model import BuildReport, Document
+    from kgrag.model import BuildReport, Document, GraphDraft
     from kgrag.ports import Progress
+    from kgrag.vocab import Names
 
 __all__ = [
     "ServerOption",
     "build_through",
     "documents_through",
     "forget_through",
+    "graph_iri",
     "load_through",
+    "names_of",
     "query_through",
     "source_folder_through",
     "through",
@@ -104,21 +109,31 @@ def update_through(client: Client, sparql: str) -> None:
     typer.echo(f"done by {client.url}, revision {client.health().revision}")
 
 
-def load_through(client: Client, files: Sequence[Path], *, graph: str | None, rdf_format: str | None) -> None:
-    """Put the graphs of RDF files to a server, one after the other."""
-    import pyoxigraph as ox
-
-    from kgrag.store.rdf_files import read_rdf
+def names_of(client: Client) -> Names:
+    """Return the IRIs of the knowledge base of a server."""
     from kgrag.vocab import Names
 
-    names, target = Names(client.health().base), None
+    return Names(client.health().base)
+
+
+def graph_iri(graph: str | None) -> NamedNode | None:
+    """Return the IRI that ``--graph`` names.
+
+    Raises:
+        InputError: it is none.
+    """
+    import pyoxigraph as ox
+
     try:
-        target = None if graph is None else ox.NamedNode(graph)
+        return None if graph is None else ox.NamedNode(graph)
     except ValueError as error:
         raise InputError(
             f"--graph {graph!r} is no absolute IRI: {error}. Use e.g. https://example.org/graph."
         ) from None
-    drafts = [draft for file in files for draft in read_rdf(file, rdf_format=rdf_format, graph=target, names=names)]
+
+
+def load_through(client: Client, drafts: Sequence[GraphDraft]) -> None:
+    """Put graphs to a server, one after the other."""
     for draft in drafts:
         client.put_graph(draft.iri.value, draft.triples)
         typer.echo(f"loaded {draft.iri.value}")
