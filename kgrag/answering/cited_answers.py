@@ -102,21 +102,21 @@ def answer(
         return replace(
             unknown, explain=(reason,), unsupported=tuple(judged.unsupported), nearest=tuple(dict.fromkeys(near))
         )
+    known = replace(unknown, unknown=False, usage=completion.usage, dropped=judged.dropped, confidence=confidence)
+    return _known(replace(known, explain=(reason,) if reason else ()), judged)
+
+
+def _known(answer: Answer, judged: _Judged) -> Answer:
+    """Return an answer with the sentences that are kept."""
     texts = tuple(text for text, _ in judged.kept)
     citations = tuple(citation for _, citations in judged.kept for citation in citations)
-    return Answer(
-        question=question,
+    return replace(
+        answer,
         text=_marked(judged.kept),
-        method=method,
         sentences=texts,
         citations=citations,
-        hits=tuple(hits),
-        usage=completion.usage,
-        dropped=judged.dropped,
         unsupported=tuple(judged.unsupported),
-        values=short_answers(question, texts, citations),
-        confidence=confidence,
-        explain=(reason,) if reason else (),
+        values=short_answers(answer.question, texts, citations),
     )
 
 

@@ -99,7 +99,7 @@ async def _answer(
     hits: asyncio.Future[list[Hit]],
     sentences: asyncio.Queue[AnswerSentence] | None,
 ) -> Answer:
-    loop, state, workers = asyncio.get_running_loop(), state_of(request), workers_of(request)
+    loop, workers = asyncio.get_running_loop(), workers_of(request)
 
     def pass_on(known: list[Hit]) -> None:
         loop.call_soon_threadsafe(lambda: None if hits.done() else hits.set_result(known))
@@ -120,16 +120,19 @@ async def _answer(
             on_sentence=tell,
         )
     )
-    if not (body.keep or body.session):
-        return answer
-    kept = [answer]
+    return await _kept(request, answer, body.session) if body.keep or body.session else answer
+
+
+async def _kept(request: Request, answer: Answer, session: str) -> Answer:
+    """Keep an answer, as the next turn of a session where it has one, and return it."""
+    state, kb, kept = state_of(request), workers_of(request).kb, [answer]
 
     def keep() -> None:
-        if body.session:
+        if session:
             # read again: another request may have gone on with the conversation meanwhile
-            kept[0] = workers.kb.conversation(body.session).add(answer)
+            kept[0] = kb.conversation(session).add(answer)
         else:
-            workers.kb.keep(answer)
+            kb.keep(answer)
 
     async with state.write_lock:
         await state.write(record_of(request), keep, status=200)
