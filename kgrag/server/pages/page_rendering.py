@@ -28,7 +28,10 @@ PAGE_HEADERS = {
     "Vary": "Accept, Accept-Language",
     "Content-Security-Policy": _POLICY,
 }
-_NAVIGATION = (("/", "Ask"), ("/catalogue", "Graphs"), ("/editor", "SPARQL"), ("/report", "Audit"), ("/guide", "Guide"))
+_NAVIGATION = (
+    *(("/", "Ask"), ("/explore", "Explore"), ("/catalogue", "Graphs"), ("/editor", "SPARQL"), ("/report", "Audit")),
+    ("/guide", "Guide"),
+)
 
 
 class StaticPages(StaticFiles):
