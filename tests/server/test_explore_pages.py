@@ -82,7 +82,7 @@ def test_statements_of_one_graph_can_be_looked_at_alone(zoo: Inside) -> None:
 
 def test_classes_are_shown_with_how_many_things_they_have(zoo: Inside) -> None:
     page = _tree(zoo, "/explore")
-    (animal,) = page.xpath("//summary[a[text()='animal']]")
+    (animal,) = page.xpath("//div[a[text()='animal']]")
     assert "3,001, 0 its own" in animal.text_content()
     assert "mouse" in page.text_content()
 
