@@ -23,6 +23,7 @@ from kgrag.answering.conversation import (
     turns_of,
 )
 from kgrag.answering.evidence_budget import LEAST_SHARE, MOST_HITS, within_budget
+from kgrag.answering.feedback import Verdict, feedback_draft
 from kgrag.answering.follow_ups import Alike
 from kgrag.answering.kept_conversations import KeptConversation
 from kgrag.answering.opening_places import placed_answer, placed_hits, placed_sentence
@@ -34,8 +35,9 @@ from kgrag.knowledge_base.document_calls import DocumentCalls
 from kgrag.model import Allowed, Answer, AnswerSentence, Hit, Table, Usage
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
+from kgrag.telemetry import Attributes, in_context, spanned
 
-__all__ = ["Conversation", "QuestionCalls"]
+__all__ = ["Conversation", "QuestionCalls", "answer_attributes"]
 
 _LOG = logging.getLogger(__name__)
 _CANDIDATES_PER_HIT = 4  # of a reranker
@@ -43,9 +45,15 @@ _TURNS_BEHIND = 4
 """Turns of a conversation whose words a question may have: a language model is shown so many."""
 
 
+def answer_attributes(answer: Answer) -> Attributes:
+    """Return what the span of a question shows of its answer."""
+    return {"kgrag.answer.unknown": answer.unknown, "kgrag.answer.citations": len(answer.citations)}
+
+
 class QuestionCalls(DocumentCalls):
     """What a knowledge base answers."""
 
+    @spanned("retrieval", "retrieval", lambda hits: {"kgrag.hits": len(hits)})
     def retrieve(
         self,
         question: str,
@@ -123,6 +131,7 @@ class QuestionCalls(DocumentCalls):
         embed = 1000 * (self.embedder.seconds - embedded)
         return hits, {"embed": round(embed, 3), "search": round(total - embed, 3), "total": round(total, 3)}
 
+    @spanned("invoke_agent kgrag", "invoke_agent", answer_attributes)
     def ask(  # noqa: PLR0913 - each is an option of `kgrag ask`
         self,
         question: str,
@@ -197,7 +206,7 @@ class QuestionCalls(DocumentCalls):
             except BaseException as error:  # whatever it is belongs to the caller
                 arrived.put(error)
 
-        Thread(target=work, name="kgrag-answer", daemon=True).start()
+        Thread(target=in_context(work), name="kgrag-answer", daemon=True).start()
         while isinstance(item := arrived.get(), AnswerSentence):
             yield item
         if isinstance(item, BaseException):
@@ -319,6 +328,19 @@ class QuestionCalls(DocumentCalls):
                 it goes too.
         """
         self.store.publish([kept_answers.answer_draft(answer, names=self.store.names, after=after)])
+
+    def feedback(self, answer: Answer, verdict: Verdict, comment: str = "") -> None:
+        """Keep what a reader found an answer to be, as a graph that ``kgrag eval --feedback`` reads.
+
+        Args:
+            answer: what was judged; kept or not.
+            verdict: "right"; "wrong"; "missing" where it lacks what was asked for.
+            comment: such as what the answer should have been.
+
+        Raises:
+            InputError: there is no such verdict, or the comment is longer than 4,000 characters.
+        """
+        self.store.publish([feedback_draft(answer, verdict, comment, names=self.store.names)])
 
     def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
         """Run a SPARQL query of the user's: rows, a truth value, or triples.

@@ -28,6 +28,7 @@ from kgrag.llm import reply_faults
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, packed, strings, unpacked
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.ports import LanguageModel, StreamsText
+from kgrag.telemetry import in_context
 
 __all__ = ["CachedModel", "ahead", "erase"]
 
@@ -385,7 +386,7 @@ def ahead(source: Generator[Item, None, None]) -> Iterator[Item]:
         else:
             arrived.put(None)
 
-    Thread(target=draw, name="kgrag-draw", daemon=True).start()
+    Thread(target=in_context(draw), name="kgrag-draw", daemon=True).start()
     try:
         while isinstance(received := arrived.get(), tuple):
             yield received[0]

@@ -25,6 +25,7 @@ from kgrag.llm import structured_output
 from kgrag.llm.openai_connection import DEFAULT_URL, Connection, RejectedRequestError, Retries, encodable
 from kgrag.llm.openai_streams import StreamReader
 from kgrag.model import Completion, Prompt, Usage
+from kgrag.telemetry import in_context
 
 __all__ = ["Dialect", "KnownDialects", "OpenAIModel", "side_by_side", "simpler"]
 
@@ -340,7 +341,8 @@ def side_by_side(
         # Daemon threads, not an executor: an executor's threads are joined when the process ends, so an interrupted
         # command would hang until the slowest request under way has timed out.
         for _ in range(threads):
-            Thread(target=_serve, args=(work, waiting, finished, stopping), name="kgrag-request", daemon=True).start()
+            serving = in_context(_serve)
+            Thread(target=serving, args=(work, waiting, finished, stopping), name="kgrag-request", daemon=True).start()
         while threads:
             arrived = finished.get()
             if arrived is None:

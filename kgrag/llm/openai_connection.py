@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 from kgrag.errors import InvalidSettings, ServiceError, ServiceRefused, ServiceUnavailable
 from kgrag.llm.openai_streams import StreamReader, is_stream, joined
+from kgrag.telemetry import Attributes, span
 
 if TYPE_CHECKING:
     import openai
@@ -39,6 +40,12 @@ _REJECTED_STATUSES = {400, 413, 415, 422}
 _REPEATED_STATUSES = {408, 409, 425, 429}
 _FINAL_SERVER_STATUSES = {501, 505}
 _MAX_CHARACTERS_SHOWN = 300
+_OPERATIONS = {"chat.completions": "chat", "embeddings": "embeddings"}
+"""Resource -> ``gen_ai.operation.name``."""
+_USAGE = {
+    "gen_ai.usage.input_tokens": "prompt_tokens",
+    "gen_ai.usage.output_tokens": "completion_tokens",
+}
 
 Read = TypeVar("Read")
 
@@ -145,14 +152,31 @@ class Connection:
         """
         policy = self._policy(stopping)
 
+        def noted(reply: dict[str, Any]) -> Read:
+            add(_usage(reply))
+            return read(reply)
+
         def once() -> Read:
             try:
-                return self._once(resource, body, read, reader)
+                return self._once(resource, body, noted, reader)
             except _TransientError as error:
                 if reader is None or not reader.passed_on:
                     raise
                 raise ServiceUnavailable(f"{self.host} broke off within its reply ({error}). Ask again.") from None
 
+        operation = _OPERATIONS[resource]
+        model = str(body.get("model", ""))
+        attributes = {
+            "gen_ai.operation.name": operation,
+            "gen_ai.provider.name": "openai",
+            "gen_ai.request.model": model,
+        }
+        attributes["server.address"] = urlsplit(self.base_url).hostname or ""
+        with span(f"{operation} {model}", attributes, client=True) as add:
+            return self._answered(policy, once)
+
+    def _answered(self, policy: tenacity.Retrying, once: Callable[[], Read]) -> Read:
+        """Return what comes of a request that is repeated by a policy."""
         try:
             return policy(once)
         except _TransientError as error:
@@ -319,3 +343,13 @@ def _asked_wait(state: tenacity.RetryCallState) -> float:
 def _string(details: Mapping[str, Any], name: str) -> str:
     value = details.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _usage(reply: Mapping[str, Any]) -> Attributes:
+    """Return what a reply says that it cost, for its span."""
+    said = reply.get("usage")
+    counts = said if isinstance(said, Mapping) else {}
+    found: dict[str, str | int] = {
+        name: counts[key] for name, key in _USAGE.items() if isinstance(counts.get(key), int)
+    }
+    return found | ({"gen_ai.response.model": reply["model"]} if isinstance(reply.get("model"), str) else {})

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, TypeVar
 from kgrag.answering.cited_answers import sentences_of
 from kgrag.answering.conversation import FullQuestion, answer_in_turn, likeness
 from kgrag.errors import ServiceUnavailable
+from kgrag.knowledge_base.question_calls import answer_attributes
 from kgrag.settings import MINILM
+from kgrag.telemetry import in_context, spanned
 
 if TYPE_CHECKING:
     from kgrag.answering.conversation import History
@@ -49,7 +51,7 @@ class _Lane:
         if self.requests >= self._max_requests:
             raise ServiceUnavailable(f"{self.requests} {self._name} are being worked on already. Ask again later.")
         self.requests += 1
-        future = asyncio.get_running_loop().run_in_executor(self.threads, work)
+        future = asyncio.get_running_loop().run_in_executor(self.threads, in_context(work))
         future.add_done_callback(self._count_done)
         return await asyncio.shield(future)
 
@@ -124,6 +126,7 @@ class WorkerThreads:
             self._warmed = True
             self._questions.threads.submit(self.alone, lambda: self.kb.embedder.embed(["warm"], "query"))
 
+    @spanned("invoke_agent kgrag", "invoke_agent", answer_attributes)
     def ask(  # noqa: PLR0913 - what `/ask` takes, and who is told on the way
         self,
         question: str,
