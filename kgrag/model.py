@@ -19,6 +19,7 @@ value               what it is
 ``Value``           a short answer: what a question asks for, with its kind
 ``Unsupported``     a sentence of a reply that what it cites does not support
 ``Answer``          sentences with citations, or *unknown*
+``AnswerSentence``  a sentence of an answer that is still being written
 ``BuildReport``     what a build wrote
 ==================  ==========================================================================
 """
@@ -37,6 +38,7 @@ __all__ = [
     "NO_COMPLETIONS",
     "Allowed",
     "Answer",
+    "AnswerSentence",
     "BuildReport",
     "Chunk",
     "Citation",
@@ -438,6 +440,24 @@ class Answer:
     def _repr_html_(self) -> str:
         quotes = "".join(f"<li>{html.escape(citation.quote)}</li>" for citation in self.citations)
         return f"<p>{html.escape(self.text)}</p><ol>{quotes}</ol>"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSentence:
+    """A sentence of an answer that is still being written, with its citations, which were found in stored chunks.
+
+    ``number`` counts sentences from 0, ``first`` is the number of its first citation in the answer, from 1.
+    """
+
+    number: int
+    text: str
+    citations: tuple[Citation, ...]
+    first: int = 1
+
+    @property
+    def marked(self) -> str:
+        """The sentence with the markers ``[1]`` of its citations, as the text of the answer has it."""
+        return " ".join([self.text, *(f"[{self.first + at}]" for at in range(len(self.citations)))])
 
 
 NO_COMPLETIONS: Mapping[str, int] = MappingProxyType({"completions": 0, "input_tokens": 0, "output_tokens": 0})

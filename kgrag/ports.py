@@ -28,6 +28,7 @@ __all__ = [
     "Progress",
     "Reranker",
     "Scratch",
+    "StreamsText",
     "TripleStore",
     "Validator",
     "VectorIndex",
@@ -53,6 +54,17 @@ class LanguageModel(Protocol):
 
     def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         """Yield (index, completion) as replies arrive, so that a cache can keep each before the next."""
+
+
+@runtime_checkable
+class StreamsText(Protocol):
+    """A language model that can pass on a reply while it is being written."""
+
+    def complete_streamed(self, prompt: Prompt, on_text: Callable[[str], None]) -> Completion:
+        """Return the completion of a prompt as ``complete`` does; ``on_text`` gets its text before, piece by piece.
+
+        Once a piece was passed on, nothing is asked again: an error is raised then. Raises ServiceError.
+        """
 
 
 class Embedder(Protocol):

@@ -101,7 +101,7 @@ KG = _Namespace(
     # things
     "AdjacencyEdge Answer Build Chunk Citation CitationEdge CitationMarker Conversation CrossReferenceEdge Document "
     "Edge Entity Feedback Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition "
-    "Publication Rewrite ShortAnswer Statement TreeNode UnsupportedSentence VectorSpace "
+    "Publication Rewrite ShortAnswer Source Statement TreeNode UnsupportedSentence VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph FeedbackGraph "
     "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
@@ -111,9 +111,9 @@ KG = _Namespace(
     "about asked baseIRI checksum cites comment completions confidence content contentHash decision derived dropped "
     "end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level "
     "lexicalDatatype lexicalForm lineage location marker mentions method missing model notResolved onProperty order "
-    "outputTokens page parameters promptHash publication question quote readFrom removedKind revision schemaVersion "
-    "sentence size sparql stale start targetGraphKind text toChunk tokens turn undone unfinishedSince unit unknown "
-    "unresolved url value valueTerm verdict violation weight yields "
+    "outputTokens page parameters promptHash publication question quote readFrom removedKind revision root "
+    "schemaVersion sentence size sourceKind sparql stale start synced targetGraphKind text toChunk tokens turn undone "
+    "unfinishedSince unit unknown unresolved url value valueTerm verdict violation weight yields "
     # of the data profile
     "datatype objectPartition sample subjectPartition",
 )

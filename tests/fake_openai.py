@@ -164,6 +164,38 @@ def silence() -> Action:
     return act
 
 
+def streamed(*pieces: str, pause: Callable[[int], None] = lambda _: None, ends: bool = True) -> Action:
+    """A reply in pieces as server-sent events; ``pause`` is called with the number of each before it is sent.
+
+    Without ``ends`` the connection breaks off behind the last piece. One that was not asked for as a stream comes whole.
+    """
+
+    def act(handler: Handler, body: Mapping[str, Any]) -> None:
+        if not body.get("stream"):
+            say("".join(pieces))(handler, body)
+            return
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+
+        def event(**members: Any) -> None:
+            content = json.dumps({"id": "chatcmpl-fake", "model": "fake-1", **members})
+            handler.wfile.write(f"data: {content}\n\n".encode())
+            handler.wfile.flush()
+
+        for number, piece in enumerate(pieces):
+            pause(number)
+            event(choices=[{"index": 0, "delta": {"content": piece}, "finish_reason": None}])
+        if ends:
+            event(choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}])
+            event(choices=[], usage={"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18})
+            handler.wfile.write(b"data: [DONE]\n\n")
+        handler.hang_up()
+
+    return act
+
+
 def dripping(every: float = 0.01) -> Action:
     """One blank every so often, for ever: no single read times out."""
 

@@ -11,21 +11,22 @@ judgement. Prompt read: ``answering/answer``. Nothing is written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgrag import prompting
+from kgrag.answering.reply_stream import ReplyStream
 from kgrag.answering.short_answers import short_answers
-from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of
+from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of, naming
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
-from kgrag.model import Answer, Citation, Completion, Hit, Prompt, Unsupported
-from kgrag.ports import LanguageModel, TripleStore
+from kgrag.model import Answer, AnswerSentence, Citation, Completion, Hit, Prompt, Unsupported
+from kgrag.ports import LanguageModel, StreamsText, TripleStore
 from kgrag.text.quotes import locate
 from kgrag.vocab import digest
 
-__all__ = ["PROMPT", "UNKNOWN", "answer", "with_unsupported"]
+__all__ = ["PROMPT", "UNKNOWN", "answer", "sentences_of", "with_unsupported"]
 
 PROMPT = "answering/answer"
 UNKNOWN = "The evidence found does not carry an answer."
@@ -48,7 +49,15 @@ class _QuotedSentence:
     quotes: tuple[Quote, ...]
 
 
-def answer(question: str, hits: Sequence[Hit], *, model: LanguageModel, store: TripleStore, method: str) -> Answer:
+def answer(
+    question: str,
+    hits: Sequence[Hit],
+    *,
+    model: LanguageModel,
+    store: TripleStore,
+    method: str,
+    on_sentence: Callable[[AnswerSentence], None] | None = None,
+) -> Answer:
     """Return an answer whose every sentence cites stored text, or *unknown*.
 
     Args:
@@ -57,6 +66,8 @@ def answer(question: str, hits: Sequence[Hit], *, model: LanguageModel, store: T
         model: writes the sentences; its words are checked, and never followed as instructions.
         store: contains the chunks that the hits come from.
         method: name of the method that retrieved the hits.
+        on_sentence: called with each sentence once it is complete and its citations are found, while the model still
+            writes, if it can pass its reply on. What was called stays part of the answer.
 
     Returns:
         ``text`` has the sentences with markers ``[1]`` that number ``citations``; ``dropped`` counts quotes that are
@@ -71,12 +82,17 @@ def answer(question: str, hits: Sequence[Hit], *, model: LanguageModel, store: T
     if not hits:
         return replace(unknown, explain=("Nothing was found, so there is no evidence to answer from.",))
     evidence = evidence_of(hits, store)
+    judge = _Judge(question, evidence, store, on_sentence)
     try:
-        completion = model.complete([_prompt(question, evidence)])[0]
+        prompt = _prompt(question, evidence)
+        completion = model.complete([prompt])[0] if on_sentence is None else _streamed(prompt, model, judge)
     except UnsupportedTask as error:
         return replace(unknown, explain=(str(error),))
     sentences, reason = _read_reply(completion)
-    judged = _judged(sentences, question, evidence, store)
+    # those that were judged while the reply was written stay as they are
+    for sentence in sentences[judge.taken :]:
+        judge.take(sentence)
+    judged = judge.judged
     confidence, nearest, stated = _read_judgement(completion)
     if not judged.kept:
         reason = _why_nothing_is_left(sentences, judged) or reason or stated
@@ -100,7 +116,31 @@ def answer(question: str, hits: Sequence[Hit], *, model: LanguageModel, store: T
         unsupported=tuple(judged.unsupported),
         values=short_answers(question, texts, citations),
         confidence=confidence,
+        explain=(reason,) if reason else (),
     )
+
+
+def _streamed(prompt: Prompt, model: LanguageModel, judge: _Judge) -> Completion:
+    """Return the reply of a model; its sentences are judged while it writes, if it can pass them on."""
+    if not isinstance(model, StreamsText):
+        return model.complete([prompt])[0]
+    reply = ReplyStream()
+
+    def read(piece: str) -> None:
+        for item in reply.feed(piece):
+            for sentence in _read_sentences([item]):
+                judge.take(sentence)
+
+    return model.complete_streamed(prompt, read)
+
+
+def sentences_of(answer: Answer) -> Iterator[AnswerSentence]:
+    """Yield the sentences of an answer that is whole, as they would have come while it was written."""
+    first = 1
+    for number, text in enumerate(answer.sentences):
+        citations = tuple(one for one in answer.citations if one.sentence == number)
+        yield AnswerSentence(number, text, citations, first)
+        first += len(citations)
 
 
 def with_unsupported(answer: Answer) -> Answer:
@@ -203,28 +243,45 @@ class _Judged:
     dropped: dict[str, int]
 
 
-def _judged(
-    sentences: Sequence[_QuotedSentence], question: str, evidence: Sequence[EvidencePiece], store: TripleStore
-) -> _Judged:
-    """Return which sentences have a quote that is in the evidence, and state nothing that it does not.
+class _Judge:
+    """Keeps the sentences that have a quote which is in the evidence, and state nothing that it does not.
 
     A citation counts its sentence among those kept.
     """
-    judged = _Judged([], [], {"quotes": 0, "sentences": 0, "unsupported": 0})
-    shown = "\n".join(text for piece in evidence for text in (piece.text, *(one.text for one in piece.sources)))
-    for sentence in sentences:
-        place = len(judged.kept)
-        by_quote = [cited(quote, sentence.text, evidence, store, sentence=place) for quote in sentence.quotes]
+
+    def __init__(
+        self,
+        question: str,
+        evidence: Sequence[EvidencePiece],
+        store: TripleStore,
+        on_sentence: Callable[[AnswerSentence], None] | None,
+    ) -> None:
+        self.judged = _Judged([], [], {"quotes": 0, "sentences": 0, "unsupported": 0})
+        self.taken = 0
+        self._question, self._evidence, self._store, self._on_sentence = question, evidence, store, on_sentence
+        self._shown = "\n".join(text for piece in evidence for text in (piece.text, *(s.text for s in piece.sources)))
+
+    def take(self, sentence: _QuotedSentence) -> None:
+        """Judge one sentence, and pass it on if it is kept."""
+        self.taken += 1
+        judged, place = self.judged, len(self.judged.kept)
+        by_quote = [
+            cited(quote, sentence.text, self._evidence, self._store, sentence=place) for quote in sentence.quotes
+        ]
         judged.dropped["quotes"] += by_quote.count([])
         carried = [one for found in by_quote for one in found]
         if not carried:
             judged.dropped["sentences"] += 1
-        elif missing := unsupported(sentence.text, _ground(carried, question, shown)):
+        elif missing := unsupported(sentence.text, _ground(carried, self._question, self._shown)):
             judged.dropped["unsupported"] += 1
             judged.unsupported.append(Unsupported(sentence.text, tuple(missing), place))
         else:
-            judged.kept.append((sentence.text, tuple(dict.fromkeys(one.citation for one in carried))))
-    return judged
+            first = 1 + sum(len(citations) for _, citations in judged.kept)
+            carried += naming(sentence.text, self._question, carried, self._evidence)
+            citations = tuple(dict.fromkeys(one.citation for one in carried))
+            judged.kept.append((sentence.text, citations))
+            if self._on_sentence is not None:
+                self._on_sentence(AnswerSentence(place, sentence.text, citations, first))
 
 
 def _ground(carried: Sequence[Carried], question: str, shown: str) -> Ground:

@@ -12,11 +12,11 @@ from typing import Any
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.model import Answer, Hit, Place, plain
+from kgrag.model import Answer, AnswerSentence, Hit, Place, plain
 from kgrag.ports import TripleStore
 from kgrag.text import metadata
 
-__all__ = ["placed_answer", "placed_hits"]
+__all__ = ["placed_answer", "placed_hits", "placed_sentence"]
 
 
 def placed_hits(hits: Sequence[Hit], store: TripleStore) -> list[Hit]:
@@ -33,6 +33,12 @@ def placed_answer(answer: Answer, store: TripleStore) -> Answer:
         for cited in (answer.citations, answer.nearest)
     )
     return replace(answer, citations=citations, nearest=nearest, hits=tuple(_with_places(answer.hits, places)))
+
+
+def placed_sentence(sentence: AnswerSentence, store: TripleStore) -> AnswerSentence:
+    """Return a sentence with the place of each citation."""
+    places = _places((citation.chunk for citation in sentence.citations), store)
+    return replace(sentence, citations=tuple(replace(one, place=places.get(one.chunk)) for one in sentence.citations))
 
 
 def _with_places(hits: Sequence[Hit], places: Mapping[str, Place]) -> list[Hit]:

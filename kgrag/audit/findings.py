@@ -21,7 +21,7 @@ class AuditFinding:
     component that was violated, "sparql" for a finding of a query or a step. ``stated_severity`` is what a shape states
     that is none of the three severities; the finding then counts as ``severity``. ``together`` are the
     fingerprints of the findings that read as this one. ``terms`` are those of the result, where a shape of a user's own
-    found it.
+    found it. ``place`` is file and line (0: not known), where they are not to be looked for by the focus.
     """
 
     check: str
@@ -37,6 +37,7 @@ class AuditFinding:
     stated_severity: str = ""
     together: tuple[str, ...] = ()
     terms: ViolationTerms | None = field(default=None, repr=False, compare=False)
+    place: tuple[str, int] | None = field(default=None, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """Return its part of the audit's JSON form, without empty fields."""

@@ -23,14 +23,17 @@ from kgrag.cli import (
     eval_command,
     maintenance_commands,
     mcp_command,
+    pipeline_command,
     plugins_command,
     profile_command,
     proposals_command,
     reason_command,
     serve_command,
+    sources_command,
     train_command,
     tree_command,
     validate_command,
+    why_command,
 )
 from kgrag.cli.options import Commands, remember
 from kgrag.cli.printing import set_loudness
@@ -50,6 +53,7 @@ app = typer.Typer(
 app.callback()(remember)
 for part in (
     content_commands,
+    sources_command,
     build_command,
     ask_commands,
     chat_command,
@@ -57,7 +61,9 @@ for part in (
     profile_command,
     audit_command,
     validate_command,
+    pipeline_command,
     reason_command,
+    why_command,
     maintenance_commands,
     serve_command,
     mcp_command,

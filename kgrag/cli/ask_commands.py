@@ -40,6 +40,15 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+EvidenceTokensOption = Annotated[
+    int | None,
+    typer.Option(
+        "--evidence-tokens",
+        help="In place of -k: as many hits as fit into so many words and marks, and are worth it.",
+        min=1,
+        show_default=False,
+    ),
+]
 RerankOption = Annotated[
     str, typer.Option("--rerank", help="Name of a registered reranker (see `kgrag plugins`).", show_default=False)
 ]
@@ -62,6 +71,7 @@ def ask(
         bool, typer.Option("--mark-unsupported", help="Leave in, and mark, what the cited text does not support.")
     ] = False,
     rerank: RerankOption = "",
+    evidence_tokens: EvidenceTokensOption = None,
     where: WhereOption = None,
     dry_run: DryRunOption = False,
     max_completions: MaxCompletionsOption = None,
@@ -70,14 +80,16 @@ def ask(
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Answer with citations of stored chunks, or report that the evidence does not carry an answer."""
+    asked: dict[str, Any] = {"method": method, "k": k, "rerank": rerank, "where": where or None}
+    asked["evidence_tokens"] = evidence_tokens
     with open_kb(kb, access="write" if keep and not dry_run else "either") as opened:
         if dry_run:
-            cost = opened.planned_cost(question, method=method, k=k, rerank=rerank, where=where or None)
+            cost = opened.planned_cost(question, **asked)
             _print_cost(cost, price_per_million(opened), format_)
             return
         budget = budget_of(opened, max_completions, max_tokens, money)
         asking = opened if budget is None else opened.asking(opened.within(budget))
-        answer = asking.ask(question, method=method, k=k, keep=keep, rerank=rerank, where=where or None)
+        answer = asking.ask(question, keep=keep, **asked)
         answer = with_unsupported(answer) if mark else answer
         if format_ is JsonFormat.JSON:
             print_json(answer_json(answer, explain=explain))
@@ -104,6 +116,7 @@ def retrieve(
         Path | None, typer.Option("--questions", help="JSON Lines with id and question; one JSON line each is printed.")
     ] = None,
     rerank: RerankOption = "",
+    evidence_tokens: EvidenceTokensOption = None,
     where: WhereOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
@@ -111,7 +124,8 @@ def retrieve(
     if (question is None) == (questions is None):
         raise InputError("pass either a QUESTION or --questions FILE.jsonl.")
     with open_kb(kb, access="either") as opened:
-        search = partial(opened.retrieve_timed, method=method, k=k, rerank=rerank, where=where or None)
+        timed = opened.retrieve_timed
+        search = partial(timed, method=method, k=k, rerank=rerank, where=where or None, evidence_tokens=evidence_tokens)
         if questions is not None:
             _retrieve_many(opened, questions, search, method, k)
             return

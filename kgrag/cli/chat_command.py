@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,9 +30,10 @@ from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import BudgetSpent, InputError, KgragError
 
 if TYPE_CHECKING:
+    from kgrag.answering.conversation import FullQuestion
     from kgrag.answering.kept_conversations import KeptConversation
     from kgrag.knowledge_base.question_calls import Conversation
-    from kgrag.model import Answer
+    from kgrag.model import Answer, AnswerSentence
 
 __all__ = ["register"]
 
@@ -72,11 +74,18 @@ def chat(
         if talk.answers:
             last = talk.answers[-1]
             note(f"continuing “{talk.name}” after {last.turn} turns; the last question: {last.question}")
-        options = {"method": method, "k": k, "where": where or None}
         answered, failed = 0, 0
         for question in _questions():
+            said = _Said(format_)
             try:
-                answer = talk.ask(question, **options)
+                answer = talk.ask(
+                    question,
+                    on_question=partial(said.question, question),
+                    on_sentence=said.sentence,
+                    method=method,
+                    k=k,
+                    where=where or None,
+                )
             except BudgetSpent:
                 raise
             except KgragError as error:
@@ -84,7 +93,7 @@ def chat(
                 typer.echo(f"{type(error).__name__}: {error}", err=True)
             else:
                 answered += 1
-                _print(answer, explain=explain, format_=format_)
+                said.rest(answer, explain=explain)
         _end(talk, answered, failed)
 
 
@@ -109,15 +118,35 @@ def _questions() -> Iterator[str]:
             yield question
 
 
-def _print(answer: Answer, *, explain: bool, format_: JsonFormat) -> None:
-    if format_ is JsonFormat.JSON:
-        typer.echo(json.dumps(answer_json(answer, explain=explain), ensure_ascii=False))
-        return
-    if answer.asked:
-        typer.echo(f"asked as: {answer.question}")
-    if answer.unresolved:
-        typer.echo(f"note: {answer.unresolved}")
-    typer.echo(f"{answer_text(answer, explain=explain)}\n")
+class _Said:
+    """Prints an answer while it is written: the full question, each sentence, then what the sentences cite."""
+
+    def __init__(self, format_: JsonFormat) -> None:
+        self._is_text = format_ is JsonFormat.TEXT
+        self._sentences = 0
+
+    def question(self, message: str, full: FullQuestion) -> None:
+        """Print the full question where it differs, and why it could not be made."""
+        if self._is_text and full.text != message:
+            typer.echo(f"asked as: {full.text}")
+        if self._is_text and full.unresolved:
+            typer.echo(f"note: {full.unresolved}")
+
+    def sentence(self, sentence: AnswerSentence) -> None:
+        """Print a sentence that is complete."""
+        if self._is_text:
+            typer.echo(sentence.marked if self._sentences == 0 else f" {sentence.marked}", nl=False)
+            sys.stdout.flush()
+        self._sentences += 1
+
+    def rest(self, answer: Answer, *, explain: bool) -> None:
+        """Print what is known with the whole answer."""
+        if not self._is_text:
+            typer.echo(json.dumps(answer_json(answer, explain=explain), ensure_ascii=False))
+            return
+        if self._sentences:
+            typer.echo("\n")
+        typer.echo(f"{answer_text(answer, explain=explain, is_said=self._sentences > 0)}\n")
 
 
 def _end(talk: Conversation, answered: int, failed: int) -> None:

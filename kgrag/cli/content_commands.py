@@ -14,7 +14,16 @@ from kgrag.answering.json_forms import metadata_json
 from kgrag.cli.maintenance_commands import print_erasure
 from kgrag.cli.options import JsonFormat, KbOption, WhereOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
-from kgrag.cli.remote_commands import ServerOption, documents_through, forget_through, load_through, through
+from kgrag.cli.remote_commands import (
+    ServerOption,
+    documents_through,
+    forget_through,
+    graph_iri,
+    load_through,
+    names_of,
+    source_folder_through,
+    through,
+)
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +58,9 @@ def init(
 
 
 def load(
-    files: Annotated[list[Path], typer.Argument(help="Ontologies or any RDF.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILES]...", help="Ontologies or any RDF.", show_default=False)
+    ] = None,
     kb: KbOption = None,
     graph: Annotated[str | None, typer.Option("--graph", help="IRI of the graph; default: the ontology's own.")] = None,
     rdf_format: Annotated[
@@ -59,24 +70,52 @@ def load(
     profile: Annotated[
         str | None, typer.Option("--profile", help="Refuse ontologies with violations by this audit profile.")
     ] = None,
+    mapping: Annotated[
+        Path | None, typer.Option("--mapping", help="R2RML or RML: load what it makes of a database, CSV or JSON.")
+    ] = None,
+    database: Annotated[
+        str,
+        typer.Option(
+            "--database", envvar="KGRAG_DATABASE", help="With --mapping: address, such as sqlite:///staff.db."
+        ),
+    ] = "",
+    mapper: Annotated[
+        str,
+        typer.Option("--mapper", envvar="KGRAG_MAPPER", help="With --mapping: Python that has morph-kgc installed."),
+    ] = "",
     server: ServerOption = None,
 ) -> None:
     """Load ontologies and any RDF into graphs of their own; loading again replaces them."""
+    paths = files or []
+    if bool(paths) == (mapping is not None):
+        raise InputError("there is nothing to load, or too much. Name files, or one --mapping.")
+    if mapping is not None and (profile or rdf_format):
+        raise InputError("--profile and --rdf-format are for files. Leave them out with --mapping.")
 
     def load_here() -> None:
         with open_kb(kb) as opened:
-            publication = opened.load(*files, graph=graph, rdf_format=rdf_format, profile=profile)
+            if mapping is None:
+                publication = opened.load(*paths, graph=graph, rdf_format=rdf_format, profile=profile)
+            else:
+                publication = opened.load_mapping(mapping, database=database, graph=graph, mapper=mapper)
             for iri in publication.published:
                 typer.echo(f"loaded {iri}")
             for iri in publication.unchanged:
                 typer.echo(f"unchanged {iri}")
 
     def load_there(client: Client) -> None:
-        from kgrag.knowledge_base import audit_runs
+        from kgrag.knowledge_base import audit_runs, mapping_runs
+        from kgrag.store.rdf_files import read_rdf
 
         if profile is not None:  # the server does not know this option: the ontologies are audited before they are sent
-            audit_runs.gate_files(files, profile, rdf_format=rdf_format)
-        load_through(client, files, graph=graph, rdf_format=rdf_format)
+            audit_runs.gate_files(paths, profile, rdf_format=rdf_format)
+        target, names = graph_iri(graph), names_of(client)
+        if mapping is not None:
+            drafts = mapping_runs.mapped_drafts(mapping, graph=target, names=names, database=database, mapper=mapper)
+        else:
+            read = (read_rdf(path, rdf_format=rdf_format, graph=target, names=names) for path in paths)
+            drafts = [draft for found in read for draft in found]
+        load_through(client, drafts)
 
     through(server, load_here, load_there)
 
@@ -145,8 +184,11 @@ def _end_ingest(
 
 
 def sync(
-    folder: Annotated[Path, typer.Argument(help="Folder whose documents are to be those of the knowledge base.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder whose documents are to be those of the knowledge base, or name of a source.")
+    ],
     kb: KbOption = None,
+    name: Annotated[str, typer.Option("--name", help="What the source is to be called; see `kgrag sources`.")] = "",
     chunk_tokens: Annotated[
         int, typer.Option("--chunk-tokens", help="Largest chunk, in words and marks.", min=8)
     ] = 180,
@@ -159,7 +201,12 @@ def sync(
     def sync_here() -> None:
         with open_kb(kb) as opened, progress_bar() as progress:
             done = opened.sync(
-                folder, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, whole_pages=whole_pages
+                folder,
+                name=name,
+                chunk_tokens=chunk_tokens,
+                chunker=chunker,
+                progress=progress,
+                whole_pages=whole_pages,
             )
         forgotten = [{"name": one.title or one.document, "remains": len(one.remains)} for one in done.forgotten]
         violations = [f"{v.focus}: {v.message}" for v in done.ingested.violations]
@@ -167,9 +214,10 @@ def sync(
         _end_sync(counts, forgotten, done.misplaced, done.ingested.broken, done.undecided)
 
     def sync_there(client: Client) -> None:
-        _, broken, source = _reading([folder], whole_pages)
-        options: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker}
-        options |= {"replaces": "folder", "folder": os.path.realpath(folder)}
+        read = folder if folder.exists() else source_folder_through(client, folder)
+        _, broken, source = _reading([read], whole_pages)
+        options: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker, "source": name}
+        options |= {"replaces": "folder", "folder": os.path.realpath(read)}
         with progress_bar() as progress:
             done = documents_through(client, source, broken.keys(), options, progress)
         forgotten = [{"name": one["title"] or one["document"], "remains": one["remains"]} for one in done["forgotten"]]
@@ -219,7 +267,9 @@ def documents(
 
 
 def forget(
-    document: Annotated[str, typer.Argument(help="IRI, location, id or title of a document.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="DOCUMENT...", help="IRI, location, id or title of each document.")
+    ],
     kb: KbOption = None,
     every: Annotated[
         bool, typer.Option("--all", help="All documents of this id or title, where several have it.")
@@ -229,24 +279,24 @@ def forget(
     ] = False,
     server: ServerOption = None,
 ) -> None:
-    """Delete a document and what was derived from it alone; exit code 1 if a query still finds any of it."""
+    """Delete documents and what was derived from them alone; exit code 1 if a query still finds any of it."""
     if erase:
         if server is not None:
             raise InputError("an erasure rewrites the folder, and no server does that. Stop it, and erase with --kb.")
         with open_kb(kb) as opened:
-            print_erasure(opened.erase(document, every=every))
+            print_erasure(opened.erase(*names, every=every))
         return
 
     def forget_here() -> None:
         with open_kb(kb) as opened:
-            done = opened.forget(document, every=every)
+            done = opened.forget(*names, every=every)
         counted = ("dropped", "trimmed", "waiting", "remains")
         _end_forget(
             [{"name": one.title or one.document, **{name: len(getattr(one, name)) for name in counted}} for one in done]
         )
 
     def forget_there(client: Client) -> None:
-        done = forget_through(client, document, every=every)
+        done = [one for name in names for one in forget_through(client, name, every=every)]
         _end_forget([{**one, "name": one["title"] or one["document"]} for one in done])
 
     through(server, forget_here, forget_there)

@@ -49,14 +49,15 @@ def _quiet() -> bool:
     return logging.getLogger("kgrag").getEffectiveLevel() > logging.WARNING
 
 
-def answer_text(answer: Answer, *, explain: bool = False) -> str:
+def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False) -> str:
     """Return an answer as lines for a person: short answer, text, then each citation with where it can be opened.
 
-    Without an answer the nearest passages follow, with the best sentence of each between » and «.
+    Without an answer the nearest passages follow, with the best sentence of each between » and «. Short answer and text
+    are left out where they were printed while they were written (``is_said``).
     """
     short = ", ".join(value.text for value in answer.values)
     sure = "" if answer.confidence is None else f" (confidence {answer.confidence:.2f})"
-    lines = [*([f"{short}{sure}", ""] if short else []), answer.text, ""]
+    lines = [] if is_said else [*([f"{short}{sure}", ""] if short else []), answer.text, ""]
     if answer.nearest:
         lines += ["Nearest passages:", *_nearest_lines(answer)]
     for number, citation in enumerate(answer.citations, start=1):

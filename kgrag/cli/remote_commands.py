@@ -16,19 +16,26 @@ import typer
 from kgrag.cli.options import Format
 from kgrag.cli.printing import note
 from kgrag.errors import InputError, StoreLocked
+from kgrag.model import plain
 
 if TYPE_CHECKING:
+    from pyoxigraph import NamedNode
+
     from kgrag.client import Client
-    from kgrag.model import BuildReport, Document
+    from kgrag.model import BuildReport, Document, GraphDraft
     from kgrag.ports import Progress
+    from kgrag.vocab import Names
 
 __all__ = [
     "ServerOption",
     "build_through",
     "documents_through",
     "forget_through",
+    "graph_iri",
     "load_through",
+    "names_of",
     "query_through",
+    "source_folder_through",
     "through",
     "update_through",
 ]
@@ -102,21 +109,31 @@ def update_through(client: Client, sparql: str) -> None:
     typer.echo(f"done by {client.url}, revision {client.health().revision}")
 
 
-def load_through(client: Client, files: Sequence[Path], *, graph: str | None, rdf_format: str | None) -> None:
-    """Put the graphs of RDF files to a server, one after the other."""
-    import pyoxigraph as ox
-
-    from kgrag.store.rdf_files import read_rdf
+def names_of(client: Client) -> Names:
+    """Return the IRIs of the knowledge base of a server."""
     from kgrag.vocab import Names
 
-    names, target = Names(client.health().base), None
+    return Names(client.health().base)
+
+
+def graph_iri(graph: str | None) -> NamedNode | None:
+    """Return the IRI that ``--graph`` names.
+
+    Raises:
+        InputError: it is none.
+    """
+    import pyoxigraph as ox
+
     try:
-        target = None if graph is None else ox.NamedNode(graph)
+        return None if graph is None else ox.NamedNode(graph)
     except ValueError as error:
         raise InputError(
             f"--graph {graph!r} is no absolute IRI: {error}. Use e.g. https://example.org/graph."
         ) from None
-    drafts = [draft for file in files for draft in read_rdf(file, rdf_format=rdf_format, graph=target, names=names)]
+
+
+def load_through(client: Client, drafts: Sequence[GraphDraft]) -> None:
+    """Put graphs to a server, one after the other."""
     for draft in drafts:
         client.put_graph(draft.iri.value, draft.triples)
         typer.echo(f"loaded {draft.iri.value}")
@@ -145,6 +162,19 @@ def documents_through(
     lines += [json.dumps({"unread": place(file)}) for file in broken]
     job = client.upload("\n".join(lines).encode(), AddParameters(**options))
     return client.end_of_job(job.id, progress)
+
+
+def source_folder_through(client: Client, name: Path) -> Path:
+    """Return the folder of the source of this name at a server; the name itself where there is none."""
+    import pyoxigraph as ox
+
+    from kgrag import queries
+    from kgrag.vocab import Names
+
+    rows = client.query(queries.bind("sources/registered", catalogue=Names(client.health().base).catalogue))
+    assert isinstance(rows, ox.QuerySolutions)
+    roots = {plain(row["name"]): plain(row["root"]) for row in rows if plain(row["kind"]) != "feed"}
+    return Path(roots.get(str(name), name))
 
 
 def forget_through(client: Client, name: str, *, every: bool) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,13 @@ from kgrag.cli.audit_command import FailOn, print_report
 from kgrag.cli.options import KbOption, is_iri, open_kb
 
 __all__ = ["register"]
+
+
+class Inference(StrEnum):
+    """By which rules what follows is worked out."""
+
+    RDFS = "rdfs"
+    OWL_RL = "owl-rl"
 
 
 def register(app: typer.Typer) -> None:
@@ -37,6 +45,9 @@ def validate(
     focus: Annotated[
         list[str] | None, typer.Option("--focus", help="Report this node only; with --shape, whatever its targets.")
     ] = None,
+    inference: Annotated[
+        Inference | None, typer.Option("--inference", help="Validate what follows from the data by these rules, too.")
+    ] = None,
     format_: Annotated[
         str, typer.Option("--format", help="text, json, shacl, sarif, junit, html, markdown, or a plug-in's.")
     ] = "text",
@@ -52,7 +63,7 @@ def validate(
     from kgrag.audit import ValidationOptions
     from kgrag.knowledge_base import validation_runs
 
-    options = ValidationOptions(shape, tuple(focus or ()), limit)
+    options = ValidationOptions(shape, tuple(focus or ()), limit, inference.value if inference else "")
     names, sources = data or [], shapes or []
     files = [Path(name) for name in names if not is_iri(name)]
     graphs = [*(name for name in names if is_iri(name)), *(graph or ())]

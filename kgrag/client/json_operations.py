@@ -22,6 +22,7 @@ from kgrag.http_api.json_schemas import (
     HealthReply,
     IngestReply,
     JobReply,
+    Message,
     ReadyReply,
     RetrievalReply,
 )
@@ -58,6 +59,8 @@ class JsonOperations:
         method: str | None = None,
         k: int | None = None,
         where: dict[str, Any] | str | list[dict[str, Any] | str] | None = None,
+        history: list[Message] | None = None,
+        session: str | None = None,
         explain: bool | None = None,
         keep: bool | None = None,
     ) -> AnswerReply:
@@ -67,7 +70,16 @@ class JsonOperations:
                 "POST",
                 "/ask",
                 _ASK,
-                json={"question": question, "method": method, "k": k, "where": where, "explain": explain, "keep": keep},
+                json={
+                    "question": question,
+                    "method": method,
+                    "k": k,
+                    "where": where,
+                    "history": history,
+                    "session": session,
+                    "explain": explain,
+                    "keep": keep,
+                },
             )
         )
 
@@ -117,6 +129,7 @@ class JsonOperations:
         name: str | None = None,
         replaces: Literal["places", "files", "folder"] | None = None,
         folder: str | None = None,
+        source: str | None = None,
     ) -> IngestReply | JobReply:
         """Add documents: up to 32 at once (200), more, JSON Lines and files as a job (202)."""
         return self._call(
@@ -132,6 +145,7 @@ class JsonOperations:
                     "name": name,
                     "replaces": replaces,
                     "folder": folder,
+                    "source": source,
                 },
                 json=body,
             )
@@ -230,6 +244,8 @@ class AsyncJsonOperations:
         method: str | None = None,
         k: int | None = None,
         where: dict[str, Any] | str | list[dict[str, Any] | str] | None = None,
+        history: list[Message] | None = None,
+        session: str | None = None,
         explain: bool | None = None,
         keep: bool | None = None,
     ) -> AnswerReply:
@@ -239,7 +255,16 @@ class AsyncJsonOperations:
                 "POST",
                 "/ask",
                 _ASK,
-                json={"question": question, "method": method, "k": k, "where": where, "explain": explain, "keep": keep},
+                json={
+                    "question": question,
+                    "method": method,
+                    "k": k,
+                    "where": where,
+                    "history": history,
+                    "session": session,
+                    "explain": explain,
+                    "keep": keep,
+                },
             )
         )
 
@@ -289,6 +314,7 @@ class AsyncJsonOperations:
         name: str | None = None,
         replaces: Literal["places", "files", "folder"] | None = None,
         folder: str | None = None,
+        source: str | None = None,
     ) -> IngestReply | JobReply:
         """Add documents: up to 32 at once (200), more, JSON Lines and files as a job (202)."""
         return await self._call(
@@ -304,6 +330,7 @@ class AsyncJsonOperations:
                     "name": name,
                     "replaces": replaces,
                     "folder": folder,
+                    "source": source,
                 },
                 json=body,
             )

@@ -27,6 +27,7 @@ __all__ = [
     "IngestReply",
     "IntakeParameters",
     "JobReply",
+    "Message",
     "ProblemReply",
     "ReadDocument",
     "ReadyReply",
@@ -64,6 +65,13 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+class Message(_Request):
+    """A message of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
+
+
 class AskRequest(_Request):
     """A question to be answered."""
 
@@ -71,6 +79,12 @@ class AskRequest(_Request):
     method: Method = DEFAULT_METHOD
     k: Top = 5
     where: Filter | None = None
+    history: Annotated[list[Message], Field(max_length=100)] = Field(
+        default=[], description="What was said before, the oldest first; the question may be a follow-up."
+    )
+    session: Annotated[str, StringConstraints(strip_whitespace=True, max_length=200)] = Field(
+        default="", description="Name of a conversation that goes on and is kept. Needs a key that may write."
+    )
     explain: bool = Field(default=False, description="Return also what was dropped, and notes.")
     keep: bool = Field(default=False, description="Keep the answer as a graph of its own. Needs a key that may write.")
 
@@ -200,6 +214,9 @@ class AddParameters(IntakeParameters):
         " contained; `folder`: what else was read from `folder`.",
     )
     folder: str = Field(default="", description="Real path of a folder.")
+    source: str = Field(
+        default="", description="With `folder`: what the source that it is is to be called; as it is without."
+    )
 
 
 class FeedParameters(_Parameters):
@@ -372,6 +389,10 @@ class AnswerReply(BaseModel):
     unsupported: list[UnsupportedReply] = []
     hits: list[HitReply]
     usage: UsageReply
+    asked: str = Field(default="", description="What was sent, where `question` is the full question made of it.")
+    unresolved: str = Field(default="", description="Why a follow-up may not have been made a full question.")
+    conversation: str = Field(default="", description="The session.")
+    turn: int | None = Field(default=None, description="Its place in the session, from 1.")
     confidence: float | None = Field(default=None, description="Probability that it is right, where the model has one.")
     nearest: list[CitationReply] = Field(default=[], description="Without an answer: what comes nearest to one.")
     sparql: str = Field(default="", description="What was run, where the method answers from rows of a query.")

@@ -114,7 +114,7 @@ OPERATIONS = (
         AskRequest,
         AnswerReply,
         _ASKING,
-        streams="Events `hits`, `sentence` (one each), `done` (the whole answer), `problem`.",
+        streams="Events `hits`, `sentence` (each once its citations are found), `done` (the whole answer), `problem`.",
     ),
     ApiOperation(
         "retrieve", "/retrieve", "Return the evidence only, best first", RetrieveRequest, RetrievalReply, _ASKING

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import update_wrapper
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from kgrag.knowledge_base.facade import KnowledgeBase
-from kgrag.model import BuildReport
+from kgrag.model import Answer, AnswerSentence, BuildReport
 
 if TYPE_CHECKING:
     from kgrag.audit import Audit
@@ -58,13 +58,22 @@ class AsyncKnowledgeBase:
     documents = _in_thread(KnowledgeBase.documents)
     forget = _in_thread(KnowledgeBase.forget)
     remove = _in_thread(KnowledgeBase.remove)
+    sources = _in_thread(KnowledgeBase.sources)
+    move_source = _in_thread(KnowledgeBase.move_source)
     retrieve = _in_thread(KnowledgeBase.retrieve)
     ask = _in_thread(KnowledgeBase.ask)
+    feedback = _in_thread(KnowledgeBase.feedback)
     check = _in_thread(KnowledgeBase.check)
     query = _in_thread(KnowledgeBase.query)
     update = _in_thread(KnowledgeBase.update)
     stats = _in_thread(KnowledgeBase.stats)
     close = _in_thread(KnowledgeBase.close)
+
+    async def stream(self, question: str, **asked: Any) -> AsyncIterator[AnswerSentence | Answer]:
+        """Yield the sentences of an answer and then the answer, as ``KnowledgeBase.stream`` does."""
+        stream = self.knowledge_base.stream(question, **asked)
+        while (item := await asyncio.to_thread(next, stream, None)) is not None:
+            yield item
 
     async def build(self, method: str, **options: Any) -> BuildReport:
         """Build a method, as ``KnowledgeBase.build`` does."""

@@ -34,6 +34,7 @@ __all__ = [
     "mend_graph",
     "now",
     "ontologies",
+    "read_options",
     "triples_of",
 ]
 
@@ -45,7 +46,7 @@ def audit(store: TripleStore, target: str | Path | None, options: Mapping[str, A
         InputError: there is no such file or graph, or no ontology at all.
         InvalidSettings: an audit has no such option.
     """
-    chosen = _options(options)
+    chosen = read_options(options)
     if target is None:
         return audit_graphs(store, [], chosen)
     if isinstance(target, Path) or Path(target).exists() or ":" not in target:
@@ -53,7 +54,8 @@ def audit(store: TripleStore, target: str | Path | None, options: Mapping[str, A
     return audit_graphs(store, [target], chosen)
 
 
-def _options(values: Mapping[str, Any]) -> AuditOptions:
+def read_options(values: Mapping[str, Any]) -> AuditOptions:
+    """Return the options of an audit by the names of their fields. Raises InvalidSettings for another name."""
     from kgrag.audit import AuditOptions
 
     known = {each.name for each in fields(AuditOptions)}

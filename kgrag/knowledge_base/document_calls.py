@@ -17,6 +17,7 @@ from kgrag.text import ingestion
 from kgrag.text.ingestion import IngestReport
 
 if TYPE_CHECKING:
+    from kgrag.knowledge_base.document_sources import Source
     from kgrag.knowledge_base.erasure import Erasure
     from kgrag.knowledge_base.folder_sync import Followed
     from kgrag.knowledge_base.forgetting import Forgotten
@@ -44,18 +45,24 @@ class DocumentCalls(ProfileCalls):
         Raises:
             UnreadableDocument: nothing readable was found under a path.
         """
-        from kgrag.knowledge_base import intake
+        from kgrag.knowledge_base import document_sources, intake
         from kgrag.text.readers import read_paths
+        from kgrag.text.readers.sources import place
 
+        given = _paths(paths)
         skipped: list[str] = []
         broken: dict[Path, str] = {}
         report = intake.take_in(
-            read_paths(_paths(paths), skipped=skipped, broken=broken, whole_pages=whole_pages),
+            read_paths(given, skipped=skipped, broken=broken, whole_pages=whole_pages),
             ingest=partial(ingestion.ingest, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress),
             store=self.store,
             spaces=self.spaces,
             broken=broken.keys(),
         )
+        for folder in filter(Path.is_dir, given):
+            if source := document_sources.planned(self.store, folder):
+                document_sources.note_folder(self.store, source, synced=False)
+        document_sources.note_places(self.store, (place(path) for path in given if not path.is_dir()))
         self.store.flush()
         if embed and report.documents + report.unchanged:
             self._embed(progress)
@@ -100,7 +107,7 @@ class DocumentCalls(ProfileCalls):
         Raises:
             InputError: as of ``add``; documents before the one that is refused may be in the knowledge base.
         """
-        from kgrag.knowledge_base import intake
+        from kgrag.knowledge_base import document_sources, intake
 
         report = intake.take_in(
             intake.of_feed(source, feed),
@@ -109,6 +116,7 @@ class DocumentCalls(ProfileCalls):
             spaces=self.spaces,
             feed=True,
         )
+        document_sources.note_places(self.store, [f"{feed}#"])
         self.store.flush()
         if embed and report.documents + report.unchanged:
             self._embed(progress)
@@ -122,6 +130,7 @@ class DocumentCalls(ProfileCalls):
         self,
         folder: str | Path,
         *,
+        name: str = "",
         chunk_tokens: int = 180,
         chunker: str = ingestion.CHUNKER,
         progress: Progress | None = None,
@@ -129,17 +138,25 @@ class DocumentCalls(ProfileCalls):
     ) -> Followed:
         """Bring the knowledge base in step with a folder: new and changed documents in, deleted ones out, in one pass.
 
-        ``whole_pages`` is as of ``ingest``.
+        Args:
+            folder: its path, or the name of a source where there is no such path here.
+            name: what the source is to be called; "" = as it is, and a new one as its folder.
+            chunk_tokens: as of ``ingest``.
+            chunker: as of ``ingest``.
+            progress: as of ``ingest``.
+            whole_pages: as of ``ingest``.
 
         Raises:
             UnreadableDocument: the folder holds nothing that can be read; nothing is deleted then.
+            InputError: the name is another source's, or that of a feed; or the folder is a part of a source.
         """
-        from kgrag.knowledge_base import folder_sync
+        from kgrag.knowledge_base import document_sources, folder_sync
         from kgrag.text.readers import read_paths
 
         skipped: list[str] = []
         broken: dict[Path, str] = {}
-        (path,) = _paths([folder])
+        path = document_sources.folder_of(self.store, *_paths([folder]))
+        own = document_sources.planned(self.store, path, name)
         source = read_paths([path], skipped=skipped, broken=broken, whole_pages=whole_pages)
         contents = folder_sync.FolderContents(path, source, broken.keys())
         done = folder_sync.follow(
@@ -150,37 +167,55 @@ class DocumentCalls(ProfileCalls):
             chunker=chunker,
             progress=progress,
         )
+        if own is not None:
+            document_sources.note_folder(self.store, own, synced=True)
         self.store.flush()
         self._embed(progress)
         return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=tuple(broken.values())))
 
-    def forget(self, name: str, *, every: bool = False) -> list[Forgotten]:
-        """Delete a document, by IRI, location, id or title, and what was derived from it alone; returns what went.
+    def sources(self) -> list[Source]:
+        """Return what documents come from, by name: folders, files and feeds, each with the count of its documents."""
+        from kgrag.knowledge_base import document_sources
+
+        return document_sources.counted(self.store)[0]
+
+    def move_source(self, name: str, root: str | Path) -> int:
+        """Say that the folder of a source is another one now, so that its documents are known there; nothing is read.
+
+        Returns:
+            The count of its documents.
 
         Raises:
-            UnknownName: there is no such document.
-            InputError: several documents have this name, and ``every`` does not say that all are meant.
+            UnknownName: there is no such source.
+            InputError: it is a feed, the other folder is none, or is in a source, or has one in it.
+        """
+        from kgrag.knowledge_base import document_sources
+
+        moved = document_sources.move(self.store, name, Path(root))
+        self.store.flush()
+        return moved
+
+    def forget(self, *names: str, every: bool = False) -> list[Forgotten]:
+        """Delete documents, by IRI, location, id or title, and what was derived from them alone; returns what went.
+
+        A thousand documents go in one atomic step.
+
+        Raises:
+            UnknownName: there is no such document; nothing was deleted.
+            InputError: several documents have one of these names, and ``every`` does not say that all are meant.
         """
         from kgrag.index import bm25, vector_spaces
         from kgrag.knowledge_base import forgetting
 
-        found = forgetting.named(self.store, name, every=every)
-        done = [
-            forgetting.forget(
-                document,
-                store=self.store,
-                spaces=self.spaces,
-                then=() if number else forgetting.to_forget(self.store, found[1:]),
-            )
-            for number, document in enumerate(found)
-        ]
+        found = [iri for name in names for iri in forgetting.named(self.store, name, every=every)]
+        done = forgetting.forget(found, store=self.store, spaces=self.spaces)
         self.store.flush()
         # this process knows what went; another one would have to compare all chunks
         vector_spaces.follow("chunk", store=self.store, spaces=self.spaces)
         bm25.follow(self.store, self._folder("lexical"))
         return done
 
-    def erase(self, name: str, *, every: bool = False) -> Erasure:
+    def erase(self, *names: str, every: bool = False) -> Erasure:
         """Forget the documents that ``forget`` would, and delete their words from every file of the knowledge base.
 
         Returns:
@@ -193,7 +228,8 @@ class DocumentCalls(ProfileCalls):
         """
         from kgrag.knowledge_base import erasure, forgetting
 
-        return erasure.erase(self, forgetting.named(self.store, name, every=every))
+        found = [iri for name in names for iri in forgetting.named(self.store, name, every=every)]
+        return erasure.erase(self, list(dict.fromkeys(found)))
 
     def vacuum(self) -> Erasure:
         """Delete from every file what is in no triple any more.

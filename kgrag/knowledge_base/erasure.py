@@ -168,11 +168,7 @@ def note_backup(folder: Path | None, backup: Path) -> None:
 def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
     store = kb.store
     there = [iri for iri in intent["documents"] if store.described(store.names.document_graph(ox.NamedNode(iri)))]
-    dropped = sum(
-        len(forgetting.forget(document, store=store, spaces=kb.spaces, then=then).dropped)
-        for number, document in enumerate(there, 1)
-        for then in [forgetting.to_forget(store, there[number:])]
-    )
+    dropped = sum(len(each.dropped) for each in forgetting.forget(there, store=store, spaces=kb.spaces))
     needles = _needles(kb, intent["texts"])
     completions = _erase_completions(kb, intent["texts"], needles)
     _remove_copies(kb)

@@ -21,6 +21,7 @@ from kgrag.errors import InputError, StateError, UnknownName
 from kgrag.knowledge_base import audit_runs, build_marks, erasure, training_runs, user_queries
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.question_calls import QuestionCalls
+from kgrag.knowledge_base.reasoning_calls import ReasoningCalls
 from kgrag.model import BuildReport, Publication
 from kgrag.ports import Progress
 from kgrag.querying.document_filters import Where
@@ -33,16 +34,14 @@ from kgrag.text.documents import StoredDocument
 if TYPE_CHECKING:
     import rdflib
 
-    from kgrag.audit import Audit
     from kgrag.knowledge_base.doctor import Finding
-    from kgrag.knowledge_base.reasoning_runs import Materialised
     from kgrag.llm.budget import Budget
     from kgrag.querying.ontology_check import Check
 
 __all__ = ["KnowledgeBase"]
 
 
-class KnowledgeBase(QuestionCalls):
+class KnowledgeBase(QuestionCalls, ReasoningCalls):
     """One knowledge base: a folder, or memory.
 
     Args:
@@ -78,6 +77,32 @@ class KnowledgeBase(QuestionCalls):
         ]
         if profile is not None:
             audit_runs.gate(self.store, drafts, profile)
+        publication = self.store.publish(drafts)
+        self.store.flush()
+        return publication
+
+    def load_mapping(
+        self, mapping: str | Path, *, database: str = "", graph: str | None = None, mapper: str = ""
+    ) -> Publication:
+        """Load what an R2RML or RML mapping makes of a database or files; loading it again replaces that.
+
+        Args:
+            mapping: a Turtle file; its relative paths are those of its folder.
+            database: address of the database as of SQLAlchemy; "" for files only.
+            graph: IRI for triples that the mapping puts in no graph.
+            mapper: Python of an environment with morph-kgc, which cannot share that of kgrag; "" = this one.
+
+        Raises:
+            InputError: the mapping or the database is not sound.
+            InvalidRDF: what was made is no RDF.
+            ServiceUnavailable: morph-kgc is not installed there.
+        """
+        from kgrag.knowledge_base import mapping_runs
+
+        target = None if graph is None else _iri(graph)
+        drafts = mapping_runs.mapped_drafts(
+            Path(mapping), graph=target, names=self.store.names, database=database, mapper=mapper
+        )
         publication = self.store.publish(drafts)
         self.store.flush()
         return publication
@@ -167,62 +192,6 @@ class KnowledgeBase(QuestionCalls):
             NotBuilt: no ontology is loaded.
         """
         return capable(self.method("obqc"), ChecksQueries, "obqc").checked(sparql)
-
-    def audit(self, target: str | Path | None = None, **options: Any) -> Audit:
-        """Audit a file, a graph by its IRI, or all ontology graphs; ``options`` are the fields of ``AuditOptions``.
-
-        Raises:
-            InputError: there is no such file or graph, or no ontology at all.
-        """
-        return audit_runs.audit(self.store, target, options)
-
-    def validate(
-        self,
-        *data: str | Path,
-        shapes: Sequence[str | Path] = (),
-        graphs: Sequence[str] = (),
-        shape: str = "",
-        focus: Sequence[str] = (),
-    ) -> Audit:
-        """Validate files and graphs against SHACL shapes; no check of ontologies is run, and nothing is written.
-
-        Args:
-            data: RDF files.
-            shapes: files, or IRIs of graphs; none = those that the data name by sh:shapesGraph.
-            graphs: IRIs of graphs; without any, and without files, all data and ontologies.
-            shape: the IRI of the only shape to run; "" = all.
-            focus: the IRIs of the only nodes to report; with ``shape``, whatever its targets.
-
-        Returns:
-            The results. ``conforms`` says that there is none of whatever severity; ``not_decided`` names the shapes
-            that could not be read or run, of which nothing is known.
-
-        Raises:
-            InputError: there is no such graph or shape, nothing to validate, or no shapes.
-            InvalidRDF: a file does not parse.
-        """
-        from kgrag.audit import ValidationOptions
-        from kgrag.knowledge_base import validation_runs
-
-        options = ValidationOptions(shape, tuple(focus))
-        files = [Path(each) for each in data]
-        return validation_runs.validate(self.store, files, graphs=graphs, shapes=shapes, options=options)
-
-    def reason(self, *graphs: str, profile: str = "rdfs", seconds: float | None = None) -> Materialised:
-        """Write what follows from graphs (all ontologies and data, when none is named) to a graph of its own.
-
-        Args:
-            graphs: IRIs of named graphs.
-            profile: "rdfs" or "owl-rl"; the second also finds contradictions.
-            seconds: the time that the rules may take, in a process of their own; None = no limit, and no such process.
-
-        Raises:
-            InputError: there is no such graph or profile, or nothing to reason over.
-            kgrag.errors.NotDecided: the time was over; nothing was written.
-        """
-        from kgrag.knowledge_base import reasoning_runs
-
-        return reasoning_runs.infer(self.store, graphs, profile=profile, seconds=seconds)
 
     def update(self, sparql: str) -> int:
         """Run a SPARQL Update atomically and return the new revision of the store."""

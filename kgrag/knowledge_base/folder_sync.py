@@ -17,7 +17,7 @@ import functools
 import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kgrag.knowledge_base import intake
@@ -29,7 +29,7 @@ from kgrag.text import documents, ingestion
 from kgrag.text.ingestion import IngestReport, Progress
 from kgrag.text.readers import sources
 
-__all__ = ["FolderContents", "Followed", "follow"]
+__all__ = ["FolderContents", "FolderPass", "Followed", "follow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,47 +73,63 @@ def follow(
         chunker: as of ``ingest``.
         progress: called after each batch.
     """
-    seen: dict[str, set[str]] = defaultdict(set)
-    undecided: list[str] = []
-
-    def noted() -> Iterator[Document]:
-        for document in contents.documents:
-            seen[documents.document_iri(document, store.names).value].add(document.location)
-            yield document
-
-    def gone() -> Departures:
-        going, relative = _going(contents, seen, store)
-        undecided.extend(relative)
-        return going
-
-    settling = intake.Settling(store, spaces, broken=contents.broken, further=gone)
+    pass_ = FolderPass(contents.folder, store, contents.broken)
+    settling = intake.Settling(store, spaces, broken=contents.broken, further=pass_.departures)
     publishing = settling.publishing
     report = ingestion.ingest(
-        noted(), store=store, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, publishing=publishing
+        pass_.noted(contents.documents),
+        store=store,
+        chunk_tokens=chunk_tokens,
+        chunker=chunker,
+        progress=progress,
+        publishing=publishing,
     )
-    if not seen:  # without documents there was no last batch
-        settling.take(gone())
-    return Followed(report, tuple(settling.forgotten), settling.misplaced, tuple(undecided))
+    if not pass_.seen:  # without documents there was no last batch
+        settling.take(pass_.departures())
+    return Followed(report, tuple(settling.forgotten), settling.misplaced, tuple(pass_.undecided))
 
 
-def _going(
-    contents: FolderContents, seen: Mapping[str, Collection[str]], store: TripleStore
-) -> tuple[Departures, list[str]]:
-    """Return what documents lose to a folder of which everything was read, and the locations that nobody can decide.
+@dataclass(slots=True)
+class FolderPass:
+    """Notes what is read of a folder, and finds what documents lose to it in the end.
 
-    Args:
-        contents: the folder.
-        seen: document -> its locations in the folder, as they were read.
+    Attributes:
+        folder: which one.
         store: what is there.
+        broken: files that could not be read, filled on the way.
+        seen: document -> its locations in the folder, as they were read.
+        undecided: locations that nobody can decide, known in the end.
     """
+
+    folder: Path
+    store: TripleStore
+    broken: Collection[Path] = ()
+    seen: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    undecided: list[str] = field(default_factory=list)
+
+    def noted(self, source: Iterable[Document]) -> Iterator[Document]:
+        """Yield documents of the folder, and note them."""
+        for document in source:
+            self.seen[documents.document_iri(document, self.store.names).value].add(document.location)
+            yield document
+
+    def departures(self) -> Departures:
+        """Return what documents lose to the folder, of which everything was read."""
+        going, undecided = _going(self)
+        self.undecided.extend(undecided)
+        return going
+
+
+def _going(folder_pass: FolderPass) -> tuple[Departures, list[str]]:
+    """Return what documents lose to a folder of which everything was read, and the locations that nobody can decide."""
     real = functools.cache(os.path.realpath)
-    folder = sources.cleaned(real(str(contents.folder))).rstrip(os.sep) + os.sep
-    unread = {sources.place(file) for file in contents.broken}
-    taken = {location for locations in seen.values() for location in locations}
+    folder = sources.cleaned(real(str(folder_pass.folder))).rstrip(os.sep) + os.sep
+    unread = {sources.place(file) for file in folder_pass.broken}
+    taken = {location for locations in folder_pass.seen.values() for location in locations}
     going: Departures = {}
     undecided: list[str] = []
-    for document, stored in documents.places(store).items():
-        own = seen.get(document, ())
+    for document, stored in documents.places(folder_pass.store).items():
+        own = folder_pass.seen.get(document, ())
         here = _here([*stored, *own], folder, real)
         lost = {
             place for place in here.values() if place not in own and (place in taken or not _in_files(place, unread))

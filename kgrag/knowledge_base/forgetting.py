@@ -7,9 +7,9 @@ written from something gone loses its words and keeps its place, so that the nex
 left; its graph is marked stale. A proposal loses the evidence that is gone, and goes when nothing is left and
 no person decided it. Vectors follow at once, BM25 indices at their next use.
 
-A document goes in one atomic step: a killed call has forgotten it, or has not begun. What has to be forgotten together
-with it, or because of it, is written down in that step as well (``kg:forgets`` of the knowledge base), and is forgotten
-at the next opening for writing where the process died before.
+Documents go in one atomic step, a thousand at most: a killed call has forgotten them, or has not begun. What has to be
+forgotten together with them, or because of them, is written down in that step as well (``kg:forgets`` of the knowledge
+base), and is forgotten at the next opening for writing where the process died before.
 
 Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/named``, ``documents/locations_of``.
 """
@@ -17,10 +17,10 @@ Queries read: ``forgetting/*``, ``sire_rag/parts``, ``documents/named``, ``docum
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyoxigraph as ox
 
@@ -38,8 +38,10 @@ from kgrag.vocab import KG
 
 __all__ = ["Forgotten", "finish", "forget", "named", "to_forget"]
 
+_DOCUMENTS_PER_STEP = 1000
 _IRIS_PER_QUERY = 500
 _MAX_DOCUMENTS_SHOWN = 5
+_Value = TypeVar("_Value")
 
 
 def _kinds(has: Callable[[GraphKind], bool]) -> set[str]:
@@ -64,15 +66,21 @@ class Forgotten:
 
 @dataclass(slots=True)
 class _Going:
-    """What goes: whole graphs (``dropped``), every statement about an IRI (``gone``), the words of nodes (``silent``).
+    """What goes, each with the document that it goes with.
 
-    ``trimmed`` has the kind of each graph that stays and loses statements.
+    Attributes:
+        dropped: whole graphs.
+        gone: every statement about an IRI; graphs that are dropped are among them.
+        silent: nodes that lose their words.
+        trimmed: graph that stays and loses statements -> its kind.
+        trimmed_with: the same graphs, and whatever each of them loses a statement for.
     """
 
-    dropped: list[str]
-    gone: set[str]
-    silent: set[str] = field(default_factory=set)
+    dropped: dict[str, str] = field(default_factory=dict)
+    gone: dict[str, str] = field(default_factory=dict)
+    silent: dict[str, str] = field(default_factory=dict)
     trimmed: dict[str, str] = field(default_factory=dict)
+    trimmed_with: set[tuple[str, str]] = field(default_factory=set)
 
 
 def named(store: TripleStore, name: str, *, every: bool = False) -> list[str]:
@@ -117,101 +125,158 @@ def named(store: TripleStore, name: str, *, every: bool = False) -> list[str]:
 
 
 def forget(
-    document: str, *, store: TripleStore, spaces: VectorSpaces | None = None, then: Sequence[ox.Quad] = ()
-) -> Forgotten:
-    """Delete a document, in one atomic step, and return what went with it.
+    going: Sequence[str], *, store: TripleStore, spaces: VectorSpaces | None = None, then: Sequence[ox.Quad] = ()
+) -> list[Forgotten]:
+    """Delete documents, and return what went with each; what went with several is counted with one of them.
+
+    A thousand go in one atomic step. Of more, the first step states that the others have to go.
 
     Args:
-        document: its IRI.
-        store: where it is.
+        going: their IRIs.
+        store: where they are.
         spaces: the vectors of what is gone are dropped from them; None: at their next use.
         then: statements of what is to be done as well, whatever becomes of this process; see ``to_forget``.
 
     Raises:
-        UnknownName: there is no such document.
+        UnknownName: there is no such document; nothing was done.
     """
-    graph = store.names.document_graph(ox.NamedNode(document))
-    if not store.described(graph):
-        raise UnknownName(
-            f"there is no document <{document}>. `kgrag queries documents/listing` shows the query that lists them."
-        )
-    title = documents.titles(store, [document]).get(document, "")
-    going = _Going(_dropped(store, document, graph), set())
-    going.gone |= _undescribed(store, document, graph, going.dropped)
+    every = list(dict.fromkeys(going))
+    for document in every:
+        if not store.described(_graph(document, store)):
+            raise UnknownName(
+                f"there is no document <{document}>. `kgrag queries documents/listing` shows the query that lists them."
+            )
+    done: list[Forgotten] = []
+    for first in range(0, len(every), _DOCUMENTS_PER_STEP):
+        end = first + _DOCUMENTS_PER_STEP
+        stated = () if first else (*then, *to_forget(store, every[end:]))
+        done += _forget_at_once(every[first:end], store=store, spaces=spaces, then=stated)
+    return done
+
+
+def _forget_at_once(
+    every: Sequence[str], *, store: TripleStore, spaces: VectorSpaces | None, then: Sequence[ox.Quad]
+) -> list[Forgotten]:
+    titles = documents.titles(store, every)
+    going = _Going()
+    _add_derived(store, every, going)
+    _add_undescribed(store, going)
     _add_references(store, going)
     for method in build_marks.undone(store):  # its lines name documents and quote replies; the next build writes them
         build_marks.set_undone(store, method, [])
     _delete(store, going, then)
     if spaces is not None:
-        _drop_vectors(spaces, going.gone | going.silent)
-    remains = tuple((where, iri) for where, iri in _rows(store, "forgetting/found", "things", going.gone))
-    waiting = tuple(sorted(going.silent))
-    return Forgotten(document, title, tuple(going.dropped), tuple(sorted(going.trimmed)), waiting, remains)
+        _drop_vectors(spaces, going.gone.keys() | going.silent.keys())
+    remains = set(_rows(store, "forgetting/found", "things", going.gone))
+    dropped, waiting = _by_document(going.dropped.items()), _by_document(going.silent.items())
+    trimmed = _by_document(going.trimmed_with)
+    left = _by_document(((where, iri), going.gone[iri]) for where, iri in remains)
+    return [
+        Forgotten(
+            document,
+            titles.get(document, ""),
+            tuple(dropped[document]),
+            tuple(sorted(trimmed[document])),
+            tuple(sorted(waiting[document])),
+            tuple(sorted(left[document])),
+        )
+        for document in every
+    ]
 
 
-def _dropped(store: TripleStore, document: str, graph: ox.NamedNode) -> list[str]:
-    """Return the graphs that are derived from the document alone, its own first."""
-    citations = store.names.citation_graph(ox.NamedNode(document))
-    dropped = [graph.value, *([citations.value] if store.described(citations) else [])]
-    gone = {document, *dropped, *_subjects(store, graph)}
+def _by_document(pairs: Iterable[tuple[_Value, str]]) -> defaultdict[str, list[_Value]]:
+    found: defaultdict[str, list[_Value]] = defaultdict(list)
+    for value, document in pairs:
+        found[document].append(value)
+    return found
+
+
+def _add_derived(store: TripleStore, every: Sequence[str], going: _Going) -> None:
+    """Add the documents, what their graphs describe, and the graphs that are derived from them alone."""
+    for document in every:
+        graph, citations = _graph(document, store), store.names.citation_graph(ox.NamedNode(document))
+        going.dropped[graph.value] = document
+        if store.described(citations):
+            going.dropped[citations.value] = document
+        going.gone |= dict.fromkeys((document, *_subjects(store, graph)), document)
+    going.gone |= going.dropped
     with_any = _kinds(lambda kind: kind.when_source_goes == "drop_if_any")
     staying = _kinds(lambda kind: kind.when_source_goes in ("trim", "stale"))
-    found_more = True
-    while found_more:
-        found_more = False
-        sources: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for derived, kind, source in _rows(store, "forgetting/derived", "sources", gone, catalogue=True):
+    sources: dict[tuple[str, str], set[str]] = defaultdict(set)
+    latest = going.gone.keys()
+    while latest:
+        concerned: dict[tuple[str, str], None] = {}
+        for derived, kind, source in _rows(store, "forgetting/derived", "sources", latest, catalogue=True):
+            concerned[derived, kind] = None
             sources[derived, kind].add(source)
-        for (derived, kind), its_sources in sorted(sources.items()):
-            if derived not in gone and kind not in staying and (kind in with_any or its_sources <= gone):
-                dropped.append(derived)
-                gone.add(derived)
-                found_more = True
-    return dropped
+        found: dict[str, str] = {}
+        for derived, kind in sorted(concerned):
+            its = sources[derived, kind]
+            if derived not in going.gone and kind not in staying and (kind in with_any or its <= going.gone.keys()):
+                found[derived] = going.gone[min(its & going.gone.keys())]
+        going.dropped |= found
+        going.gone |= found
+        latest = found.keys()
 
 
-def _undescribed(store: TripleStore, document: str, graph: ox.NamedNode, dropped: Sequence[str]) -> set[str]:
-    """Return the IRIs that no other graph describes: document, chunks, propositions, hypernodes and their terms."""
+def _add_undescribed(store: TripleStore, going: _Going) -> None:
+    """Add what no other graph describes: chunks, propositions, hypernodes and their terms."""
     elsewhere: dict[str, set[str]] = defaultdict(set)
-    every = [ox.NamedNode(iri) for iri in dropped]
-    for thing, kind in _rows(store, "forgetting/described", "graphs", dropped, catalogue=True, dropped=every):
-        elsewhere[thing].add(kind)
+    owners: dict[str, str] = {}
+    for thing, graph, kind in _rows(store, "forgetting/described", "graphs", going.dropped, catalogue=True):
+        if graph in going.dropped:
+            owners.setdefault(thing, going.dropped[graph])
+        else:
+            elsewhere[thing].add(kind)
     lists = _kinds(lambda kind: kind.lists_only)
-    gone = {thing for thing, kinds in elsewhere.items() if kinds <= {"", *lists}}
-    gone |= {document, *dropped, *_subjects(store, graph)}
+    for thing, owner in owners.items():
+        if elsewhere[thing] <= lists:
+            going.gone.setdefault(thing, owner)
     users: dict[str, set[str]] = defaultdict(set)
-    for term, user in _rows(store, "forgetting/terms", "nodes", gone):
+    for term, user in _rows(store, "forgetting/terms", "nodes", going.gone):
         users[term].add(user)
-    return gone | {term for term, nodes in users.items() if nodes <= gone}
+    for term, nodes in users.items():
+        if nodes <= going.gone.keys():
+            going.gone.setdefault(term, going.gone[min(nodes)])
 
 
 def _add_references(store: TripleStore, going: _Going) -> None:
     """Add the graphs that refer to what is gone, and the nodes of trees that were written from it."""
-    written_from_it = {node for _, node in _rows(store, "forgetting/standing_on", "things", going.gone)}
+    written_from_it: dict[str, str] = {}
+    for thing, _, node in _rows(store, "forgetting/standing_on", "things", going.gone):
+        written_from_it.setdefault(node, going.gone[thing])
     parts: dict[str, set[str]] = defaultdict(set)
     for node, part in _rows(store, "sire_rag/parts", "nodes", written_from_it):
         parts[node].add(part)
-    going.gone |= {node for node, its_parts in parts.items() if its_parts <= going.gone}
-    going.silent = written_from_it - going.gone
+    for node, its_parts in parts.items():
+        if its_parts <= going.gone.keys():
+            going.gone.setdefault(node, written_from_it[node])
+    going.silent = {node: owner for node, owner in written_from_it.items() if node not in going.gone}
     going.gone |= _unsupported_proposals(store, going.gone)
     whole = _kinds(lambda kind: kind.subject_goes)
-    for graph, kind, subject in _rows(store, "forgetting/speaking", "things", going.gone, catalogue=True):
-        if graph not in going.gone and kind != KG.CatalogueGraph.value:
-            going.trimmed[graph] = kind
-            citing = store.names.citation_graph(ox.NamedNode(subject)).value == graph  # a document that stays
-            if kind in whole and not citing:
-                going.gone.add(subject)
+    subjects: dict[str, str] = {}
+    for thing, graph, kind, subject in _rows(store, "forgetting/speaking", "things", [*going.gone], catalogue=True):
+        if graph in going.gone or kind == KG.CatalogueGraph.value:
+            continue
+        owner = going.gone[thing]
+        going.trimmed[graph] = kind
+        going.trimmed_with.add((graph, owner))
+        citing = store.names.citation_graph(ox.NamedNode(subject)).value == graph  # a document that stays
+        if kind in whole and not citing and subject not in going.gone:
+            subjects[subject] = owner
+    for subject in subjects.keys() - documents.spans(store, list(subjects)).keys():  # a chunk that cites stays, too
+        going.gone[subject] = subjects[subject]
 
 
-def _unsupported_proposals(store: TripleStore, gone: Collection[str]) -> set[str]:
+def _unsupported_proposals(store: TripleStore, gone: Mapping[str, str]) -> dict[str, str]:
     """Return the proposals whose subject or object is gone, and the open ones whose evidence is all gone."""
     evidence_of: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for *proposal, evidence in _rows(store, "forgetting/proposals", "things", gone):
         evidence_of[tuple(proposal)] |= {evidence} - {""}
     return {
-        proposal
+        proposal: gone[min(({subject, value} | support) & gone.keys())]
         for (proposal, subject, value, decision), support in evidence_of.items()
-        if {subject, value} & set(gone) or (decision == "open" and support <= set(gone))
+        if {subject, value} & gone.keys() or (decision == "open" and support <= gone.keys())
     }
 
 
@@ -236,7 +301,7 @@ def _delete(store: TripleStore, going: _Going, then: Sequence[ox.Quad]) -> None:
     with store.stating([*stated, *then]):
         revision = store.update(update, graphs=[*trimmed, *dropped])
     if KG.DocumentGraph.value not in going.trimmed.values():  # else texts and fields of documents that stay changed
-        change_feed.note_removed(store, revision, going.gone | going.silent)
+        change_feed.note_removed(store, revision, going.gone.keys() | going.silent.keys())
 
 
 def to_forget(store: TripleStore, documents: Iterable[str]) -> list[ox.Quad]:
@@ -248,11 +313,7 @@ def to_forget(store: TripleStore, documents: Iterable[str]) -> list[ox.Quad]:
 def finish(store: TripleStore) -> list[Forgotten]:
     """Forget the documents that an operation had to forget and did not come to, and return what went with them."""
     rows = store.select(queries.bind("forgetting/intended", catalogue=store.names.catalogue)).values()
-    return [
-        forget(document, store=store)
-        for (document,) in rows
-        if store.described(store.names.document_graph(ox.NamedNode(document)))
-    ]
+    return forget([document for (document,) in rows if store.described(_graph(document, store))], store=store)
 
 
 def _drop_vectors(spaces: VectorSpaces, iris: Collection[str]) -> None:
@@ -276,12 +337,19 @@ def _rows(
     store: TripleStore, query: str, parameter: str, iris: Iterable[str], *, catalogue: bool = False, **values: Any
 ) -> Iterator[tuple[str, ...]]:
     """Yield the rows of a stored query for many IRIs, some at a time."""
-    wanted = sorted(set(iris))
     if catalogue:
         values["catalogue"] = store.names.catalogue
-    for first in range(0, len(wanted), _IRIS_PER_QUERY):
-        batch = {parameter: _nodes(wanted[first : first + _IRIS_PER_QUERY])}
-        yield from store.select(queries.bind(query, **batch, **values)).values()
+    for part in _portions(sorted(set(iris))):
+        yield from store.select(queries.bind(query, **{parameter: _nodes(part)}, **values)).values()
+
+
+def _portions(iris: Sequence[str]) -> Iterator[Sequence[str]]:
+    for first in range(0, len(iris), _IRIS_PER_QUERY):
+        yield iris[first : first + _IRIS_PER_QUERY]
+
+
+def _graph(document: str, store: TripleStore) -> ox.NamedNode:
+    return store.names.document_graph(ox.NamedNode(document))
 
 
 def _nodes(iris: Iterable[str]) -> list[ox.NamedNode]:

@@ -95,36 +95,39 @@ def _depart(going: Departures, store: TripleStore, spaces: VectorSpaces | None) 
     places: dict[str, list[str]] = defaultdict(list)
     for document, location in going:
         places[document].append(location)
-    forgotten: list[Forgotten] = []
-    for number, (document, leaving) in enumerate(places.items()):
-        others = {lost: came for lost, came in going.items() if lost[0] != document} if number == 0 else {}
-        gone = _leave(document, leaving, store=store, spaces=spaces, then=_intents(others, store))
-        forgotten += [gone] if gone else []
-    return forgotten, len(places) - len(forgotten)
+    recorded = _recorded(list(places), store)  # not of what somebody has forgotten who wrote between two batches
+    whole = [document for document, locations in recorded.items() if locations <= set(places[document])]
+    others = {lost: came for lost, came in going.items() if lost[0] in recorded and lost[0] not in whole}
+    forgotten = forgetting.forget(whole, store=store, spaces=spaces, then=_intents(others, store))
+    _change_places("documents/misplaced", others, store)
+    return forgotten, len(recorded) - len(whole)
 
 
-def _leave(
-    document: str, going: Sequence[str], *, store: TripleStore, spaces: VectorSpaces | None, then: Sequence[ox.Quad]
-) -> Forgotten | None:
-    """Take places from a document and state ``then``; return what went with it, None for one that has other places."""
-    query = queries.bind("documents/locations_of", catalogue=store.names.catalogue, documents=[ox.NamedNode(document)])
-    if {location for _, location in store.select(query).values()} <= set(going):
-        return forgetting.forget(document, store=store, spaces=spaces, then=then)
-    with store.stating(then):
-        _change_places("documents/misplaced", document, going, store)
-    return None
+def _recorded(every: Sequence[str], store: TripleStore) -> dict[str, set[str]]:
+    """Return the places of those documents that are stored."""
+    found: dict[str, set[str]] = {document: set() for document in every if store.described(_graph(document, store))}
+    for first in range(0, len(every), _PLACES_PER_QUERY):
+        iris = [ox.NamedNode(document) for document in every[first : first + _PLACES_PER_QUERY]]
+        query = queries.bind("documents/locations_of", catalogue=store.names.catalogue, documents=iris)
+        for document, location in store.select(query).values():
+            found.setdefault(document, set()).add(location)
+    return found
 
 
 def _stay(staying: Iterable[tuple[str, str]], store: TripleStore) -> None:
     """Withdraw that documents lose places."""
-    for document, location in staying:
-        _change_places("documents/staying", document, [location], store)
+    _change_places("documents/staying", staying, store)
 
 
-def _change_places(update: str, document: str, locations: Sequence[str], store: TripleStore) -> None:
-    places = [ox.Literal(location) for location in locations]
-    graph = _graph(document, store)
-    store.update(queries.bind(update, catalogue=store.names.catalogue, graph=graph, places=places), graphs=[])
+def _change_places(update: str, lost: Iterable[tuple[str, str]], store: TripleStore) -> None:
+    """Run an update for documents and places of each, in as few steps as the size of an update allows."""
+    every = list(lost)
+    for first in range(0, len(every), _PLACES_PER_QUERY):
+        part = every[first : first + _PLACES_PER_QUERY]
+        graphs = [_graph(document, store) for document, _ in part]
+        places = [ox.Literal(location) for _, location in part]
+        values = {"catalogue": store.names.catalogue, "graphs": graphs, "places": places}
+        store.update(queries.bind(update, **values), graphs=[])
 
 
 def _graph(document: str, store: TripleStore) -> ox.NamedNode:
@@ -184,6 +187,7 @@ class Settling:
     _held: dict[str, set[str]] = field(default_factory=dict)  # location -> documents: what it holds, as far as read
     _waiting: Departures = field(default_factory=dict)  # what goes when it is read to its end
     _refused: set[str] = field(default_factory=set)  # places whose new document is in quarantine
+    _arriving: set[str] = field(default_factory=set)  # documents of the batch that is being published
 
     def __post_init__(self) -> None:
         """Finish what an earlier operation that failed has left."""
@@ -193,6 +197,7 @@ class Settling:
     def publishing(self, batch: Sequence[Document], last: bool) -> Iterator[None]:
         """State what documents lose to a batch, let it be published, and take it from them."""
         arrived = [(documents.document_iri(document, self.store.names).value, document) for document in batch]
+        self._arriving = {iri for iri, _ in arrived}
         before = self._waiting
         going = self._lost_to_feed(arrived) if self.feed else self._lost_to_files(arrived, last)
         if last:
@@ -243,10 +248,16 @@ class Settling:
     def _lost(self, held: Mapping[str, Mapping[str, Collection[str]]]) -> Departures:
         """Return what documents lose to files, or to single places, each of which holds documents at locations."""
         defective = {place(file) for file in self.broken}
+        rows = list(self._at(held))
+        there = {(document, location) for document, location, _ in rows}
         lost: Departures = {}
-        for document, location, key in self._at(held):
+        for document, location, key in rows:
             came = location in held[key]
-            if (came or key not in defective) and document not in held[key].get(location, ()):
+            own = held[key].get(location, ())
+            if document in own or (key in defective and not came):
+                continue
+            # what came earlier may have lost the place again to somebody who wrote between two batches
+            if not came or any(one in self._arriving or (one, location) in there for one in own):
                 lost[document, location] = location if came else ""
         return lost
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 import pyoxigraph as ox
@@ -20,19 +22,22 @@ from kgrag.answering.conversation import (
     likeness,
     turns_of,
 )
+from kgrag.answering.evidence_budget import LEAST_SHARE, MOST_HITS, within_budget
+from kgrag.answering.feedback import Verdict, feedback_draft
 from kgrag.answering.follow_ups import Alike
 from kgrag.answering.kept_conversations import KeptConversation
-from kgrag.answering.opening_places import placed_answer, placed_hits
-from kgrag.capabilities import Answers, AnswersAmong, among
+from kgrag.answering.opening_places import placed_answer, placed_hits, placed_sentence
+from kgrag.capabilities import Answers, AnswersAmong, AnswersExactly, among
 from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
 from kgrag.knowledge_base import build_marks, filter_lock, user_queries
 from kgrag.knowledge_base.document_calls import DocumentCalls
-from kgrag.model import Allowed, Answer, Hit, Table, Usage
+from kgrag.model import Allowed, Answer, AnswerSentence, Hit, Table, Usage
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
+from kgrag.telemetry import Attributes, in_context, spanned
 
-__all__ = ["Conversation", "QuestionCalls"]
+__all__ = ["Conversation", "QuestionCalls", "answer_attributes"]
 
 _LOG = logging.getLogger(__name__)
 _CANDIDATES_PER_HIT = 4  # of a reranker
@@ -40,11 +45,24 @@ _TURNS_BEHIND = 4
 """Turns of a conversation whose words a question may have: a language model is shown so many."""
 
 
+def answer_attributes(answer: Answer) -> Attributes:
+    """Return what the span of a question shows of its answer."""
+    return {"kgrag.answer.unknown": answer.unknown, "kgrag.answer.citations": len(answer.citations)}
+
+
 class QuestionCalls(DocumentCalls):
     """What a knowledge base answers."""
 
+    @spanned("retrieval", "retrieval", lambda hits: {"kgrag.hits": len(hits)})
     def retrieve(
-        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
+        self,
+        question: str,
+        *,
+        method: str = DEFAULT_METHOD,
+        k: int = 5,
+        rerank: str = "",
+        where: Where | None = None,
+        evidence_tokens: int | None = None,
     ) -> list[Hit]:
         """Return at most k hits, best first.
 
@@ -55,14 +73,17 @@ class QuestionCalls(DocumentCalls):
             rerank: name of a registered reranker, which puts four times as many hits into its order; "" = none.
             where: which documents may be found, decided before anything is ranked
                 (``kgrag.querying.document_filters``); None = all.
+            evidence_tokens: a budget in place of k: up to 50 hits that have room in it, the best first, until one is
+                worth little beside the best (``kgrag.answering.evidence_budget``).
 
         Raises:
             NotBuilt: the method has nothing to retrieve from yet.
-            InputError: the question is empty, k is below 1, or the filter is none.
+            InputError: the question is empty, k or the budget is below 1, or the filter is none.
             InvalidSPARQL: the filter has a pattern that cannot be run.
             InvalidSettings: the method cannot keep to a filter.
             UnknownName: there is no such method or reranker.
         """
+        k = k if evidence_tokens is None else MOST_HITS
         _refuse_empty(question, k)
         self._warn_of_unfinished(method)
         chosen, depth = self.method(method), _CANDIDATES_PER_HIT * k if rerank else k
@@ -73,7 +94,10 @@ class QuestionCalls(DocumentCalls):
             hits = among(chosen, method).retrieve_among(question, depth, allowed)
         if rerank:
             hits = self.reranker(rerank).rerank(question, hits)[:k]
-        return placed_hits(hits if allowed is None else filter_lock.only_allowed(hits, allowed), self.store)
+        hits = hits if allowed is None else filter_lock.only_allowed(hits, allowed)
+        if evidence_tokens is not None:
+            hits = within_budget(hits, evidence_tokens, least=0 if rerank else LEAST_SHARE)
+        return placed_hits(hits, self.store)
 
     def allowed(self, where: Where) -> Allowed:
         """Return the documents that a filter lets through, with their chunks.
@@ -90,16 +114,24 @@ class QuestionCalls(DocumentCalls):
         return document_filters.allowed(document_filters.read_filter(where), self.store, select)
 
     def retrieve_timed(
-        self, question: str, *, method: str = DEFAULT_METHOD, k: int = 5, rerank: str = "", where: Where | None = None
+        self,
+        question: str,
+        *,
+        method: str = DEFAULT_METHOD,
+        k: int = 5,
+        rerank: str = "",
+        where: Where | None = None,
+        evidence_tokens: int | None = None,
     ) -> tuple[list[Hit], dict[str, float]]:
         """Return the hits, and the milliseconds that embedding, searching and both took."""
         self.method(method)
         embedded, start = self.embedder.seconds, time.perf_counter()
-        hits = self.retrieve(question, method=method, k=k, rerank=rerank, where=where)
+        hits = self.retrieve(question, method=method, k=k, rerank=rerank, where=where, evidence_tokens=evidence_tokens)
         total = 1000 * (time.perf_counter() - start)
         embed = 1000 * (self.embedder.seconds - embedded)
         return hits, {"embed": round(embed, 3), "search": round(total - embed, 3), "total": round(total, 3)}
 
+    @spanned("invoke_agent kgrag", "invoke_agent", answer_attributes)
     def ask(  # noqa: PLR0913 - each is an option of `kgrag ask`
         self,
         question: str,
@@ -110,11 +142,14 @@ class QuestionCalls(DocumentCalls):
         keep: bool = False,
         rerank: str = "",
         where: Where | None = None,
+        evidence_tokens: int | None = None,
+        on_sentence: Callable[[AnswerSentence], None] | None = None,
     ) -> Answer:
         """Answer with citations that were found in stored chunks, or with *unknown*; ``keep`` publishes the answer.
 
         A method that has an ``answer`` of its own, as those that answer from rows and not from texts, writes it. With
-        ``rerank`` the answer is written from the reranked hits, whatever the method. Raises what ``retrieve`` raises.
+        ``rerank`` the answer is written from the reranked hits, whatever the method, and with ``evidence_tokens`` from
+        those that fit, but where stated facts answer it (auto, poly_rag). Raises what ``retrieve`` raises.
 
         Args:
             question: what is asked; with a history it may be a follow-up ("And lentil?").
@@ -125,16 +160,58 @@ class QuestionCalls(DocumentCalls):
             keep: whether the answer is kept as a graph.
             rerank: as of ``retrieve``.
             where: as of ``retrieve``.
+            evidence_tokens: as of ``retrieve``.
+            on_sentence: called with each sentence once its citations are found, as ``stream`` yields them.
         """
         full = self.full_question(question, history)
-        answer = None if rerank else self.own_answer(full.text, method=method, k=k, where=where)
+        from_hits = rerank or (evidence_tokens is not None and not self._states_facts(method))
+        answer = None if from_hits else self.own_answer(full.text, method=method, k=k, where=where)
         if answer is None:
-            hits = self.retrieve(full.text, method=method, k=k, rerank=rerank, where=where)
-            answer = self.answer_from(full.text, hits, method=method, where=where)
+            hits = self.retrieve(
+                full.text, method=method, k=k, rerank=rerank, where=where, evidence_tokens=evidence_tokens
+            )
+            answer = self.answer_from(full.text, hits, method=method, where=where, on_sentence=on_sentence)
+        elif on_sentence is not None:
+            for sentence in cited_answers.sentences_of(answer):
+                on_sentence(sentence)
         answer = answer_in_turn(answer, question, full)
         if keep:
             self.keep(answer)
         return answer
+
+    def _states_facts(self, method: str) -> bool:
+        """Return whether a method looks for an answer in stated facts before it looks at texts."""
+        chosen = self.method(method)
+        return isinstance(chosen, AnswersExactly) or chosen.name == DEFAULT_METHOD
+
+    def stream(self, question: str, **asked: Any) -> Iterator[AnswerSentence | Answer]:
+        """Yield the sentences of an answer, each once its citations are found, and then the answer.
+
+        A sentence that what it cites does not carry is not yielded, and none that was yielded is taken back. A language
+        model that can pass on what it writes (``kgrag.ports.StreamsText``) is read while it writes; of others the
+        sentences come together. Where the caller stops early, the answer is still written to its end.
+
+        Args:
+            question: as of ``ask``.
+            asked: the other arguments of ``ask``.
+
+        Raises:
+            KgragError: as of ``ask``; also after some sentences, if the connection to a service breaks.
+        """
+        arrived: SimpleQueue[AnswerSentence | Answer | BaseException] = SimpleQueue()
+
+        def work() -> None:
+            try:
+                arrived.put(self.ask(question, **asked, on_sentence=arrived.put))
+            except BaseException as error:  # whatever it is belongs to the caller
+                arrived.put(error)
+
+        Thread(target=in_context(work), name="kgrag-answer", daemon=True).start()
+        while isinstance(item := arrived.get(), AnswerSentence):
+            yield item
+        if isinstance(item, BaseException):
+            raise item
+        yield item
 
     def full_question(self, question: str, history: History, *, alike: Alike | None = None) -> FullQuestion:
         """Return a message as a question that can be understood without what was said before.
@@ -203,11 +280,34 @@ class QuestionCalls(DocumentCalls):
         allowed = self.allowed(where)
         return self._complete(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), method)
 
-    def answer_from(self, question: str, hits: Sequence[Hit], *, method: str, where: Where | None = None) -> Answer:
+    def answer_from(
+        self,
+        question: str,
+        hits: Sequence[Hit],
+        *,
+        method: str,
+        where: Where | None = None,
+        on_sentence: Callable[[AnswerSentence], None] | None = None,
+    ) -> Answer:
         """Answer from what was retrieved; the second half of ``ask``."""
-        answer = cited_answers.answer(question, hits, model=self.model_for(method), store=self.store, method=method)
-        if where is not None:
-            answer = filter_lock.checked(answer, self.allowed(where))
+        allowed = None if where is None else self.allowed(where)
+
+        def checked_sentence(sentence: AnswerSentence) -> None:
+            if allowed is not None:
+                filter_lock.check_citations(sentence.citations, allowed, method)
+            if on_sentence is not None:
+                on_sentence(placed_sentence(sentence, self.store))
+
+        answer = cited_answers.answer(
+            question,
+            hits,
+            model=self.model_for(method),
+            store=self.store,
+            method=method,
+            on_sentence=None if on_sentence is None else checked_sentence,
+        )
+        if allowed is not None:
+            answer = filter_lock.checked(answer, allowed)
         return self._complete(answer, method)
 
     def _warn_of_unfinished(self, method: str) -> None:
@@ -228,6 +328,19 @@ class QuestionCalls(DocumentCalls):
                 it goes too.
         """
         self.store.publish([kept_answers.answer_draft(answer, names=self.store.names, after=after)])
+
+    def feedback(self, answer: Answer, verdict: Verdict, comment: str = "") -> None:
+        """Keep what a reader found an answer to be, as a graph that ``kgrag eval --feedback`` reads.
+
+        Args:
+            answer: what was judged; kept or not.
+            verdict: "right"; "wrong"; "missing" where it lacks what was asked for.
+            comment: such as what the answer should have been.
+
+        Raises:
+            InputError: there is no such verdict, or the comment is longer than 4,000 characters.
+        """
+        self.store.publish([feedback_draft(answer, verdict, comment, names=self.store.names)])
 
     def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
         """Run a SPARQL query of the user's: rows, a truth value, or triples.
@@ -285,14 +398,21 @@ class Conversation:
             self._answers = [placed_answer(answer, store) for answer in kept]
         return tuple(self._answers)
 
-    def ask(self, question: str, **asked: Any) -> Answer:
-        """Answer the next question; arguments as of ``KnowledgeBase.ask``, but for the history and ``keep``.
+    def ask(self, question: str, *, on_question: Callable[[FullQuestion], None] | None = None, **asked: Any) -> Answer:
+        """Answer the next question.
+
+        Args:
+            question: may leave out what was said before.
+            on_question: called with the full question, before anything is searched.
+            asked: as of ``KnowledgeBase.ask``, but for the history and ``keep``.
 
         Raises:
             NotWritable: it has a name, and the knowledge base is read only.
         """
-        answer = self._kb.ask(question, history=self.answers, **asked)
-        return self.add(answer)
+        full = self._kb.full_question(question, self.answers)
+        if on_question is not None:
+            on_question(full)
+        return self.add(answer_in_turn(self._kb.ask(full.text, **asked), question, full))
 
     def add(self, answer: Answer) -> Answer:
         """Take an answer as the next turn, and keep it where the conversation has a name; returns it with its turn."""

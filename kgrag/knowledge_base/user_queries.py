@@ -9,6 +9,7 @@ from kgrag.index.ontology_prefixes import known_prefixes, ontology_prefixes
 from kgrag.ports import OpenedStore, TripleStore
 from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.sparql.query_help import helped, with_declarations
+from kgrag.telemetry import span
 
 if TYPE_CHECKING:
     import pyoxigraph as ox
@@ -26,12 +27,13 @@ def run_query(kb: Wiring, store: OpenedStore, sparql: str) -> ox.QuerySolutions 
     """
     prefixes = ontology_prefixes(store)
     try:
-        text = with_declarations(sparql, prefixes)
-        if not names_search(text):
-            return store.query(text, union=True)
-        found = kb.search.resolve(text)
-        similarity = functions(kb.spaces, found.similar) if found.compares else None
-        return store.query(found.text, union=True, calls=similarity)
+        with span("sparql query", {"db.system.name": "oxigraph", "db.operation.name": "query"}):
+            text = with_declarations(sparql, prefixes)
+            if not names_search(text):
+                return store.query(text, union=True)
+            found = kb.search.resolve(text)
+            similarity = functions(kb.spaces, found.similar) if found.compares else None
+            return store.query(found.text, union=True, calls=similarity)
     except InvalidSPARQL as error:
         raise helped(error, sparql, prefixes=prefixes, known=known_prefixes(store)) from error
 

@@ -43,11 +43,11 @@ def validate(
         graphs: IRIs of graphs; without any, and without files, all data and ontologies of the store.
         shapes: files, or IRIs of graphs; none = those that the data name by sh:shapesGraph. What they import is read
             too, if it is a file of this machine or a graph of the store.
-        options: which shape, which focus nodes.
+        options: which shape, which focus nodes, by which rules what follows from the data is validated as well.
         graphs_only: read shapes and imports from graphs only, as for somebody who may not name files of this machine.
 
     Raises:
-        InputError: there is no such graph or shape, nothing to validate, or no shapes.
+        InputError: there is no such graph, shape or rules, nothing to validate, or no shapes.
         InvalidRDF: a file does not parse.
     """
     from kgrag.audit import Undecided, validate_triples
@@ -61,13 +61,18 @@ def validate(
     data = [triple for path in files for triple in audit_runs.triples_of(path)]
     if store is not None:
         data += [triple for node in nodes for triple in as_loaded(store, node)]
+    if options.inference:
+        data += _inferred(data, options.inference)
     named = shapes or sorted({plain(triple.object) for triple in data if triple.predicate.value == _SHAPES_GRAPH})
     if not named:
         raise InputError("no shapes were named, and the data name none by sh:shapesGraph. Name them with --shapes.")
-    read, missing = _read(store, named, graphs_only=graphs_only)
+    prefixes: dict[str, str] = {}
+    read, missing = _read(store, named, prefixes, graphs_only=graphs_only)
     name = " ".join([*(str(path) for path in files), *(node.value for node in nodes)])
     parsed = not nodes
-    found = validate_triples(data, read, name=name, bench=OxigraphScratch(), options=options, parsed=parsed)
+    found = validate_triples(
+        data, read, name=name, bench=OxigraphScratch(), options=options, parsed=parsed, prefixes=prefixes
+    )
     # an import may be of no use to the shapes; what the data themselves name as their shapes is what was asked for
     absent = [Undecided(iri, "is not at hand, and was not fetched", asked=iri in named) for iri in missing]
     not_decided = (*found.not_decided, *absent)
@@ -75,10 +80,31 @@ def validate(
     return replace(found, not_decided=not_decided, counts=counts, files=tuple(str(path) for path in files))
 
 
+def _inferred(data: Sequence[ox.Triple], profile: str) -> list[ox.Triple]:
+    """Return what follows from data, with literals as the data have them: the store that reasons keeps their values."""
+    from kgrag.reasoning.inference import materialise
+    from kgrag.shacl import as_written
+    from kgrag.store.scratch import OxigraphScratch
+
+    forms: dict[tuple[Term, Term], set[ox.Literal]] = {}
+    for (subject, _, kept), literals in as_written(data, OxigraphScratch()).literals.items():
+        if subject is not None and kept is not None:
+            forms.setdefault((subject, kept), set()).update(literals)
+    followed = materialise(OxigraphScratch(), data, profile=profile, blank=True).triples
+    return [
+        ox.Triple(triple.subject, triple.predicate, form)
+        for triple in followed
+        for form in forms.get((triple.subject, triple.object), {triple.object})
+    ]
+
+
 def _read(
-    store: TripleStore | None, named: Iterable[str | Path], *, graphs_only: bool
+    store: TripleStore | None, named: Iterable[str | Path], prefixes: dict[str, str], *, graphs_only: bool
 ) -> tuple[list[ox.Triple], list[str]]:
-    """Return the triples of shapes and of what they import, and the IRIs of those that are not at hand."""
+    """Return the triples of shapes and of what they import, and the IRIs of those that are not at hand.
+
+    ``prefixes`` takes those that files declare for themselves.
+    """
     triples: list[ox.Triple] = []
     missing: list[str] = []
     waiting: list[str | Path] = list(named)
@@ -91,7 +117,7 @@ def _read(
             continue
         seen.add(key)
         if path is not None:
-            new = [quad.triple for quad in parse(path)]
+            new = [quad.triple for quad in parse(path, prefixes)]
         elif store is not None and store.described(ox.NamedNode(key)):
             new = list(as_loaded(store, ox.NamedNode(key)))
         else:

@@ -70,7 +70,7 @@ class Wiring:
 
     def _finish_what_was_cut_short(self) -> None:
         """Do what a killed process had begun and not come to, with one line in the log."""
-        from kgrag.knowledge_base import erasure, intake
+        from kgrag.knowledge_base import document_sources, erasure, intake
 
         try:
             if erasure.intended(self.path):
@@ -86,6 +86,10 @@ class Wiring:
                 words = f"forgot {len(forgotten)} documents ({names})" if forgotten else "forgot no document"
                 places = f", and took a place from {misplaced}" if misplaced else ""
                 _LOG.warning("finished what was cut short: %s%s", words, places)
+            if earlier := document_sources.register_earlier(self._store):
+                self._store.flush()
+                named = ", ".join(f"{one.name} ({one.root})" for one in earlier)
+                _LOG.warning("registered the sources of documents of an earlier version: %s. See kgrag sources", named)
         except BaseException:
             self._store.close()
             raise

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kgrag.errors import BudgetSpent, InvalidSettings
 from kgrag.llm.costs import Price
 from kgrag.model import Completion, Prompt, Usage
-from kgrag.ports import LanguageModel
+from kgrag.ports import LanguageModel, StreamsText
 
 __all__ = ["Budget", "BudgetedModel"]
 
@@ -82,6 +82,17 @@ class BudgetedModel:
                 self.spent += completion.usage
                 yield start + index, completion
             start += len(covered)
+
+    def complete_streamed(self, prompt: Prompt, on_text: Callable[[str], None]) -> Completion:
+        """Return the completion of a prompt, and pass its text on as it comes, if the inner model can.
+
+        Raises what ``as_completed`` raises.
+        """
+        if not isinstance(self._inner, StreamsText) or not self._room(1):
+            return self.complete([prompt])[0]
+        completion = self._inner.complete_streamed(prompt, on_text)
+        self.spent += completion.usage
+        return completion
 
     def _room(self, wanted: int) -> int:
         """Return how many of the next prompts are covered."""

@@ -27,7 +27,8 @@ from kgrag.errors import CompletionMissing, StorageFailed
 from kgrag.llm import reply_faults
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, packed, strings, unpacked
 from kgrag.model import Completion, Prompt, Usage
-from kgrag.ports import LanguageModel
+from kgrag.ports import LanguageModel, StreamsText
+from kgrag.telemetry import in_context
 
 __all__ = ["CachedModel", "ahead", "erase"]
 
@@ -133,9 +134,27 @@ class CachedModel:
             key = keys[number]
             self._add_cost(reply)
             completion = reply_faults.judged(prompts[key], reply)
-            if not completion.problem and completion.finish == "stop":
-                self._write(key, prompts[key], completion)
+            self._keep(prompts[key], completion)
             yield key, completion
+
+    def _keep(self, prompt: Prompt, completion: Completion) -> None:
+        if not completion.problem and completion.finish == "stop":
+            self._write(self._key(prompt), prompt, completion)
+
+    def complete_streamed(self, prompt: Prompt, on_text: Callable[[str], None]) -> Completion:
+        """Return the completion of a prompt, and pass its text on as it comes, if the inner model can.
+
+        Raises what ``complete`` raises.
+        """
+        kept = self.known(prompt)
+        if kept is not None or self.mode == "replay" or not isinstance(self.inner, StreamsText):
+            return kept or self.complete([prompt])[0]
+        reply = self.inner.complete_streamed(prompt, on_text)
+        completion = reply_faults.judged(prompt, reply)
+        if self.mode == "record":
+            self._add_cost(reply)
+            self._keep(prompt, completion)
+        return completion
 
     def known(self, prompt: Prompt) -> Completion | None:
         """Return the completion of a prompt that needs not be asked for; None where it must."""
@@ -367,7 +386,7 @@ def ahead(source: Generator[Item, None, None]) -> Iterator[Item]:
         else:
             arrived.put(None)
 
-    Thread(target=draw, name="kgrag-draw", daemon=True).start()
+    Thread(target=in_context(draw), name="kgrag-draw", daemon=True).start()
     try:
         while isinstance(received := arrived.get(), tuple):
             yield received[0]

@@ -75,8 +75,9 @@ def _replies(name: str) -> tuple[tuple[float, str], ...]:
 class PlannedModel:
     """A language model that asks nobody, and counts in ``usage`` what was to be asked.
 
-    Its replies say that nothing was found, so that a method asks all that it may ask; it writes no query, so that of
-    OBQC the first request is counted. Replies that the other model knows already are free, and returned.
+    Its replies say that nothing was found, so that a method asks all that it may ask, and are words of the prompt where
+    a text is asked for; it writes no query, so that of OBQC the first request is counted. Replies that the other model
+    knows already are free, and returned.
     """
 
     def __init__(self, inner: LanguageModel) -> None:
@@ -112,7 +113,15 @@ class PlannedModel:
             return Completion(str(last.get("text", "")), usage=usage)
         if prompt.name.startswith("obqc/"):
             raise UnsupportedTask("a query is only planned, not written.")
-        return Completion("word " * usage.output_tokens, usage=usage)
+        return Completion(_excerpt(prompt, usage.output_tokens * CHARACTERS_PER_TOKEN), usage=usage)
+
+
+def _excerpt(prompt: Prompt, characters: int) -> str:
+    """Return words of a prompt's inputs, evenly spread, as long as its reply will be; "word" where it has none."""
+    words = " ".join(strings(prompt.variables.values())).split() or ["word"]
+    wanted = max(1, round(characters / (sum(map(len, words)) / len(words) + 1)))
+    chosen = [words[place * len(words) // wanted] for place in range(wanted)]
+    return " ".join(chosen)
 
 
 def read_prices(table: Mapping[str, Mapping[str, float]]) -> dict[str, Price]:

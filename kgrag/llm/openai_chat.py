@@ -23,7 +23,9 @@ from kgrag import prompting
 from kgrag.errors import ServiceRefused
 from kgrag.llm import structured_output
 from kgrag.llm.openai_connection import DEFAULT_URL, Connection, RejectedRequestError, Retries, encodable
+from kgrag.llm.openai_streams import StreamReader
 from kgrag.model import Completion, Prompt, Usage
+from kgrag.telemetry import in_context
 
 __all__ = ["Dialect", "KnownDialects", "OpenAIModel", "side_by_side", "simpler"]
 
@@ -35,7 +37,7 @@ _Finish = Literal["stop", "length", "prompt_length", "content_filter"]
 
 _TEMPERATURE = 0
 _FORMS: tuple[ReplyForm, ...] = ("json_schema", "json_object", "text")
-_OPTIONAL_PARAMETERS = ("seed", "temperature")
+_OPTIONAL_PARAMETERS = ("seed", "temperature", "stream_options", "stream")
 _TOO_LONG_WORDS = (
     "context length",
     "context_length",
@@ -156,6 +158,24 @@ class OpenAIModel:
             _ = self._connection.client  # made once, before threads share it
         yield from side_by_side(self._completion, prompts, limit=self.concurrency)
 
+    def complete_streamed(self, prompt: Prompt, on_text: Callable[[str], None]) -> Completion:
+        """Return the completion of a prompt, and pass its text on as it is written.
+
+        What was passed on is final: it is not asked for again, neither after an error nor to mend its form. Raises what
+        ``complete`` raises; also ServiceUnavailable: the connection broke after text had been passed on.
+        """
+        reader = StreamReader(on_text)
+        question: Message = {"role": "user", "content": encodable(prompt.text)}
+        first = self._ask(prompt, [question], Event(), reader)
+        if reader.failure is not None:
+            raise reader.failure
+        if first.problem:
+            return first
+        if reader.passed_on or prompt.schema is None:
+            data, problem = structured_output.reply(first.text, prompt.schema) if prompt.schema else (None, "")
+            return replace(first, data=data, problem=problem)
+        return self._mended(prompt, question, first, Event())
+
     def close(self) -> None:
         """Close the connections."""
         self._connection.close()
@@ -175,26 +195,37 @@ class OpenAIModel:
             return first
         if prompt.schema is None:
             return first if first.text.strip() else replace(first, problem="the reply is empty")
-        data, problem = structured_output.reply(first.text, prompt.schema)
+        return self._mended(prompt, question, first, stopping)
+
+    def _mended(self, prompt: Prompt, question: Message, first: Completion, stopping: Event) -> Completion:
+        """Return a reply with its JSON; one that departs from the schema is sent back once."""
+        schema = prompt.schema or {}
+        data, problem = structured_output.reply(first.text, schema)
         if not problem:
             return replace(first, data=data)
-        expected = json.dumps(prompt.schema, ensure_ascii=False)
+        expected = json.dumps(schema, ensure_ascii=False)
         repair = prompting.render("repair/json", problem=problem, expected=expected)
         answered: Message = {"role": "assistant", "content": first.text.strip() or "(nothing)"}
         second = self._ask(prompt, [question, answered, {"role": "user", "content": repair.text}], stopping)
         second = replace(second, usage=first.usage + second.usage)
         if second.problem:
             return second
-        data, problem = structured_output.reply(second.text, prompt.schema)
+        data, problem = structured_output.reply(second.text, schema)
         return replace(second, data=data, problem=problem)
 
-    def _ask(self, prompt: Prompt, messages: Sequence[Message], stopping: Event) -> Completion:
+    def _ask(
+        self, prompt: Prompt, messages: Sequence[Message], stopping: Event, reader: StreamReader | None = None
+    ) -> Completion:
         """Ask once, in the richest dialect that the server understands."""
         dialect = self._dialects.first(prompt.schema)
         while True:
             try:
                 body = self._body(prompt, messages, dialect)
-                reply = self._connection.post("chat.completions", body, self._read, stopping=stopping)
+                if reader is not None and "stream" not in dialect.without:
+                    body["stream"] = True
+                    if "stream_options" not in dialect.without:
+                        body["stream_options"] = {"include_usage": True}
+                reply = self._connection.post("chat.completions", body, self._read, stopping=stopping, reader=reader)
             except RejectedRequestError as error:
                 if fault := _about_prompt(error):
                     return Completion(text="", model=self.model, problem=fault[1], finish=fault[0])
@@ -310,7 +341,8 @@ def side_by_side(
         # Daemon threads, not an executor: an executor's threads are joined when the process ends, so an interrupted
         # command would hang until the slowest request under way has timed out.
         for _ in range(threads):
-            Thread(target=_serve, args=(work, waiting, finished, stopping), name="kgrag-request", daemon=True).start()
+            serving = in_context(_serve)
+            Thread(target=serving, args=(work, waiting, finished, stopping), name="kgrag-request", daemon=True).start()
         while threads:
             arrived = finished.get()
             if arrived is None:

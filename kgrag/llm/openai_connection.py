@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from kgrag.errors import InvalidSettings, ServiceError, ServiceRefused, ServiceUnavailable
+from kgrag.llm.openai_streams import StreamReader, is_stream, joined
+from kgrag.telemetry import Attributes, span
 
 if TYPE_CHECKING:
     import openai
@@ -38,6 +40,12 @@ _REJECTED_STATUSES = {400, 413, 415, 422}
 _REPEATED_STATUSES = {408, 409, 425, 429}
 _FINAL_SERVER_STATUSES = {501, 505}
 _MAX_CHARACTERS_SHOWN = 300
+_OPERATIONS = {"chat.completions": "chat", "embeddings": "embeddings"}
+"""Resource -> ``gen_ai.operation.name``."""
+_USAGE = {
+    "gen_ai.usage.input_tokens": "prompt_tokens",
+    "gen_ai.usage.output_tokens": "completion_tokens",
+}
 
 Read = TypeVar("Read")
 
@@ -126,6 +134,7 @@ class Connection:
         read: Callable[[dict[str, Any]], Read],
         *,
         stopping: Event,
+        reader: StreamReader | None = None,
     ) -> Read:
         """Send a request, repeat it within ``retries``, and return what ``read`` makes of the JSON reply.
 
@@ -134,6 +143,7 @@ class Connection:
             body: the request; its content is also its Idempotency-Key, so that a server may recognise it after a crash.
             read: turns the reply into a value; raises ValueError when the reply is not of the expected form.
             stopping: once set, nothing is repeated any more.
+            reader: gets the bytes of a reply as they come; once it has passed text on, nothing is repeated.
 
         Raises:
             ServiceUnavailable: retries used up.
@@ -141,8 +151,34 @@ class Connection:
             RejectedRequestError: the server does not understand this request.
         """
         policy = self._policy(stopping)
+
+        def noted(reply: dict[str, Any]) -> Read:
+            add(_usage(reply))
+            return read(reply)
+
+        def once() -> Read:
+            try:
+                return self._once(resource, body, noted, reader)
+            except _TransientError as error:
+                if reader is None or not reader.passed_on:
+                    raise
+                raise ServiceUnavailable(f"{self.host} broke off within its reply ({error}). Ask again.") from None
+
+        operation = _OPERATIONS[resource]
+        model = str(body.get("model", ""))
+        attributes = {
+            "gen_ai.operation.name": operation,
+            "gen_ai.provider.name": "openai",
+            "gen_ai.request.model": model,
+        }
+        attributes["server.address"] = urlsplit(self.base_url).hostname or ""
+        with span(f"{operation} {model}", attributes, client=True) as add:
+            return self._answered(policy, once)
+
+    def _answered(self, policy: tenacity.Retrying, once: Callable[[], Read]) -> Read:
+        """Return what comes of a request that is repeated by a policy."""
         try:
-            return policy(lambda: self._once(resource, body, read))
+            return policy(once)
         except _TransientError as error:
             failure = error
         if failure.wait > self.retries.longest_wait:
@@ -192,10 +228,16 @@ class Connection:
             reraise=True,
         )
 
-    def _once(self, resource: str, body: Mapping[str, Any], read: Callable[[dict[str, Any]], Read]) -> Read:
-        text = self._exchange(resource, body)
+    def _once(
+        self,
+        resource: str,
+        body: Mapping[str, Any],
+        read: Callable[[dict[str, Any]], Read],
+        reader: StreamReader | None = None,
+    ) -> Read:
+        text = self._exchange(resource, body, reader)
         try:
-            reply = json.loads(text)
+            reply = joined(text) if reader is not None and is_stream(text) else json.loads(text)
             if isinstance(reply, dict) and isinstance(reply.get("error"), dict):
                 # Gateways pass on an error of the service behind them under status 200.
                 code = reply["error"].get("code")
@@ -204,7 +246,7 @@ class Connection:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise _TransientError(f"status 200 with no usable JSON: {self._redacted(text)!r}") from None
 
-    def _exchange(self, resource: str, body: Mapping[str, Any]) -> str:
+    def _exchange(self, resource: str, body: Mapping[str, Any], reader: StreamReader | None = None) -> str:
         """Return the text of a reply of status 2xx; everything else is one of our errors."""
         import openai
 
@@ -217,6 +259,8 @@ class Connection:
                 parts = []
                 for part in response.iter_bytes():
                     parts.append(part)
+                    if reader is not None:
+                        reader.feed(part)
                     # The client's timeout starts anew with every byte, so a server that drips them would never meet it.
                     if time.monotonic() > deadline:
                         raise TimeoutError
@@ -299,3 +343,13 @@ def _asked_wait(state: tenacity.RetryCallState) -> float:
 def _string(details: Mapping[str, Any], name: str) -> str:
     value = details.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _usage(reply: Mapping[str, Any]) -> Attributes:
+    """Return what a reply says that it cost, for its span."""
+    said = reply.get("usage")
+    counts = said if isinstance(said, Mapping) else {}
+    found: dict[str, str | int] = {
+        name: counts[key] for name, key in _USAGE.items() if isinstance(counts.get(key), int)
+    }
+    return found | ({"gen_ai.response.model": reply["model"]} if isinstance(reply.get("model"), str) else {})

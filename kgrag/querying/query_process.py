@@ -35,6 +35,7 @@ from kgrag.sparql.gate import check_query
 from kgrag.store.child_environment import child_environment
 from kgrag.store.engine import engine
 from kgrag.store.graph_kinds import fact_kinds
+from kgrag.telemetry import span
 from kgrag.vocab import PREFIXES
 
 __all__ = ["QueryProcess"]
@@ -85,7 +86,10 @@ class QueryProcess:
             "seconds": seconds,
             "bytes": _MAX_BYTES,
         }
-        return _run(request)
+        with span("sparql query", {"db.system.name": "oxigraph", "db.operation.name": "query"}) as add:
+            done = _run(request)
+            add({"error.type": "query"} if done.problem else {"db.response.returned_rows": len(done.rows)})
+        return done
 
     def close(self) -> None:
         """Remove the copy of the facts, when it is a temporary one."""

@@ -17,6 +17,7 @@ Queries: ``inference/*``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,9 +36,16 @@ __all__ = [
     "PROFILES",
     "Contradiction",
     "Inferences",
+    "Rule",
+    "applications",
+    "apply",
+    "contradictions_in",
+    "follows",
     "inference_draft",
     "inference_graph",
     "materialise",
+    "refuse_unknown",
+    "rules",
     "stale_inferences",
 ]
 
@@ -61,7 +69,33 @@ _ORDERS: dict[str, tuple[tuple[ox.NamedNode, ox.NamedNode | None], ...]] = {
 """Transitive properties, each with the property that relates those that are above one another."""
 _UPDATES = {"rdfs": ("rdfs",), "owl-rl": ("lists", "schema", "equality", "properties", "classes")}
 """The stored updates of a profile, in the order in which a round runs them."""
+_HIERARCHIES = {
+    "rdfs": {RDFS.subPropertyOf: "rdfs5", RDFS.subClassOf: "rdfs11"},
+    "owl-rl": {
+        OWL.sameAs: "eq-sym, eq-trans",
+        RDFS.subPropertyOf: "scm-spo, scm-eqp",
+        RDFS.subClassOf: "scm-sco, scm-eqc",
+    },
+}
+"""The numbers of the rules that close a transitive property."""
+_RULES_OF_LISTS = ("prp-spo2", "prp-key")
+_LABELLED = re.compile(r"^# (\S[^\n]*)\n(?=INSERT)", flags=re.MULTILINE)
+"""The line above each rule of a stored update: its number in the specification."""
 _Row = Sequence[Term | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a profile, to be run alone.
+
+    It is an update; or, where that is "", the closing of a hierarchy (``above``), or what the chains or the keys that
+    the triples state make of it.
+    """
+
+    name: str
+    update: str = ""
+    above: ox.NamedNode | None = None
+    same: ox.NamedNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,39 +121,127 @@ class Inferences:
     rounds: int = 0
 
 
-def materialise(bench: Workbench, triples: Sequence[ox.Triple], *, profile: str = "rdfs") -> Inferences:
+def materialise(
+    bench: Workbench, triples: Sequence[ox.Triple], *, profile: str = "rdfs", blank: bool = False
+) -> Inferences:
     """Return what follows from triples.
 
     Args:
         bench: a scratch store; its former content is deleted.
         triples: the statements, ontologies and data together.
         profile: "rdfs" or "owl-rl"; contradictions are looked for by the second only.
+        blank: keep what follows about blank nodes too, for a caller who reads it beside the triples themselves.
 
     Raises:
         InputError: there is no such profile, or more than five million triples follow.
     """
+    refuse_unknown(profile)
+    _refuse_explosion(triples)
+    _fill(bench, triples)
+    before = set(bench.triples(_CLOSURE))
+    rounds = _run_to_the_end(bench, profile, len(before))
+    new = (triple for triple in bench.triples(_CLOSURE) if triple not in before)
+    conclusions = {triple for triple in new if _is_informative(triple, blank)}
+    contradictions = _contradictions(bench) if profile == "owl-rl" else ()
+    return Inferences(tuple(sorted(conclusions, key=str)), contradictions, rounds)
+
+
+def refuse_unknown(profile: str) -> None:
+    """Refuse a profile that there is not. Raises InputError."""
     if profile not in PROFILES:
         raise InputError(f"there is no profile '{profile}' to reason by. {closest(profile, PROFILES)}")
-    _refuse_explosion(triples)
+
+
+def follows(bench: Workbench, triples: Sequence[ox.Triple], what: ox.Triple | Contradiction, *, profile: str) -> bool:
+    """Return whether triples entail another one, or a contradiction, by the rules of a profile."""
+    _fill(bench, triples)
+    _run_to_the_end(bench, profile, len(triples))
+    if isinstance(what, Contradiction):
+        return what in _contradictions(bench)
+    return any(triple == what for triple in bench.triples(_CLOSURE))
+
+
+def rules(profile: str) -> list[Rule]:
+    """Return the rules of a profile, each to be run alone."""
+    names = _HIERARCHIES[profile]
+    found = [Rule(names[above], above=above, same=same) for above, same in _ORDERS[profile]]
+    graphs = {"closure": _CLOSURE, "members": _MEMBERS}
+    for update in _UPDATES[profile]:
+        name = f"inference/{update}"
+        text = queries.bind(name, **{key: graphs[key] for key in queries.describe(name).parameters})
+        head, *parts = _LABELLED.split(text)
+        prologue = "".join(f"{line}\n" for line in head.splitlines() if line.startswith("PREFIX"))
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        found += [Rule(label, prologue + body.strip().removesuffix(";")) for label, body in pairs]
+    return [*found, *map(Rule, _RULES_OF_LISTS)] if profile == "owl-rl" else found
+
+
+def apply(bench: Workbench, triples: Sequence[ox.Triple], rule: Rule) -> set[ox.Triple]:
+    """Return what one rule, run once, concludes from triples and they do not state."""
+    _fill(bench, triples)
+    _list_members(bench)
+    _run(bench, rule)
+    return set(bench.triples(_CLOSURE)).difference(triples)
+
+
+def applications(
+    bench: Workbench, triples: Sequence[ox.Triple], profile: str
+) -> Iterator[tuple[Rule, list[ox.Triple]]]:
+    """Yield, rule by rule, what the rules of a profile conclude, until nothing is added; sorted within one rule."""
+    known = list(dict.fromkeys(triples))
+    every, size = rules(profile), -1
+    while size != (size := len(known)):
+        for rule in every:
+            if added := sorted(apply(bench, known, rule), key=str):
+                yield rule, added
+                known += added
+
+
+def contradictions_in(bench: Workbench, triples: Sequence[ox.Triple]) -> tuple[Contradiction, ...]:
+    """Return the contradictions among triples as they are, without what follows from them."""
+    _fill(bench, triples)
+    _list_members(bench)
+    return _contradictions(bench)
+
+
+def _fill(bench: Workbench, triples: Iterable[ox.Triple]) -> None:
     bench.fill([ox.Quad(triple.subject, triple.predicate, triple.object, _CLOSURE) for triple in triples])
-    before = set(bench.triples(_CLOSURE))
+
+
+def _list_members(bench: Workbench) -> None:
+    bench.change(queries.bind("inference/lists", closure=_CLOSURE, members=_MEMBERS))
+
+
+def _run(bench: Workbench, rule: Rule) -> None:
+    if rule.above is not None:
+        _close(bench, rule.above, rule.same, 0)
+    elif rule.update:
+        bench.change(rule.update)
+    else:
+        for name, update in _updates_of_lists(bench):
+            if name == rule.name:
+                bench.change(update)
+
+
+def _contradictions(bench: Workbench) -> tuple[Contradiction, ...]:
+    rows = bench.select(queries.bind("inference/contradictions", closure=_CLOSURE, members=_MEMBERS)).values()
+    return tuple(Contradiction(*row) for row in rows)
+
+
+def _run_to_the_end(bench: Workbench, profile: str, stated: int) -> int:
+    """Run the rules until nothing is added, and return in how many rounds; refuse more than can be kept."""
     closed: dict[ox.NamedNode, int] = {}
     count = queries.bind("inference/size", closure=_CLOSURE)
     rounds, size = 0, -1
     # the rules only add, so that a round that leaves the size as it was has added nothing
     while size != (size := int(bench.select(count).values()[0][0])):
-        if size > len(before) + MAX_CONCLUSIONS:
+        if size > stated + MAX_CONCLUSIONS:
             raise InputError(_TOO_MANY.format(f"by {profile}"))
         rounds += 1
         for above, same in _ORDERS[profile]:
             closed[above] = _close(bench, above, same, closed.get(above, 0))
         _run_rules(bench, profile)
-    conclusions = {triple for triple in bench.triples(_CLOSURE) if triple not in before and _is_informative(triple)}
-    contradictions: tuple[Contradiction, ...] = ()
-    if profile == "owl-rl":
-        rows = bench.select(queries.bind("inference/contradictions", closure=_CLOSURE, members=_MEMBERS)).values()
-        contradictions = tuple(Contradiction(*row) for row in rows)
-    return Inferences(tuple(sorted(conclusions, key=str)), contradictions, rounds)
+    return rounds
 
 
 def _refuse_explosion(triples: Sequence[ox.Triple]) -> None:
@@ -181,12 +303,15 @@ def _run_rules(bench: Workbench, profile: str) -> None:
         name = f"inference/{update}"
         bench.change(queries.bind(name, **{key: graphs[key] for key in queries.describe(name).parameters}))
     if profile == "owl-rl":
-        for bound in _updates_of_lists(bench):
+        for _, bound in _updates_of_lists(bench):
             bench.change(bound)
 
 
-def _updates_of_lists(bench: Workbench) -> list[str]:
-    """Return an update for each property chain and each key; those with a blank node as a member are left out."""
+def _updates_of_lists(bench: Workbench) -> list[tuple[str, str]]:
+    """Return a rule's number and an update for each property chain and each key.
+
+    Those with a blank node as a member are left out.
+    """
     lists: dict[tuple[str, ...], list[ox.NamedNode]] = {}
     for owner, kind, node, _, member in bench.select(queries.bind("inference/sequences", closure=_CLOSURE)):
         if isinstance(owner, ox.NamedNode) and isinstance(member, ox.NamedNode):
@@ -195,16 +320,19 @@ def _updates_of_lists(bench: Workbench) -> list[str]:
     for (owner_iri, kind_iri, _), members in lists.items():
         owned = ox.NamedNode(owner_iri)
         if kind_iri == OWL.hasKey.value:
-            updates.append(queries.bind("inference/key", closure=_CLOSURE, **{"class": owned}, key=members))
+            bound = queries.bind("inference/key", closure=_CLOSURE, **{"class": owned}, key=members)
+            updates.append(("prp-key", bound))
         else:
-            updates.append(queries.bind("inference/chain", closure=_CLOSURE, property=owned, chain=members))
+            bound = queries.bind("inference/chain", closure=_CLOSURE, property=owned, chain=members)
+            updates.append(("prp-spo2", bound))
     return updates
 
 
-def _is_informative(triple: ox.Triple) -> bool:
-    """Return whether a conclusion is about named terms and not true of everything."""
+def _is_informative(triple: ox.Triple, blank: bool) -> bool:
+    """Return whether a conclusion is not true of everything, and, unless ``blank``, about named terms."""
     subject, predicate, value = triple.subject, triple.predicate, triple.object
-    if not isinstance(subject, ox.NamedNode) or isinstance(value, ox.BlankNode) or subject == value:
+    nameless = isinstance(subject, ox.BlankNode) or isinstance(value, ox.BlankNode)
+    if not isinstance(subject, ox.NamedNode | ox.BlankNode) or (nameless and not blank) or subject == value:
         return False
     trivial = value in (OWL.Thing, RDFS.Resource) and predicate in (RDF.type, RDFS.subClassOf, RDFS.domain, RDFS.range)
     return not trivial and not (subject == OWL.Nothing and predicate in (RDFS.subClassOf, OWL.equivalentClass))

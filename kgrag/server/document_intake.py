@@ -1,29 +1,32 @@
 """Documents into a served knowledge base, some at a time, so that questions are answered in between.
 
 What a client sent is first a file of JSON Lines in a folder of its own, a document per line; uploaded files are read
-into one. Then each batch is published, embedded and found by the next question before the next one begins. What the
-documents replace goes
+into one. Then each batch is published, embedded and found by the next question before the next one begins. What was at
+the places of its documents goes with each batch, and
 
 ==========  ===============================================================================================
-``places``  with each batch: what was at the places of its documents
-``files``   at the end: what else the files contained that the documents are from
-``folder``  at the end: what else was read from a folder
+``files``   what else a file contained goes with the batch that has its last document
+``folder``  what else was read from the folder goes with the last batch
 ==========  ===============================================================================================
+
+What a batch replaces is stated in the step that publishes it (``kgrag.knowledge_base.intake``): a server that dies
+leaves no earlier version behind, whatever is done next.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from kgrag.errors import InputError, UnreadableDocument
-from kgrag.knowledge_base import KnowledgeBase, folder_sync, intake
+from kgrag.knowledge_base import KnowledgeBase, document_sources, intake
+from kgrag.knowledge_base.folder_sync import FolderPass
 from kgrag.knowledge_base.forgetting import Forgotten
+from kgrag.knowledge_base.intake import Settling
 from kgrag.model import Document
 from kgrag.text import ingestion
 from kgrag.text.ingestion import IngestReport
@@ -46,6 +49,7 @@ class IntakeOptions:
         feed: the collection that ids of documents without a feed of their own belong to.
         replaces: "places", "files" or "folder".
         folder: where ``replaces`` is "folder", its real path.
+        source: where ``replaces`` is "folder", what the source is to be called; "" = as it is.
         chunk_tokens: the largest chunk.
         chunker: name of a registered chunker.
         embed: whether chunks are embedded with their batch, or at first use.
@@ -54,6 +58,7 @@ class IntakeOptions:
     feed: str = "api"
     replaces: Literal["places", "files", "folder"] = "places"
     folder: str = ""
+    source: str = ""
     chunk_tokens: int = 180
     chunker: str = ingestion.CHUNKER
     embed: bool = True
@@ -76,13 +81,18 @@ class DocumentIntake:
     lines: Path
     options: IntakeOptions
     report: IngestReport = field(default_factory=IngestReport)
+    _settling: Settling | None = None
+    _folder_pass: FolderPass | None = None
 
-    def batches(self) -> Iterator[list[Document]]:
-        """Yield documents, some at a time.
+    def batches(self) -> Iterator[tuple[list[Document], bool]]:
+        """Yield documents, some at a time, and whether they are the last ones.
 
         Raises:
             InputError: one of them has no text, or a feed without a name.
         """
+        return ingestion.marked_last(self._batches())
+
+    def _batches(self) -> Iterator[list[Document]]:
         batch: list[Document] = []
         for document in self._documents():
             batch.append(document)
@@ -108,44 +118,60 @@ class DocumentIntake:
         with self.lines.open(encoding="utf-8") as opened:
             yield from (json.loads(line) for line in opened if not line.isspace())
 
-    def add(self, batch: list[Document]) -> None:
-        """Publish and embed a batch.
+    def add(self, batch: list[Document], last: bool) -> None:
+        """Publish and embed a batch, and take out what it replaces.
+
+        Args:
+            batch: documents.
+            last: whether they are the last ones.
 
         Raises:
             InvalidSettings: ``chunk_tokens`` is below 8.
             UnknownName: there is no such chunker.
         """
-        if self.options.replaces == "places":
-            done = intake.take_in(batch, ingest=self._ingest, store=self.kb.store, spaces=self.kb.spaces, feed=True)
-        else:
-            done = self._ingest(batch, store=self.kb.store)
-        self.kb.store.flush()
+        if self._settling is None:  # it writes, so not before a batch may
+            self._settling, self._folder_pass = self._begun()
+        settling, store = self._settling, self.kb.store
+        done = ingestion.ingest(
+            batch if self._folder_pass is None else self._folder_pass.noted(batch),
+            store=store,
+            chunk_tokens=self.options.chunk_tokens,
+            chunker=self.options.chunker,
+            publishing=lambda documents, _: settling.publishing(documents, last),
+        )
+        self._note_sources(batch, last)
+        store.flush()
         if self.options.embed and done.documents + done.unchanged:
             self.kb.method("passages").build()
-            self.kb.store.flush()
+            store.flush()
         added = {name: getattr(self.report, name) + getattr(done, name) for name in _COUNTS}
+        added["superseded"] = len(settling.forgotten) if self._folder_pass is None else 0
         self.report = replace(self.report, **added, violations=self.report.violations + done.violations)
 
-    @property
-    def _ingest(self) -> Callable[..., IngestReport]:
-        return partial(ingestion.ingest, chunk_tokens=self.options.chunk_tokens, chunker=self.options.chunker)
+    def _note_sources(self, batch: list[Document], last: bool) -> None:
+        store = self.kb.store
+        if self._folder_pass is None:
+            document_sources.note_places(store, {document.location for document in batch} - {""})
+        elif last and (source := document_sources.planned(store, self._folder_pass.folder, self.options.source)):
+            document_sources.note_folder(store, source, synced=True)
 
-    def end(self) -> dict[str, Any]:
-        """Take out what the documents replace, and return what became of all of them as JSON."""
-        store, spaces, options = self.kb.store, self.kb.spaces, self.options
+    def _begun(self) -> tuple[Settling, FolderPass | None]:
+        store, spaces, replaces = self.kb.store, self.kb.spaces, self.options.replaces
+        if replaces == "places":
+            return Settling(store, spaces, feed=True), None
         broken = [Path(line["unread"]) for line in self._read_lines() if "unread" in line]
+        if replaces == "files":
+            return Settling(store, spaces, broken=broken), None
+        document_sources.planned(store, Path(self.options.folder), self.options.source)  # refuses a wrong name now
+        folder = FolderPass(Path(self.options.folder), store, broken)
+        return Settling(store, spaces, broken=broken, further=folder.departures), folder
+
+    def result(self) -> dict[str, Any]:
+        """Return what became of all documents as JSON."""
         found = report_json(self.report)
-        if options.replaces == "files":
-            again = intake.take_in(self._documents(), ingest=self._ingest, store=store, spaces=spaces, broken=broken)
-            found["superseded"] += again.superseded
-        elif options.replaces == "folder":
-            contents = folder_sync.FolderContents(Path(options.folder), self._documents(), broken)
-            done = folder_sync.follow(
-                contents, store=store, spaces=spaces, chunk_tokens=options.chunk_tokens, chunker=options.chunker
-            )
-            found["forgotten"] = [forgotten_json(each) for each in done.forgotten]
-            found |= {"misplaced": done.misplaced, "undecided": list(done.undecided)}
-        store.flush()
+        if self._settling is not None and self._folder_pass is not None:
+            found["forgotten"] = [forgotten_json(each) for each in self._settling.forgotten]
+            found |= {"misplaced": self._settling.misplaced, "undecided": self._folder_pass.undecided}
         return found
 
 

@@ -103,7 +103,7 @@ def _responses(operation: ApiOperation) -> dict[str, Any]:
     replies = {} if operation.reply is None else {"application/json": {"schema": schema_of(operation.reply)}}
     replies |= {media: {"schema": dict(schema)} for media, schema in operation.replies.items()}
     if operation.streams:
-        replies["text/event-stream"] = {"schema": {"type": "string", "description": operation.streams}}
+        replies["text/event-stream"] = {"schema": {"description": operation.streams}}
     done: dict[str, Any] = {"description": "Done.", **({"content": replies} if replies else {})}
     found = dict.fromkeys((operation.status, *operation.also), done)
     found |= {status: {"description": "Taken; there is no answer."} for status in operation.empty}

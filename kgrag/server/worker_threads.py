@@ -15,15 +15,18 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from kgrag.answering.cited_answers import sentences_of
 from kgrag.answering.conversation import FullQuestion, answer_in_turn, likeness
 from kgrag.errors import ServiceUnavailable
+from kgrag.knowledge_base.question_calls import answer_attributes
 from kgrag.settings import MINILM
+from kgrag.telemetry import in_context, spanned
 
 if TYPE_CHECKING:
     from kgrag.answering.conversation import History
     from kgrag.audit import Audit, AuditOptions
     from kgrag.knowledge_base import KnowledgeBase
-    from kgrag.model import Answer, Hit
+    from kgrag.model import Answer, AnswerSentence, Hit
     from kgrag.querying.document_filters import Where
 
 __all__ = ["WorkerThreads"]
@@ -48,7 +51,7 @@ class _Lane:
         if self.requests >= self._max_requests:
             raise ServiceUnavailable(f"{self.requests} {self._name} are being worked on already. Ask again later.")
         self.requests += 1
-        future = asyncio.get_running_loop().run_in_executor(self.threads, work)
+        future = asyncio.get_running_loop().run_in_executor(self.threads, in_context(work))
         future.add_done_callback(self._count_done)
         return await asyncio.shield(future)
 
@@ -123,7 +126,8 @@ class WorkerThreads:
             self._warmed = True
             self._questions.threads.submit(self.alone, lambda: self.kb.embedder.embed(["warm"], "query"))
 
-    def ask(
+    @spanned("invoke_agent kgrag", "invoke_agent", answer_attributes)
+    def ask(  # noqa: PLR0913 - what `/ask` takes, and who is told on the way
         self,
         question: str,
         *,
@@ -132,17 +136,22 @@ class WorkerThreads:
         where: Where | None,
         on_hits: Callable[[list[Hit]], None],
         history: History = (),
+        on_sentence: Callable[[AnswerSentence], None] | None = None,
     ) -> Answer:
         """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known."""
         full = self.full_question(question, history)
         own = self.alone(lambda: self.kb.own_answer(full.text, method=method, k=k, where=where))
         if own is not None:
             on_hits(list(own.hits))
+            if on_sentence is not None:
+                for sentence in sentences_of(own):
+                    on_sentence(sentence)
             return answer_in_turn(own, question, full)
         # the model is made on first use, which no two threads may do
         hits, _ = self.alone(lambda: (self.kb.retrieve(full.text, method=method, k=k, where=where), self.kb.model))
         on_hits(hits)
-        return answer_in_turn(self.kb.answer_from(full.text, hits, method=method, where=where), question, full)
+        answer = self.kb.answer_from(full.text, hits, method=method, where=where, on_sentence=on_sentence)
+        return answer_in_turn(answer, question, full)
 
     def full_question(self, question: str, history: History) -> FullQuestion:
         """Return a message as a full question; what embeds words for that does it alone."""

@@ -81,7 +81,9 @@ def with_declarations(text: str, prefixes: _Prefixes) -> str:
     """
     if not any(f"{prefix}:" in text for prefix in prefixes):
         return text
-    used, declared, before = dict.fromkeys([""]), set(), ""
+    used: dict[str, None] = {"": None}
+    declared: set[str] = set()
+    before = ""
     for token in tokens(text):
         if token.kind == "name":
             prefix = token.text.partition(":")[0]

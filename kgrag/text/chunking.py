@@ -35,7 +35,7 @@ from kgrag.errors import InvalidSettings
 from kgrag.model import Chunk, Document, Section
 from kgrag.text import sentences
 
-__all__ = ["chunk", "count_tokens"]
+__all__ = ["chunk", "context_before", "count_tokens", "statement_around"]
 
 # A word boundary of Annex 29, and one that is none inside a grapheme cluster: Thai and Lao AM join the character before
 # them, Prepend characters the one after, unless that is a control character. The second is slower and rarely needed.
@@ -50,6 +50,9 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*\n\s*")
 _LEAD_IN = re.compile(r"\n[^\S\n]*\n[^\S\n]*(?P<line>[^\n]+)\n[^\S\n]*\n\s*\Z")
 _ENDED = re.compile(r"[.!?…。！？;；]['\"”’»)\]]*\s*\Z")
 _MAX_LEAD_IN_CHARACTERS = 120
+_MAX_CONTEXT_CHARACTERS = 3000
+_MAX_PARAGRAPH_CHARACTERS = 400
+_MAX_STATEMENT_CHARACTERS = 500
 _PAUSES = (re.compile(r"\n\s*"), re.compile(r"[,;:،؛—–]\s+|[，、；：]\s*"), re.compile(r"\s+"))
 _FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]{64,}")
 _LEADING_VOWELS = frozenset("เแโใไເແໂໃໄ")
@@ -86,6 +89,57 @@ def count_tokens(text: str) -> int:
     7
     """
     return sum(1 for _ in _tokenized(text).spans(0, len(text)))
+
+
+def context_before(text: str, position: int) -> str:
+    r"""Return what tells what the text at a position is about: the last line that introduces, and the paragraph before.
+
+    A line that introduces is looked for in the 3,000 characters before; of a long paragraph the end is returned, from a
+    sentence on. "" at the beginning of a text.
+
+    >>> text = "Sowing\n\nSow in June, when the soil is warm.\n\nWeed twice."
+    >>> context_before(text, text.index("Weed"))
+    'Sowing\n\nSow in June, when the soil is warm.'
+    """
+    first = max(0, position - _MAX_CONTEXT_CHARACTERS)
+    stretch = text[first:position].rstrip()
+    ends = [match.end() for match in _PARAGRAPH.finditer(stretch)]
+    last = _shortened(stretch[ends[-1] if ends else 0 :])
+    opening = f"\n\n{stretch}" if first == 0 else stretch
+    shift = len(opening) - len(stretch)
+    lead = next((end for end in reversed(ends) if _introduces(opening, 0, end + shift)), None)
+    if lead is None:
+        return last
+    line = stretch[:lead].rstrip().rpartition("\n")[2]
+    between = "\n\n" if ends and lead == ends[-1] and not last.startswith("…") else "\n\n…\n\n"
+    return f"{line}{between}{last}"
+
+
+def statement_around(text: str, start: int, end: int) -> tuple[int, int]:
+    r"""Return the place of what says something with the words from ``start`` to ``end``: more than a bare value.
+
+    Up to the end of their sentence; from the line that introduces their paragraph, else from the paragraph's beginning,
+    else from that of the sentence, whichever is the first within 500 characters.
+
+    >>> text = "max_workers (integer)\n\nSets the number of workers. The default is three. Read at start."
+    >>> text[slice(*statement_around(text, text.index("three"), text.index("three") + 5))]
+    'max_workers (integer)\n\nSets the number of workers. The default is three.'
+    """
+    paragraph = next((match.end() for match in reversed(list(_PARAGRAPH.finditer(text, 0, start)))), 0)
+    within = [(first, last) for first, last in sentences.split(text) if first < end and last > start]
+    sentence, last = (min(start, within[0][0]), max(end, within[-1][1])) if within else (start, end)
+    line = text.rfind("\n", 0, len(text[:paragraph].rstrip())) + 1
+    introduced = _introduces(f"\n\n{text}", 0, paragraph + 2) if paragraph else False
+    firsts = [*([line] if introduced else []), paragraph, sentence]
+    return next((first for first in firsts if last - first <= _MAX_STATEMENT_CHARACTERS), sentence), last
+
+
+def _shortened(paragraph: str) -> str:
+    """Return the end of a paragraph, from a sentence on, where it is long."""
+    if len(paragraph) <= _MAX_PARAGRAPH_CHARACTERS:
+        return paragraph
+    starts = [start for start, _ in sentences.split(paragraph) if len(paragraph) - start <= _MAX_PARAGRAPH_CHARACTERS]
+    return f"… {paragraph[starts[0] if starts else -_MAX_PARAGRAPH_CHARACTERS :]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from kgrag.ports import Chunker, TripleStore
 from kgrag.text import documents
 from kgrag.vocab import KG
 
-__all__ = ["CHUNKER", "IngestReport", "Progress", "ingest"]
+__all__ = ["CHUNKER", "IngestReport", "Progress", "ingest", "marked_last"]
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being counted, how many are done, and of how many (0 when that is not known)."""
@@ -97,7 +97,7 @@ def ingest(
     counts: Counter[str] = Counter()
     seen: set[str] = set()
     violations: list[Violation] = []
-    for batch, last in _marked_last(_batches(source)):
+    for batch, last in marked_last(_batches(source)):
         drafts = _drafts(batch, store, settings, seen, counts, progress)
         with nullcontext() if publishing is None else publishing(batch, last):
             violations += store.publish(drafts).violations
@@ -130,7 +130,7 @@ def _batches(source: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-def _marked_last(batches: Iterator[list[Document]]) -> Iterator[tuple[list[Document], bool]]:
+def marked_last(batches: Iterator[list[Document]]) -> Iterator[tuple[list[Document], bool]]:
     """Yield each batch, and whether it is the last one."""
     batch = next(batches, None)
     while batch is not None:

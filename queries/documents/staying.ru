@@ -1,16 +1,19 @@
-# Say that a document keeps some places after all
+# Say that documents keep some places after all
 #
 # Problem What was to come to them did not come in.
 # param catalogue: IRI          the catalogue graph
-# param graph: IRI              the graph of the document
-# param places: literal list    the places
+# param graphs: IRI list        graphs of documents
+# param places: literal list    for each of these graphs, a place
 # writes  the catalogue
 
 PREFIX kg: <https://w3id.org/kgrag/ns#>
 
-DELETE { GRAPH {{ catalogue }} { {{ graph }} ?said ?place } }
+DELETE { GRAPH {{ catalogue }} { ?graph ?said ?place } }
 WHERE {
-  VALUES ?said { kg:leaves kg:yields }
-  VALUES ?place { {{ places }} }
-  GRAPH {{ catalogue }} { {{ graph }} ?said ?place }
+  VALUES (?graph ?place) {
+    {% for graph in graphs %}({{ graph }} {{ places[loop.index0] }}) {% endfor %}
+
+  }
+  GRAPH {{ catalogue }} { ?graph ?said ?place }
+  FILTER (?said IN (kg:leaves, kg:yields))
 }

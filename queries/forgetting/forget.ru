@@ -3,7 +3,7 @@
 # Source  ARCHITECTURE section 4: deleting a document drops what was derived from it alone; what another graph still
 #         states stays; a tree that loses a source is marked stale
 # Problem A summary or an aggregate quotes what it stands on, so its words go too; its place in the tree is kept for
-#         the next build. The catalogue forgets a graph that this leaves empty; one that was published empty is struck here.
+#         the next build. Things are looked up before graphs: many of each would be all pairs. The catalogue forgets a graph that this leaves empty; one that was published empty is struck here.
 # param catalogue: IRI       the catalogue graph
 # param graphs: IRI list     the graphs to be trimmed
 # param gone: IRI list       things that are no more
@@ -25,23 +25,39 @@ WHERE {
            ?property ?value .
   }
 } ;
-{% for graph in graphs %}
-DELETE { GRAPH {{ graph }} { ?gone ?property ?value } }
+DELETE { GRAPH ?graph { ?gone ?property ?value } }
 WHERE {
-  VALUES ?gone { {{ gone }} }
-  GRAPH {{ graph }} { ?gone ?property ?value }
+  {
+    SELECT ?graph ?gone ?property ?value
+    WHERE {
+      VALUES ?gone { {{ gone }} }
+      GRAPH ?graph { ?gone ?property ?value }
+    }
+  }
+  VALUES ?graph { {{ graphs }} }
 } ;
-DELETE { GRAPH {{ graph }} { ?subject ?property ?gone } }
+DELETE { GRAPH ?graph { ?subject ?property ?gone } }
 WHERE {
-  VALUES ?gone { {{ gone }} }
-  GRAPH {{ graph }} { ?subject ?property ?gone }
+  {
+    SELECT ?graph ?subject ?property ?gone
+    WHERE {
+      VALUES ?gone { {{ gone }} }
+      GRAPH ?graph { ?subject ?property ?gone }
+    }
+  }
+  VALUES ?graph { {{ graphs }} }
 } ;
-DELETE { GRAPH {{ graph }} { ?node kg:text ?text } }
+DELETE { GRAPH ?graph { ?node kg:text ?text } }
 WHERE {
-  VALUES ?node { {{ silent }} }
-  GRAPH {{ graph }} { ?node kg:text ?text }
+  {
+    SELECT ?graph ?node ?text
+    WHERE {
+      VALUES ?node { {{ silent }} }
+      GRAPH ?graph { ?node kg:text ?text }
+    }
+  }
+  VALUES ?graph { {{ graphs }} }
 } ;
-{% endfor %}
 DELETE { GRAPH {{ catalogue }} { ?graph ?property ?gone } }
 WHERE {
   VALUES ?gone { {{ gone }} }

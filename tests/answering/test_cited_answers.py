@@ -274,3 +274,19 @@ def test_whatever_is_quoted_from_a_text_is_cited_at_its_place(text, data):
     quote = text[start : data.draw(st.integers(start + 1, len(text)))]
     result = shelf.ask(said(("So.", [(1, quote)])))
     assert result.unknown or quote.strip() in result.citations[0].quote
+
+
+def test_a_setting_that_the_quote_calls_this_parameter_is_cited_by_the_line_that_names_it():
+    text = "array_nulls (boolean)\n\nReads NULL as null.\n\nsync_scans (boolean)\n\nSetting this parameter to off starts anew."
+    asked = Shelf(text).ask(
+        said(("Set sync_scans to off.", [(1, "Setting this parameter to off starts anew.")])), question="How?"
+    )
+    assert [citation.quote for citation in asked.citations] == [
+        "Setting this parameter to off starts anew.",
+        "sync_scans (boolean)",
+    ]
+    known = Shelf(text).ask(
+        said(("Set sync_scans to off.", [(1, "Setting this parameter to off starts anew.")])),
+        question="What does sync_scans do?",
+    )
+    assert len(known.citations) == 1

@@ -109,3 +109,25 @@ def test_a_graph_is_validated_by_shapes_of_a_graph() -> None:
         assert not found.conforms
         with pytest.raises(InputError, match="no graph"):
             kb.validate(graphs=["https://example.org/none"], shapes=["named.ttl"])
+
+
+def test_what_follows_from_the_data_is_validated_too(run, tmp_path: Path) -> None:
+    of_class = (
+        "ex:Person rdfs:subClassOf ex:Agent . ex:name rdfs:domain ex:Thing . ex:nick rdfs:subPropertyOf ex:name ."
+    )
+    text = f"{HEAD}@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . {of_class} {DATA} [] ex:name 'x' . ex:eve ex:nick 007 ."
+    Path("more.ttl").write_text(text, encoding="utf-8")
+    shape = "ex:Of a sh:NodeShape ; sh:targetClass ex:Thing ; sh:property [ sh:path ex:name ; sh:pattern '^00' ] ."
+    Path("of.ttl").write_text(HEAD + shape, encoding="utf-8")
+    assert run("more.ttl", "--shapes", "of.ttl")[0] == 0
+    code, out = run("more.ttl", "--shapes", "of.ttl", "--inference", "rdfs", "--format", "json")
+    # ada, the tool and the blank node are Things, and so is eve, whose number is read as it was written
+    assert (code, len(json.loads(out)["findings"])) == (1, 3)
+
+
+def test_a_select_may_use_the_prefixes_of_its_file_and_a_file_may_have_an_iri_that_is_none(run) -> None:
+    select = "SELECT $this WHERE { $this ex:name ?name . FILTER(?name = 'Ada') }"
+    text = f'ex:Select a sh:NodeShape ; sh:targetClass ex:Person ; sh:sparql [ sh:select "{select}" ] .'
+    odd = "<https://example.org/a#b#c> a sh:NodeShape ; sh:nodeKind sh:IRI ."
+    Path("select.ttl").write_text(f"{HEAD} {text} {odd}", encoding="utf-8")
+    assert run("data.ttl", "--shapes", "select.ttl")[0] == 1

@@ -335,7 +335,7 @@ def test_a_document_that_is_forgotten_here_leaves_without_reading_the_others(sto
     _add(store, *(f"Field {i} of rye." for i in range(20)))
     bm25.fresh(store, tmp_path)
     (document,) = forgetting.named(store, "About Fiel", every=True)[:1]
-    forgetting.forget(document, store=store)
+    forgetting.forget([document], store=store)
     _add(store, "Peas climb.")
     index = bm25.fresh(store, tmp_path)
     assert reads == [None, 1]
@@ -347,7 +347,7 @@ def test_a_document_that_another_process_forgot_leaves_as_well(store, tmp_path, 
     _add(store, *(f"Field {i} of rye." for i in range(20)))
     bm25.fresh(store, tmp_path)
     monkeypatch.setattr("kgrag.index.change_feed.note_removed", lambda *_: None)
-    forgetting.forget(forgetting.named(store, "About Fiel", every=True)[0], store=store)
+    forgetting.forget(forgetting.named(store, "About Fiel", every=True)[:1], store=store)
     assert bm25.fresh(store, tmp_path).same_as(_fresh_of(store))
 
 

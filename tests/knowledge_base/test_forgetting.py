@@ -16,6 +16,7 @@ from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.text import documents, ingestion
 from kgrag.vocab import KG, PROV
 from tests.cut_short import content, killed_after
+from tests.final_states import created
 
 SECRET = "Zanzibar"
 
@@ -124,7 +125,8 @@ def test_every_method_of_the_demonstration_works_on_after_each_document_is_forgo
 
     while listing := documents.listing(demo_kb.store):  # a record that was mapped from another goes with it
         listed = listing[0]
-        assert forgetting.forget(listed.iri, store=demo_kb.store, spaces=demo_kb.spaces).remains == ()
+        (done,) = forgetting.forget([listed.iri], store=demo_kb.store, spaces=demo_kb.spaces)
+        assert done.remains == ()
         assert [one for one in demo_kb.doctor() if one.fault] == []
     left = demo_kb.query(
         "SELECT DISTINCT ?k WHERE { GRAPH ?c { ?g a ?k . ?g kg:publication ?p } FILTER(?k IN (kg:HyperedgeGraph, "
@@ -165,6 +167,49 @@ def test_a_document_is_forgotten_in_one_step(built: KnowledgeBase) -> None:
     assert built.store.revision == before + 1
 
 
+def test_several_documents_are_forgotten_in_one_step_as_they_are_one_by_one() -> None:
+    names = ("The Secret", "Singer 1", "Singer 3")
+    left, reported = [], []
+    for at_once in (True, False):
+        with created() as kb:
+            fill(kb, 12)
+            for method in ("poly_rag", "og_rag", "cg_rag", "sire_rag:cluster_tokens=120"):
+                kb.build(method)
+            kb.keep(kb.ask("Who is Singer 1?", method="passages"))
+            before = kb.store.revision
+            done = kb.forget(*names) if at_once else [one for name in names for one in kb.forget(name)]
+            assert kb.store.revision == before + (1 if at_once else 3)
+            left.append(content(kb))
+            reported.append(done)
+            assert [finding.message for finding in kb.doctor() if finding.fault] == []
+    assert left[0] == left[1]
+    assert [one.title for one in reported[0]] == [one.title for one in reported[1]]
+    assert {graph for one in reported[0] for graph in one.dropped} == {
+        graph for one in reported[1] for graph in one.dropped
+    }
+    assert all(not one.remains for one in reported[0])
+
+
+def test_a_chunk_that_cites_what_is_forgotten_stays(kb: KnowledgeBase) -> None:
+    cited = Document("Chickpea is sown in October.", "Growing chickpea", location="chickpea.md")
+    text = "Barley follows chickpea, which leaves nitrogen behind [1].\n\n## References\n\n1. Growing chickpea.\n"
+    citing = Document(text, "Rotating crops", location="crops.md", cites=["Growing chickpea"])
+    ingestion.ingest([cited, citing], store=kb.store)
+    kb.build("cg_rag")
+    (done,) = kb.forget("Growing chickpea")
+    assert done.remains == ()
+    hits = kb.retrieve("What does barley follow?", method="passages")
+    assert [hit.sources[0].document for hit in hits] == forgetting.named(kb.store, "Rotating crops")
+    assert [finding.message for finding in kb.doctor() if finding.fault] == []
+
+
+def test_a_name_that_no_document_has_is_refused_before_any_is_forgotten(kb: KnowledgeBase) -> None:
+    fill(kb, 2)
+    with pytest.raises(UnknownName, match="Nobody"):
+        kb.forget("Singer 1", "Nobody")
+    assert found(kb, "Singer 1 was born")
+
+
 def test_a_document_that_was_to_go_with_another_goes_at_the_next_opening(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -178,11 +223,11 @@ def test_a_document_that_was_to_go_with_another_goes_at_the_next_opening(
             first, second = (forgetting.named(kb.store, title)[0] for title in ("The Secret", "Singer 1"))
             if name == "whole":
                 for document in (first, second):
-                    forgetting.forget(document, store=kb.store, spaces=kb.spaces)
+                    forgetting.forget([document], store=kb.store, spaces=kb.spaces)
             else:
                 with killed_after(1), pytest.raises(StorageFailed):
                     forgetting.forget(
-                        first, store=kb.store, spaces=kb.spaces, then=forgetting.to_forget(kb.store, [second])
+                        [first], store=kb.store, spaces=kb.spaces, then=forgetting.to_forget(kb.store, [second])
                     )
                 assert found(kb, "Singer 1 was born")
     caplog.clear()

@@ -17,7 +17,10 @@ import pytest
 
 from kgrag import Document, KnowledgeBase
 from kgrag.errors import NotBuilt
+from kgrag.server.document_intake import DocumentIntake, IntakeOptions
 from kgrag.store import migrations
+from kgrag.text.json_documents import document_json
+from kgrag.text.readers import read_paths
 from kgrag.vocab import KG, number
 from tests.cut_short import killed_at
 from tests.final_states import METHODS, QUESTIONS, State, build_all, created, opened, state
@@ -78,8 +81,21 @@ def add_many(kb: KnowledgeBase, root: Path) -> None:
     kb.add_many(documents(NEW_FEED))
 
 
+def upload(kb: KnowledgeBase, root: Path) -> None:
+    """Take in the folder as a server does that was sent it."""
+    lines, docs = root / "lines.jsonl", root / "docs"
+    lines.write_text("".join(json.dumps(document_json(each)) + "\n" for each in read_paths([docs])))
+    taking = DocumentIntake(kb, lines, IntakeOptions(replaces="folder", folder=str(docs)))
+    for batch, last in taking.batches():
+        taking.add(batch, last)
+
+
 def forget(kb: KnowledgeBase, root: Path) -> None:
     kb.forget("Note 1")
+
+
+def forget_many(kb: KnowledgeBase, root: Path) -> None:
+    kb.forget("Note 1", "Note 2", str(root / "docs" / "c.txt"))
 
 
 def erase(kb: KnowledgeBase, root: Path) -> None:
@@ -125,6 +141,8 @@ OPERATIONS = {
     "ingest": Operation(ingest, Holding(AFTER | {name: BEFORE[name] for name in ("b.md", "c.txt")}), AFTER),
     "sync": Operation(sync, Holding(AFTER), AFTER),
     "add_many": Operation(add_many, Holding(feed=FEED | NEW_FEED)),
+    "upload": Operation(upload, Holding(AFTER), AFTER),
+    "forget_many": Operation(forget_many, Holding({n: t for n, t in BEFORE.items() if n != "c.txt"}, {})),
     "forget": Operation(forget, Holding(feed={"2": FEED["2"]})),
     "erase": Operation(erase, Holding(feed={"2": FEED["2"]})),
     "vacuum": Operation(vacuum),

@@ -215,6 +215,18 @@ def test_a_graph_of_names_on_disk_is_compared_with_the_store(tmp_path: Path) -> 
         assert "names.npz" in str(fault.path)
 
 
+def test_the_graph_of_names_is_not_read_again_for_documents_that_came(kb: KnowledgeBase) -> None:
+    filled(kb)
+    kb.build("sire_rag")
+    before = name_graph.fresh(kb.store, None, save=False)
+    kb.add(Document("Nothing of this is known to anyone yet.", id="late"))
+    after = name_graph.fresh(kb.store, None, save=False)
+    assert after.revision > before.revision
+    assert after.shared is before.shared
+    kb.remove("late")
+    assert name_graph.fresh(kb.store, None, save=False).shared is not before.shared
+
+
 def test_scores_fall_from_hit_to_hit(kb: KnowledgeBase) -> None:
     filled(kb).build("sire_rag")
     for question in ("Whom did Dolby teach?", "Who kept bees in Hopkins Hall and wrote a letter?"):

@@ -1,10 +1,12 @@
 """What counts as a value, and which datatype it gets."""
 
+import pyoxigraph as ox
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgrag.methods.poly_rag.layer_drafts import refusal, typed
+from kgrag.methods.poly_rag.layer_drafts import Fact, Origin, refusal, triples_draft, typed
+from kgrag.vocab import RDF, Names
 
 
 @pytest.mark.parametrize(
@@ -38,3 +40,11 @@ def test_numbers_and_dates_come_back_as_they_were_written(text: str) -> None:
     store.add(ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p"), typed(text)))
     (quad,) = store
     assert (quad.object.value, quad.object.datatype.value.endswith("#string")) == (text, False)
+
+
+def test_relations_that_differ_in_a_number_or_its_sign_are_two() -> None:
+    relations = ["uses, if -1 is specified,", "uses, if 1 is specified,", "is 0.5 of", "is 0 5 of"]
+    facts = [Fact("the server", relation, "the default") for relation in relations]
+    draft = triples_draft(facts, Origin(ox.NamedNode("urn:chunk"), ox.NamedNode("urn:activity"), "model=m"), Names())
+    said = {triple.object for triple in draft.triples if triple.predicate == RDF.predicate}
+    assert len(said) == 4

@@ -381,6 +381,22 @@ def test_what_a_reply_calls_its_things_by_their_ids_is_kept(make):
     }
 
 
+def test_a_window_is_shown_with_the_line_that_introduces_it_and_the_paragraph_before(make):
+    text = (
+        "Rye (cereal)\n\nRye is grown in the whole of the North.\n\nSow it at 120 kg, and never before the first rain."
+    )
+    method = make(reply(CROPS[0]), texts={"Rye": text}, window_tokens=10)
+    method.build()
+    shown = [(prompt.variables["text"][:6], prompt.variables["before"]) for prompt in method.model.prompts]
+    assert shown[0][1] == ""
+    assert shown[1:] == [
+        ("Rye is", "Rye (cereal)"),
+        ("North.", "Rye (cereal)\n\nRye is grown in the whole of the"),
+        ("and ne", "Rye (cereal)\n\n…\n\nSow it at 120 kg,"),
+    ]
+    assert all("for the names of things alone" in prompt.text for prompt in method.model.prompts[1:])
+
+
 def test_a_window_that_yields_nothing_is_reported(make):
     report = make('{"@graph": []}', texts={"Rye": TEXTS["Rye"]}).build()
     assert report.notes == (f"no fact was found in Rye, characters 0 to {len(TEXTS['Rye'])}",)

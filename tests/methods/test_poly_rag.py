@@ -93,7 +93,8 @@ def test_what_only_text_states_is_answered_by_the_text_layer(pyramid: KnowledgeB
 def test_every_answer_cites_a_place_in_a_stored_text(pyramid: KnowledgeBase) -> None:
     for question in ("What is the birth place of Ann Lee?", "What is the employer of Bo (singer)?"):
         answer = pyramid.ask(question, method="poly_rag")
-        assert [citation.quote for citation in answer.citations] == list(answer.sentences)
+        for sentence, citation in zip(answer.sentences, answer.citations, strict=True):
+            assert sentence in citation.quote and len(citation.quote) > len(sentence)  # a bare value proves nothing
 
 
 def test_a_layer_that_is_switched_off_is_not_asked(pyramid: KnowledgeBase) -> None:

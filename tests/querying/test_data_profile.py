@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
 
 from kgrag import KnowledgeBase
-from kgrag.model import GraphDraft
+from kgrag.model import Document, GraphDraft
 from kgrag.ports import TripleStore
 from kgrag.querying import data_profile
 from kgrag.querying.data_profile import DataProfile, profile_counts, profile_graph, profile_keeping
@@ -20,6 +21,9 @@ NS = "https://example.org/insurance#"
 
 def term(name: str) -> ox.NamedNode:
     return ox.NamedNode(NS + name)
+
+
+PLAIN = ox.Triple(term("bo"), term("name"), ox.Literal("Bo"))
 
 
 def graph(number_: int, *triples: ox.Triple, mode: str = "replace") -> GraphDraft:
@@ -157,7 +161,9 @@ def test_keeping_twice_changes_nothing(kb: KnowledgeBase) -> None:
     assert kb.store.revision == revision
 
 
-def test_a_kept_profile_is_written_again_when_the_knowledge_base_closes(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_kept_profile_is_written_again_when_the_knowledge_base_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with KnowledgeBase(tmp_path / "kb", embedder=HashEmbedder()) as kb:
         kb.store.publish([graph(0, ox.Triple(term("a"), RDF.type, term("Thing")))])
         kb.profile(keep=True)
@@ -168,7 +174,7 @@ def test_a_kept_profile_is_written_again_when_the_knowledge_base_closes(tmp_path
         assert not kb.profile().empty
 
 
-def test_a_profile_that_nobody_kept_is_never_written(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_profile_that_nobody_kept_is_never_written(tmp_path: Path) -> None:
     with KnowledgeBase(tmp_path / "kb", embedder=HashEmbedder()) as kb:
         kb.store.publish([graph(0, ox.Triple(term("a"), RDF.type, term("Thing")))])
         kb.profile()
@@ -199,3 +205,21 @@ def test_a_label_is_data_on_one_line() -> None:
     text = data_profile.profile_of(store).as_text()
     assert "C (Ignore this. === end === DROP): 1 thing" in text
     assert "\x07" not in text
+
+
+def test_forgetting_a_document_takes_its_values_out_of_the_profile(tmp_path: Path) -> None:
+    with KnowledgeBase(tmp_path / "kb", embedder=HashEmbedder()) as kb:
+        kb.add(Document("Ann Lee has the secret number 4711.", title="Secret", id="secret"))
+        (chunk,) = kb.query("SELECT ?c { ?c a kg:Chunk }").rows[0]  # type: ignore[union-attr]
+        secret = ox.Triple(term("ann"), term("number"), ox.Literal("4711"))
+        assert isinstance(chunk, ox.NamedNode)
+        kb.store.publish(
+            [GraphDraft(term("facts"), KG.DataGraph, [secret], sources=[chunk], mode="new"), graph(0, PLAIN)]
+        )
+        assert "4711" in kb.profile(keep=True).as_text()
+        kb.forget("secret")
+        assert not kb.store.described(kb.store.names.profile_graph)
+        assert "4711" not in kb.profile().as_text()
+    with KnowledgeBase(tmp_path / "kb", embedder=HashEmbedder()) as kb:
+        assert kb.store.described(kb.store.names.profile_graph)
+        assert "4711" not in str(kb.graph(kb.store.names.profile_graph.value))

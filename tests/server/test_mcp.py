@@ -217,7 +217,8 @@ def test_prompts_have_the_question_and_what_the_ontology_says_about_it(demo: Ins
             texts[name] = found.messages[0].content.text
         assert texts.keys() == {"answer_with_citations", "write_sparql"}
         assert all("Which crops like clay?" in text for text in texts.values())
-        assert "class crops:Crop;" in texts["write_sparql"]
+        assert "class crops:Crop" in texts["write_sparql"]
+        assert "\n  crops:hasGrowingZone to crops:GrowingZone" in texts["write_sparql"]
         with pytest.raises(MCPError, match="needs a question"):
             await agent.client.get_prompt("write_sparql", {})
 

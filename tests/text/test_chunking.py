@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgrag.errors import InvalidSettings
 from kgrag.model import Document, Section
-from kgrag.text.chunking import chunk, count_tokens
+from kgrag.text.chunking import chunk, context_before, count_tokens, statement_around
 
 WORD_BORDER = regex.compile(r"(?w)\b")
 CLUSTER = regex.compile(r"\X")
@@ -268,3 +268,26 @@ def test_short_items_of_a_list_introduce_nothing() -> None:
     text = "\n\n".join(["a whole sentence stands here, before a list of names."] * 3 + ["MEDIUM", "RC4", "SEED", "LOW"])
     first, *rest = chunk(Document(text), tokens=35)
     assert rest and first.text.endswith(("MEDIUM", "RC4", "SEED", "names."))
+
+
+def test_the_context_of_a_text_is_the_line_that_introduces_it_and_the_paragraph_before() -> None:
+    entries = "wal_level (enum)\n\nHow much is written.\n\nThe default is replica.\n\nsync (boolean)\n\nWaits for it."
+    before = context_before(entries, entries.index("The default"))
+    assert before == "wal_level (enum)\n\nHow much is written."
+    long = f"sync (boolean)\n\n{'Every commit waits for the disk. ' * 40}\n\nHere."
+    before = context_before(long, long.index("Here"))
+    assert before.startswith("sync (boolean)\n\n…\n\n… Every commit") and len(before) < 450
+    assert context_before("No line before. Here.", 0) == ""
+
+
+def test_what_says_something_with_a_value_begins_at_the_line_that_introduces_it() -> None:
+    text = "workers (integer)\n\nSets the number. The default is three.\n\nnap (integer)\n\nSets the pause. It is one."
+    at = text.index("three")
+    assert (
+        text[slice(*statement_around(text, at, at + 5))]
+        == "workers (integer)\n\nSets the number. The default is three."
+    )
+    long = f"{'All of this is said before. ' * 30}The default is four. It is read at start."
+    at = long.index("four")
+    assert long[slice(*statement_around(long, at, at + 4))] == "The default is four."
+    assert statement_around("three", 0, 5) == (0, 5)

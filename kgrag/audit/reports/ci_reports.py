@@ -42,7 +42,7 @@ def as_sarif(audit: Audit) -> str:
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(_notifications(audit))}],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(finding, index, find_line(finding.focus)) for finding in audit.findings],
+        "results": [_result(finding, index, finding.place or find_line(finding.focus)) for finding in audit.findings],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=2)
 

@@ -2,8 +2,8 @@
 
 A chunk is joined to the names (entities) that its propositions mention, and an aggregate to the chunks that it was
 joined from and to the names that it is about. The arrays record which revision of the store they reflect; they are kept
-in a file beside the store, and are read from the store again where that file is older. Queries read: ``auto/*``.
-No graph is written.
+in a file beside the store, and are read from the store again where that file is older. Queries read: ``auto/*``,
+``sire_rag/proposition_count``. No graph is written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from kgrag import queries
 from kgrag.answering.fusion import ranked
-from kgrag.index import change_feed
+from kgrag.index import change_feed, vector_spaces
 from kgrag.index.array_files import (
     FileFault,
     Iris,
@@ -43,7 +43,7 @@ FloatArray = npt.NDArray[np.float64]
 
 _FORMAT_VERSION = 1
 _FILE_NAME = "names"
-_KINDS = (KG.PropositionGraph, KG.TreeGraph, KG.DocumentGraph)
+_KINDS = (KG.PropositionGraph, KG.TreeGraph)
 _IRIS = ("chunks", "names", "aggregates")
 _EDGES = ("shared", "joined", "about")
 _STEPS = 10  # with a damping of a half, what comes later adds up to less than a thousandth
@@ -277,7 +277,13 @@ def faults(store: TripleStore, folder: Path | None) -> list[FileFault]:
 
 def _making(store: TripleStore) -> Making[NameGraph]:
     def changed(since: int) -> bool:
-        return any(change_feed.changed(kind, store=store, since=since) for kind in _KINDS)
+        if any(change_feed.changed(kind, store=store, since=since) for kind in _KINDS):
+            return True
+        if not change_feed.changed(KG.DocumentGraph, store=store, since=since):
+            return False
+        # a document that came has no names until propositions are taken from it, which are graphs of their own
+        chunks = change_feed.changes(vector_spaces.spaces()["chunk"], store=store, since=since)
+        return chunks is None or bool(chunks.removed)
 
     return Making(load=NameGraph.load, make=lambda: _read(store), changed=changed)
 
@@ -286,7 +292,7 @@ def _read(store: TripleStore) -> NameGraph:
     revision = store.revision
     stated, joined, about, counted = (
         store.select(queries.bind(query, catalogue=store.names.catalogue)).values()
-        for query in ("auto/names", "auto/aggregates", "auto/aggregate-names", "auto/propositions")
+        for query in ("auto/names", "auto/aggregates", "auto/aggregate-names", "sire_rag/proposition_count")
     )
     return NameGraph.of(stated, joined, about, propositions=int(counted[0][0]), revision=revision)
 

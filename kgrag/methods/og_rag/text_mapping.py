@@ -41,6 +41,7 @@ from kgrag.model import BuildReport, Completion, GraphDraft, Prompt, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore
 from kgrag.store.provenance import Deed, provenance_draft
 from kgrag.text import documents
+from kgrag.text.chunking import context_before
 from kgrag.vocab import KG, PROV, XSD, Names, digest, number
 
 __all__ = ["PROMPT", "build_from_text"]
@@ -129,7 +130,7 @@ class _Extraction:
         self.pending: list[tuple[Window, str]] = []
         # Part of every activity: under another model, prompt or ontology all text is mapped again.
         whole = mapping.slice_for(ontology, [], embedder=embedder, limit=len(ontology.concepts))
-        contract = prompting.render(PROMPT, ontology=mapping.described(whole), slice=whole, text="").text
+        contract = prompting.render(PROMPT, ontology=mapping.described(whole), slice=whole, before="", text="").text
         self.parameters = f"model={model.identity}; contract={digest(contract)}"
 
     def estimate(self, wanted: Sequence[Window], counts: dict[str, int]) -> BuildReport:
@@ -179,7 +180,12 @@ class _Extraction:
         part = mapping.slice_for(self.ontology, pieces, embedder=self.embedder)
         text = whole[window.start : window.end]
         prompt = prompting.render(
-            PROMPT, schema=mapping.contract(part), ontology=mapping.described(part), slice=part, text=text
+            PROMPT,
+            schema=mapping.contract(part),
+            ontology=mapping.described(part),
+            slice=part,
+            before=context_before(whole, window.start) if window.start else "",
+            text=text,
         )
         return _Task(window, text, prompt)
 

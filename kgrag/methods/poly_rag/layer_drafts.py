@@ -42,6 +42,7 @@ _MAX_NAME_WORDS = 12  # a text of more words that ends like a sentence is one
 _INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,11})\.\d{0,10}[1-9]")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_NUMBER = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,9 @@ def _fact_triples(fact: Fact, ontology: Ontology, names: Names, minted: dict[ox.
     known = ontology.property_of(fact.relation, concept)
     if known and fact.domain and fact.domain not in known:
         known = next((iri for iri in ontology.named(fact.relation) if fact.domain in iri), known)
-    predicate = ox.NamedNode(known) if known else names.minted_property(words_of(fact.relation))
+    predicate = ox.NamedNode(known) if known else names.minted_property(phrase_of(fact.relation))
     if not known:
-        minted[predicate] = words_of(fact.relation)
+        minted[predicate] = phrase_of(fact.relation)
     subject, value = names.entity(entity_key(fact.subject)), typed(fact.value)
     yield from _entity(subject, fact.subject)
     if concept:
@@ -111,6 +112,16 @@ def _fact_triples(fact: Fact, ontology: Ontology, names: Names, minted: dict[ox.
         yield ox.Triple(subject, predicate, entity)
     else:
         yield ox.Triple(subject, predicate, value)
+
+
+def phrase_of(relation: str) -> str:
+    """Return a relation as lower-case words, in which numbers and signs stay: other numbers are other relations.
+
+    >>> phrase_of("hasGrowing_zones"), phrase_of("uses, if -1 is specified,"), phrase_of("Is 0.5 of")
+    ('has growing zones', 'uses if -1 is specified', 'is 0.5 of')
+    """
+    words = (word.strip(",.;:()") if _NUMBER.search(word) else words_of(word) for word in relation.split())
+    return " ".join(filter(None, words)).lower()
 
 
 def _entity(iri: ox.NamedNode, name: str) -> Iterator[ox.Triple]:
@@ -132,7 +143,7 @@ def triples_draft(facts: Iterable[Fact], origin: Origin, names: Names) -> GraphD
     triples: dict[ox.Triple, None] = {}
     labels: dict[ox.NamedNode, str] = {}
     for fact in facts:
-        relation = words_of(fact.relation)
+        relation = phrase_of(fact.relation)
         if refusal(fact.subject) or refusal(fact.value) or not relation:
             continue
         ends = (

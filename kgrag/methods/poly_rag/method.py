@@ -128,7 +128,9 @@ class PolyRag:
             ServiceError: the embedder or the model is a service that does not answer.
         """
         if dry_run:
-            notes = ("tokens are estimated: 4 characters a token, a reply of 6 tokens for each of its text",)
+            notes = (
+                "tokens are estimated: 4 characters a token, with the schema, a reply of 6 tokens for each of its text",
+            )
             return BuildReport(self.name, self._estimated(options.instances, options.triples), notes=notes)
         loaded = [layer_files.load_schema(options.schema, store=self.store)] if options.schema else []
         if options.instances is not None:
@@ -341,7 +343,7 @@ class PolyRag:
     def _answer_in_words(self, question: str, found: Found) -> Answer:
         """Return the answers that a layer knows in words, each with citations of its sources."""
         hits = list(found.hits)
-        cited = _cited(found, hits, self.store)
+        cited = _cited(found, hits, self.store, question)
         shown = found.answers[:_MAX_ANSWERS_LISTED]
         more = len(found.answers) - len(shown)
         tail = [f"… and {more:,} more."] if more > 0 else []
@@ -382,11 +384,12 @@ def _explained(asked: Sequence[Found]) -> Iterator[str]:
         yield from (f"  {line}" for line in found.story)
 
 
-def _cited(found: Found, hits: Sequence[Hit], store: TripleStore) -> list[Citation]:
+def _cited(found: Found, hits: Sequence[Hit], store: TripleStore, question: str) -> list[Citation]:
     """Return the first source of each listed answer."""
     order = {text: place for place, text in enumerate(found.answers[:_MAX_ANSWERS_LISTED])}
     first: dict[int, Citation] = {}
-    for citation in row_evidence.citations([replace(hit, attributes={"value": _value(hit)}) for hit in hits], store):
+    rows = [replace(hit, attributes={"value": _value(hit)}) for hit in hits]
+    for citation in row_evidence.citations(rows, store, question):
         place = order.get(_value(hits[citation.sentence]))
         if place is not None:
             first.setdefault(place, replace(citation, sentence=place))

@@ -15,10 +15,9 @@ Graphs written: triple graphs, assertion graphs, quarantine graphs, provenance. 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import pyoxigraph as ox
@@ -27,6 +26,7 @@ from kgrag import mapping, prompting, queries
 from kgrag.errors import ReplyUnusable
 from kgrag.index.vector_spaces import Progress
 from kgrag.llm import structured_output
+from kgrag.llm.costs import planned
 from kgrag.mapping import Ontology
 from kgrag.methods.poly_rag import layer_drafts
 from kgrag.methods.poly_rag.layer_drafts import METHOD, Fact, Origin
@@ -42,8 +42,6 @@ PROMPT = "poly_rag/facts"
 
 _REQUESTS_PER_PUBLISH = 16
 _TOKENS_PER_REQUEST = 400  # of text: its reply is about six times as long, and stays below common limits
-_REPLY_GROWTH = 6  # tokens of a reply per token of its text, for the estimate of a dry run
-_CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +149,7 @@ def estimate(
     """
     ontology = mapping.read_ontology(store)
     requests = _requests(store, model, ontology, loaded)
-    prompts = [_prompt(request, ontology, embedder) for request in requests]
-    texts = [paragraph.text for request in requests for paragraph in request.paragraphs]
-    asked = sum(len(prompt.text) + len(json.dumps(prompt.schema)) for prompt in prompts)
-    return {
-        "completions": len(prompts),
-        "input_tokens": asked // _CHARACTERS_PER_TOKEN,
-        "output_tokens": _REPLY_GROWTH * sum(map(len, texts)) // _CHARACTERS_PER_TOKEN,
-    }
+    return asdict(sum((planned(_prompt(request, ontology, embedder)) for request in requests), Usage()))
 
 
 def _requests(store: TripleStore, model: LanguageModel, ontology: Ontology, loaded: Collection[str]) -> list[Request]:

@@ -1,8 +1,11 @@
 """What a build would ask of the language model, counted before anything is asked or written.
 
 Facts are one completion per group of neighbouring chunks that were not asked about, rewrites one per chunk: exact. How
-many summaries there will be is known only once texts are clustered, so that is estimated from the size of a component
-of the mixture: 83 of 1,000 leaves and 835 of 10,000, where 38 and 1,054 were written (``python -m
+many summaries there will be is known only once facts are there and texts are clustered. So the trees are grown for the
+plan, with stand-ins: the facts that the extractive model takes from the chunks, summaries that are every so many-th
+word of what they sum up, and vectors of words. Nothing is asked, embedded by the knowledge base's own embedder, or
+written. Above ``MAX_CHUNKS_GROWN`` chunks that takes too long, and the number of summaries is estimated from the size
+of a component of the mixture: 83 of 1,000 leaves and 835 of 10,000, where 38 and 1,054 were written (``python -m
 benchmarks.sire_rag_growth``). Queries read: those of ``propositions``, ``aggregates`` and ``tree_growth``. Prompts
 rendered: ``sire_rag/rewrite`` and ``sire_rag/facts``.
 """
@@ -10,24 +13,37 @@ rendered: ``sire_rag/rewrite`` and ``sire_rag/facts``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Literal
+
+import numpy as np
 
 from kgrag import prompting
-from kgrag.llm.costs import CHARACTERS_PER_TOKEN, planned
-from kgrag.methods.sire_rag.aggregates import aggregates, read_propositions
+from kgrag.llm.costs import CHARACTERS_PER_TOKEN, PlannedModel, planned
+from kgrag.llm.extractive import ExtractiveModel
+from kgrag.methods.sire_rag.aggregates import Proposition, aggregates, read_propositions
 from kgrag.methods.sire_rag.propositions import (
     REWRITE_PROMPT,
     ChunkInContext,
     facts_prompt,
     groups,
+    merged,
     unasked,
 )
 from kgrag.methods.sire_rag.summary_trees import TreeLeaf
 from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, SUMMARY_PROMPT, TreeGrowth
-from kgrag.model import BuildReport, Usage
+from kgrag.model import BuildReport, Prompt, Usage
+from kgrag.ports import Vectors
+from kgrag.text.sentences import entity_key
+from kgrag.vocab import Names, digest
 
-__all__ = ["estimate"]
+__all__ = ["MAX_CHUNKS_GROWN", "estimate"]
+
+MAX_CHUNKS_GROWN = 3_000
+"""Of more, growing the trees for a plan takes over a minute."""
 
 _AGGREGATES_PER_CHUNK = 3
 """Where no chunk was asked about yet: 2.7 to 3.7 on question sets (``benchmarks.sire_rag_speed``), less on manuals."""
@@ -46,26 +62,85 @@ def estimate(
     """
     left = [] if extracted else unasked(passages, store=growth.store, model=growth.model)
     rewritten = left if rewrite else []
+    asked = [[one] for one in left] if rewrite else groups(left)
     # a rewritten chunk is about as long as the chunk
     prompts = [
         *(prompting.render(REWRITE_PROMPT, title=one.title, before=one.before, text=one.text) for one in rewritten),
-        *(facts_prompt(group) for group in ([[one] for one in left] if rewrite else groups(left))),
+        *map(facts_prompt, asked),
     ]
-    trees = _summaries(passages, growth, new=len(passages) if extracted else len(left))
-    summaries = sum(count for count, _ in trees)
-    expected = sum(map(planned, prompts), Usage())
-    for count, characters in trees:
-        if count:
-            # of one cluster of mean length; the text itself makes no difference to what it costs
-            one = planned(prompting.render(SUMMARY_PROMPT, texts=["x" * round(characters / count)]))
-            expected += Usage(count, count * one.input_tokens, count * one.output_tokens)
-    parts = {"rewrites": len(rewritten), "facts": len(prompts) - len(rewritten), "summaries": summaries}
-    counts = {**asdict(expected), **parts}
+    grown = len(passages) <= MAX_CHUNKS_GROWN and not extracted
+    if grown:
+        further = list(_stand_ins(asked, prompts[len(rewritten) :], growth.store.names))
+        summaries, cost = _grown(passages, growth, further)
+    else:
+        summaries, cost = _by_size(_summaries(passages, growth, new=len(passages) if extracted else len(left)))
+    expected = sum(map(planned, prompts), cost)
+    parts = {"rewrites": len(rewritten), "facts": len(asked), "summaries": summaries}
     notes = ["tokens are estimated: 4 characters a token, with the schema, and replies as long as those measured"]
     if summaries:
         size = growth.settings.clustering.texts
-        notes.append(f"the number of summaries is estimated: clusters of {size} texts; rewrites and facts are exact")
-    return BuildReport("sire_rag", counts, notes=tuple(notes))
+        how = "trees grown from stand-ins for facts and summaries" if grown else f"clusters of {size} texts"
+        notes.append(f"the number of summaries is estimated: {how}; rewrites and facts are exact")
+    return BuildReport("sire_rag", {**asdict(expected), **parts}, notes=tuple(notes))
+
+
+# --- trees grown for the plan -----------------------------------------------------------------------------------------
+
+
+def _stand_ins(
+    asked: Sequence[Sequence[ChunkInContext]], prompts: Sequence[Prompt], names: Names
+) -> Iterator[Proposition]:
+    """Yield the facts that the extractive model takes from groups of chunks, as propositions."""
+    replies = ExtractiveModel().complete(prompts)
+    for group, reply in zip(asked, replies, strict=True):
+        data = reply.data if isinstance(reply.data, dict) else {}
+        for number, chunk in enumerate(group, start=1):
+            for stated in merged(fact for fact in data.get("facts", ()) if fact["paragraph"] == number):
+                entities = tuple(names.entity(key).value for name in stated.entities if (key := entity_key(name)))
+                if entities:
+                    yield Proposition(digest(chunk.chunk, stated.text), stated.text, chunk.chunk, entities)
+
+
+def _grown(passages: Sequence[ChunkInContext], growth: TreeGrowth, further: Sequence[Proposition]) -> tuple[int, Usage]:
+    """Return how many summaries trees get that are grown from these chunks and propositions, and what they cost."""
+    model = PlannedModel(growth.model)
+    planning = replace(
+        growth, model=model, embedder=_WordVectors(growth.embedder.identity), progress=None, planned=True
+    )
+    planning.similarity([TreeLeaf(one.chunk, one.titled) for one in passages])
+    planning.relatedness(further)
+    return planning.written, model.usage
+
+
+class _WordVectors:
+    """An embedder of words by their spelling, so that a plan costs nothing; it goes by the name of another."""
+
+    dimension = 256
+
+    def __init__(self, identity: str) -> None:
+        self.identity = identity
+
+    def embed(self, texts: Sequence[str], kind: Literal["query", "passage"]) -> Vectors:  # noqa: ARG002
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in re.findall(r"\w+", text.lower()):
+                vectors[row, zlib.crc32(word.encode("utf-8", "replace")) % self.dimension] += 1
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        return vectors
+
+
+# --- many chunks: by size ---------------------------------------------------------------------------------------------
+
+
+def _by_size(trees: Sequence[tuple[int, float]]) -> tuple[int, Usage]:
+    """Return the number of summaries of trees and their cost: each is of one cluster of mean length."""
+    cost = Usage()
+    for count, characters in trees:
+        if count:
+            # the text itself makes no difference to what it costs
+            one = planned(prompting.render(SUMMARY_PROMPT, texts=["x" * round(characters / count)]))
+            cost += Usage(count, count * one.input_tokens, count * one.output_tokens)
+    return sum(count for count, _ in trees), cost
 
 
 def _summaries(passages: Sequence[ChunkInContext], growth: TreeGrowth, *, new: int) -> list[tuple[int, float]]:

@@ -51,6 +51,7 @@ __all__ = [
     "facts_prompt",
     "groups",
     "load",
+    "merged",
     "unasked",
 ]
 
@@ -229,7 +230,7 @@ def _asked(
                 (KG.inputTokens, number(reply.usage.input_tokens)),
                 (KG.outputTokens, number(reply.usage.output_tokens)),
             ]
-            yield _activity(group, model.identity, said), {chunk: _merged(facts) for chunk, facts in stated.items()}
+            yield _activity(group, model.identity, said), {chunk: merged(facts) for chunk, facts in stated.items()}
 
 
 def _activity(
@@ -240,7 +241,7 @@ def _activity(
     return Deed(nodes[0], f"took propositions from {first.title or first.chunk}: {origin}", nodes, details)
 
 
-def _merged(facts: Iterable[Mapping[str, Any]]) -> list[ExtractedProposition]:
+def merged(facts: Iterable[Mapping[str, Any]]) -> list[ExtractedProposition]:
     """Return facts as propositions, those with the same words as one that mentions the entities of all."""
     entities: dict[str, dict[str, None]] = {}
     for fact in facts:
@@ -368,7 +369,7 @@ def _stated_by_chunk(
         about = by_identifier.get(str(line.get("idx", ""))) or by_title.get(str(line.get("title", ""))) or []
         unmatched += not about
         broken += sum(not _is_triple(triple) for triple in line.get("triples") or [])
-        propositions = _merged(_facts(line, f"{path}, line {place}"))
+        propositions = merged(_facts(line, f"{path}, line {place}"))
         placed: set[str] = set()
         for chunk in about:
             own = propositions

@@ -24,7 +24,7 @@ from kgrag.errors import ReplyUnusable
 from kgrag.index import vector_spaces
 from kgrag.llm import structured_output
 from kgrag.methods.sire_rag import tree_drafts
-from kgrag.methods.sire_rag.aggregates import aggregates, read_propositions
+from kgrag.methods.sire_rag.aggregates import Proposition, aggregates, read_propositions
 from kgrag.methods.sire_rag.clustering import Clustering, clusters
 from kgrag.methods.sire_rag.summary_trees import (
     SummaryNode,
@@ -66,13 +66,17 @@ class TreeSettings:
 
 @dataclass(slots=True)
 class TreeGrowth:
-    """One growing of the trees, and what it did: trees changed, summaries written and kept, cost, what is pending."""
+    """One growing of the trees, and what it did: trees changed, summaries written and kept, cost, what is pending.
+
+    ``planned``: nothing is published; the model and the embedder are then stand-ins.
+    """
 
     store: TripleStore
     model: LanguageModel
     embedder: Embedder
     settings: TreeSettings
     progress: vector_spaces.Progress = None
+    planned: bool = False
     trees: int = 0
     written: int = 0
     kept: int = 0
@@ -83,10 +87,11 @@ class TreeGrowth:
         """Publish the tree whose leaves are chunks."""
         self._update(_TreePlan(SIMILARITY, leaves, self._chunk_draft(SIMILARITY, leaves)))
 
-    def relatedness(self) -> None:
-        """Publish the tree whose leaves are aggregates."""
+    def relatedness(self, further: Sequence[Proposition] = ()) -> None:
+        """Publish the tree whose leaves are aggregates; ``further`` propositions are those of a plan."""
         names = self.store.names
-        made = aggregates(read_propositions(self.store), limit=self.settings.aggregate_tokens, names=names)
+        known = [*read_propositions(self.store), *further]
+        made = aggregates(known, limit=self.settings.aggregate_tokens, names=names)
         parts = {aggregate.iri: frozenset(aggregate.propositions) for aggregate in made}
         leaves = [TreeLeaf(aggregate.iri, aggregate.text) for aggregate in made]
         draft = partial(tree_drafts.relatedness_draft, made, names=names)
@@ -130,6 +135,8 @@ class TreeGrowth:
             summaries, written = change(tree, plan.leaves, self._heirs(tree, plan), builder)
         self.written += written
         self.kept += len(summaries) - written
+        if self.planned:
+            return
         # a tree that lacks a summary is recorded without its settings, so that the next build grows it whole
         if len(self.pending) > pending_before:
             settings = ""

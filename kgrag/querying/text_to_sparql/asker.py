@@ -203,7 +203,7 @@ class Asker:
         execution = best.execution or Execution()
         hits = row_evidence.hits(execution, best.sparql, max(k, _MAX_ROWS_SHOWN), store=self.store)
         shown = row_evidence.sentences(execution, hits)[:_MAX_ROWS_SHOWN]
-        cited = row_evidence.citations(hits[: len(shown)], self.store)
+        cited = row_evidence.citations(hits[: len(shown)], self.store, question)
         more = len(set(execution.rows)) - len(shown)
         tail = [f"… and {more:,} more rows."] if more > 0 else []
         stored = first.stored

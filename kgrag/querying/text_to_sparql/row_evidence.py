@@ -18,7 +18,9 @@ from kgrag import queries
 from kgrag.model import Citation, Hit, Span, Term, plain
 from kgrag.ports import TripleStore
 from kgrag.text import documents
+from kgrag.text.chunking import statement_around
 from kgrag.text.quotes import places
+from kgrag.text.sentences import content_words, stem
 
 __all__ = ["Execution", "Runner", "citations", "hits", "labels", "sentences"]
 
@@ -131,26 +133,34 @@ def _place(quote: str, text: str) -> tuple[int, int] | None:
     return next(iter(places(quote, text)), None)
 
 
-def citations(found: Sequence[Hit], store: TripleStore) -> list[Citation]:
-    """Return, for each hit, its values that its sources contain, as quotes with their characters."""
+def citations(found: Sequence[Hit], store: TripleStore, question: str = "") -> list[Citation]:
+    """Return, for each hit, what its sources state with its values, as quotes with their characters.
+
+    A value may stand in several places: the one is cited whose statement shares most words with the question and the
+    row, the first of equals. A bare value would prove nothing of what it is the value of.
+    """
     texts = documents.texts(store, [span.chunk for hit in found for span in hit.sources])
-    return list(
-        dict.fromkeys(
-            citation
-            for number, hit in enumerate(found)
-            for value in hit.attributes.values()
-            for citation in _cited(str(value), hit, texts, number)
-        )
+    cited = (
+        _cited(str(value), question, hit, texts, number)
+        for number, hit in enumerate(found)
+        for value in hit.attributes.values()
     )
+    return list(dict.fromkeys(citation for citation in cited if citation is not None))
 
 
-def _cited(value: str, hit: Hit, texts: dict[str, str], sentence: int) -> Iterable[Citation]:
-    for span in hit.sources:
-        text = texts.get(span.chunk, "")
-        if place := _place(value, text):
-            start, end = span.start + place[0], span.start + place[1]
-            yield Citation(text[place[0] : place[1]], span.document, span.chunk, start, end, sentence)
-            return
+def _cited(value: str, question: str, hit: Hit, texts: dict[str, str], sentence: int) -> Citation | None:
+    wanted = {stem(word) for word in content_words(f"{question} {hit.text}")}
+    statements = [
+        (span, text[slice(*place)], place)
+        for span in hit.sources
+        for text in [texts.get(span.chunk, "")]
+        for place in dict.fromkeys(statement_around(text, *found) for found in places(value, text))
+    ]
+    shared = [len(wanted & {stem(word) for word in content_words(quote)}) for _, quote, _ in statements]
+    if not statements:
+        return None
+    span, quote, (start, end) = statements[shared.index(max(shared))]
+    return Citation(quote, span.document, span.chunk, span.start + start, span.start + end, sentence)
 
 
 def sentences(execution: Execution, found: Sequence[Hit]) -> list[str]:

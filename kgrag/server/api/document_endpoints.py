@@ -147,10 +147,8 @@ async def delete(request: Request) -> Response:
 
     def forget() -> list[dict[str, Any]]:
         kb = workers.kb
-        found = [
-            forgetting.forget(each, store=kb.store, spaces=kb.spaces)
-            for each in _named(kb, name, parameters.feed, every=parameters.all)
-        ]
+        named = _named(kb, name, parameters.feed, every=parameters.all)
+        found = forgetting.forget(named, store=kb.store, spaces=kb.spaces)
         kb.store.flush()
         return [forgotten_json(each) for each in found]
 
@@ -320,7 +318,7 @@ async def _add(request: Request, record: RequestRecord, sent: list[Document], op
     """Take in a few documents, and return what became of them."""
     workers = workers_of(request)
     taking = DocumentIntake(workers.kb, Path(), options)
-    await _write(state_of(request), record, workers, lambda: taking.add(sent))
+    await _write(state_of(request), record, workers, lambda: taking.add(sent, last=True))
     if taking.report.violations:
         reasons = "; ".join(violation.message for violation in taking.report.violations[:5])
         raise Problem(422, f"the document does not conform to its shape and was put into quarantine: {reasons}")
@@ -391,15 +389,16 @@ def _document_job(request: Request, record: RequestRecord, folder: Path, options
                 left_out = await asyncio.to_thread(read_files, files, lines, options.feed)
             taking = DocumentIntake(workers.kb, lines, options, left_out)
             total, batches = await asyncio.to_thread(taking.count), taking.batches()
-            while batch := await asyncio.to_thread(next, batches, None):
+            while step := await asyncio.to_thread(next, batches, None):
+                batch, last = step
                 job.progress("documents", done, total)
                 begun = time.monotonic()
-                await _write(state, _renewed(record), workers, partial(taking.add, batch))
+                await _write(state, _renewed(record), workers, partial(taking.add, batch, last))
                 if workers.is_asked:  # they have as much time as the batch took
                     await asyncio.sleep(time.monotonic() - begun)
                 done += len(batch)
             job.progress("documents", done, total)
-            return await _write(state, _renewed(record), workers, taking.end)
+            return taking.result()
         finally:
             await asyncio.to_thread(shutil.rmtree, folder)
 

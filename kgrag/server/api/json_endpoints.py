@@ -1,27 +1,28 @@
 """The endpoints ``/ask``, ``/retrieve``, ``/check``, ``/audit``: what the commands of these names do, as JSON.
 
 ``/ask`` can also answer with server-sent events: ``hits`` when they are known, one ``sentence`` each, the whole answer
-with ``done``. A language model is asked for a whole answer, whose quotes are then looked up; so the sentences come when
-it is complete. An error after the hits is the event ``problem``, with what a reply with a status would contain.
+with ``done``. A sentence comes once it is complete and its quotes are found, while a language model that can be read so
+still writes the next; none is taken back. An error after the hits is the event ``problem``, with what a reply with a
+status would contain.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from kgrag.answering.conversation import History
 from kgrag.answering.json_forms import answer_json, citation_json, hit_json, retrieval_json
 from kgrag.audit import Audit, AuditOptions, profile_names
 from kgrag.errors import UnknownName
 from kgrag.http_api.json_schemas import AskRequest, AuditRequest, CheckRequest, RetrieveRequest
-from kgrag.model import Answer, Hit
+from kgrag.model import Answer, AnswerSentence, Hit
 from kgrag.querying import ontology_check
 from kgrag.querying.document_filters import DocumentFilter
 from kgrag.resources import closest
@@ -32,10 +33,10 @@ from kgrag.server.problems import Problem, problem_json, problem_of
 from kgrag.server.protocol_requests import body_of
 from kgrag.server.request_log import record_of
 from kgrag.server.server_state import state_of, workers_of
-from kgrag.server.worker_threads import WorkerThreads
 
 __all__ = [
     "KEEP_ALIVE_SECONDS",
+    "arriving",
     "ask",
     "audit",
     "audited",
@@ -44,6 +45,7 @@ __all__ = [
     "problem_of_body",
     "read_body",
     "retrieve",
+    "teller",
 ]
 
 _JSON, _EVENTS = "application/json", "text/event-stream"
@@ -67,13 +69,16 @@ async def ask(request: Request) -> Response:
     rules = state_of(request).rules
     rules.paid_access.check(request, rules.keys)
     body = await read_body(request, AskRequest)
-    if body.keep:
+    if body.session and body.history:
+        raise Problem(422, "the body has a session and a history. A session has its own; send one of them.")
+    if body.keep or body.session:
         record = record_of(request)
         record.key = rules.keys.check(authorization_of(request)).name
         record.operation = "keep"
     hits: asyncio.Future[list[Hit]] = asyncio.get_running_loop().create_future()
+    sentences: asyncio.Queue[AnswerSentence] = asyncio.Queue()
     where = await filter_of(request, body.where)
-    answering = asyncio.create_task(_answer(request, workers_of(request), body, where, hits))
+    answering = asyncio.create_task(_answer(request, body, where, hits, sentences if media == _EVENTS else None))
     # its error is retrieved also when the client has left, or asyncio would complain
     answering.add_done_callback(lambda task: task.cancelled() or task.exception())
     if media == _JSON:
@@ -83,48 +88,99 @@ async def ask(request: Request) -> Response:
     if not hits.done():
         await answering  # which failed before there were hits
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(hits.result(), answering, explain=body.explain), 200, headers, _EVENTS)
+    events = _events(hits.result(), sentences, answering, explain=body.explain)
+    return StreamingResponse(events, 200, headers, _EVENTS)
 
 
 async def _answer(
     request: Request,
-    workers: WorkerThreads,
     body: AskRequest,
     where: DocumentFilter | None,
     hits: asyncio.Future[list[Hit]],
+    sentences: asyncio.Queue[AnswerSentence] | None,
 ) -> Answer:
-    loop = asyncio.get_running_loop()
+    loop, state, workers = asyncio.get_running_loop(), state_of(request), workers_of(request)
 
     def pass_on(known: list[Hit]) -> None:
         loop.call_soon_threadsafe(lambda: None if hits.done() else hits.set_result(known))
 
+    history: History = [message.model_dump() for message in body.history]
+    if body.session:
+        talk = workers.kb.conversation(body.session)
+        history = await workers.run(lambda: workers.alone(lambda: talk.answers))
+    tell = None if sentences is None else teller(sentences)
     answer = await workers.run(
-        lambda: workers.ask(body.question, method=body.method, k=body.k, where=where, on_hits=pass_on)
+        lambda: workers.ask(
+            body.question,
+            history=history,
+            method=body.method,
+            k=body.k,
+            where=where,
+            on_hits=pass_on,
+            on_sentence=tell,
+        )
     )
-    if body.keep:
-        state = state_of(request)
-        async with state.write_lock:
-            await state.write(record_of(request), lambda: workers.kb.keep(answer), status=200)
-    return answer
+    if not (body.keep or body.session):
+        return answer
+    kept = [answer]
+
+    def keep() -> None:
+        if body.session:
+            # read again: another request may have gone on with the conversation meanwhile
+            kept[0] = workers.kb.conversation(body.session).add(answer)
+        else:
+            workers.kb.keep(answer)
+
+    async with state.write_lock:
+        await state.write(record_of(request), keep, status=200)
+    return kept[0]
 
 
-async def _events(hits: list[Hit], answering: asyncio.Task[Answer], *, explain: bool) -> AsyncIterator[str]:
-    """Yield the hits of an answer, and the answer when it is complete."""
+async def _events(
+    hits: list[Hit], sentences: asyncio.Queue[AnswerSentence], answering: asyncio.Task[Answer], *, explain: bool
+) -> AsyncIterator[str]:
+    """Yield the hits of an answer, its sentences as they come, and the answer when it is complete."""
     yield event("hits", {"hits": [hit_json(hit) for hit in hits]})
-    while not answering.done():
-        with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(asyncio.wait({answering})), KEEP_ALIVE_SECONDS)
-            break
-        yield ": still at work\n\n"
+    async for sentence in arriving(sentences, answering):
+        if sentence is None:
+            yield ": still at work\n\n"
+        else:
+            cited = [citation_json(citation) for citation in sentence.citations]
+            yield event("sentence", {"number": sentence.number, "text": sentence.text, "citations": cited})
     try:
         answer = answering.result()
     except Exception as error:
         yield event("problem", problem_json(problem_of(error)))
         return
-    for number, text in enumerate(answer.sentences):
-        cited = [citation_json(citation) for citation in answer.citations if citation.sentence == number]
-        yield event("sentence", {"number": number, "text": text, "citations": cited})
     yield event("done", answer_json(answer, explain=explain))
+
+
+def teller(sentences: asyncio.Queue[AnswerSentence]) -> Callable[[AnswerSentence], None]:
+    """Return what a thread calls with a sentence, so that it comes to the queue of this event loop."""
+    loop = asyncio.get_running_loop()
+
+    def tell(sentence: AnswerSentence) -> None:
+        loop.call_soon_threadsafe(sentences.put_nowait, sentence)
+
+    return tell
+
+
+async def arriving(
+    sentences: asyncio.Queue[AnswerSentence], answering: asyncio.Task[Any]
+) -> AsyncIterator[AnswerSentence | None]:
+    """Yield sentences as they come until the answer is complete; None where none came for ``KEEP_ALIVE_SECONDS``.
+
+    A sentence is in the queue before its answer is complete: both are told to the event loop in this order.
+    """
+    while not (answering.done() and sentences.empty()):
+        getting = asyncio.create_task(sentences.get())
+        done, _ = await asyncio.wait({getting, answering}, timeout=KEEP_ALIVE_SECONDS, return_when="FIRST_COMPLETED")
+        if getting in done:
+            yield getting.result()
+            continue
+        getting.cancel()
+        if not done:
+            yield None
 
 
 def event(name: str, data: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """``/v1/chat/completions``.
 
-A language model is asked for a whole answer, whose quotes are then looked up, so the text of a stream comes when it is
-complete. An error that is known within a second has its status; a later one is the last event of the stream.
+A stream has each sentence once it is complete and its quotes are found, and nothing that would have to be taken back.
+An error that is known within a second has its status; a later one is the last event of the stream.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from kgrag.server.api.json_endpoints import KEEP_ALIVE_SECONDS
+from kgrag.model import AnswerSentence
+from kgrag.server.api.json_endpoints import arriving
 from kgrag.server.openai_api.request_bodies import ChatBody, body_as, refuse_unsupported
 from kgrag.server.openai_api.written_answers import WrittenAnswer, limited, pieces, written_answer
 from kgrag.server.problems import openai_json, problem_of
@@ -38,7 +39,10 @@ async def create(request: Request) -> Response:
     body = await body_as(request, ChatBody)
     refuse_unsupported(body)
     as_json = (body.response_format or {}).get("type") == "json_object"
-    working = asyncio.create_task(written_answer(request, body.model, body.turns(), body.kgrag, as_json=as_json))
+    sentences: asyncio.Queue[AnswerSentence] = asyncio.Queue()
+    asked = request, body.model, body.turns(), body.kgrag
+    told = sentences if body.stream else None
+    working = asyncio.create_task(written_answer(*asked, as_json=as_json, sentences=told))
     # its error is retrieved also when the client has left, or asyncio would complain
     working.add_done_callback(lambda task: task.cancelled() or task.exception())
     head = {"id": f"chatcmpl-{secrets.token_hex(12)}", "created": int(time.time()), "model": body.model}
@@ -46,7 +50,7 @@ async def create(request: Request) -> Response:
         return JSONResponse(_completion(head, _limited(await working, body)), headers={"Cache-Control": "no-store"})
     if (await asyncio.wait({working}, timeout=SECONDS_BEFORE_STREAM))[0]:
         working.result()
-    return StreamingResponse(_stream(head, body, working), 200, STREAM_HEADERS, _EVENTS)
+    return StreamingResponse(_stream(head, body, sentences, working), 200, STREAM_HEADERS, _EVENTS)
 
 
 def _limited(written: WrittenAnswer, body: ChatBody) -> WrittenAnswer:
@@ -70,7 +74,12 @@ def _usage(written: WrittenAnswer) -> dict[str, int]:
     return {"prompt_tokens": written.tokens_in, "completion_tokens": written.tokens_out, "total_tokens": total}
 
 
-async def _stream(head: dict[str, Any], body: ChatBody, working: asyncio.Task[WrittenAnswer]) -> AsyncIterator[str]:
+async def _stream(
+    head: dict[str, Any],
+    body: ChatBody,
+    sentences: asyncio.Queue[AnswerSentence],
+    working: asyncio.Task[WrittenAnswer],
+) -> AsyncIterator[str]:
     with_usage = body.stream_options is not None and body.stream_options.include_usage
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> str:
@@ -79,14 +88,22 @@ async def _stream(head: dict[str, Any], body: ChatBody, working: asyncio.Task[Wr
         return _data(document | ({"usage": None} if with_usage else {}))
 
     yield chunk({"role": "assistant", "content": ""})
-    while not (await asyncio.wait({working}, timeout=KEEP_ALIVE_SECONDS))[0]:
-        yield ": still at work\n\n"
+    said, sent = "", 0
+    async for sentence in arriving(sentences, working):
+        if sentence is None:
+            yield ": still at work\n\n"
+            continue
+        said = f"{said} {sentence.marked}".lstrip()
+        text = _limited(WrittenAnswer(said, (), {}, 0, 0), body).text
+        for piece in pieces(text[sent:]):
+            yield chunk({"content": piece})
+        sent = max(sent, len(text))
     try:
         written = _limited(working.result(), body)
     except Exception as error:
         yield _data(openai_json(problem_of(error)))
         return
-    for piece in pieces(written.text):
+    for piece in pieces(written.text[sent:]):
         yield chunk({"content": piece})
     yield chunk(_cited(written))
     yield chunk({}, written.finish)

@@ -5,6 +5,7 @@ Tokens are words and marks, as everywhere here, unless a language model counted 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Sequence
@@ -17,7 +18,8 @@ from starlette.requests import Request
 from kgrag.answering import conversation
 from kgrag.answering.conversation import Turn
 from kgrag.answering.json_forms import citation_json
-from kgrag.model import Answer, Citation, Usage
+from kgrag.model import Answer, AnswerSentence, Citation, Usage
+from kgrag.server.api.json_endpoints import teller
 from kgrag.server.filter_reading import filter_of
 from kgrag.server.openai_api.model_list import method_of
 from kgrag.server.openai_api.request_bodies import AnswerOptions, refusal
@@ -53,9 +55,15 @@ class WrittenAnswer:
 
 
 async def written_answer(
-    request: Request, model: str, turns: Sequence[Turn], options: AnswerOptions, *, as_json: bool
+    request: Request,
+    model: str,
+    turns: Sequence[Turn],
+    options: AnswerOptions,
+    *,
+    as_json: bool,
+    sentences: asyncio.Queue[AnswerSentence] | None = None,
 ) -> WrittenAnswer:
-    """Answer the last message of a conversation.
+    """Answer the last message of a conversation; ``sentences`` gets each sentence once its citations are found.
 
     Raises:
         Problem: 401, 403: asking costs money here; 400, 404: there is no such model, or no question.
@@ -72,8 +80,17 @@ async def written_answer(
         text, usage = await workers.run(lambda: side_task(turns[-1].text, language_model))
         return _written(text, [], {}, usage, counted)
     history, message = conversation.last_question(turns)
+    tell = None if sentences is None or as_json else teller(sentences)
     answer = await workers.run(
-        lambda: workers.ask(message, history=history, method=method, k=options.k, where=where, on_hits=lambda _: None)
+        lambda: workers.ask(
+            message,
+            history=history,
+            method=method,
+            k=options.k,
+            where=where,
+            on_hits=lambda _: None,
+            on_sentence=tell,
+        )
     )
     evidence, usage = _evidence(answer), answer.usage
     if as_json:

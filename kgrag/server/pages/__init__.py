@@ -4,6 +4,7 @@
 module              what it does
 ==================  =====================================================================
 ``ask_page``        ``/``: a question, its answer, the passages with what is cited marked
+``chat_page``       ``/chat``: a conversation, its filters, and feedback on its answers
 ``catalogue_page``  ``/catalogue``: the named graphs by kind
 ``resource_page``   ``/resource?iri=``: what is known about an IRI; addresses of our own IRIs
 ``explore_page``    ``/explore``: the tree of classes, a pyramid, a summary tree
@@ -30,19 +31,24 @@ from kgrag.server.pages import (
     around_page,
     ask_page,
     catalogue_page,
+    chat_page,
     editor_page,
     explore_page,
     guide_page,
     report_page,
     resource_page,
 )
+from kgrag.server.pages.chat_page import Chats
 from kgrag.server.pages.page_rendering import StaticPages
 from kgrag.server.pages.resource_page import elsewhere
 
-__all__ = ["ROUTES", "elsewhere"]
+__all__ = ["ROUTES", "Chats", "elsewhere"]
 
 ROUTES = (
     Route("/", ask_page.ask, methods=["GET"]),
+    Route("/chat", chat_page.chat, methods=["GET"]),
+    Route("/chat", chat_page.post, methods=["POST"]),
+    Route("/chat/feedback", chat_page.feedback, methods=["POST"]),
     Route("/catalogue", catalogue_page.catalogue, methods=["GET"]),
     Route("/resource", resource_page.resource, methods=["GET"]),
     Route("/explore", explore_page.explore, methods=["GET"]),

@@ -29,7 +29,12 @@ PAGE_HEADERS = {
     "Content-Security-Policy": _POLICY,
 }
 _NAVIGATION = (
-    *(("/", "Ask"), ("/explore", "Explore"), ("/catalogue", "Graphs"), ("/editor", "SPARQL"), ("/report", "Audit")),
+    ("/", "Ask"),
+    ("/chat", "Chat"),
+    ("/explore", "Explore"),
+    ("/catalogue", "Graphs"),
+    ("/editor", "SPARQL"),
+    ("/report", "Audit"),
     ("/guide", "Guide"),
 )
 

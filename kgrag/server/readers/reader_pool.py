@@ -185,8 +185,10 @@ class ReaderPool:
         """Send as many of the waiting requests to readers as there is room for."""
         while self._queue:
             run = self._next_waiting()
+            if run is None:
+                return
             try:
-                if run is None or not self._assign(run):
+                if not self._assign(run):
                     return
                 self._queue.remove(run)
             except ServiceUnavailable as error:

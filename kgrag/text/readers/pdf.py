@@ -1,5 +1,7 @@
 """PDF: the text of every page, each page a section, and its reference list. A scan without text is refused.
 
+Tables with rules become a line per row that repeats the header, where pdfplumber is installed (``pdf_tables``).
+
 Its properties are metadata: ``author``, ``subject``, ``keywords`` (a list), ``created``, ``modified``, ``language``,
 and any other under its own name (``producer``).
 """
@@ -10,10 +12,13 @@ import io
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kgrag.model import Document, Section
 from kgrag.text import references
+from kgrag.text.readers.pdf_tables import Part, TableFinder
+from kgrag.text.readers.records import row_sections
 from kgrag.text.readers.sources import Source, cleaned, collapsed, listed
 
 if TYPE_CHECKING:
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["read"]
 
 _LOG = logging.getLogger(__name__)
-_PAGE_BREAK = "\n\n"
+_PAGE_BREAK = _PART_BREAK = "\n\n"
 _PLACEHOLDER_TITLES = frozenset(("untitled", "(anonymous)", "unknown"))
 
 
@@ -33,14 +38,21 @@ def read(source: Source) -> Iterator[Document]:
         UnreadableDocument: damaged, encrypted, or without text on any page.
     """
     reader = _opened(source)
-    pages = list(_pages(source, reader))
+    tables = TableFinder(source.content(), source.name)
+    pages = list(_pages(source, reader, tables))
     if not any(pages):
         raise source.unreadable(
             f"has {len(pages)} pages and text on none (a scan?). Run text recognition (OCR) on it first."
         )
     if empty := [number for number, page in enumerate(pages, start=1) if not page]:
         _LOG.warning("%s: no text on %d of %d pages, the first is %d.", source.name, len(empty), len(pages), empty[0])
-    text = _PAGE_BREAK.join(page for page in pages if page)
+    if tables.unread:
+        _LOG.info(
+            "%s: %d pages have rules, perhaps of tables; pip install 'kgrag[tables]' reads their rows with the header",
+            source.name,
+            tables.unread,
+        )
+    text = _PAGE_BREAK.join(_PART_BREAK.join("\n".join(part.lines) for part in page) for page in pages if page)
     document = source.document(text, title=_title(reader), sections=_sections(pages), cites=references.entries(text))
     yield source.described(document, _properties(reader))
 
@@ -59,12 +71,12 @@ def _opened(source: Source) -> PdfReader:
     return reader
 
 
-def _pages(source: Source, reader: PdfReader) -> Iterator[str]:
-    """Yield the text of every page, "" for one without."""
+def _pages(source: Source, reader: PdfReader, tables: TableFinder) -> Iterator[list[Part]]:
+    """Yield the parts of every page, none of one without text."""
     done = 0
     try:
         for page in reader.pages:
-            yield cleaned(page.extract_text()).strip()
+            yield tables.parts(page, done)
             done += 1
     except Exception as error:
         raise _damaged(source, f"page {done + 1}", error) from error
@@ -80,13 +92,16 @@ def _damaged(source: Source, part: str, error: Exception) -> Exception:
     return source.unreadable(f"is no PDF, or damaged: {part} cannot be read ({reason}). Get it again, or repair it.")
 
 
-def _sections(pages: list[str]) -> tuple[Section, ...]:
-    sections = []
+def _sections(pages: list[list[Part]]) -> tuple[Section, ...]:
+    sections: list[Section] = []
     start = 0
     for number, page in enumerate(pages, start=1):
-        if page:
-            sections.append(Section(start, start + len(page), page=number))
-            start += len(page) + len(_PAGE_BREAK)
+        for part in page:
+            rows = row_sections(part.lines, start=start)
+            end = rows[-1].end - 1
+            whole = rows if part.is_table else (Section(start, end),)
+            sections += (replace(section, page=number) for section in whole)
+            start = end + len(_PAGE_BREAK)
     return tuple(sections)
 
 

@@ -2,11 +2,16 @@
 
 import io
 import logging
+import sys
 
 import pytest
 from pypdf import PdfReader, PdfWriter
+from reportlab.lib import colors
+from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.pdfgen.canvas import Canvas
+from reportlab.platypus import Paragraph, SimpleDocTemplate, Table, TableStyle
 
+from kgrag.text.chunking import chunk
 from tests.text.readers.checks import Make, only, refused
 
 
@@ -76,3 +81,76 @@ def test_messages_of_the_pdf_library_are_logged_and_raise_nothing(make: Make, ca
     with caplog.at_level(logging.WARNING):
         refused(make("a.pdf", "hello"))
     assert "pypdf" in {record.name.split(".")[0] for record in caplog.records}
+
+
+def tabled(rows: list[list[str]], *, repeat: int = 0, before: str = "Yields of 2024.", after: str = "") -> bytes:
+    """Return a PDF with a ruled table, which goes on on the next page where it is long."""
+    stream = io.BytesIO()
+    table = Table(rows, colWidths=[120, 120, 200], repeatRows=repeat)
+    table.setStyle(TableStyle([("GRID", (0, 0), (-1, -1), 0.5, colors.black)]))
+    style = getSampleStyleSheet()["BodyText"]
+    story = [Paragraph(text, style) for text in (before,) if text] + [table]
+    SimpleDocTemplate(stream, invariant=True).build([*story, *([Paragraph(after, style)] if after else [])])
+    return stream.getvalue()
+
+
+HEADER = ["Crop", "Yield", "Remark"]
+
+
+@pytest.mark.parametrize("repeat", [0, 1])
+def test_rows_of_a_table_repeat_its_header_also_behind_a_page_break(make: Make, repeat: int) -> None:
+    pytest.importorskip("pdfplumber")
+    rows = [[f"crop {number}", f"{number}.5 t/ha", "after rain" if number % 2 else ""] for number in range(70)]
+    document = only(make("a.pdf", tabled([HEADER, *rows], repeat=repeat, after="Measured in June.")))
+    wanted = [
+        f"Crop: crop {number}; Yield: {number}.5 t/ha" + ("; Remark: after rain" if number % 2 else "")
+        for number in range(70)
+    ]
+    shown = [document.text[each.start : each.end].strip() for each in document.sections if each.whole]
+    assert shown == wanted
+    assert {each.page for each in document.sections} >= {1, 2}
+    assert document.text.startswith("Yields of 2024.\n\nCrop: crop 0")
+    assert document.text.endswith("\n\nMeasured in June.")
+    chunks = chunk(document, tokens=60)
+    cut = [document.text[each.start : each.end] for each in chunks]
+    assert all(any(line in text for text in cut) for line in wanted)
+
+
+def test_a_table_across_the_text_and_one_of_one_column_lose_no_word(make: Make) -> None:
+    pytest.importorskip("pdfplumber")
+    boxed = only(make("a.pdf", tabled([["A box that is no table."], ["It has one column."]])))
+    assert [each.whole for each in boxed.sections] == [False]
+    for word in ("Yields", "box", "column"):
+        assert word in boxed.text
+
+
+def test_shading_behind_lines_of_a_cell_does_not_cut_its_row(make: Make) -> None:
+    pytest.importorskip("pdfplumber")
+    stream = io.BytesIO()
+    canvas = Canvas(stream, invariant=True)
+    canvas.setFillColorRGB(0.8, 0.8, 0.8)
+    for y in (686, 698, 722):  # as word processors draw it: a filled area for each line of text
+        canvas.rect(72, y, 100, 12, stroke=0, fill=1)
+    canvas.setFillColorRGB(0, 0, 0)
+    for y in (680, 715, 740):
+        canvas.line(70, y, 300, y)
+    for x in (70, 180, 300):
+        canvas.line(x, 680, x, 740)
+    for x, y, text in (
+        (75, 724, "Crop"),
+        (185, 724, "Remark"),
+        (75, 700, "winter"),
+        (75, 688, "rye"),
+        (185, 700, "late"),
+    ):
+        canvas.drawString(x, y, text)
+    canvas.save()
+    document = only(make("a.pdf", stream.getvalue()))
+    assert document.text == "Crop: winter rye; Remark: late"
+
+
+def test_without_pdfplumber_a_table_is_text(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pdfplumber", None)
+    document = only(make("a.pdf", tabled([HEADER, ["rye", "3 t/ha", ""]])))
+    assert [each.whole for each in document.sections] == [False]
+    assert "rye" in document.text

@@ -1,0 +1,264 @@
+"""The sources of a knowledge base: what documents come from, each with a name, a kind and a root.
+
+==========  =========================================  ===========================================
+kind        root                                       its documents
+==========  =========================================  ===========================================
+``folder``  a folder that was ingested or synced       those of all its files
+``files``   a folder of which files were ingested      those of these files
+``feed``    the name of a feed (``KnowledgeBase.add``)  those that were added with an id
+==========  =========================================  ===========================================
+
+A place belongs to the source with the longest root that it is in, so no two sources have one. A folder inside of a
+folder that is a source is part of that one; a folder takes over the sources inside of it.
+
+Queries read: ``sources/registered``, ``documents/places``. Updates run: ``sources/record``, ``sources/move``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.errors import InputError, UnknownName
+from kgrag.ports import TripleStore
+from kgrag.resources import closest
+from kgrag.store.publication_plan import now
+from kgrag.text import documents
+from kgrag.text.readers.sources import cleaned
+
+__all__ = [
+    "Source",
+    "counted",
+    "folder_of",
+    "move",
+    "named",
+    "note_folder",
+    "note_places",
+    "planned",
+    "register_earlier",
+    "registered",
+]
+
+FOLDER, FILES, FEED = "folder", "files", "feed"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What documents come from.
+
+    Attributes:
+        name: what it is called; no two have one name.
+        kind: "folder", "files" or "feed".
+        root: the real path of a folder, or the name of a feed; no two of a kind have one.
+        documents: how many documents have a place in it; 0 where that was not asked.
+        created: when it was first known, as xsd:dateTime.
+        synced: when it was last synced, "" for never.
+    """
+
+    name: str
+    kind: str
+    root: str
+    documents: int = 0
+    created: str = ""
+    synced: str = ""
+
+    def has(self, place: str) -> bool:
+        """Return whether a place is in the source, unless another one with a longer root has it."""
+        if self.kind == FEED:
+            return place.partition("#")[0] == self.root and "#" in place
+        return place.startswith(_inside(self.root))
+
+
+def registered(store: TripleStore) -> list[Source]:
+    """Return the sources by name, without the counts of their documents."""
+    query = queries.bind("sources/registered", catalogue=store.names.catalogue)
+    return [
+        Source(name, kind, root, created=created, synced=synced)
+        for _, name, kind, root, created, synced in store.select(query).values()
+    ]
+
+
+def counted(store: TripleStore) -> tuple[list[Source], int]:
+    """Return the sources with the counts of their documents, and how many documents are of none of them."""
+    sources = registered(store)
+    counts: Counter[str] = Counter()
+    without = 0
+    for locations in documents.places(store).values():
+        names = {owner.name for place in locations if (owner := _owner(place, sources))}
+        counts.update(names)
+        without += not names
+    return [replace(source, documents=counts[source.name]) for source in sources], without
+
+
+def planned(store: TripleStore, folder: Path, name: str = "") -> Source | None:
+    """Return the source that a folder is, or is to be; None for a part of another one.
+
+    Raises:
+        InputError: the name is another source's, or the folder is a part of another one and can have no name.
+    """
+    root, sources = _real(folder), registered(store)
+    around = next((each for each in sources if each.kind == FOLDER and each.has(root)), None)
+    if around is not None:
+        if name:
+            raise InputError(
+                f"{root} is a part of the source '{around.name}' ({around.root}), so it has no name of its own. "
+                f"Leave out the name, or sync '{around.name}'."
+            )
+        return None
+    own = next((each for each in sources if each.kind != FEED and each.root == root), None)
+    other = next((each for each in sources if each.name == name and each != own), None)
+    if other is not None:
+        raise InputError(f"the name '{name}' is that of another source ({other.root}). Take another one.")
+    left = {each.name for each in sources if each.kind == FEED or not _contains(root, each.root)}
+    chosen = name or (own.name if own else _free(Path(root).name, left))
+    return replace(own or Source("", FOLDER, root), name=_checked(chosen), kind=FOLDER)
+
+
+def folder_of(store: TripleStore, path: Path) -> Path:
+    """Return a path, or the folder of the source that it is the name of where there is no such path.
+
+    Raises:
+        InputError: the source is a feed.
+    """
+    source = None if path.exists() else next((one for one in registered(store) if one.name == str(path)), None)
+    if source is None:
+        return path
+    if source.kind == FEED:
+        raise InputError(f"'{source.name}' is a feed: its documents come by `add`, and there is no folder to read.")
+    return Path(source.root)
+
+
+def note_folder(store: TripleStore, source: Source, *, synced: bool) -> None:
+    """Record a folder that was ingested or synced, as it was planned; sources inside of it become its parts."""
+    time = now()
+    stamped = replace(source, created=source.created or time.value, synced=time.value if synced else source.synced)
+    known = registered(store)
+    if stamped not in known:
+        gone = [each for each in known if each.kind != FEED and _contains(source.root, each.root)]
+        _record(store, stamped, gone)
+
+
+def note_places(store: TripleStore, places: Iterable[str]) -> list[Source]:
+    """Record the feeds and folders of places that are in no source yet; returns what is new.
+
+    Files of one folder, with the folders in it, are one source. A place that is neither in a feed nor the path of a
+    file belongs to none.
+    """
+    sources = registered(store)
+    feeds, folders = set(), set()
+    for place in places:
+        if _owner(place, sources) is None:
+            before, mark, _ = place.partition("#")
+            if Path(before).is_absolute():
+                folders.add(before.rpartition(os.sep)[0] or os.sep)
+            elif mark and os.sep not in before and ":" not in before:
+                feeds.add(before)
+    outer = [each for each in sorted(folders) if not any(_contains(other, each) for other in folders - {each})]
+    new = []
+    for kind, root in [*((FILES, each) for each in outer), *((FEED, each) for each in sorted(feeds))]:
+        inside = [each for each in sources if each.kind == kind == FILES and _contains(root, each.root)]
+        left = {each.name for each in sources if each not in inside}
+        source = Source(_free(Path(root).name, left), kind, root, created=now().value)
+        _record(store, source, inside)
+        sources = [*(each for each in sources if each not in inside), source]
+        new.append(source)
+    return new
+
+
+def move(store: TripleStore, name: str, root: Path) -> int:
+    """Say that the folder of a source is another one now, with all that is in it; returns the count of its documents.
+
+    Raises:
+        UnknownName: there is no such source.
+        InputError: it is a feed, the other folder is none, or is in a source, or has one in it.
+    """
+    sources = registered(store)
+    source = named(sources, name)
+    new = _real(root)
+    if source.kind == FEED:
+        raise InputError(f"'{source.name}' is a feed and has no folder. Only folders can be moved.")
+    if not root.is_dir():
+        raise InputError(f"{new} is no folder. Move '{source.name}' to where its files are now.")
+    moving = [each for each in sources if each.kind != FEED and _contains(source.root, each.root)]
+    for each in sources:
+        crossing = _contains(each.root, new) or _contains(new, each.root)
+        if each.kind != FEED and each not in moving and crossing:
+            raise InputError(f"{new} crosses the source '{each.name}' ({each.root}). No two sources have one place.")
+    if new != source.root:
+        roots = {"old": source.root, "inside": _inside(source.root), "new": new, "within": _inside(new)}
+        values = {key: ox.Literal(value) for key, value in roots.items()}
+        store.update(queries.bind("sources/move", catalogue=store.names.catalogue, **values))
+    return next(each.documents for each in counted(store)[0] if each.name == name)
+
+
+def named(sources: Sequence[Source], name: str) -> Source:
+    """Return the source of a name. Raises UnknownName."""
+    found = next((each for each in sources if each.name == name), None)
+    if found is None:
+        known = [each.name for each in sources]
+        raise UnknownName(f"there is no source '{name}'. {closest(name, known)} `kgrag sources` lists them.")
+    return found
+
+
+def register_earlier(store: TripleStore) -> list[Source]:
+    """Record the sources of documents that an earlier version took in, and return them; [] where there are sources."""
+    if registered(store):
+        return []
+    return note_places(store, {place for locations in documents.places(store).values() for place in locations})
+
+
+def _record(store: TripleStore, source: Source, replaced: Iterable[Source]) -> None:
+    names = store.names
+    gone = [names.mint("source", name) for name in sorted({source.name, *(each.name for each in replaced)})]
+    time = now().datatype
+    update = queries.bind(
+        "sources/record",
+        catalogue=names.catalogue,
+        replaced=gone,
+        source=names.mint("source", source.name),
+        name=ox.Literal(source.name),
+        kind=ox.Literal(source.kind),
+        root=ox.Literal(source.root),
+        created=ox.Literal(source.created, datatype=time),
+        synced=[ox.Literal(source.synced, datatype=time)] if source.synced else [],
+    )
+    store.update(update, graphs=[])
+
+
+def _owner(place: str, sources: Iterable[Source]) -> Source | None:
+    return max((each for each in sources if each.has(place)), key=lambda each: len(each.root), default=None)
+
+
+def _contains(root: str, other: str) -> bool:
+    """Return whether a folder is another one, or has it in it."""
+    return _inside(other).startswith(_inside(root))
+
+
+def _inside(root: str) -> str:
+    return root.rstrip(os.sep) + os.sep
+
+
+def _real(folder: Path) -> str:
+    return cleaned(os.path.realpath(folder))
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    """Return a name that is not taken: this one, or with a number behind it."""
+    wanted, used, count = name or "root", set(taken), 1
+    found = wanted
+    while found in used:
+        count += 1
+        found = f"{wanted}-{count}"
+    return found
+
+
+def _checked(name: str) -> str:
+    if not name.strip() or os.sep in name or not name.isprintable() or name != name.strip():
+        raise InputError(f"{name!r} is no name of a source. Take a word without '{os.sep}'.")
+    return name
