@@ -6,7 +6,7 @@ Graph written: ``aud:target`` of a scratch store, which holds the data.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -42,7 +42,7 @@ class ValidationOptions:
     inference: str = ""
 
 
-def validate_triples(
+def validate_triples(  # noqa: PLR0913 - each says something else about data or shapes
     triples: Iterable[ox.Triple],
     shapes: Iterable[ox.Triple | ox.Quad],
     *,
@@ -50,6 +50,7 @@ def validate_triples(
     bench: Workbench,
     options: ValidationOptions = ValidationOptions(),
     parsed: bool = True,
+    prefixes: Mapping[str, str] | None = None,
 ) -> Audit:
     """Return what shapes find in data, in the form of an audit; a result of whatever severity breaks conformance.
 
@@ -60,13 +61,14 @@ def validate_triples(
         bench: a scratch store; its former content is deleted.
         options: which shape and focus nodes, and how many results are listed.
         parsed: whether the literals are as they were written, and not as a store keeps them.
+        prefixes: of the files of the shapes, for SELECTs that use them undeclared.
 
     Raises:
         InputError: there is no shape of the IRI that is asked for, or the limit is below 0.
     """
     if options.limit is not None and options.limit < 0:
         raise InputError(f"the limit is {options.limit}. It counts results per shape, from 0.")
-    compiled = shacl.load_shapes((), triples=shapes, elsewhere=True, shape=options.shape)
+    compiled = shacl.load_shapes((), triples=shapes, elsewhere=True, shape=options.shape, prefixes=prefixes)
     if options.shape and options.focus:
         compiled = compiled.aimed_at(options.shape, [ox.NamedNode(each) for each in options.focus])
     data = list(dict.fromkeys(triples))

@@ -55,6 +55,9 @@ def evaluate(
         Path | None,
         typer.Option("--questions", help="Questions (JSON Lines) asked of the knowledge base as it is."),
     ] = None,
+    feedback: Annotated[
+        bool, typer.Option("--feedback", help="The questions that readers gave feedback on, from the knowledge base.")
+    ] = False,
     method: Annotated[
         list[str] | None,
         typer.Option("--method", "-m", help="Method, with hyper-parameters where wanted; may be repeated."),
@@ -80,14 +83,16 @@ def evaluate(
     """Measure methods on the same questions: means with 95 % intervals, paired differences, latency, tokens."""
     from kgrag.answering import cited_answers
     from kgrag.evaluation import model_judge, read_dataset, run
+    from kgrag.evaluation.feedback_questions import feedback_dataset
 
     source = dataset or questions
-    if source is None or (dataset is not None and questions is not None):
-        raise InputError("pass either a DATASET folder or --questions FILE.jsonl.")
+    if sum((dataset is not None, questions is not None, feedback)) != 1:
+        raise InputError("pass either a DATASET folder, --questions FILE.jsonl or --feedback.")
     wanted = [*(method or []), *split_specs(compare)]
     specs = list(dict.fromkeys([*wanted, *([baseline] if baseline else [])])) or [DEFAULT_METHOD]
-    read = read_dataset(source)
+    read = None if source is None else read_dataset(source)
     with _bench(kb, temporary=dataset is not None) as opened, progress_bar() as progress:
+        read = read or feedback_dataset(opened.store)
 
         def answer(question: str, hits: Any, name: str) -> Any:
             return cited_answers.answer(question, hits, model=opened.model, store=opened.store, method=name)

@@ -52,6 +52,10 @@ def serve(
     open_ask: Annotated[
         bool, typer.Option("--open-ask", help="Everybody may ask, also where the model costs money.")
     ] = False,
+    keep_chats: Annotated[
+        bool,
+        typer.Option("--keep-chats", help="Keep chats of the page, and feedback on them, as graphs."),
+    ] = False,
     log: Annotated[LogForm, typer.Option("--log", help="A line for each request: text, json, none.")] = LogForm.TEXT,
     log_queries: Annotated[bool, typer.Option("--log-queries", help="With --log json: the text of queries.")] = False,
     write_log: Annotated[
@@ -68,6 +72,8 @@ def serve(
         for name in ("starlette", "uvicorn", "python_multipart", "prometheus_client")
     ):
         raise InvalidSettings("the server is not installed. Install it: pip install '.[server]'")
+    if keep_chats and read_only:
+        raise InvalidSettings("--keep-chats writes to the store, and --read-only refuses that. Leave one of them out.")
     from kgrag import server
     from kgrag.server.paid_access import paid_access_of
     from kgrag.server.readers.reader_request import ServerLimits
@@ -86,7 +92,7 @@ def serve(
     with opened:
         if not open_ask and paid_access_of(opened.settings, host).answers_cost:
             note("answers cost money: asking needs a key, or a browser on this machine if --host is loopback")
-        access = server.Access(read_only, private, keys, gate, open_ask)
+        access = server.Access(read_only, private, keys, gate, open_ask, keep_chats)
         server.serve(opened, address, access=access, logging=logging, limits=limits)
     if threading.active_count() > 1:  # a question whose client is gone is still worked on; all files are closed by now
         sys.stdout.flush()

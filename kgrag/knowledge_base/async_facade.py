@@ -62,6 +62,7 @@ class AsyncKnowledgeBase:
     move_source = _in_thread(KnowledgeBase.move_source)
     retrieve = _in_thread(KnowledgeBase.retrieve)
     ask = _in_thread(KnowledgeBase.ask)
+    feedback = _in_thread(KnowledgeBase.feedback)
     check = _in_thread(KnowledgeBase.check)
     query = _in_thread(KnowledgeBase.query)
     update = _in_thread(KnowledgeBase.update)

@@ -23,6 +23,7 @@ from kgrag.answering.conversation import (
     turns_of,
 )
 from kgrag.answering.evidence_budget import LEAST_SHARE, MOST_HITS, within_budget
+from kgrag.answering.feedback import Verdict, feedback_draft
 from kgrag.answering.follow_ups import Alike
 from kgrag.answering.kept_conversations import KeptConversation
 from kgrag.answering.opening_places import placed_answer, placed_hits, placed_sentence
@@ -327,6 +328,19 @@ class QuestionCalls(DocumentCalls):
                 it goes too.
         """
         self.store.publish([kept_answers.answer_draft(answer, names=self.store.names, after=after)])
+
+    def feedback(self, answer: Answer, verdict: Verdict, comment: str = "") -> None:
+        """Keep what a reader found an answer to be, as a graph that ``kgrag eval --feedback`` reads.
+
+        Args:
+            answer: what was judged; kept or not.
+            verdict: "right"; "wrong"; "missing" where it lacks what was asked for.
+            comment: such as what the answer should have been.
+
+        Raises:
+            InputError: there is no such verdict, or the comment is longer than 4,000 characters.
+        """
+        self.store.publish([feedback_draft(answer, verdict, comment, names=self.store.names)])
 
     def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
         """Run a SPARQL query of the user's: rows, a truth value, or triples.

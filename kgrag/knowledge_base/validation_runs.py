@@ -66,10 +66,13 @@ def validate(
     named = shapes or sorted({plain(triple.object) for triple in data if triple.predicate.value == _SHAPES_GRAPH})
     if not named:
         raise InputError("no shapes were named, and the data name none by sh:shapesGraph. Name them with --shapes.")
-    read, missing = _read(store, named, graphs_only=graphs_only)
+    prefixes: dict[str, str] = {}
+    read, missing = _read(store, named, prefixes, graphs_only=graphs_only)
     name = " ".join([*(str(path) for path in files), *(node.value for node in nodes)])
     parsed = not nodes
-    found = validate_triples(data, read, name=name, bench=OxigraphScratch(), options=options, parsed=parsed)
+    found = validate_triples(
+        data, read, name=name, bench=OxigraphScratch(), options=options, parsed=parsed, prefixes=prefixes
+    )
     # an import may be of no use to the shapes; what the data themselves name as their shapes is what was asked for
     absent = [Undecided(iri, "is not at hand, and was not fetched", asked=iri in named) for iri in missing]
     not_decided = (*found.not_decided, *absent)
@@ -96,9 +99,12 @@ def _inferred(data: Sequence[ox.Triple], profile: str) -> list[ox.Triple]:
 
 
 def _read(
-    store: TripleStore | None, named: Iterable[str | Path], *, graphs_only: bool
+    store: TripleStore | None, named: Iterable[str | Path], prefixes: dict[str, str], *, graphs_only: bool
 ) -> tuple[list[ox.Triple], list[str]]:
-    """Return the triples of shapes and of what they import, and the IRIs of those that are not at hand."""
+    """Return the triples of shapes and of what they import, and the IRIs of those that are not at hand.
+
+    ``prefixes`` takes those that files declare for themselves.
+    """
     triples: list[ox.Triple] = []
     missing: list[str] = []
     waiting: list[str | Path] = list(named)
@@ -111,7 +117,7 @@ def _read(
             continue
         seen.add(key)
         if path is not None:
-            new = [quad.triple for quad in parse(path)]
+            new = [quad.triple for quad in parse(path, prefixes)]
         elif store is not None and store.described(ox.NamedNode(key)):
             new = list(as_loaded(store, ox.NamedNode(key)))
         else:

@@ -110,6 +110,7 @@ def create_app(
         gate = None if rules.gate is None else WriteGate(rules.gate, dataset, copies, limits)
         state = app.state.server = ServerState(dataset, pool, rules, gate, metrics, logs.writes, workers)
         app.state.page_tables = OrderedDict()
+        app.state.chats = pages.Chats()
         try:
             async with agents.running() if agents else contextlib.nullcontext():
                 yield

@@ -44,11 +44,15 @@ class ServerLogs:
 
 @dataclass(frozen=True)
 class AccessRules:
-    """Who may do what: keys, who may ask where that costs money, and the profile that ontologies are judged by."""
+    """Who may do what: keys, who may ask where that costs money, and the profile that ontologies are judged by.
+
+    With ``keep_chats`` whoever may ask adds the conversations of the chat page, and feedback on them, to the store.
+    """
 
     keys: Keys = field(default_factory=Keys)
     paid_access: PaidAccess = field(default_factory=PaidAccess)
     gate: str | None = None
+    keep_chats: bool = False
 
 
 @dataclass(eq=False)

@@ -55,6 +55,7 @@ class Access:
         keys: a file of more keys.
         gate: a profile of the audit; writes that bring ontologies new violations of it are refused.
         open_ask: whether everybody may ask, also where answers cost money.
+        keep_chats: whether conversations of the chat page, and feedback on them, are kept in the store.
     """
 
     read_only: bool = False
@@ -62,6 +63,7 @@ class Access:
     keys: Path | None = None
     gate: str | None = None
     open_ask: bool = False
+    keep_chats: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def serve(
         app = create_app(
             CataloguedDataset(kb.store),
             kb.path / "cache" / "snapshots",
-            rules=AccessRules(_keys(kb, access), paid_access, access.gate),
+            rules=AccessRules(_keys(kb, access), paid_access, access.gate, access.keep_chats),
             limits=limits,
             kb=kb,
             logs=ServerLogs(RequestLog(logging.form, queries=logging.queries), writes),

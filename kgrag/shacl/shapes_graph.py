@@ -5,7 +5,7 @@ Source: SHACL (W3C Recommendation 20 July 2017), sections 1 and 2.3.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -41,16 +41,28 @@ class NotCovered(InvalidRDF):
     """A shape is valid SHACL with something that this engine does not cover."""
 
 
-def parse(path: Path) -> list[ox.Quad]:
-    """Return the triples of a shapes file.
+def parse(path: Path, prefixes: dict[str, str] | None = None) -> list[ox.Quad]:
+    """Return the triples of a shapes file; one with an IRI that is none, as schema.org's own, is read all the same.
+
+    Args:
+        path: the file.
+        prefixes: takes the prefixes that the file declares for itself.
 
     Raises:
         InvalidRDF: the file does not parse.
     """
-    try:
-        return list(ox.parse(path=path, base_iri=path.absolute().as_uri(), rename_blank_nodes=True))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise InvalidRDF(f"{path}: cannot be read as shapes: {error}. Mend the file.") from error
+    failure: Exception | None = None
+    for lenient in (False, True):
+        try:
+            parser = ox.parse(path=path, base_iri=path.absolute().as_uri(), rename_blank_nodes=True, lenient=lenient)
+            quads = list(parser)
+        except (OSError, SyntaxError, ValueError) as error:
+            failure = failure or error
+            continue
+        if prefixes is not None:
+            prefixes.update(parser.prefixes)
+        return quads
+    raise InvalidRDF(f"{path}: cannot be read as shapes: {failure}. Mend the file.") from failure
 
 
 def joined(first: PropertyPath, second: PropertyPath) -> PropertyPath:
@@ -131,9 +143,10 @@ def _grouped(path: PropertyPath) -> PropertyPath:
 
 
 class ShapesGraph:
-    """Triples of shapes, by subject and predicate."""
+    """Triples of shapes, by subject and predicate; ``prefixes`` are those that their files declare for themselves."""
 
-    def __init__(self, triples: Iterable[ox.Quad | ox.Triple]) -> None:
+    def __init__(self, triples: Iterable[ox.Quad | ox.Triple], prefixes: Mapping[str, str] | None = None) -> None:
+        self.prefixes = prefixes or {}
         self.index: dict[Term, dict[str, list[Term]]] = {}
         for triple in triples:
             self.index.setdefault(triple.subject, {}).setdefault(triple.predicate.value, []).append(triple.object)

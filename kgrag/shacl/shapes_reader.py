@@ -5,7 +5,7 @@ Source: SHACL (W3C Recommendation 20 July 2017), sections 2 to 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -76,6 +76,7 @@ def load_shapes(
     triples: Iterable[ox.Triple | ox.Quad] = (),
     elsewhere: bool = False,
     shape: str = "",
+    prefixes: Mapping[str, str] | None = None,
 ) -> Shapes:
     """Read and compile the shapes of RDF files; a shape may refer to one in another file.
 
@@ -86,6 +87,7 @@ def load_shapes(
         elsewhere: accept a shape with something that this engine does not cover, and name it in ``Shapes.elsewhere``;
             and one with something that is no SHACL or cannot be read, and name it in ``Shapes.undecided``.
         shape: compile the shape of this IRI only, whether or not it has a target; "" = every shape that has one.
+        prefixes: of the files that ``triples`` were read from, for SELECTs that use them undeclared.
 
     Raises:
         InvalidRDF: a file does not parse; or, without ``elsewhere``, a shape contains something that is no SHACL, or
@@ -93,16 +95,17 @@ def load_shapes(
         InputError: ``shape`` is named, and there is none.
     """
     further = ox.parse(also, format=ox.RdfFormat.TURTLE, rename_blank_nodes=True)
-    whole = [*(triple for path in paths for triple in parse(path)), *further, *triples]
-    return _Reader(whole, tolerant=elsewhere).shapes(shape)
+    known = dict(prefixes or {})
+    whole = [*(triple for path in paths for triple in parse(path, known)), *further, *triples]
+    return _Reader(whole, known, tolerant=elsewhere).shapes(shape)
 
 
 class _Reader:
     """A reader of one graph of shapes."""
 
-    def __init__(self, triples: list[ox.Quad | ox.Triple], *, tolerant: bool) -> None:
+    def __init__(self, triples: list[ox.Quad | ox.Triple], prefixes: Mapping[str, str], *, tolerant: bool) -> None:
         self._triples = [each.triple if isinstance(each, ox.Quad) else each for each in triples]
-        self._graph = ShapesGraph(triples)
+        self._graph = ShapesGraph(triples, prefixes)
         # the properties that components declared in the shapes have as parameters
         parameters = [
             term for properties in self._graph.index.values() for term in properties.get(SH + "parameter", [])

@@ -63,9 +63,10 @@ def select_text(graph: ShapesGraph, node: Term, path: PropertyPath) -> str:
 
 
 def _prefixes(graph: ShapesGraph, node: Term) -> list[str]:
-    """Return the PREFIX lines that ``sh:prefixes`` leads to, through imports as well; well-known prefixes have one too.
+    """Return the PREFIX lines that ``sh:prefixes`` leads to, through imports as well, and those of other prefixes.
 
-    Published shapes use ``owl:`` without declaring it, since some engines know it.
+    Published shapes use ``owl:`` without declaring it, since some engines know it, and Brick's the prefixes of their
+    file, which some engines take.
     """
     declared: dict[str, str] = {}
     seen: set[Term] = set()
@@ -80,7 +81,8 @@ def _prefixes(graph: ShapesGraph, node: Term) -> list[str]:
             name, namespace = (plain(graph.single(prefix, SH + part)) for part in ("prefix", "namespace"))
             if declared.setdefault(name, namespace) != namespace:
                 raise graph.error(ontology, SH + "declare", f"has two namespaces for the prefix '{name}'")
-    return [f"PREFIX {name}: {ox.NamedNode(space)}\n" for name, space in {**_WELL_KNOWN, **declared}.items()]
+    known = {**_WELL_KNOWN, **graph.prefixes, **declared}
+    return [f"PREFIX {name}: {ox.NamedNode(space)}\n" for name, space in known.items()]
 
 
 def _reason_against(text: str) -> str:

@@ -123,3 +123,11 @@ def test_what_follows_from_the_data_is_validated_too(run, tmp_path: Path) -> Non
     code, out = run("more.ttl", "--shapes", "of.ttl", "--inference", "rdfs", "--format", "json")
     # ada, the tool and the blank node are Things, and so is eve, whose number is read as it was written
     assert (code, len(json.loads(out)["findings"])) == (1, 3)
+
+
+def test_a_select_may_use_the_prefixes_of_its_file_and_a_file_may_have_an_iri_that_is_none(run) -> None:
+    select = "SELECT $this WHERE { $this ex:name ?name . FILTER(?name = 'Ada') }"
+    text = f'ex:Select a sh:NodeShape ; sh:targetClass ex:Person ; sh:sparql [ sh:select "{select}" ] .'
+    odd = "<https://example.org/a#b#c> a sh:NodeShape ; sh:nodeKind sh:IRI ."
+    Path("select.ttl").write_text(f"{HEAD} {text} {odd}", encoding="utf-8")
+    assert run("data.ttl", "--shapes", "select.ttl")[0] == 1

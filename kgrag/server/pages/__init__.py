@@ -4,6 +4,7 @@
 module              what it does
 ==================  =====================================================================
 ``ask_page``        ``/``: a question, its answer, the passages with what is cited marked
+``chat_page``       ``/chat``: a conversation, its filters, and feedback on its answers
 ``catalogue_page``  ``/catalogue``: the named graphs by kind
 ``resource_page``   ``/resource?iri=``: what is known about an IRI; addresses of our own IRIs
 ``report_page``     ``/report``: the audit of an ontology, and its files
@@ -22,14 +23,27 @@ from __future__ import annotations
 
 from starlette.routing import Mount, Route
 
-from kgrag.server.pages import api_page, ask_page, catalogue_page, editor_page, guide_page, report_page, resource_page
+from kgrag.server.pages import (
+    api_page,
+    ask_page,
+    catalogue_page,
+    chat_page,
+    editor_page,
+    guide_page,
+    report_page,
+    resource_page,
+)
+from kgrag.server.pages.chat_page import Chats
 from kgrag.server.pages.page_rendering import StaticPages
 from kgrag.server.pages.resource_page import elsewhere
 
-__all__ = ["ROUTES", "elsewhere"]
+__all__ = ["ROUTES", "Chats", "elsewhere"]
 
 ROUTES = (
     Route("/", ask_page.ask, methods=["GET"]),
+    Route("/chat", chat_page.chat, methods=["GET"]),
+    Route("/chat", chat_page.post, methods=["POST"]),
+    Route("/chat/feedback", chat_page.feedback, methods=["POST"]),
     Route("/catalogue", catalogue_page.catalogue, methods=["GET"]),
     Route("/resource", resource_page.resource, methods=["GET"]),
     Route("/report", report_page.report, methods=["GET"]),

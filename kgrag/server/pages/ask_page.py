@@ -25,7 +25,7 @@ from kgrag.server.problems import Problem, problem_of
 from kgrag.server.server_state import state_of, workers_of
 from kgrag.server.worker_threads import WorkerThreads
 
-__all__ = ["ask"]
+__all__ = ["ask", "methods_offered"]
 
 _MAX_QUESTION_CHARACTERS, _MAX_HITS = 4000, 50
 _MAX_FILTER_CHARACTERS = 4000
@@ -95,7 +95,7 @@ async def ask(request: Request) -> Response:
     earlier = await kept(request, "pages/questions", limit=_MAX_EARLIER_QUESTIONS)
     values: dict[str, Any] = {
         "form": form,
-        "methods": _methods(form.method),
+        "methods": methods_offered(form.method),
         "graphs": sum(int(row[1]) for row in kinds.values()),
         "asked": earlier.values(),
         "answer": None,
@@ -154,7 +154,7 @@ def _read(request: Request) -> _Form:
     return _Form(question, parameters.get("method", "").strip()[:500] or DEFAULT_METHOD, int(k), where)
 
 
-def _methods(chosen: str) -> dict[str, str]:
+def methods_offered(chosen: str) -> dict[str, str]:
     """Return the methods on offer with their descriptions, the default first; one that the user typed is added."""
     declared = plugins.methods()
     names = sorted(declared, key=lambda name: (name != DEFAULT_METHOD, name))

@@ -28,7 +28,14 @@ PAGE_HEADERS = {
     "Vary": "Accept, Accept-Language",
     "Content-Security-Policy": _POLICY,
 }
-_NAVIGATION = (("/", "Ask"), ("/catalogue", "Graphs"), ("/editor", "SPARQL"), ("/report", "Audit"), ("/guide", "Guide"))
+_NAVIGATION = (
+    ("/", "Ask"),
+    ("/chat", "Chat"),
+    ("/catalogue", "Graphs"),
+    ("/editor", "SPARQL"),
+    ("/report", "Audit"),
+    ("/guide", "Guide"),
+)
 
 
 class StaticPages(StaticFiles):
