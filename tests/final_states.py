@@ -47,6 +47,8 @@ def build_all(kb: KnowledgeBase) -> None:
 def _triples(kb: KnowledgeBase, graph: str) -> set[ox.Triple]:
     """Return the triples of a graph; of the catalogue those that say what there is, not when or how it came."""
     triples = set(kb.store.triples(ox.NamedNode(graph)))
+    if graph == kb.store.names.profile_graph.value:
+        return {t for t in triples if t.predicate != KG.revision}
     if graph != kb.store.names.catalogue.value:
         return triples
     history = {t.subject for t in triples if t.object in (KG.Publication, KG.Rewrite, KG.Build, KG.Source)}

@@ -8,6 +8,7 @@ module                what it has                                       extra
 ``llama_index``       ``KgragRetriever``, ``KgragQueryEngine``,         ``kgrag[llama-index]``
                       ``KgragReader``
 ``haystack``          ``KgragRetriever``, ``KgragWriter``               ``kgrag[haystack]``
+``pydantic_ai``       ``knowledge_tools``                               ``kgrag[pydantic-ai]``
 ``evidence_fields``   what a hit, citation or document says of itself,
                       as flat fields: the same in all of them
 ====================  ================================================  ==========================

@@ -110,8 +110,11 @@ def test_a_filter_reaches_what_would_be_far_below_the_first_hits() -> None:
 
 def test_a_summary_of_two_tenants_is_found_by_neither_alone() -> None:
     with filled(["a", "b", "a", "b", "a", "b"]) as kb:
-        kinds = {hit.kind for hit in kb.retrieve(QUESTION, method="sire_rag:novelty=0", k=99)}
-        alone = {hit.kind for hit in kb.retrieve(QUESTION, method="sire_rag:novelty=0", k=99, where="tenant=a")}
+        kinds = {hit.kind for hit in kb.retrieve(QUESTION, method="sire_rag:novelty=0,propositions=0", k=99)}
+        alone = {
+            hit.kind
+            for hit in kb.retrieve(QUESTION, method="sire_rag:novelty=0,propositions=0", k=99, where="tenant=a")
+        }
         assert kinds == {"aggregate", "passage", "summary"}
         assert "summary" not in alone
 

@@ -400,8 +400,8 @@ def test_a_value_outside_its_range_is_refused(kb: KnowledgeBase, spec: str) -> N
 def test_an_entry_that_repeats_better_ones_is_left_out(kb: KnowledgeBase) -> None:
     fill(kb, *((f"Copy {n}", f"{LEE} sings in Bath.") for n in range(30)))
     kb.build("sire_rag")
-    every = kb.retrieve("Who sings in Bath?", method="sire_rag:novelty=0", k=50)
-    telling = kb.retrieve("Who sings in Bath?", method="sire_rag", k=50)
+    every = kb.retrieve("Who sings in Bath?", method="sire_rag:propositions=0,novelty=0", k=50)
+    telling = kb.retrieve("Who sings in Bath?", method="sire_rag:propositions=0", k=50)
     assert len(telling) < len(every)
     assert {hit.iri for hit in telling} < {hit.iri for hit in every}
     assert telling[0] == every[0]
@@ -615,3 +615,19 @@ def test_an_entry_of_many_documents_comes_behind_the_passage_that_answers(built:
 def test_an_answer_quotes_the_chunk_behind_an_aggregate(built: KnowledgeBase) -> None:
     answer = built.ask("Where was Singer 7 born?", method="sire_rag:tree=relatedness", k=3)
     assert [citation.quote for citation in answer.citations] == ["Singer 7 was born in Hull."]
+
+
+@pytest.mark.parametrize(("sentences", "joined"), [(1, False), (3, True)])
+def test_aggregates_are_searched_where_chunks_state_several_things(
+    kb: KnowledgeBase, sentences: int, joined: bool
+) -> None:
+    verbs = ("sings", "dances", "swims")[:sentences]
+    kb.add_many([Document(" ".join(f"Ann Lee {verb} in Bath {n}." for verb in verbs)) for n in range(8)])
+    kb.build("sire_rag")
+
+    def kinds(method: str) -> set[str]:
+        return {hit.kind for hit in kb.retrieve("Who is Ann Lee in Bath?", method=method, k=20)}
+
+    assert ("aggregate" in kinds("sire_rag")) is joined
+    assert "aggregate" in kinds("sire_rag:propositions=0")
+    assert "aggregate" in kinds("sire_rag:signal=dense,novelty=0")

@@ -94,6 +94,33 @@ def test_a_term_takes_one_line_whatever_its_label_says(big: KnowledgeBase) -> No
     assert "\x07" not in part.text
 
 
+def test_a_property_stands_under_its_class_with_what_the_data_have(kb: KnowledgeBase) -> None:
+    def thing(iri: str, kind: str, **values: ox.NamedNode | ox.Literal) -> list[ox.Triple]:
+        node = ox.NamedNode(f"urn:{iri}")
+        stated = [ox.Triple(node, ox.NamedNode(NS + key), value) for key, value in values.items()]
+        return [ox.Triple(node, RDF.type, ox.NamedNode(NS + kind)), *stated]
+
+    terms = [("Policy", OWL.Class), ("Claim", OWL.Class), ("about", OWL.ObjectProperty), ("size", OWL.DatatypeProperty)]
+    ontology = [ox.Triple(ox.NamedNode(NS + name), RDF.type, kind) for name, kind in [*terms, ("name", RDF.Property)]]
+    ontology.append(ox.Triple(ox.NamedNode(NS + "about"), RDFS.domain, ox.NamedNode(NS + "Claim")))
+    size = ox.Literal("12", datatype=ox.NamedNode("http://www.w3.org/2001/XMLSchema#integer"))
+    facts = thing("c", "Claim", about=ox.NamedNode("urn:p"), size=size)
+    for number in range(4):
+        facts += thing(f"x{number}", f"Kind{number}", name=ox.Literal(f'"say\n{number}"'))
+    kb.store.publish([GraphDraft(ox.NamedNode(NS), KG.OntologyGraph, ontology, mode="replace")])
+    kb.store.publish([GraphDraft(ox.NamedNode("urn:g"), KG.DataGraph, facts, mode="replace")])
+    part = _sliced(kb, "Which policies?")
+    prefix = part.declarations.partition(f": <{NS}>")[0].rpartition("PREFIX ")[2]
+    assert part.text.replace(f"{prefix}:", ":").splitlines() == [
+        "class :Claim (1)",
+        "  :about to anything",
+        "  :size xsd:integer, e.g. 12",
+        "class :Policy (0)",
+        "any class",
+        """  :name text, e.g. "'say 0'\"""",
+    ]
+
+
 def test_every_prefix_of_a_slice_is_declared(big: KnowledgeBase) -> None:
     part = _sliced(big, "Which agent sold it?")
     prefix = part.declarations.partition(f": <{NS}>")[0].rpartition("PREFIX ")[2]

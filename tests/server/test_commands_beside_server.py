@@ -124,6 +124,21 @@ def test_documents_come_in_and_go_out_through_the_server_as_they_do_without_it(f
     assert both("forget", "nobody")[1].returncode == 2
 
 
+def test_a_source_is_named_synced_and_listed_through_the_server(folder: Path, beside: Server) -> None:
+    docs = folder / "handbook"
+    docs.mkdir()
+    for name in ("lamp", "door"):
+        (docs / f"{name}.txt").write_text(f"The {name} of the handbook is green.")
+    named = _run("sync", docs, "--name", "manual", "--kb", folder / "kb")
+    assert named.returncode == 0, named.stderr
+    (docs / "door.txt").unlink()
+    assert "1 forgotten" in _run("sync", "manual", "--kb", folder / "kb").stdout
+    listed = json.loads(_run("sources", "--kb", folder / "kb", "--format", "json").stdout)["sources"]
+    (own,) = (one for one in listed if one["name"] == "manual")
+    assert (own["kind"], own["root"], own["documents"]) == ("folder", str(docs), 1)
+    assert own["synced"]
+
+
 def test_a_wrong_key_and_a_server_that_is_not_there_are_told(folder: Path, beside: Server) -> None:
     refused = _run("update", "CLEAR DEFAULT", "--kb", folder / "kb", key="wrong")
     assert (refused.returncode, "KGRAG_SERVER_KEY" in refused.stderr) == (3, True)

@@ -2,8 +2,8 @@
 
 A chunk is joined to the names (entities) that its propositions mention, and an aggregate to the chunks that it was
 joined from and to the names that it is about. The arrays record which revision of the store they reflect; they are kept
-in a file beside the store, and are read from the store again where that file is older. Queries read: ``auto/*``.
-No graph is written.
+in a file beside the store, and are read from the store again where that file is older. Queries read: ``auto/*``,
+``sire_rag/proposition_count``. No graph is written.
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ def _read(store: TripleStore) -> NameGraph:
     revision = store.revision
     stated, joined, about, counted = (
         store.select(queries.bind(query, catalogue=store.names.catalogue)).values()
-        for query in ("auto/names", "auto/aggregates", "auto/aggregate-names", "auto/propositions")
+        for query in ("auto/names", "auto/aggregates", "auto/aggregate-names", "sire_rag/proposition_count")
     )
     return NameGraph.of(stated, joined, about, propositions=int(counted[0][0]), revision=revision)
 

@@ -68,11 +68,13 @@ class SliceWriter:
         return any(local_name(kind) in _PROPERTY_KINDS for kind in self.details[term].get("kind", ()))
 
     def _classes_of(self, term: str) -> list[str]:
-        """Return the classes that a property is listed under: its domain, or else what has it in the data."""
+        """Return the classes that a property is listed under: its domain, or else what has it in the data, if few."""
         stated = list(self.details[term].get("domain", ()))
+        if stated:
+            return stated[:_MAX_CLASSES_PER_PROPERTY]
         used = self.profile.properties.get(term)
-        by_use = sorted(used.domains, key=lambda name: (-used.domains[name], name)) if used is not None else []
-        return (stated or [name for name in by_use if name])[:_MAX_CLASSES_PER_PROPERTY] or [_ANY]
+        by_use = sorted(name for name in used.domains if name) if used is not None else []
+        return by_use if 0 < len(by_use) <= _MAX_CLASSES_PER_PROPERTY else [_ANY]
 
     def _class_line(self, name: str, *, detailed: bool) -> str:
         if name == _ANY:

@@ -7,6 +7,9 @@ module              what it does
 ``chat_page``       ``/chat``: a conversation, its filters, and feedback on its answers
 ``catalogue_page``  ``/catalogue``: the named graphs by kind
 ``resource_page``   ``/resource?iri=``: what is known about an IRI; addresses of our own IRIs
+``explore_page``    ``/explore``: the tree of classes, a pyramid, a summary tree
+``around_page``     ``/explore/around?iri=``: a thing and what it is linked to
+``vocabulary_page`` the page of a vocabulary of kgrag's own
 ``report_page``     ``/report``: the audit of an ontology, and its files
 ``editor_page``     ``/editor``: SPARQL, with completion from ``/editor/terms``
 ``api_page``        ``/docs``: the API, from its OpenAPI document
@@ -25,10 +28,12 @@ from starlette.routing import Mount, Route
 
 from kgrag.server.pages import (
     api_page,
+    around_page,
     ask_page,
     catalogue_page,
     chat_page,
     editor_page,
+    explore_page,
     guide_page,
     report_page,
     resource_page,
@@ -46,6 +51,10 @@ ROUTES = (
     Route("/chat/feedback", chat_page.feedback, methods=["POST"]),
     Route("/catalogue", catalogue_page.catalogue, methods=["GET"]),
     Route("/resource", resource_page.resource, methods=["GET"]),
+    Route("/explore", explore_page.explore, methods=["GET"]),
+    Route("/explore/around", around_page.around, methods=["GET"]),
+    Route("/explore/pyramid", explore_page.pyramid, methods=["GET"]),
+    Route("/explore/tree", explore_page.summary_tree, methods=["GET"]),
     Route("/report", report_page.report, methods=["GET"]),
     Route("/editor", editor_page.editor, methods=["GET"]),
     Route("/editor/terms", editor_page.terms, methods=["GET"]),

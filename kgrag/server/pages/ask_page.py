@@ -73,6 +73,7 @@ class _Passage:
     derived: tuple[tuple[int, str], ...]
     document: str
     chunk: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class _Evidence:
     text: str
     share: int
     """Score as a percentage of the best."""
+    why: str
+    """Its picture: what it is linked to; of a node of a summary tree that tree."""
 
 
 @guarded
@@ -205,6 +208,7 @@ def _passage(chunk: str, row: Mapping[str, str], citations: Sequence[Citation], 
         tuple((number, citation.derived) for number, citation in own if citation.derived),
         f"{naming.href(first.document)}&start={first.start}&end={first.end}#marked",
         naming.href(chunk),
+        naming.picture(chunk),
     )
 
 
@@ -219,4 +223,5 @@ def _evidence(hit: Hit, naming: Naming, best: float) -> _Evidence:
     title = hit.attributes.get("title") or hit.attributes.get("identifier") or naming.short(hit.iri)
     href = "" if hit.kind == _ROW_KIND else naming.href(hit.iri)
     share = round(100 * max(hit.score, 0) / best) if best > 0 else 0
-    return _Evidence(str(title), href, hit.kind, hit.text, share)
+    why = naming.picture(hit.iri) if href else ""
+    return _Evidence(str(title), href, hit.kind, hit.text, share, why)

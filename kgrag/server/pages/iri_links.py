@@ -84,6 +84,10 @@ class Naming:
         """Return the address of the page of an IRI."""
         return f"{self.root}/resource?iri={quote(iri, safe='')}"
 
+    def picture(self, iri: str) -> str:
+        """Return the address of the picture of an IRI."""
+        return f"{self.root}/explore/around?iri={quote(iri, safe='')}"
+
     def link(self, iri: str) -> Shown:
         """Show an IRI with its page and label."""
         return Shown(self.short(iri), iri=iri, href=self.href(iri), label=self.labels.get(iri, ""))
@@ -123,8 +127,20 @@ async def naming_for(request: HttpRequest, terms: Iterable[object] = ()) -> Nami
         term for term in missing if term.value.startswith(f"{names.base}graph/") and term.value not in labels
     ]:
         labels |= {row[0]: shortened(row[1]) for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
+    if edges := [term for term in missing if term.value.startswith(f"{names.base}hyperedge/")]:
+        labels |= _edge_labels((await rows(request, "pages/pairs", edges=edges)).values())
     root = str(request.scope.get("root_path", "")).rstrip("/")
     return Naming({**COMMON_PREFIXES, **dataset.prefixes}, names.base, root, labels, sources)
+
+
+def _edge_labels(pairs: Iterable[tuple[str, ...]]) -> dict[str, str]:
+    """Return what hyperedges say, by IRI: the values of their pairs, the shortest first."""
+    values: dict[str, list[str]] = {}
+    for edge, _, _, value in pairs:
+        values.setdefault(edge, []).append(value)
+    return {
+        edge: shortened(" · ".join(sorted(texts, key=lambda each: (len(each), each)))) for edge, texts in values.items()
+    }
 
 
 @cache

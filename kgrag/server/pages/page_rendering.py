@@ -31,6 +31,7 @@ PAGE_HEADERS = {
 _NAVIGATION = (
     ("/", "Ask"),
     ("/chat", "Chat"),
+    ("/explore", "Explore"),
     ("/catalogue", "Graphs"),
     ("/editor", "SPARQL"),
     ("/report", "Audit"),

@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from kgrag.server.media_types import RDF as FORMATS
 from kgrag.server.media_types import choose
 from kgrag.server.pages.catalogue_page import place
+from kgrag.server.pages.class_expressions_shown import class_expressions
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for, vocabulary
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_queries import bound, rows
@@ -35,6 +36,7 @@ _HTML = "text/html"
 _FORMATS = {"turtle": "text/turtle", "jsonld": "application/ld+json", "ntriples": "application/n-triples"}
 _MAX_STATEMENTS_SHOWN, _LINKS_PER_PAGE, _MAX_STATEMENTS_AS_RDF = 300, 50, 10_000
 _MAX_TEXT_CHARACTERS = 20_000
+_MAX_EXPRESSION_STATEMENTS = 1000
 _TEXT_PROPERTIES = (KG.text, KG.quote, KG.content)
 
 Rows = Sequence[tuple[Any, ...]]
@@ -114,14 +116,17 @@ def _redirection(request: Request) -> Response | None:
 async def _shown(request: Request, node: ox.NamedNode) -> Response:
     if is_vocabulary(node.value):
         return await vocabulary_page(request, node.value)
-    stated, (incoming, incoming_rows), (used, used_rows), inner = await asyncio.gather(
+    stated, (incoming, incoming_rows), (used, used_rows), inner, contained, described = await asyncio.gather(
         rows(request, "pages/statements", thing=node, limit=_MAX_STATEMENTS_SHOWN, offset=0),
         _part(request, "incoming", thing=node),
         _part(request, "used", thing=node),
         rows(request, "pages/nested", thing=node, limit=_MAX_STATEMENTS_SHOWN),
+        rows(request, "pages/pairs", edges=[node]),
+        rows(request, "pages/expressions", thing=node, limit=_MAX_EXPRESSION_STATEMENTS),
     )
     statements: Rows = stated.rows
     nested: Rows = inner.rows
+    pairs: Rows = contained.rows
     label, comment = vocabulary().get(node.value, ("", ""))
     if not (statements or incoming_rows or used_rows or label):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
@@ -132,7 +137,7 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
     by_class = sorted(
         {(row[1], row[0]) for row in content_rows}, key=lambda pair: (pair[0] is not None, *map(str, pair))
     )
-    tables = (statements, incoming_rows, used_rows, nested, content_rows)
+    tables = (statements, incoming_rows, used_rows, nested, content_rows, described.rows)
     naming = await naming_for(request, [node, *(term for table in tables for row in table for term in row)])
     kinds = dict.fromkeys(row[1] for row in statements if row[0] == RDF.type and isinstance(row[1], ox.NamedNode))
     return page(
@@ -142,6 +147,8 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
         named_by=_named_by(node, statements, naming),
         comment=comment,
         example=example_of(node.value),
+        pairs=[(row[2].value, naming.link(row[1].value)) for row in pairs],
+        expressions=class_expressions(described.rows, naming),
         kinds=[naming.link(kind.value) for kind in kinds],
         text=_text(request, statements),
         properties=_properties(statements, nested, naming),

@@ -9,6 +9,7 @@ pytest.importorskip("selenium", reason="selenium drives the browser")
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
+from selenium_axe_python import Axe
 
 from kgrag.vocab import KG
 from tests.server.browser.conftest import chromium
@@ -16,7 +17,9 @@ from tests.server.browser.looking import brightness, contrast, focused, one, wal
 from tests.server.inside import Inside
 
 QUESTION = "When is chickpea sown in the Hill Zone?"
-PAGES = ["/", f"/?question={QUESTION}", "/catalogue", "/resource?iri=urn:kgrag:graph/catalogue", "/editor"]
+CROP = "https://w3id.org/kgrag/examples/crops%23Crop"
+PAGES = ["/", f"/?question={QUESTION}", "/catalogue", "/resource?iri=urn:kgrag:graph/catalogue", "/editor", "/report"]
+PAGES += ["/explore", f"/explore/around?iri={CROP}", "/resource?iri=https://w3id.org/kgrag/ns%23"]
 
 
 def in_view(browser: Any, element: Any) -> bool:
@@ -141,3 +144,15 @@ def test_nothing_has_to_be_scrolled_sideways_on_a_small_screen(browser: Any, dem
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert wide[0] <= wide[1] == 360
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", [*PAGES[:4], *PAGES[5:]])
+def test_axe_finds_no_barrier_on_a_page(browser: Any, demo: Inside, path: str, scheme: str) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    browser.get(demo.url + path)
+    one(browser, "footer")
+    axe = Axe(browser)
+    axe.inject()
+    assert [(found["id"], node["html"]) for found in axe.run()["violations"] for node in found["nodes"]] == []
