@@ -35,7 +35,7 @@ from kgrag.errors import InvalidSettings
 from kgrag.model import Chunk, Document, Section
 from kgrag.text import sentences
 
-__all__ = ["chunk", "context_before", "count_tokens", "statement_around"]
+__all__ = ["chunk", "context_before", "count_tokens", "statements_around"]
 
 # A word boundary of Annex 29, and one that is none inside a grapheme cluster: Thai and Lao AM join the character before
 # them, Prepend characters the one after, unless that is a control character. The second is slower and rarely needed.
@@ -53,6 +53,7 @@ _MAX_LEAD_IN_CHARACTERS = 120
 _MAX_CONTEXT_CHARACTERS = 3000
 _MAX_PARAGRAPH_CHARACTERS = 400
 _MAX_STATEMENT_CHARACTERS = 500
+_MIN_STATEMENT_WORDS = 5
 _PAUSES = (re.compile(r"\n\s*"), re.compile(r"[,;:،؛—–]\s+|[，、；：]\s*"), re.compile(r"\s+"))
 _FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]{64,}")
 _LEADING_VOWELS = frozenset("เแโใไເແໂໃໄ")
@@ -115,23 +116,26 @@ def context_before(text: str, position: int) -> str:
     return f"{line}{between}{last}"
 
 
-def statement_around(text: str, start: int, end: int) -> tuple[int, int]:
-    r"""Return the place of what says something with the words from ``start`` to ``end``: more than a bare value.
+def statements_around(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    r"""Return places that say something with the words from ``start`` to ``end``, the shortest first.
 
-    Up to the end of their sentence; from the line that introduces their paragraph, else from the paragraph's beginning,
-    else from that of the sentence, whichever is the first within 500 characters.
+    Each ends with their sentence. They begin with that sentence, where it has five words; their paragraph; or the
+    line that introduces it, within 500 characters. There is at least one.
 
     >>> text = "max_workers (integer)\n\nSets the number of workers. The default is three. Read at start."
-    >>> text[slice(*statement_around(text, text.index("three"), text.index("three") + 5))]
-    'max_workers (integer)\n\nSets the number of workers. The default is three.'
+    >>> [text[slice(*place)] for place in statements_around(text, text.index("three"), text.index("three") + 5)][0]
+    'Sets the number of workers. The default is three.'
     """
     paragraph = next((match.end() for match in reversed(list(_PARAGRAPH.finditer(text, 0, start)))), 0)
     within = [(first, last) for first, last in sentences.split(text) if first < end and last > start]
     sentence, last = (min(start, within[0][0]), max(end, within[-1][1])) if within else (start, end)
-    line = text.rfind("\n", 0, len(text[:paragraph].rstrip())) + 1
-    introduced = _introduces(f"\n\n{text}", 0, paragraph + 2) if paragraph else False
-    firsts = [*([line] if introduced else []), paragraph, sentence]
-    return next((first for first in firsts if last - first <= _MAX_STATEMENT_CHARACTERS), sentence), last
+    firsts = [paragraph]
+    if paragraph and _introduces(f"\n\n{text}", 0, paragraph + 2):
+        firsts.append(text.rfind("\n", 0, len(text[:paragraph].rstrip())) + 1)
+    if len(text[sentence:last].split()) >= _MIN_STATEMENT_WORDS:
+        firsts.insert(0, sentence)
+    near = [first for first in dict.fromkeys(firsts) if last - first <= _MAX_STATEMENT_CHARACTERS]
+    return [(first, last) for first in near or [sentence]]
 
 
 def _shortened(paragraph: str) -> str:

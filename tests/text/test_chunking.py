@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgrag.errors import InvalidSettings
 from kgrag.model import Document, Section
-from kgrag.text.chunking import chunk, context_before, count_tokens, statement_around
+from kgrag.text.chunking import chunk, context_before, count_tokens, statements_around
 
 WORD_BORDER = regex.compile(r"(?w)\b")
 CLUSTER = regex.compile(r"\X")
@@ -280,14 +280,14 @@ def test_the_context_of_a_text_is_the_line_that_introduces_it_and_the_paragraph_
     assert context_before("No line before. Here.", 0) == ""
 
 
-def test_what_says_something_with_a_value_begins_at_the_line_that_introduces_it() -> None:
+def test_what_says_something_with_a_value_has_more_than_its_bare_sentence() -> None:
     text = "workers (integer)\n\nSets the number. The default is three.\n\nnap (integer)\n\nSets the pause. It is one."
     at = text.index("three")
-    assert (
-        text[slice(*statement_around(text, at, at + 5))]
-        == "workers (integer)\n\nSets the number. The default is three."
-    )
+    assert [text[slice(*place)] for place in statements_around(text, at, at + 5)] == [
+        "Sets the number. The default is three.",
+        "workers (integer)\n\nSets the number. The default is three.",
+    ]
     long = f"{'All of this is said before. ' * 30}The default is four. It is read at start."
     at = long.index("four")
-    assert long[slice(*statement_around(long, at, at + 4))] == "The default is four."
-    assert statement_around("three", 0, 5) == (0, 5)
+    assert [long[slice(*place)] for place in statements_around(long, at, at + 4)] == ["The default is four."]
+    assert statements_around("three", 0, 5) == [(0, 5)]

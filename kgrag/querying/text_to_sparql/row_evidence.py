@@ -18,7 +18,7 @@ from kgrag import queries
 from kgrag.model import Citation, Hit, Span, Term, plain
 from kgrag.ports import TripleStore
 from kgrag.text import documents
-from kgrag.text.chunking import statement_around
+from kgrag.text.chunking import statements_around
 from kgrag.text.quotes import places
 from kgrag.text.sentences import content_words, stem
 
@@ -136,8 +136,8 @@ def _place(quote: str, text: str) -> tuple[int, int] | None:
 def citations(found: Sequence[Hit], store: TripleStore, question: str = "") -> list[Citation]:
     """Return, for each hit, what its sources state with its values, as quotes with their characters.
 
-    A value may stand in several places: the one is cited whose statement shares most words with the question and the
-    row, the first of equals. A bare value would prove nothing of what it is the value of.
+    A value may stand in several places: the statement is cited that shares most words with the question and the row,
+    the shortest of equals. A bare value would prove nothing of what it is the value of.
     """
     texts = documents.texts(store, [span.chunk for hit in found for span in hit.sources])
     cited = (
@@ -154,12 +154,14 @@ def _cited(value: str, question: str, hit: Hit, texts: dict[str, str], sentence:
         (span, text[slice(*place)], place)
         for span in hit.sources
         for text in [texts.get(span.chunk, "")]
-        for place in dict.fromkeys(statement_around(text, *found) for found in places(value, text))
+        for found in places(value, text)
+        for place in statements_around(text, *found)
     ]
-    shared = [len(wanted & {stem(word) for word in content_words(quote)}) for _, quote, _ in statements]
     if not statements:
         return None
-    span, quote, (start, end) = statements[shared.index(max(shared))]
+    shared = [len(wanted & {stem(word) for word in content_words(quote)}) for _, quote, _ in statements]
+    best = max(range(len(statements)), key=lambda at: (shared[at], -len(statements[at][1])))
+    span, quote, (start, end) = statements[best]
     return Citation(quote, span.document, span.chunk, span.start + start, span.start + end, sentence)
 
 
