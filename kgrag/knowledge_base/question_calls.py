@@ -50,10 +50,14 @@ def answer_attributes(answer: Answer) -> Attributes:
     return {"kgrag.answer.unknown": answer.unknown, "kgrag.answer.citations": len(answer.citations)}
 
 
+def _hit_attributes(hits: list[Hit]) -> Attributes:
+    return {"kgrag.hits": len(hits)}
+
+
 class QuestionCalls(DocumentCalls):
     """What a knowledge base answers."""
 
-    @spanned("retrieval", "retrieval", lambda hits: {"kgrag.hits": len(hits)})
+    @spanned("retrieval", "retrieval", _hit_attributes)
     def retrieve(
         self,
         question: str,
