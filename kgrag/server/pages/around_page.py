@@ -57,27 +57,15 @@ async def around(request: Request) -> Response:
     chosen = request.query_params.get("graph", "")
     graphs = [iri(chosen)] if chosen else []
     opened = request.query_params.get("property", "")
-    offset = place(request, "offset", 0)
-    table = await rows(request, "pages/around_counts", thing=node, graphs=graphs)
-    sides = [
-        _Side(row[0].value == "in", row[1], int(row[2].value))
-        for row in table.rows
-        if isinstance(row[0], ox.Literal) and isinstance(row[1], ox.NamedNode) and isinstance(row[2], ox.Literal)
-    ]
+    sides = await _sides(request, node, graphs)
     pairs, linked = await asyncio.gather(
         rows(request, "pages/pairs", edges=[node]), rows(request, "cg_rag/around", chunk=node)
     )
     if not sides and not len(pairs):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
-    if opened:
-        incoming = request.query_params.get("direction") == "in"
-        shown = [side for side in sides if (side.property, side.incoming) == (iri(opened), incoming)]
-        size = _BOXES_OF_OPENED
-    else:
-        shown = [
-            side for way in (True, False) for side in [s for s in sides if s.incoming is way][:_MAX_GROUPS_PER_SIDE]
-        ]
-        size, offset = _BOXES_PER_GROUP, 0
+    size = _BOXES_OF_OPENED if opened else _BOXES_PER_GROUP
+    offset = place(request, "offset", 0) if opened else 0
+    shown = _opened(sides, opened, request) if opened else _first_of_each_way(sides)
     shown = list(await asyncio.gather(*(_read(request, node, side, graphs, size, offset) for side in shown)))
     terms = [node, *(side.property for side in shown), *(row[0] for side in shown for row in side.others)]
     terms += [ox.NamedNode(name) for row in linked.values() for name in (row[1], row[2])]
@@ -102,11 +90,30 @@ async def around(request: Request) -> Response:
     )
 
 
+async def _sides(request: Request, node: ox.NamedNode, graphs: Sequence[ox.NamedNode]) -> list[_Side]:
+    """Return every property that links a thing to others, in each direction, without the others."""
+    table = await rows(request, "pages/around_counts", thing=node, graphs=graphs)
+    return [
+        _Side(row[0].value == "in", row[1], int(row[2].value))
+        for row in table.rows
+        if isinstance(row[0], ox.Literal) and isinstance(row[1], ox.NamedNode) and isinstance(row[2], ox.Literal)
+    ]
+
+
+def _opened(sides: Sequence[_Side], name: str, request: Request) -> list[_Side]:
+    incoming = request.query_params.get("direction") == "in"
+    return [side for side in sides if (side.property, side.incoming) == (iri(name), incoming)]
+
+
+def _first_of_each_way(sides: Sequence[_Side]) -> list[_Side]:
+    return [side for way in (True, False) for side in [s for s in sides if s.incoming is way][:_MAX_GROUPS_PER_SIDE]]
+
+
 async def _read(
     request: Request, node: ox.NamedNode, side: _Side, graphs: Sequence[ox.NamedNode], size: int, offset: int
 ) -> _Side:
     name = "pages/around_incoming" if side.incoming else "pages/around_outgoing"
-    values = {"thing": node, "property": side.property, "graphs": graphs, "limit": size, "offset": offset}
+    values: dict[str, Any] = {"thing": node, "property": side.property, "graphs": graphs, "limit": size, "offset": offset}
     return _Side(side.incoming, side.property, side.count, (await rows(request, name, **values)).rows)
 
 

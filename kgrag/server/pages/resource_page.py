@@ -130,13 +130,7 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
     label, comment = vocabulary().get(node.value, ("", ""))
     if not (statements or incoming_rows or used_rows or label):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
-    catalogue = state_of(request).dataset.names.catalogue
-    is_graph = any(row[2] == catalogue and row[0] == KG.publication for row in statements)
-    content, content_rows = await _part(request, "content", graph=node) if is_graph else (None, [])
-    # (class, resource) by class; resources without a class come first, under None
-    by_class = sorted(
-        {(row[1], row[0]) for row in content_rows}, key=lambda pair: (pair[0] is not None, *map(str, pair))
-    )
+    content, content_rows = await _content(request, node, statements)
     tables = (statements, incoming_rows, used_rows, nested, content_rows, described.rows)
     naming = await naming_for(request, [node, *(term for table in tables for row in table for term in row)])
     kinds = dict.fromkeys(row[1] for row in statements if row[0] == RDF.type and isinstance(row[1], ox.NamedNode))
@@ -156,9 +150,21 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
         graphs=[naming.link(graph) for graph in sorted({row[2].value for row in statements})],
         incoming=_grouped(incoming, ((row[0], row[1]) for row in incoming_rows), naming),
         used=_grouped(used, used_rows, naming),
-        content=content and _grouped(content, by_class, naming),
+        content=content and _grouped(content, _by_class(content_rows), naming),
         formats=[(name, f"{naming.href(node.value)}&format={name}") for name in _FORMATS],
     )
+
+
+async def _content(request: Request, node: ox.NamedNode, statements: Rows) -> tuple[_Page | None, Rows]:
+    """Return the page of what a graph holds, and its rows; of anything else, None and no rows."""
+    catalogue = state_of(request).dataset.names.catalogue
+    is_graph = any(row[2] == catalogue and row[0] == KG.publication for row in statements)
+    return await _part(request, "content", graph=node) if is_graph else (None, [])
+
+
+def _by_class(content: Rows) -> list[tuple[Any, ...]]:
+    """Return (class, resource) by class; resources without a class come first, under None."""
+    return sorted({(row[1], row[0]) for row in content}, key=lambda pair: (pair[0] is not None, *map(str, pair)))
 
 
 def _named_by(node: ox.NamedNode, statements: Rows, naming: Naming) -> Shown | None:
