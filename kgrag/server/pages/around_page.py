@@ -106,8 +106,8 @@ async def _read(
     request: Request, node: ox.NamedNode, side: _Side, graphs: Sequence[ox.NamedNode], size: int, offset: int
 ) -> _Side:
     name = "pages/around_incoming" if side.incoming else "pages/around_outgoing"
-    values = {"thing": node, "property": side.property, "graphs": graphs, "limit": size, "offset": offset}
-    return _Side(side.incoming, side.property, side.count, (await rows(request, name, **values)).rows)
+    found = await rows(request, name, thing=node, property=side.property, graphs=graphs, limit=size, offset=offset)
+    return _Side(side.incoming, side.property, side.count, found.rows)
 
 
 def _view(
