@@ -59,25 +59,14 @@ async def around(request: Request) -> Response:
     opened = request.query_params.get("property", "")
     offset = place(request, "offset", 0)
     table = await rows(request, "pages/around_counts", thing=node, graphs=graphs)
-    sides = [
-        _Side(row[0].value == "in", row[1], int(row[2].value))
-        for row in table.rows
-        if isinstance(row[0], ox.Literal) and isinstance(row[1], ox.NamedNode) and isinstance(row[2], ox.Literal)
-    ]
+    sides = _counted(table)
     pairs, linked = await asyncio.gather(
         rows(request, "pages/pairs", edges=[node]), rows(request, "cg_rag/around", chunk=node)
     )
     if not sides and not len(pairs):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
-    if opened:
-        incoming = request.query_params.get("direction") == "in"
-        shown = [side for side in sides if (side.property, side.incoming) == (iri(opened), incoming)]
-        size = _BOXES_OF_OPENED
-    else:
-        shown = [
-            side for way in (True, False) for side in [s for s in sides if s.incoming is way][:_MAX_GROUPS_PER_SIDE]
-        ]
-        size, offset = _BOXES_PER_GROUP, 0
+    size, offset = (_BOXES_OF_OPENED, offset) if opened else (_BOXES_PER_GROUP, 0)
+    shown = _chosen(sides, opened, incoming=request.query_params.get("direction") == "in")
     shown = list(await asyncio.gather(*(_read(request, node, side, graphs, size, offset) for side in shown)))
     terms = [node, *(side.property for side in shown), *(row[0] for side in shown for row in side.others)]
     terms += [ox.NamedNode(name) for row in linked.values() for name in (row[1], row[2])]
@@ -100,6 +89,21 @@ async def around(request: Request) -> Response:
         later=offset + size if opened and offset + size < total else None,
         left_out=max(len(sides) - len(shown), 0) if not opened else 0,
     )
+
+
+def _counted(table: Rows) -> list[_Side]:
+    return [
+        _Side(row[0].value == "in", row[1], int(row[2].value))
+        for row in table.rows
+        if isinstance(row[0], ox.Literal) and isinstance(row[1], ox.NamedNode) and isinstance(row[2], ox.Literal)
+    ]
+
+
+def _chosen(sides: Sequence[_Side], opened: str, *, incoming: bool) -> list[_Side]:
+    """Return the group that is opened, else the first groups of each side."""
+    if opened:
+        return [side for side in sides if (side.property, side.incoming) == (iri(opened), incoming)]
+    return [side for way in (True, False) for side in [s for s in sides if s.incoming is way][:_MAX_GROUPS_PER_SIDE]]
 
 
 async def _read(
