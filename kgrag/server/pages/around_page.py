@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgrag.drawing.column_picture import ColumnBox, ColumnGroup, ColumnsView, columns_svg
+from kgrag.model import Table
 from kgrag.server.pages.catalogue_page import place
 from kgrag.server.pages.iri_links import Naming, naming_for
 from kgrag.server.pages.page_queries import rows
@@ -91,7 +92,7 @@ async def around(request: Request) -> Response:
     )
 
 
-def _counted(table: Rows) -> list[_Side]:
+def _counted(table: Table) -> list[_Side]:
     return [
         _Side(row[0].value == "in", row[1], int(row[2].value))
         for row in table.rows
