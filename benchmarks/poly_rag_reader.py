@@ -31,7 +31,7 @@ from kgrag.text.sentences import attribute_words, entity_key
 __all__ = ["Reader", "main", "serving"]
 
 _QUESTION = re.compile(r"^Question:? ?\n?(.+)$", flags=re.MULTILINE)
-_PROPERTY = re.compile(r'^property (\S+); "(.*?)"', flags=re.MULTILINE)
+_PROPERTY = re.compile(r'^  (\w+:\S+) (?:[^;\n]*; "([^"\n]*)")?', flags=re.MULTILINE)  # label where it says more
 _PREFIX = re.compile(r"^PREFIX (\S+): <(.+)>$", flags=re.MULTILINE)
 _NAMED = re.compile(r'^"(.+)" is <\S+> of <(\S+)>', flags=re.MULTILINE)
 _TRIPLE = re.compile(r"^(\d+)\. (.+?) \| (.+?) \| (.+)$", flags=re.MULTILINE)
@@ -64,7 +64,7 @@ class Reader:
     def _query(self, prompt: str, question: Asked, errs: bool) -> str:
         """Write the query over the property of the question's words, or over another one."""
         wanted = attribute_words(question.relation)
-        shown = _PROPERTY.findall(prompt)
+        shown = [(name, label or name.partition(":")[2]) for name, label in _PROPERTY.findall(prompt)]
         fitting = [name for name, label in shown if (attribute_words(label) == wanted) != errs]
         things = [iri for text, iri in _NAMED.findall(prompt) if entity_key(text) == entity_key(question.subject)]
         if not fitting or not things:

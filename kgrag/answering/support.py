@@ -99,7 +99,8 @@ def _quantities_missing(sentence: str, cited: str, ground: Ground) -> list[str]:
     missing = []
     for one in quantities(text):
         counts = one.spelled and not one.unit and not isinstance(one.value, str) and abs(one.value) <= _MAX_COUNT
-        repeats = any(_same(one, other, set()) for other in asked)
+        # "taken as milliseconds" gives a bare number of the question its unit
+        repeats = any(_same(one, other, units(cited)) for other in asked)
         repeats = repeats and (one.kind not in rivals or _NEGATION.search(sentence) is not None)
         is_stated = any(_same(one, other, named) for other in stated) or (not one.unit and one.value in of_dates)
         if not (counts or repeats or is_stated):

@@ -33,6 +33,7 @@ _Reply = TypeVar("_Reply")
 _ASK = TypeAdapter[AnswerReply](AnswerReply)
 _RETRIEVE = TypeAdapter[RetrievalReply](RetrievalReply)
 _CHECK = TypeAdapter[CheckReply](CheckReply)
+_VALIDATE = TypeAdapter[AuditReply](AuditReply)
 _AUDIT = TypeAdapter[AuditReply](AuditReply)
 _ADD_DOCUMENTS = TypeAdapter[IngestReply | JobReply](IngestReply | JobReply)
 _PUT_DOCUMENT = TypeAdapter[IngestReply](IngestReply)
@@ -99,6 +100,33 @@ class JsonOperations:
     def check(self, query: str, *, repair: bool | None = None) -> CheckReply:
         """Report where a SPARQL query departs from the ontologies and data."""
         return self._call(Call("POST", "/check", _CHECK, json={"query": query, "repair": repair}))
+
+    def validate(
+        self,
+        *,
+        graphs: list[str] | None = None,
+        shapes: list[str] | None = None,
+        shape: str | None = None,
+        focus: list[str] | None = None,
+        inference: Literal["", "rdfs", "owl-rl"] | None = None,
+        limit: int | None = None,
+    ) -> AuditReply:
+        """Report where graphs of the knowledge base depart from SHACL shapes in graphs of it."""
+        return self._call(
+            Call(
+                "POST",
+                "/validate",
+                _VALIDATE,
+                json={
+                    "graphs": graphs,
+                    "shapes": shapes,
+                    "shape": shape,
+                    "focus": focus,
+                    "inference": inference,
+                    "limit": limit,
+                },
+            )
+        )
 
     def audit(
         self,
@@ -284,6 +312,33 @@ class AsyncJsonOperations:
     async def check(self, query: str, *, repair: bool | None = None) -> CheckReply:
         """Report where a SPARQL query departs from the ontologies and data."""
         return await self._call(Call("POST", "/check", _CHECK, json={"query": query, "repair": repair}))
+
+    async def validate(
+        self,
+        *,
+        graphs: list[str] | None = None,
+        shapes: list[str] | None = None,
+        shape: str | None = None,
+        focus: list[str] | None = None,
+        inference: Literal["", "rdfs", "owl-rl"] | None = None,
+        limit: int | None = None,
+    ) -> AuditReply:
+        """Report where graphs of the knowledge base depart from SHACL shapes in graphs of it."""
+        return await self._call(
+            Call(
+                "POST",
+                "/validate",
+                _VALIDATE,
+                json={
+                    "graphs": graphs,
+                    "shapes": shapes,
+                    "shape": shape,
+                    "focus": focus,
+                    "inference": inference,
+                    "limit": limit,
+                },
+            )
+        )
 
     async def audit(
         self,

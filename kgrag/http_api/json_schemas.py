@@ -34,6 +34,7 @@ __all__ = [
     "RetrievalReply",
     "RetrieveRequest",
     "UnreadFile",
+    "ValidateRequest",
     "WritesParameters",
 ]
 
@@ -123,6 +124,32 @@ class AuditRequest(_Request):
     )
     limit: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=100, description="Findings per check that are returned; counts are exact."
+    )
+
+
+_GraphIri = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+
+
+class ValidateRequest(_Request):
+    """Data to be validated against SHACL shapes: both are graphs of the knowledge base, never files."""
+
+    graphs: Annotated[list[_GraphIri], Field(max_length=100)] = Field(
+        default=[], description="IRIs of the graphs of the data; none: all data and ontologies."
+    )
+    shapes: Annotated[list[_GraphIri], Field(max_length=100)] = Field(
+        default=[], description="IRIs of graphs of shapes; none: those that the data name by sh:shapesGraph."
+    )
+    shape: Annotated[str, StringConstraints(max_length=2000)] = Field(
+        default="", description="IRI of the only shape to run."
+    )
+    focus: Annotated[list[_GraphIri], Field(max_length=1000)] = Field(
+        default=[], description="IRIs of the only nodes to report; with `shape`, whatever its targets."
+    )
+    inference: Literal["", "rdfs", "owl-rl"] = Field(
+        default="", description="Rules by which what follows from the data is validated as well."
+    )
+    limit: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        default=1000, description="Results that are returned; counts are exact."
     )
 
 

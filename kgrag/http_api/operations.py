@@ -35,6 +35,7 @@ from kgrag.http_api.json_schemas import (
     ReadyReply,
     RetrievalReply,
     RetrieveRequest,
+    ValidateRequest,
     WritesParameters,
 )
 
@@ -125,6 +126,14 @@ OPERATIONS = (
         "Report where a SPARQL query departs from the ontologies and data",
         CheckRequest,
         CheckReply,
+        _COMMON,
+    ),
+    ApiOperation(
+        "validate",
+        "/validate",
+        "Report where graphs of the knowledge base depart from SHACL shapes in graphs of it",
+        ValidateRequest,
+        AuditReply,
         _COMMON,
     ),
     ApiOperation(

@@ -145,3 +145,11 @@ def test_a_word_that_begins_a_sentence_is_a_name_only_where_the_evidence_has_it_
     ground = Ground((SOWN,), shown="Treat it with Quinalphos.")
     assert unsupported("Growers sow in June.", ground) == []
     assert unsupported("Quinalphos is sown in June.", ground) == ["Quinalphos"]
+
+
+def test_a_bare_number_of_the_question_has_the_unit_that_a_citation_gives_it() -> None:
+    taken = "If this value is specified without units, it is taken as milliseconds."
+    ground = Ground((taken,), question="We set the time-out to 500. Is that half a minute?")
+    assert unsupported("No, it is 500 milliseconds.", ground) == []
+    assert unsupported("It is 600 milliseconds.", ground) == ["600 milliseconds"]
+    assert unsupported("It is 500 seconds.", ground) == ["500 seconds"]

@@ -477,7 +477,7 @@ def test_the_prompts_variables_are_what_a_model_without_network_reads(make):
     method = make(texts={"Rye": TEXTS["Rye"]})
     method.build()
     variables = method.model.prompts[0].variables
-    assert variables.keys() == {"ontology", "slice", "text"}
+    assert variables.keys() == {"ontology", "slice", "before", "text"}
     assert variables["text"] == TEXTS["Rye"]
     crop = variables["slice"]["classes"][0]
     assert (crop["label"], crop["iri"]) == ("crop", "https://example.org/farm#Crop")

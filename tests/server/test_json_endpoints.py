@@ -92,6 +92,36 @@ def test_nothing_but_graphs_and_known_profiles_is_audited(demo: Inside, body: di
     assert told(demo.client.post("/audit", json=body))["status"] == 400
 
 
+SHAPES = """
+PREFIX sh: <http://www.w3.org/ns/shacl#>
+PREFIX ex: <https://example.org/>
+INSERT DATA {
+  GRAPH ex:people { ex:ada a ex:Person . ex:bob a ex:Person . ex:nick rdfs:domain ex:Person . ex:cid ex:nick "C" }
+  GRAPH ex:shapes {
+    ex:Named a sh:NodeShape ; sh:targetClass ex:Person ; sh:property [ sh:path ex:name ; sh:minCount 1 ]
+  }
+}"""
+
+
+def test_graphs_are_validated_with_what_follows_from_them_and_counts_are_exact(demo: Inside) -> None:
+    demo.kb.update(SHAPES)
+    try:
+        body = {"graphs": ["https://example.org/people"], "shapes": ["https://example.org/shapes"]}
+        reply = demo.post("/validate", **body).json()
+        assert (reply["conforms"], [each["focus"][-3:] for each in reply["findings"]]) == (False, ["ada", "bob"])
+        more = demo.post("/validate", **body, inference="rdfs", limit=1).json()
+        assert (more["counts"]["Violation"], len(more["findings"])) == (3, 1)
+        one = demo.post("/validate", **body, focus=["https://example.org/bob"]).json()
+        assert one["counts"]["Violation"] == 1
+    finally:
+        demo.kb.update("DROP GRAPH <https://example.org/people> ; DROP GRAPH <https://example.org/shapes>")
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "file:///etc/passwd", "urn:x:none"])
+def test_nothing_but_graphs_is_validated(demo: Inside, name: str) -> None:
+    assert told(demo.client.post("/validate", json={"graphs": [name], "shapes": [name]}))["status"] == 400
+
+
 # --- the document -------------------------------------------------------------------------------------------------
 
 
@@ -104,6 +134,8 @@ def test_nothing_but_graphs_and_known_profiles_is_audited(demo: Inside, body: di
         ("/check", {"query": BACKWARDS, "repair": True}),
         ("/check", {"query": "SELECT nothing"}),
         ("/audit", {"profile": "publish"}),
+        ("/validate", {"shapes": ["urn:x:none"]}),
+        ("/validate", {"graphs": ["/etc/passwd"], "shapes": []}),
         ("/audit", {"profile": "../secret.toml"}),
         ("/ask", {"question": ""}),
         ("/ask", {"question": QUESTION, "method": "none"}),

@@ -115,12 +115,14 @@ def _fact_triples(fact: Fact, ontology: Ontology, names: Names, minted: dict[ox.
 
 
 def phrase_of(relation: str) -> str:
-    """Return a relation as lower-case words, in which numbers and signs stay: other numbers are other relations.
+    """Return a relation as lower-case words; in several, numbers with their signs and identifiers stay as they are.
 
-    >>> phrase_of("hasGrowing_zones"), phrase_of("uses, if -1 is specified,"), phrase_of("Is 0.5 of")
-    ('has growing zones', 'uses if -1 is specified', 'is 0.5 of')
+    >>> phrase_of("hasGrowing_zones"), phrase_of("uses, if -1 is specified,"), phrase_of("is set by wal_level")
+    ('has growing zones', 'uses if -1 is specified', 'is set by wal_level')
     """
-    words = (word.strip(",.;:()") if _NUMBER.search(word) else words_of(word) for word in relation.split())
+    parts = relation.split()
+    kept = [bool(_NUMBER.search(word)) or ("_" in word and len(parts) > 1) for word in parts]
+    words = (word.strip(",.;:()") if keep else words_of(word) for word, keep in zip(parts, kept, strict=True))
     return " ".join(filter(None, words)).lower()
 
 

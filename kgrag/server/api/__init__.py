@@ -3,7 +3,7 @@
 =======================  ====================================================================
 module                   what it contains
 =======================  ====================================================================
-``json_endpoints``       ``/ask``, ``/retrieve``, ``/check``, ``/audit``; reads JSON strictly
+``json_endpoints``       ``/ask``, ``/retrieve``, ``/check``, ``/validate``, ``/audit``; reads JSON
 ``document_endpoints``   ``/documents``, ``/build``, ``/jobs``
 ``request_parameters``   reads the parameters of an address
 ``protocol_operations``  describes SPARQL, the Graph Store and the protocol of agents
@@ -22,6 +22,7 @@ ROUTES = (
     Route("/ask", json_endpoints.ask, methods=["POST"]),
     Route("/retrieve", json_endpoints.retrieve, methods=["POST"]),
     Route("/check", json_endpoints.check, methods=["POST"]),
+    Route("/validate", json_endpoints.validate, methods=["POST"]),
     Route("/audit", json_endpoints.audit, methods=["POST"]),
     Route("/documents", document_endpoints.post, methods=["POST"]),
     Route("/documents/{id:path}", document_endpoints.put, methods=["PUT"]),

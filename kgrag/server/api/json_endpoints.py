@@ -1,4 +1,4 @@
-"""The endpoints ``/ask``, ``/retrieve``, ``/check``, ``/audit``: what the commands of these names do, as JSON.
+"""The endpoints ``/ask``, ``/retrieve``, ``/check``, ``/validate``, ``/audit``: what these commands do, as JSON.
 
 ``/ask`` can also answer with server-sent events: ``hits`` when they are known, one ``sentence`` each, the whole answer
 with ``done``. A sentence comes once it is complete and its quotes are found, while a language model that can be read so
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -19,9 +20,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from kgrag.answering.conversation import History
 from kgrag.answering.json_forms import answer_json, citation_json, hit_json, retrieval_json
-from kgrag.audit import Audit, AuditOptions, profile_names
+from kgrag.audit import Audit, AuditOptions, ValidationOptions, profile_names
 from kgrag.errors import UnknownName
-from kgrag.http_api.json_schemas import AskRequest, AuditRequest, CheckRequest, RetrieveRequest
+from kgrag.http_api.json_schemas import AskRequest, AuditRequest, CheckRequest, RetrieveRequest, ValidateRequest
+from kgrag.knowledge_base import validation_runs
 from kgrag.model import Answer, AnswerSentence, Hit
 from kgrag.querying import ontology_check
 from kgrag.querying.document_filters import DocumentFilter
@@ -46,6 +48,8 @@ __all__ = [
     "read_body",
     "retrieve",
     "teller",
+    "validate",
+    "validated",
 ]
 
 _JSON, _EVENTS = "application/json", "text/event-stream"
@@ -229,6 +233,34 @@ async def check(request: Request) -> Response:
         return document
 
     return _json(await workers.run(lambda: workers.alone(report)))
+
+
+async def validate(request: Request) -> Response:
+    """Validate graphs of the knowledge base against shapes in graphs of it.
+
+    Raises:
+        Problem: 400, 413, 415, 422.
+        KgragError: what ``KnowledgeBase.validate`` raises.
+    """
+    return _json(await validated(request, await read_body(request, ValidateRequest)))
+
+
+async def validated(request: Request, body: ValidateRequest) -> dict[str, Any]:
+    """Return the report of a validation, with its first results; counts are of all.
+
+    Raises:
+        InputError: there is no such graph or shape, or nothing to validate.
+        ServiceUnavailable: too much is asked at once.
+    """
+    workers = workers_of(request)
+    options = ValidationOptions(body.shape, tuple(body.focus), inference=body.inference)
+
+    def run() -> dict[str, Any]:
+        store, graphs, shapes = workers.kb.store, body.graphs, body.shapes
+        found = validation_runs.validate(store, [], graphs=graphs, shapes=shapes, options=options, graphs_only=True)
+        return replace(found, findings=found.findings[: body.limit]).to_json()
+
+    return await workers.run(lambda: workers.alone(run))
 
 
 async def audit(request: Request) -> Response:

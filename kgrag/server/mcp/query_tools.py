@@ -9,10 +9,10 @@ from typing import Any
 
 from starlette.requests import Request
 
-from kgrag.audit import ValidationOptions
 from kgrag.errors import InvalidSPARQL, KgragError
-from kgrag.knowledge_base import validation_runs
+from kgrag.http_api.json_schemas import ValidateRequest
 from kgrag.querying import ontology_check
+from kgrag.server.api.json_endpoints import validated
 from kgrag.server.mcp.tool_arguments import CheckArguments, SparqlArguments, ValidateArguments
 from kgrag.server.problems import Problem
 from kgrag.server.server_state import state_of, workers_of
@@ -91,13 +91,4 @@ async def validate(request: Request, given: ValidateArguments) -> dict[str, Any]
         InputError: there is no such graph or shape, or nothing to validate.
         ServiceUnavailable: too much is asked at once.
     """
-    workers, options = workers_of(request), ValidationOptions(given.shape)
-
-    def run() -> dict[str, Any]:
-        store, graphs, shapes = workers.kb.store, given.graphs, given.shapes
-        found = validation_runs.validate(store, [], graphs=graphs, shapes=shapes, options=options, graphs_only=True)
-        report = found.to_json()
-        report["findings"] = report["findings"][: given.limit]
-        return report
-
-    return await workers.run(lambda: workers.alone(run))
+    return await validated(request, ValidateRequest(**given.model_dump()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -83,6 +83,10 @@ class ValidateArguments(_Arguments):
         default=[], max_length=20, description="Graphs of shapes; none: those that the data name by sh:shapesGraph."
     )
     shape: str = Field(default="", max_length=2000, description="IRI of the only shape to run.")
+    focus: list[Iri] = Field(default=[], max_length=20, description="The only nodes to report; none: all.")
+    inference: Literal["", "rdfs", "owl-rl"] = Field(
+        default="", description="Rules by which what follows from the data is validated as well."
+    )
     limit: int = Field(default=50, ge=1, le=1000, description="Results that are returned; counts are exact.")
 
 

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgrag.drawing.column_picture import ColumnBox, ColumnGroup, ColumnsView, columns_svg
+from kgrag.model import Table
 from kgrag.server.pages.catalogue_page import place
 from kgrag.server.pages.iri_links import Naming, naming_for
 from kgrag.server.pages.page_queries import rows
@@ -57,15 +58,16 @@ async def around(request: Request) -> Response:
     chosen = request.query_params.get("graph", "")
     graphs = [iri(chosen)] if chosen else []
     opened = request.query_params.get("property", "")
-    sides = await _sides(request, node, graphs)
+    offset = place(request, "offset", 0)
+    table = await rows(request, "pages/around_counts", thing=node, graphs=graphs)
+    sides = _counted(table)
     pairs, linked = await asyncio.gather(
         rows(request, "pages/pairs", edges=[node]), rows(request, "cg_rag/around", chunk=node)
     )
     if not sides and not len(pairs):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
-    size = _BOXES_OF_OPENED if opened else _BOXES_PER_GROUP
-    offset = place(request, "offset", 0) if opened else 0
-    shown = _opened(sides, opened, request) if opened else _first_of_each_way(sides)
+    size, offset = (_BOXES_OF_OPENED, offset) if opened else (_BOXES_PER_GROUP, 0)
+    shown = _chosen(sides, opened, incoming=request.query_params.get("direction") == "in")
     shown = list(await asyncio.gather(*(_read(request, node, side, graphs, size, offset) for side in shown)))
     terms = [node, *(side.property for side in shown), *(row[0] for side in shown for row in side.others)]
     terms += [ox.NamedNode(name) for row in linked.values() for name in (row[1], row[2])]
@@ -90,9 +92,7 @@ async def around(request: Request) -> Response:
     )
 
 
-async def _sides(request: Request, node: ox.NamedNode, graphs: Sequence[ox.NamedNode]) -> list[_Side]:
-    """Return every property that links a thing to others, in each direction, without the others."""
-    table = await rows(request, "pages/around_counts", thing=node, graphs=graphs)
+def _counted(table: Table) -> list[_Side]:
     return [
         _Side(row[0].value == "in", row[1], int(row[2].value))
         for row in table.rows
@@ -100,12 +100,10 @@ async def _sides(request: Request, node: ox.NamedNode, graphs: Sequence[ox.Named
     ]
 
 
-def _opened(sides: Sequence[_Side], name: str, request: Request) -> list[_Side]:
-    incoming = request.query_params.get("direction") == "in"
-    return [side for side in sides if (side.property, side.incoming) == (iri(name), incoming)]
-
-
-def _first_of_each_way(sides: Sequence[_Side]) -> list[_Side]:
+def _chosen(sides: Sequence[_Side], opened: str, *, incoming: bool) -> list[_Side]:
+    """Return the group that is opened, else the first groups of each side."""
+    if opened:
+        return [side for side in sides if (side.property, side.incoming) == (iri(opened), incoming)]
     return [side for way in (True, False) for side in [s for s in sides if s.incoming is way][:_MAX_GROUPS_PER_SIDE]]
 
 
@@ -113,8 +111,8 @@ async def _read(
     request: Request, node: ox.NamedNode, side: _Side, graphs: Sequence[ox.NamedNode], size: int, offset: int
 ) -> _Side:
     name = "pages/around_incoming" if side.incoming else "pages/around_outgoing"
-    values: dict[str, Any] = {"thing": node, "property": side.property, "graphs": graphs, "limit": size, "offset": offset}
-    return _Side(side.incoming, side.property, side.count, (await rows(request, name, **values)).rows)
+    found = await rows(request, name, thing=node, property=side.property, graphs=graphs, limit=size, offset=offset)
+    return _Side(side.incoming, side.property, side.count, found.rows)
 
 
 def _view(
