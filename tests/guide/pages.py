@@ -7,7 +7,7 @@ A block of a language is run; a ``text`` block behind it is what it prints, with
 language    how it is run
 ==========  ===========================================================================================
 sh          lines that begin with ``kgrag`` by ``kgrag.cli.main`` in this process, others by bash;
-            ``export NAME=VALUE`` holds for the page
+            ``export NAME=VALUE`` holds for the page; ``… | kgrag …`` on one line is a pipe
 python      by ``exec``, all of a page in one namespace
 sparql      against ``demo.kb``; it has to have a result
 turtle      parsed; likewise ``toml``, ``json`` and ``jsonl``
@@ -116,6 +116,9 @@ class Reader:
         if setting := re.fullmatch(r"export (\w+)=(\S+)", text):
             self.setenv(setting[1], setting[2])
             return ""
+        piped = ""
+        if pipe := re.fullmatch(r"(.+) \| (kgrag .+)", text):
+            piped, text = self._command(pipe[1]), pipe[2]
         if not text.startswith("kgrag "):
             done = subprocess.run(["bash", "-euc", text], cwd=self.folder, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{text}\n{done.stderr}"
@@ -125,7 +128,7 @@ class Reader:
         if words == _DEMO:
             return self.demo()[1]
         expected = int(match[1]) if (match := _CODE.search(text)) else 0
-        code, out, err = call(*words)
+        code, out, err = call(*words, piped=piped)
         assert code == expected, f"{text}\nexit code {code}\n{out}\n{err}"
         if target:
             (self.folder / target).write_text(out, encoding="utf-8")
@@ -170,10 +173,14 @@ def _complete(line: str) -> bool:
     return not line.endswith("\\")
 
 
-def call(*words: str) -> tuple[int, str, str]:
-    """Run ``kgrag WORDS`` in this process; returns exit code, standard output and standard error."""
+def call(*words: str, piped: str = "") -> tuple[int, str, str]:
+    """Run ``kgrag WORDS`` in this process; returns exit code, standard output and standard error.
+
+    With ``piped`` that text is its standard input.
+    """
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     before, sys.argv = sys.argv, ["kgrag", *words]
+    given, sys.stdin = sys.stdin, io.StringIO(piped) if piped else sys.stdin
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             cli.main()
@@ -181,7 +188,7 @@ def call(*words: str) -> tuple[int, str, str]:
     except SystemExit as stop:
         code = int(stop.code or 0)
     finally:
-        sys.argv = before
+        sys.argv, sys.stdin = before, given
     return code, *(stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
 
 
