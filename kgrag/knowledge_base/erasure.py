@@ -12,7 +12,7 @@ Not touched: backups and exports (``Erasure.backups`` names those that were made
 were trained on questions about the documents, blocks of the disk that the operating system has freed and not reused,
 and whatever else copied the folder.
 
-Queries read: ``catalogue/graphs``, ``sources/registered``. Graph written: provenance, the receipt.
+Queries read: ``catalogue/graphs``. Graph written: provenance, the receipt.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import EmbeddingMismatch, UnknownName
 from kgrag.index import bm25
-from kgrag.knowledge_base import document_sources, forgetting
+from kgrag.knowledge_base import forgetting
 from kgrag.llm import completion_cache
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, runs
 from kgrag.model import GraphDraft, Term
@@ -209,10 +209,8 @@ def _needles(kb: Erasable, texts: Sequence[str]) -> _Needles:
     sought = {run for text in texts for run in runs(text, _WORDS_IN_A_ROW) if " " in run.replace(" ", "", 1)}
     names = {word.casefold() for text in texts for word in _NAME.findall(text)}
     lengths = {len(run.split()) for run in sought}
-    # the engine writes the path of its folder, which may begin as that of a document, to its log;
-    # so may the roots of sources, which stay registered
-    kept = [str(kb.path), *(source.root for source in document_sources.registered(kb.store))]
-    for text in chain(kept, _source_texts(kb.store)) if texts else ():
+    # the engine writes the path of its folder, which may begin as that of a document, to its log
+    for text in chain([str(kb.path)], _source_texts(kb.store)) if texts else ():
         names.difference_update(WORDS.findall(text.casefold()))
         for length in lengths:
             sought -= runs(text, length)
