@@ -19,6 +19,7 @@ from kgrag.settings import Settings
 from kgrag.store import identity
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.testing import HashEmbedder
+from kgrag.vocab import KG
 from tests.conftest import DEMO
 
 
@@ -34,13 +35,14 @@ def filled(path: Path | None = None) -> KnowledgeBase:
 
 
 def content(kb: KnowledgeBase) -> Counter[tuple[str, str]]:
-    """Return the triples of every graph but catalogue and provenance, which say when."""
+    """Return the triples of every graph but catalogue and provenance, which say when, as a revision does, too."""
     when = {kb.store.names.catalogue.value, kb.store.names.provenance.value}
     return Counter(
         (graph, str(triple))
         for graph in kb._store.graphs()
         if graph not in when
         for triple in kb.store.triples(ox.NamedNode(graph))
+        if triple.predicate != KG.revision
     )
 
 

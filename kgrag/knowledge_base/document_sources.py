@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,7 +35,9 @@ from kgrag.text.readers.sources import cleaned
 __all__ = [
     "Source",
     "counted",
+    "entry",
     "folder_of",
+    "left_empty",
     "move",
     "named",
     "note_folder",
@@ -94,6 +96,23 @@ def counted(store: TripleStore) -> tuple[list[Source], int]:
         counts.update(names)
         without += not names
     return [replace(source, documents=counts[source.name]) for source in sources], without
+
+
+def left_empty(store: TripleStore, going: Collection[str]) -> tuple[list[Source], list[Source]]:
+    """Return the sources that have no document but these (their IRIs), and those that have none at all."""
+    sources = registered(store)
+    before, after = set(), set()
+    for document, locations in documents.places(store).items():
+        names = {owner.name for place in locations if (owner := _owner(place, sources))}
+        before |= names
+        after |= set() if document in going else names
+    emptied = [source for source in sources if source.name in before - after]
+    return emptied, [source for source in sources if source.name not in before]
+
+
+def entry(source: Source, store: TripleStore) -> ox.NamedNode:
+    """Return the IRI of a source in the catalogue."""
+    return store.names.mint("source", source.name)
 
 
 def planned(store: TripleStore, folder: Path, name: str = "") -> Source | None:

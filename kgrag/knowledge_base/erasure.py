@@ -8,6 +8,8 @@ What is to be done is written to ``erasing.json`` first, with the words that the
 removed last. Each step may be repeated, so that what a process that died did not come to is done at the next opening
 for writing.
 
+A source that has no document left goes in the step that forgets its last one: its name and root are words of places.
+
 Not touched: backups and exports (``Erasure.backups`` names those that were made by this knowledge base), models that
 were trained on questions about the documents, blocks of the disk that the operating system has freed and not reused,
 and whatever else copied the folder.
@@ -35,7 +37,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.errors import EmbeddingMismatch, UnknownName
 from kgrag.index import bm25
-from kgrag.knowledge_base import forgetting
+from kgrag.knowledge_base import document_sources, forgetting
 from kgrag.llm import completion_cache
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, runs
 from kgrag.model import GraphDraft, Term
@@ -168,7 +170,9 @@ def note_backup(folder: Path | None, backup: Path) -> None:
 def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
     store = kb.store
     there = [iri for iri in intent["documents"] if store.described(store.names.document_graph(ox.NamedNode(iri)))]
-    dropped = sum(len(each.dropped) for each in forgetting.forget(there, store=store, spaces=kb.spaces))
+    sources = _sources_that_go(store, there, intent["texts"])
+    forgotten = forgetting.forget(there, store=store, spaces=kb.spaces, entries=sources)
+    dropped = sum(len(each.dropped) for each in forgotten)
     needles = _needles(kb, intent["texts"])
     completions = _erase_completions(kb, intent["texts"], needles)
     _remove_copies(kb)
@@ -206,15 +210,38 @@ def _write_intent(kb: Erasable, intent: dict[str, Any]) -> None:
 
 def _needles(kb: Erasable, texts: Sequence[str]) -> _Needles:
     """Return what no source that stays has of erased texts."""
-    sought = {run for text in texts for run in runs(text, _WORDS_IN_A_ROW) if " " in run.replace(" ", "", 1)}
-    names = {word.casefold() for text in texts for word in _NAME.findall(text)}
-    lengths = {len(run.split()) for run in sought}
+    every = _all_needles(texts)
+    sought, names = set(every.runs), set(every.names)
     # the engine writes the path of its folder, which may begin as that of a document, to its log
-    for text in chain([str(kb.path)], _source_texts(kb.store)) if texts else ():
+    for text in chain([str(kb.path)], _source_texts(kb.store), _places(kb.store)) if texts else ():
         names.difference_update(WORDS.findall(text.casefold()))
-        for length in lengths:
+        for length in every.lengths:
             sought -= runs(text, length)
     return _Needles(frozenset(sought), frozenset(len(run.split()) for run in sought), frozenset(names))
+
+
+def _all_needles(texts: Sequence[str]) -> _Needles:
+    sought = {run for text in texts for run in runs(text, _WORDS_IN_A_ROW) if " " in run.replace(" ", "", 1)}
+    names = {word.casefold() for text in texts for word in _NAME.findall(text)}
+    return _Needles(frozenset(sought), frozenset(len(run.split()) for run in sought), frozenset(names))
+
+
+def _sources_that_go(store: TripleStore, erased: Sequence[str], texts: Sequence[str]) -> list[ox.NamedNode]:
+    """Return the sources that had no other document, whose roots its places begin with, and empty ones that name it."""
+    if not erased:
+        return []
+    emptied, empty = document_sources.left_empty(store, set(erased))
+    needles = _all_needles(texts) if empty else None
+    naming = [each for each in empty if needles and (needles.within(each.name) or needles.within(each.root))]
+    return [document_sources.entry(source, store) for source in (*emptied, *naming)]
+
+
+def _places(store: TripleStore) -> Iterator[str]:
+    """Yield where the documents that are there were read from, and what is known of these sources."""
+    for locations in documents.places(store).values():
+        yield from locations
+    for source in document_sources.registered(store):
+        yield from (source.name, source.root)
 
 
 def _texts_of(store: TripleStore, document: str) -> Iterator[str]:

@@ -125,7 +125,12 @@ def named(store: TripleStore, name: str, *, every: bool = False) -> list[str]:
 
 
 def forget(
-    going: Sequence[str], *, store: TripleStore, spaces: VectorSpaces | None = None, then: Sequence[ox.Quad] = ()
+    going: Sequence[str],
+    *,
+    store: TripleStore,
+    spaces: VectorSpaces | None = None,
+    then: Sequence[ox.Quad] = (),
+    entries: Sequence[ox.NamedNode] = (),
 ) -> list[Forgotten]:
     """Delete documents, and return what went with each; what went with several is counted with one of them.
 
@@ -136,6 +141,7 @@ def forget(
         store: where they are.
         spaces: the vectors of what is gone are dropped from them; None: at their next use.
         then: statements of what is to be done as well, whatever becomes of this process; see ``to_forget``.
+        entries: what else the catalogue forgets in the first step, e.g. sources.
 
     Raises:
         UnknownName: there is no such document; nothing was done.
@@ -150,12 +156,18 @@ def forget(
     for first in range(0, len(every), _DOCUMENTS_PER_STEP):
         end = first + _DOCUMENTS_PER_STEP
         stated = () if first else (*then, *to_forget(store, every[end:]))
-        done += _forget_at_once(every[first:end], store=store, spaces=spaces, then=stated)
+        struck = () if first else entries
+        done += _forget_at_once(every[first:end], store=store, spaces=spaces, then=stated, entries=struck)
     return done
 
 
 def _forget_at_once(
-    every: Sequence[str], *, store: TripleStore, spaces: VectorSpaces | None, then: Sequence[ox.Quad]
+    every: Sequence[str],
+    *,
+    store: TripleStore,
+    spaces: VectorSpaces | None,
+    then: Sequence[ox.Quad],
+    entries: Sequence[ox.NamedNode],
 ) -> list[Forgotten]:
     titles = documents.titles(store, every)
     going = _Going()
@@ -164,7 +176,7 @@ def _forget_at_once(
     _add_references(store, going)
     for method in build_marks.undone(store):  # its lines name documents and quote replies; the next build writes them
         build_marks.set_undone(store, method, [])
-    _delete(store, going, then)
+    _delete(store, going, then, entries)
     if spaces is not None:
         _drop_vectors(spaces, going.gone.keys() | going.silent.keys())
     remains = set(_rows(store, "forgetting/found", "things", going.gone))
@@ -280,7 +292,7 @@ def _unsupported_proposals(store: TripleStore, gone: Mapping[str, str]) -> dict[
     }
 
 
-def _delete(store: TripleStore, going: _Going, then: Sequence[ox.Quad]) -> None:
+def _delete(store: TripleStore, going: _Going, then: Sequence[ox.Quad], entries: Sequence[ox.NamedNode]) -> None:
     """Drop graphs, and take what is gone, and the words of what was written from it, out of those that stay."""
     lexical = (store.names.lexical_graph(graph) for graph in going.dropped)
     dropped = [*_nodes(going.dropped), *(graph for graph in lexical if store.described(graph))]
@@ -293,6 +305,7 @@ def _delete(store: TripleStore, going: _Going, then: Sequence[ox.Quad]) -> None:
         gone=_nodes(sorted(going.gone)),
         silent=_nodes(sorted(going.silent)),
         dropped=dropped,
+        entries=list(entries),
     )
     marked = _kinds(lambda kind: kind.when_source_goes == "stale")
     stale = [graph for graph, kind in going.trimmed.items() if kind in marked]

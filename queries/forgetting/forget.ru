@@ -9,6 +9,7 @@
 # param gone: IRI list       things that are no more
 # param silent: IRI list     nodes that lose their texts
 # param dropped: IRI list    graphs that are dropped
+# param entries: IRI list    other things that the catalogue has entries of, e.g. sources, which go as well
 # writes  the graphs and their catalogue entries
 
 PREFIX kg: <https://w3id.org/kgrag/ns#>
@@ -57,6 +58,11 @@ WHERE {
     }
   }
   VALUES ?graph { {{ graphs }} }
+} ;
+DELETE { GRAPH {{ catalogue }} { ?entry ?property ?value } }
+WHERE {
+  VALUES ?entry { {{ entries }} }
+  GRAPH {{ catalogue }} { ?entry ?property ?value }
 } ;
 DELETE { GRAPH {{ catalogue }} { ?graph ?property ?gone } }
 WHERE {

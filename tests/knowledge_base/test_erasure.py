@@ -188,3 +188,26 @@ def test_a_search_that_finds_something_ends_with_exit_code_1(built: Path) -> Non
     (built / "note.txt").write_text("Farida Juma was asked.")
     with opened(built) as kb:
         assert kb.erase(TITLE).found == ("note.txt",)
+
+
+def test_a_source_that_an_erasure_leaves_without_documents_goes_and_others_stay(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    clinic = tmp_path / "one" / "two" / "three" / "four" / "five" / "six" / "seven" / "Clinic of Farida Juma"
+    for name, text in (("survey", TEXT), ("rye", "Rye is sown in October."), ("oats", "Oats are sown in May.")):
+        (clinic / name).mkdir(parents=True)
+        (clinic / name / f"{name}.txt").write_text(text)
+    kb.sync(clinic / "survey", name="Zanzibar")
+    kb.ingest(clinic / "rye")
+    assert kb.erase(str(clinic / "survey" / "survey.txt")).found == ()
+    assert [source.name for source in kb.sources()] == ["rye"]
+    kb.sync(clinic / "oats")
+    (clinic / "oats" / "oats.txt").rename(clinic / "rye" / "oats.txt")
+    kb.ingest(clinic / "rye")
+    (clinic / "oats" / "other.txt").write_text("Clover is sown in April.")
+    kb.sync(clinic / "oats")
+    kb.forget(str(clinic / "oats" / "other.txt"))
+    assert [(source.name, source.documents) for source in kb.sources()] == [("oats", 0), ("rye", 2)]
+    assert kb.erase(str(clinic / "rye" / "oats.txt")).found == ()
+    assert kb.erase(str(clinic / "rye" / "rye.txt")).found == ()
+    assert kb.sources() == []

@@ -268,6 +268,7 @@ def test_a_build_mends_a_tree_that_is_marked_stale(built: KnowledgeBase) -> None
         gone=[ox.NamedNode(chunk)],
         silent=[],
         dropped=[],
+        entries=[],
     )
     with built.store.stating([ox.Quad(graph, KG.stale, ox.Literal(True), names.catalogue) for graph in graphs]):
         built.store.update(update, graphs=graphs)

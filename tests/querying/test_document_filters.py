@@ -235,7 +235,7 @@ def test_a_filter_that_followed_lets_through_what_a_new_one_does(changes: Sequen
                     queries.bind(
                         "documents/misplaced",
                         catalogue=kb.store.names.catalogue,
-                        graph=kb.store.names.document_graph(ox.NamedNode(document.iri)),
+                        graphs=[kb.store.names.document_graph(ox.NamedNode(document.iri))],
                         places=[ox.Literal(f"api#{name}")],
                     ),
                     graphs=[],

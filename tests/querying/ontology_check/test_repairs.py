@@ -77,7 +77,7 @@ def test_mending_ends_when_a_text_comes_back() -> None:
 
 def test_text_that_is_no_sparql_gets_no_advice() -> None:
     found = checked("SELECT ?n {")
-    assert advise(found, None, recheck=checked) is found  # type: ignore[arg-type]
+    assert advise(found, None, recheck=checked, profile=None) is found  # type: ignore[arg-type]
 
 
 @given(
