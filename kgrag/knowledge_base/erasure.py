@@ -14,7 +14,7 @@ Not touched: backups and exports (``Erasure.backups`` names those that were made
 were trained on questions about the documents, blocks of the disk that the operating system has freed and not reused,
 and whatever else copied the folder.
 
-Queries read: ``catalogue/graphs``, ``sources/registered``. Graph written: provenance, the receipt.
+Queries read: ``catalogue/graphs``. Graph written: provenance, the receipt.
 """
 
 from __future__ import annotations
