@@ -159,6 +159,7 @@ class DocumentCalls(ProfileCalls):
         own = document_sources.planned(self.store, path, name)
         source = read_paths([path], skipped=skipped, broken=broken, whole_pages=whole_pages)
         contents = folder_sync.FolderContents(path, source, broken.keys())
+        before = self.store.revision
         done = folder_sync.follow(
             contents,
             store=self.store,
@@ -168,7 +169,7 @@ class DocumentCalls(ProfileCalls):
             progress=progress,
         )
         if own is not None:
-            document_sources.note_folder(self.store, own, synced=True)
+            document_sources.note_folder(self.store, own, synced=True, since=before)
         self.store.flush()
         self._embed(progress)
         return replace(done, ingested=replace(done.ingested, skipped=tuple(skipped), broken=tuple(broken.values())))

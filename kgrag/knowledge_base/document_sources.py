@@ -60,7 +60,7 @@ class Source:
         root: the real path of a folder, or the name of a feed; no two of a kind have one.
         documents: how many documents have a place in it; 0 where that was not asked.
         created: when it was first known, as xsd:dateTime.
-        synced: when it was last synced, "" for never.
+        synced: when a sync of it last changed anything, "" for never synced.
     """
 
     name: str
@@ -153,10 +153,14 @@ def folder_of(store: TripleStore, path: Path) -> Path:
     return Path(source.root)
 
 
-def note_folder(store: TripleStore, source: Source, *, synced: bool) -> None:
-    """Record a folder that was ingested or synced, as it was planned; sources inside of it become its parts."""
+def note_folder(store: TripleStore, source: Source, *, synced: bool, since: int = -1) -> None:
+    """Record a folder that was ingested or synced, as it was planned; sources inside of it become its parts.
+
+    A sync that changed nothing since a revision leaves the time of the one that did.
+    """
     time = now()
-    stamped = replace(source, created=source.created or time.value, synced=time.value if synced else source.synced)
+    again = synced and not (source.synced and store.revision == since)
+    stamped = replace(source, created=source.created or time.value, synced=time.value if again else source.synced)
     known = registered(store)
     if stamped not in known:
         gone = [each for each in known if each.kind != FEED and _contains(source.root, each.root)]

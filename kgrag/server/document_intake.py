@@ -82,6 +82,7 @@ class DocumentIntake:
     options: IntakeOptions
     report: IngestReport = field(default_factory=IngestReport)
     _settling: Settling | None = None
+    _since: int = -1
     _folder_pass: FolderPass | None = None
 
     def batches(self) -> Iterator[tuple[list[Document], bool]]:
@@ -130,6 +131,7 @@ class DocumentIntake:
             UnknownName: there is no such chunker.
         """
         if self._settling is None:  # it writes, so not before a batch may
+            self._since = self.kb.store.revision
             self._settling, self._folder_pass = self._begun()
         settling, store = self._settling, self.kb.store
         done = ingestion.ingest(
@@ -153,7 +155,7 @@ class DocumentIntake:
         if self._folder_pass is None:
             document_sources.note_places(store, {document.location for document in batch} - {""})
         elif last and (source := document_sources.planned(store, self._folder_pass.folder, self.options.source)):
-            document_sources.note_folder(store, source, synced=True)
+            document_sources.note_folder(store, source, synced=True, since=self._since)
 
     def _begun(self) -> tuple[Settling, FolderPass | None]:
         store, spaces, replaces = self.kb.store, self.kb.spaces, self.options.replaces
