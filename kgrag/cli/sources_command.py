@@ -26,7 +26,7 @@ def sources(
     to: Annotated[Path | None, typer.Option("--to", help="With --move: the folder.", show_default=False)] = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or JSON.")] = JsonFormat.TEXT,
 ) -> None:
-    """List what documents come from (folders, files, feeds): name, kind, root, documents, last sync."""
+    """List what documents come from (folders, files, feeds): name, kind, root, documents, last change by a sync."""
     from kgrag.knowledge_base import document_sources
 
     if bool(move) != (to is not None):
