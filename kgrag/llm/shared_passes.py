@@ -15,8 +15,8 @@ __all__ = ["SharedPasses"]
 _LONG = 400
 """Characters of a text from which it is long; long texts and short ones go in passes apart, which spares padding."""
 _TEXTS, _CHARACTERS = 64, 4_000
-"""Most of one pass. A question waits for the pass under way, so none is longer than it must be: a text of 200 words costs
-the same in passes of four as of sixty-four, a question in passes of eight a quarter of what it costs alone."""
+"""Most of one pass. A question waits for the pass under way, so none is longer than it must be: a text of 200 words
+costs the same in passes of four as of sixty-four, a question in passes of eight a quarter of what it costs alone."""
 
 
 class _Request:
