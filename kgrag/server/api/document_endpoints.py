@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -115,6 +116,7 @@ async def post(request: Request) -> Response:
         return await _file_job(request, record, {upload_name(name): body}, options)
     if media == "multipart/form-data":
         return await _file_job(request, record, await _files(request, body), options)
+    _check_replaced(options, says_places=media in _LINES)
     if media in _LINES:
         return await _line_job(request, record, body, options)
     sent = await asyncio.to_thread(_read_documents, body, options)
@@ -233,6 +235,14 @@ def _writer(request: Request, operation: str) -> RequestRecord:
 
 def _options(parameters: IntakeParameters) -> IntakeOptions:
     return IntakeOptions(**parameters.model_dump(exclude={"name"}))
+
+
+def _check_replaced(options: IntakeOptions, *, says_places: bool) -> None:
+    """Check that documents say what of theirs is to be replaced. Raises Problem (400)."""
+    if options.replaces != "places" and not says_places:
+        raise Problem(400, f"replaces={options.replaces} needs the file of each document. Send JSON Lines with it.")
+    if options.replaces == "folder" and not os.path.isabs(options.folder):  # noqa: PTH117 - it may be of another machine
+        raise Problem(400, "replaces=folder needs folder=, the real path of the folder. Name it.")
 
 
 def _placed(body: DocumentRequest, options: IntakeOptions) -> Document:
