@@ -20,6 +20,7 @@ from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Re
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, Settings, read_settings
 from kgrag.store.lineage import lineage
+from kgrag.typed_method import tunable
 
 if TYPE_CHECKING:
     from kgrag.llm.budget import Budget
@@ -264,10 +265,9 @@ class Wiring:
             "runner": lambda: self.runner,
             "method": lambda: self.method,
         }
-        declared = {field.name: field.default for field in fields(kind)}
+        declared = {field.name for field in fields(kind)}
         wired = {port: make() for port, make in ports.items() if port in declared}
-        tunable = {key: value for key, value in declared.items() if key not in ports}
-        made: Method = kind(**wired, **_hyper_parameters(spec, tail, tunable))
+        made: Method = kind(**wired, **_hyper_parameters(spec, tail, tunable(kind)))
         return made
 
     def release_copies(self) -> None:

@@ -207,14 +207,14 @@ def test_no_answer_fails_while_documents_come_in(tmp_path: Path) -> None:
             try:
                 sent = [
                     {"id": str(number), "text": f"Barn {number} stands in village {number % 7}."}
-                    for number in range(200)
+                    for number in range(60)
                 ]
                 state = _over(live, live.client.post("/documents", json=sent, headers=WRITER))
             finally:
                 over.set()
             for each in asking:
                 each.result(60)
-        assert (state["state"], state["result"]["documents"], failed[:1]) == ("done", 200, [])
+        assert (state["state"], state["result"]["documents"], failed[:1]) == ("done", 60, [])
         assert len(told) > 32
 
 
