@@ -114,7 +114,7 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         return publication
 
     def load_linkml(self, schema: str | Path, *, generator: str = "") -> Publication:
-        """Load a LinkML schema as an ontology and SHACL shapes (``ONTOLOGY/shapes``); loading it again replaces both.
+        """Load a LinkML schema as an ontology and SHACL shapes (``SCHEMA/shapes``); loading it again replaces both.
 
         Args:
             schema: a YAML file.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import tempfile
 import time
@@ -110,6 +111,7 @@ async def post(request: Request) -> Response:
     if media == "multipart/form-data":
         files, fields = await _form(request, body)
         return await _file_job(request, record, files, _with_fields(options, files, fields))
+    _check_replaced(options, says_places=media in _LINES)
     if media in _LINES:
         return await _line_job(request, record, body, options)
     sent = await asyncio.to_thread(_read_documents, body, options)
@@ -158,6 +160,14 @@ async def delete(request: Request) -> Response:
 
 def _options(parameters: IntakeParameters) -> IntakeOptions:
     return IntakeOptions(**parameters.model_dump(exclude={"name"}))
+
+
+def _check_replaced(options: IntakeOptions, *, says_places: bool) -> None:
+    """Check that documents say what of theirs is to be replaced. Raises Problem (400)."""
+    if options.replaces != "places" and not says_places:
+        raise Problem(400, f"replaces={options.replaces} needs the file of each document. Send JSON Lines with it.")
+    if options.replaces == "folder" and not os.path.isabs(options.folder):  # noqa: PTH117 - it may be of another machine
+        raise Problem(400, "replaces=folder needs folder=, the real path of the folder. Name it.")
 
 
 def _placed(body: DocumentRequest, options: IntakeOptions) -> Document:
