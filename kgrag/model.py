@@ -412,6 +412,9 @@ class Answer:
     where no rule finds one; ``confidence`` is the probability, 0 to 1, that the answer is right, None where the model
     states none.
 
+    ``not_stated`` says in the model's words what part of the question the evidence leaves open, "" for none: with it an
+    answer is of a part alone. No text carries it.
+
     In a conversation ``question`` is the full question, ``asked`` what the user wrote where that differs, and
     ``unresolved`` why a follow-up may not have been made full; ``conversation`` is its name, "" where it is not kept,
     and ``turn`` counts from 1.
@@ -432,6 +435,7 @@ class Answer:
     values: tuple[Value, ...] = ()
     confidence: float | None = None
     nearest: tuple[Citation, ...] = ()
+    not_stated: str = ""
     asked: str = ""
     unresolved: str = ""
     conversation: str = ""

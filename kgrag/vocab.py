@@ -110,10 +110,11 @@ KG = _Namespace(
     # properties
     "about asked baseIRI checksum cites comment completions confidence content contentHash decision derived dropped "
     "end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level "
-    "lexicalDatatype lexicalForm lineage location marker mentions method missing model notResolved onProperty order "
-    "outputTokens page parameters promptHash publication question quote readFrom removedKind revision root "
-    "schemaVersion sentence size sourceKind sparql stale start synced targetGraphKind text toChunk tokens turn undone "
-    "unfinishedSince unit unknown unresolved url value valueTerm verdict violation weight yields "
+    "lexicalDatatype lexicalForm lineage location marker mentions method missing model notResolved notStated "
+    "onProperty order outputTokens page parameters promptHash publication question quote readFrom removedKind "
+    "revision root schemaVersion sentence size sourceKind sparql stale start synced targetGraphKind text toChunk "
+    "tokens turn undone unfinishedSince unit unknown unresolved url value valueTerm verdict violation weight "
+    "yields "
     # of the data profile
     "datatype objectPartition sample subjectPartition",
 )

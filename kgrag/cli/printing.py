@@ -58,6 +58,7 @@ def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False)
     short = ", ".join(value.text for value in answer.values)
     sure = "" if answer.confidence is None else f" (confidence {answer.confidence:.2f})"
     lines = [] if is_said else [*([f"{short}{sure}", ""] if short else []), answer.text, ""]
+    lines += [f"Not in the evidence: {answer.not_stated}", ""] if answer.not_stated else []
     if answer.nearest:
         lines += ["Nearest passages:", *_nearest_lines(answer)]
     for number, citation in enumerate(answer.citations, start=1):
