@@ -14,6 +14,7 @@ value               what it is
 ``Prompt``          a rendered request to a language model, and the JSON schema of its reply
 ``Completion``      the reply, its parsed JSON, and what it cost
 ``Hit``             one retrieved piece of evidence, with the spans that carry it
+``Reranking``       hits in the order of a reranker, and what that cost
 ``Allowed``         the documents that a filter lets through, and their chunks
 ``Citation``        words of a stored chunk that carry a sentence of an answer
 ``Value``           a short answer: what a question asks for, with its kind
@@ -49,6 +50,7 @@ __all__ = [
     "Place",
     "Prompt",
     "Publication",
+    "Reranking",
     "Section",
     "Span",
     "Table",
@@ -336,6 +338,15 @@ class Hit:
 
     def _repr_html_(self) -> str:
         return f"<p><b>{self.score:.3f}</b> <code>{html.escape(self.iri)}</code><br>{html.escape(self.text)}</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """Hits in the order of a reranker and what that cost; ``problem`` says why they are as they were, "" otherwise."""
+
+    hits: tuple[Hit, ...]
+    usage: Usage = Usage()
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,13 @@ EvidenceTokensOption = Annotated[
     ),
 ]
 RerankOption = Annotated[
-    str, typer.Option("--rerank", help="Name of a registered reranker (see `kgrag plugins`).", show_default=False)
+    str | None,
+    typer.Option(
+        "--reranker",
+        "--rerank",
+        help="model, cross-encoder:NAME or folder, or a registered one; '' for none; default: KGRAG_RERANKER.",
+        show_default=False,
+    ),
 ]
 
 
@@ -70,7 +76,7 @@ def ask(
     mark: Annotated[
         bool, typer.Option("--mark-unsupported", help="Leave in, and mark, what the cited text does not support.")
     ] = False,
-    rerank: RerankOption = "",
+    rerank: RerankOption = None,
     evidence_tokens: EvidenceTokensOption = None,
     where: WhereOption = None,
     dry_run: DryRunOption = False,
@@ -115,7 +121,7 @@ def retrieve(
     questions: Annotated[
         Path | None, typer.Option("--questions", help="JSON Lines with id and question; one JSON line each is printed.")
     ] = None,
-    rerank: RerankOption = "",
+    rerank: RerankOption = None,
     evidence_tokens: EvidenceTokensOption = None,
     where: WhereOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
