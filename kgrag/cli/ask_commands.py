@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +27,7 @@ from kgrag.cli.options import (
     open_kb,
     price_per_million,
 )
-from kgrag.cli.printing import answer_text, note, print_json
+from kgrag.cli.printing import answer_text, counts_line, note, print_json, with_price
 from kgrag.cli.query_results import read_sparql, read_text
 from kgrag.cli.remote_commands import ServerOption, query_through, through, update_through
 from kgrag.declarations import DEFAULT_METHOD
@@ -36,7 +35,8 @@ from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
-    from kgrag.model import Hit, Usage
+    from kgrag.llm.reply_lengths import Forecast
+    from kgrag.model import Hit
 
 __all__ = ["register"]
 
@@ -90,8 +90,7 @@ def ask(
     asked["evidence_tokens"] = evidence_tokens
     with open_kb(kb, access="write" if keep and not dry_run else "either") as opened:
         if dry_run:
-            cost = opened.planned_cost(question, **asked)
-            _print_cost(cost, price_per_million(opened), format_)
+            _print_cost(opened.forecast(question, **asked), price_per_million(opened), format_)
             return
         budget = budget_of(opened, max_completions, max_tokens, money)
         asking = opened if budget is None else opened.asking(opened.within(budget))
@@ -103,14 +102,12 @@ def ask(
             typer.echo(answer_text(answer, explain=explain))
 
 
-def _print_cost(cost: Usage, price: tuple[float, float] | None, format_: JsonFormat) -> None:
-    counts: dict[str, Any] = asdict(cost)
-    if price is not None:
-        counts["price"] = round((cost.input_tokens * price[0] + cost.output_tokens * price[1]) / 1e6, 6)
+def _print_cost(cost: Forecast, price: tuple[float, float] | None, format_: JsonFormat) -> None:
+    counts = with_price(cost.counts(), price, digits=6)
     if format_ is JsonFormat.JSON:
         print_json(counts)
     else:
-        typer.echo("about " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+        typer.echo("about " + counts_line(counts))
 
 
 def retrieve(

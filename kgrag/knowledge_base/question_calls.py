@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
@@ -37,6 +37,9 @@ from kgrag.ports import Reranker, ReranksAtCost
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
 from kgrag.telemetry import Attributes, in_context, spanned
+
+if TYPE_CHECKING:
+    from kgrag.llm.reply_lengths import Forecast
 
 __all__ = ["Conversation", "QuestionCalls", "answer_attributes"]
 
@@ -286,11 +289,19 @@ class QuestionCalls(DocumentCalls):
 
     def planned_cost(self, question: str, **asked: Any) -> Usage:
         """Return what ``ask`` with the same arguments would cost about; nothing is asked of the language model."""
-        from kgrag.llm.costs import PlannedModel
+        return self.forecast(question, **asked).usage
+
+    def forecast(self, question: str, **asked: Any) -> Forecast:
+        """Return what ``planned_cost`` does, with the least and the most that replies may take.
+
+        Where this knowledge base has paid for replies to the same prompts, it goes by their lengths.
+        """
+        from kgrag.llm.planned_model import PlannedModel
+        from kgrag.llm.reply_lengths import forecast
 
         planning = PlannedModel(self.model)
         self.asking(planning).ask(question, **asked)
-        return planning.usage
+        return forecast(planning.plan, self.model)
 
     def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
         """Return the answer of a method that answers by itself; None of one that retrieves, or leaves it to that.

@@ -21,7 +21,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,7 +31,7 @@ from kgrag import mapping, prompting, queries
 from kgrag.errors import MappingError, NotBuilt, ReplyUnusable, StateError
 from kgrag.index.vector_spaces import Progress
 from kgrag.llm import structured_output
-from kgrag.llm.costs import planned
+from kgrag.llm.reply_lengths import Plan, forecast
 from kgrag.mapping import Ontology
 from kgrag.mapping.factual_blocks import Edge, flatten
 from kgrag.methods.og_rag import hypergraph_drafts
@@ -136,10 +136,11 @@ class _Extraction:
 
     def estimate(self, wanted: Sequence[Window], counts: dict[str, int]) -> BuildReport:
         """Return the completions and tokens that the windows would cost; nothing is asked."""
-        expected = sum((planned(self._task(window).prompt) for window in wanted), Usage())
-        counts |= asdict(expected)
+        plan = Plan(self._task(window).prompt for window in wanted)
+        counts |= forecast(plan, self.model).counts()
         note = (
-            "tokens are estimated: 4 characters a token, with the schema, and a reply 2.5 times as long as its window"
+            "tokens are estimated: 4 characters a token, with the schema, and a reply 2.5 times as long as its window, "
+            "or as those paid before"
         )
         return BuildReport(method=hypergraph_drafts.METHOD, counts=counts, notes=(note,))
 

@@ -129,7 +129,8 @@ class PolyRag:
         """
         if dry_run:
             notes = (
-                "tokens are estimated: 4 characters a token, with the schema, a reply of 6 tokens for each of its text",
+                "tokens are estimated: 4 characters a token, with the schema, a reply of 6 tokens for each of its "
+                "text, or as those paid before",
             )
             return BuildReport(self.name, self._estimated(options.instances, options.triples), notes=notes)
         loaded = [layer_files.load_schema(options.schema, store=self.store)] if options.schema else []

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyoxigraph as ox
@@ -26,7 +26,7 @@ from kgrag import mapping, prompting, queries
 from kgrag.errors import ReplyUnusable
 from kgrag.index.vector_spaces import Progress
 from kgrag.llm import structured_output
-from kgrag.llm.costs import planned
+from kgrag.llm.reply_lengths import Plan, forecast
 from kgrag.mapping import Ontology
 from kgrag.methods.poly_rag import layer_drafts
 from kgrag.methods.poly_rag.layer_drafts import METHOD, Fact, Origin
@@ -149,7 +149,8 @@ def estimate(
     """
     ontology = mapping.read_ontology(store)
     requests = _requests(store, model, ontology, loaded)
-    return asdict(sum((planned(_prompt(request, ontology, embedder)) for request in requests), Usage()))
+    plan = Plan(_prompt(request, ontology, embedder) for request in requests)
+    return forecast(plan, model).counts()
 
 
 def _requests(store: TripleStore, model: LanguageModel, ontology: Ontology, loaded: Collection[str]) -> list[Request]:
