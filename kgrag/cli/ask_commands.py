@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kgrag.answering.cited_answers import with_unsupported
+from kgrag.answering.framed_answers import answer_jsonld
 from kgrag.answering.json_forms import answer_json, retrieval_json
 from kgrag.cli.options import (
     BudgetOption,
@@ -60,6 +62,14 @@ RerankOption = Annotated[
 ]
 
 
+class AnswerFormat(StrEnum):
+    """How an answer is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    JSONLD = "jsonld"
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
     for command in (ask, retrieve, query, update, queries):
@@ -83,28 +93,33 @@ def ask(
     max_completions: MaxCompletionsOption = None,
     max_tokens: MaxTokensOption = None,
     money: BudgetOption = None,
-    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+    format_: Annotated[
+        AnswerFormat, typer.Option("--format", help="text, one JSON document, or JSON-LD.")
+    ] = AnswerFormat.TEXT,
 ) -> None:
     """Answer with citations of stored chunks, or report that the evidence does not carry an answer."""
     asked: dict[str, Any] = {"method": method, "k": k, "rerank": rerank, "where": where or None}
     asked["evidence_tokens"] = evidence_tokens
     with open_kb(kb, access="write" if keep and not dry_run else "either") as opened:
         if dry_run:
-            _print_cost(opened.forecast(question, **asked), price_per_million(opened), format_)
+            cost = opened.forecast(question, **asked)
+            _print_cost(cost, price_per_million(opened), as_json=format_ is not AnswerFormat.TEXT)
             return
         budget = budget_of(opened, max_completions, max_tokens, money)
         asking = opened if budget is None else opened.asking(opened.within(budget))
         answer = asking.ask(question, keep=keep, **asked)
         answer = with_unsupported(answer) if mark else answer
-        if format_ is JsonFormat.JSON:
+        if format_ is AnswerFormat.JSON:
             print_json(answer_json(answer, explain=explain))
+        elif format_ is AnswerFormat.JSONLD:
+            print_json(answer_jsonld(answer, opened.store.names))
         else:
             typer.echo(answer_text(answer, explain=explain))
 
 
-def _print_cost(cost: Forecast, price: tuple[float, float] | None, format_: JsonFormat) -> None:
+def _print_cost(cost: Forecast, price: tuple[float, float] | None, *, as_json: bool) -> None:
     counts = with_price(cost.counts(), price, digits=6)
-    if format_ is JsonFormat.JSON:
+    if as_json:
         print_json(counts)
     else:
         typer.echo("about " + counts_line(counts))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,7 +29,10 @@ from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     from kgrag.client import Client
-    from kgrag.model import Document
+    from kgrag.model import Document, GraphDraft
+    from kgrag.vocab import Names
+
+    _Drafts = Callable[[Names], list[GraphDraft]]
 
 __all__ = ["register"]
 
@@ -70,6 +74,14 @@ def load(
     profile: Annotated[
         str | None, typer.Option("--profile", help="Refuse ontologies with violations by this audit profile.")
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            help="Of dumps (nt, nq, also gz, bz2, xz): part=value,value with subject, predicate, object, language.",
+            show_default=False,
+        ),
+    ] = None,
     mapping: Annotated[
         Path | None, typer.Option("--mapping", help="R2RML or RML: load what it makes of a database, CSV or JSON.")
     ] = None,
@@ -83,41 +95,85 @@ def load(
         str,
         typer.Option("--mapper", envvar="KGRAG_MAPPER", help="With --mapping: Python that has morph-kgc installed."),
     ] = "",
+    linkml: Annotated[
+        Path | None, typer.Option("--linkml", help="LinkML schema: load it as an ontology and SHACL shapes.")
+    ] = None,
+    linkml_python: Annotated[
+        str,
+        typer.Option("--linkml-python", envvar="KGRAG_LINKML", help="With --linkml: Python that has linkml installed."),
+    ] = "",
     server: ServerOption = None,
 ) -> None:
     """Load ontologies and any RDF into graphs of their own; loading again replaces them."""
     paths = files or []
-    if bool(paths) == (mapping is not None):
-        raise InputError("there is nothing to load, or too much. Name files, or one --mapping.")
-    if mapping is not None and (profile or rdf_format):
-        raise InputError("--profile and --rdf-format are for files. Leave them out with --mapping.")
+    if sum((bool(paths), mapping is not None, linkml is not None)) != 1:
+        raise InputError("there is nothing to load, or too much. Name files, or one --mapping, or one --linkml.")
+    if not paths and (profile or rdf_format or only):
+        raise InputError("--profile, --rdf-format, --only are for files. Leave them out with --mapping and --linkml.")
+    if only:
+        _refuse_with_only(profile, rdf_format, server)
+        _load_dumps(kb, paths, graph, only)
+        return
+    made = None  # drafts by names, of what another program makes
+    if mapping is not None:
+        made = partial(_mapped, mapping, graph, database, mapper)
+    elif linkml is not None:
+        made = partial(_generated, linkml, linkml_python)
+    options = {"graph": graph, "rdf_format": rdf_format, "profile": profile}
+    through(
+        server, partial(_load_here, kb, paths, made, options), lambda there: _load_there(there, paths, made, options)
+    )
 
-    def load_here() -> None:
-        with open_kb(kb) as opened:
-            if mapping is None:
-                publication = opened.load(*paths, graph=graph, rdf_format=rdf_format, profile=profile)
-            else:
-                publication = opened.load_mapping(mapping, database=database, graph=graph, mapper=mapper)
-            for iri in publication.published:
-                typer.echo(f"loaded {iri}")
-            for iri in publication.unchanged:
-                typer.echo(f"unchanged {iri}")
 
-    def load_there(client: Client) -> None:
-        from kgrag.knowledge_base import audit_runs, mapping_runs
-        from kgrag.store.rdf_files import read_rdf
+def _load_here(kb: Path | None, paths: Sequence[Path], made: _Drafts | None, options: Mapping[str, Any]) -> None:
+    with open_kb(kb) as opened:
+        store = opened.store
+        publication = opened.load(*paths, **options) if made is None else store.publish(made(store.names))
+        for iri in publication.published:
+            typer.echo(f"loaded {iri}")
+        for iri in publication.unchanged:
+            typer.echo(f"unchanged {iri}")
 
-        if profile is not None:  # the server does not know this option: the ontologies are audited before they are sent
-            audit_runs.gate_files(paths, profile, rdf_format=rdf_format)
-        target, names = graph_iri(graph), names_of(client)
-        if mapping is not None:
-            drafts = mapping_runs.mapped_drafts(mapping, graph=target, names=names, database=database, mapper=mapper)
-        else:
-            read = (read_rdf(path, rdf_format=rdf_format, graph=target, names=names) for path in paths)
-            drafts = [draft for found in read for draft in found]
-        load_through(client, drafts)
 
-    through(server, load_here, load_there)
+def _load_there(client: Client, paths: Sequence[Path], made: _Drafts | None, options: Mapping[str, Any]) -> None:
+    from kgrag.knowledge_base import audit_runs
+    from kgrag.store.rdf_files import read_rdf
+
+    form, profile, names = options["rdf_format"], options["profile"], names_of(client)
+    if profile is not None:  # the server does not know this option: the ontologies are audited before they are sent
+        audit_runs.gate_files(paths, profile, rdf_format=form)
+    if made is not None:
+        load_through(client, made(names))
+        return
+    read = (read_rdf(path, rdf_format=form, graph=graph_iri(options["graph"]), names=names) for path in paths)
+    load_through(client, [draft for found in read for draft in found])
+
+
+def _refuse_with_only(*others: object) -> None:
+    if any(others):
+        raise InputError("--only streams a dump into a folder. Leave --profile, --rdf-format, --server out.")
+
+
+def _mapped(mapping: Path, graph: str | None, database: str, mapper: str, names: Names) -> list[GraphDraft]:
+    from kgrag.knowledge_base import mapping_runs
+
+    target = graph_iri(graph)
+    return mapping_runs.mapped_drafts(mapping, graph=target, names=names, database=database, mapper=mapper)
+
+
+def _generated(schema: Path, python: str, names: Names) -> list[GraphDraft]:
+    from kgrag.knowledge_base import mapping_runs
+
+    return mapping_runs.linkml_drafts(schema, names=names, generator=python)
+
+
+def _load_dumps(kb: Path | None, paths: Sequence[Path], graph: str | None, only: Sequence[str]) -> None:
+    with open_kb(kb) as opened, progress_bar() as progress:
+        for path in paths:
+            done = opened.load_dump(path, graph=graph, only=only, progress=progress)
+            typer.echo(f"loaded {done.graph}: {done.kept:,} of {done.lines:,} lines")
+            if done.broken:
+                note(f"{path}: {done.broken:,} lines are no triples, and were left out")
 
 
 def ingest(

@@ -117,12 +117,28 @@ def doctor(
 
 
 def export(
-    file: Annotated[Path, typer.Argument(help="N-Quads file to write; .nq.gz is compressed.")],
+    file: Annotated[Path, typer.Argument(help="File to write, or with --crate a new folder.")],
     kb: KbOption = None,
+    graph: Annotated[
+        list[str] | None,
+        typer.Option("--graph", help="IRI of a graph, for other files than .nq; default: all that state facts."),
+    ] = None,
+    crate: Annotated[bool, typer.Option("--crate", help="Write an RO-Crate, with sources and provenance.")] = False,
+    license_: Annotated[
+        str, typer.Option("--license", help="With --crate: address of the licence.", show_default=False)
+    ] = "",
 ) -> None:
-    """Write the whole knowledge base as N-Quads, with a manifest and an archive of weights and completions."""
+    """Write all as N-Quads (.nq, .nq.gz) with a manifest; or graphs as .owl .ttl .nt .jsonld .trig .graphml."""
+    from kgrag.knowledge_base.export_calls import graph_forms
+
     with open_kb(kb, access="read") as opened:
-        typer.echo(f"{opened.export(file):,} quads to {file}")
+        if crate:
+            typer.echo(f"{opened.export_crate(file, license_url=license_):,} quads in the crate {file}")
+        elif graph or file.suffix.lower() in graph_forms():
+            typer.echo(f"{opened.export_graphs(file, *(graph or ())):,} triples to {file}")
+            return
+        else:
+            typer.echo(f"{opened.export(file):,} quads to {file}")
     _say_what_is_left_out()
 
 

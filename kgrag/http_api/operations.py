@@ -116,6 +116,7 @@ OPERATIONS = (
         AnswerReply,
         _ASKING,
         streams="Events `hits`, `sentence` (each once its citations are found), `done` (the whole answer), `problem`.",
+        replies={"application/ld+json": {"type": "object", "description": "The graph that a kept answer has."}},
     ),
     ApiOperation(
         "retrieve", "/retrieve", "Return the evidence only, best first", RetrieveRequest, RetrievalReply, _ASKING

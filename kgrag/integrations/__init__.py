@@ -9,6 +9,8 @@ module                what it has                                       extra
                       ``KgragReader``
 ``haystack``          ``KgragRetriever``, ``KgragWriter``               ``kgrag[haystack]``
 ``pydantic_ai``       ``knowledge_tools``                               ``kgrag[pydantic-ai]``
+``dspy``              ``KgragRetriever``, ``KgragRM``                   ``kgrag[dspy]``
+``hugging_face``      ``dataset_documents``                             ``kgrag[datasets]``
 ``evidence_fields``   what a hit, citation or document says of itself,
                       as flat fields: the same in all of them
 ====================  ================================================  ==========================

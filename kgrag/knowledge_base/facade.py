@@ -17,9 +17,10 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.capabilities import ChecksFiles, ChecksQueries, Counts, capable, having
-from kgrag.errors import InputError, StateError, UnknownName
+from kgrag.errors import InputError, UnknownName
 from kgrag.knowledge_base import audit_runs, build_marks, erasure, training_runs, user_queries
 from kgrag.knowledge_base.build_options import read_options
+from kgrag.knowledge_base.export_calls import ExportCalls
 from kgrag.knowledge_base.question_calls import QuestionCalls
 from kgrag.knowledge_base.reasoning_calls import ReasoningCalls
 from kgrag.model import BuildReport, Publication
@@ -35,13 +36,14 @@ if TYPE_CHECKING:
     import rdflib
 
     from kgrag.knowledge_base.doctor import Finding
+    from kgrag.knowledge_base.dump_runs import DumpReport
     from kgrag.llm.budget import Budget
     from kgrag.querying.ontology_check import Check
 
 __all__ = ["KnowledgeBase"]
 
 
-class KnowledgeBase(QuestionCalls, ReasoningCalls):
+class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
     """One knowledge base: a folder, or memory.
 
     Args:
@@ -107,6 +109,48 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls):
         publication = self.store.publish(drafts)
         self.store.flush()
         return publication
+
+    def load_linkml(self, schema: str | Path, *, generator: str = "") -> Publication:
+        """Load a LinkML schema as an ontology and SHACL shapes (``ONTOLOGY/shapes``); loading it again replaces both.
+
+        Args:
+            schema: a YAML file.
+            generator: Python of an environment with linkml, whose pins are not those of kgrag; "" = this one.
+
+        Raises:
+            InputError: the schema is not sound.
+            ServiceUnavailable: linkml is not installed there.
+        """
+        from kgrag.knowledge_base import mapping_runs
+
+        publication = self.store.publish(
+            mapping_runs.linkml_drafts(Path(schema), names=self.store.names, generator=generator)
+        )
+        self.store.flush()
+        return publication
+
+    def load_dump(
+        self, path: str | Path, *, graph: str | None = None, only: Sequence[str] = (), progress: Progress | None = None
+    ) -> DumpReport:
+        """Load N-Triples or N-Quads of any size (also ``gz``, ``bz2``, ``xz``), and only what a filter lets through.
+
+        Loading into the same graph again replaces it. A load that is cut short leaves what it had read; repeat it.
+
+        Args:
+            path: the file.
+            graph: IRI of the graph; None: one made of the file's name.
+            only: texts ``part=value,value`` with subject, predicate, object or language
+                (``kgrag.store.triple_streams``): ``"predicate=rdfs:label,dbo:abstract"``, ``"language=en"``.
+            progress: called with what is being done, how many lines were read, and 0.
+
+        Raises:
+            InputError: a filter is none.
+            InvalidRDF: the file cannot be read, or has nothing that passes.
+        """
+        from kgrag.knowledge_base.dump_runs import load_dump
+
+        target = None if graph is None else _iri(graph)
+        return load_dump(self.store, Path(path), graph=target, only=only, progress=progress)
 
     def build(
         self,
@@ -246,25 +290,6 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls):
             folder=self.path,
             methods=[self.method(name) for name in having(ChecksFiles)],
         )
-
-    def export(self, target: str | Path) -> int:
-        """Write every quad as N-Quads (``.gz`` when named so), a manifest, and an archive; returns the count of quads.
-
-        The archive has what cannot be made again from the quads: trained weights, paid completions, the log of writes,
-        settings without secrets. Vectors, word indexes and the cache of embeddings are made again by the first use.
-        """
-        from kgrag.settings import as_toml
-        from kgrag.store import transfer
-
-        return transfer.export(self.store, Path(target), folder=self.path, settings=as_toml(self.settings))
-
-    def import_(self, source: str | Path) -> int:
-        """Read an export into this knowledge base, which must be empty; returns the count of quads."""
-        from kgrag.store import transfer
-
-        if self.store.revision > 0:
-            raise StateError("this knowledge base is not empty, and an import would mix two. Import into a new --kb.")
-        return transfer.import_(self.store, Path(source), folder=self.path)
 
     def backup(self, folder: str | Path) -> None:
         """Write a copy that opens as a knowledge base, and read all of it.

@@ -1,4 +1,4 @@
-"""What R2RML and RML mappings make of databases and files, as graphs to publish."""
+"""What other tools make of databases, files and schemas, as graphs to publish: R2RML and RML mappings, LinkML."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
+from kgrag.mapping.linkml_schemas import generated_files
 from kgrag.mapping.relational_mapping import mapped_file
 from kgrag.model import GraphDraft
 from kgrag.store.rdf_files import read_rdf
 from kgrag.vocab import KG, Names
 
-__all__ = ["mapped_drafts"]
+__all__ = ["linkml_drafts", "mapped_drafts"]
 
 
 def mapped_drafts(
@@ -37,3 +38,20 @@ def mapped_drafts(
         own = graph or names.loaded_graph(mapping.read_text(encoding="utf-8", errors="replace"))
         drafts = read_rdf(file, graph=own, names=names)
     return [replace(draft, described=[(KG.location, ox.Literal(str(mapping)))]) for draft in drafts]
+
+
+def linkml_drafts(schema: Path, *, names: Names, generator: str = "") -> list[GraphDraft]:
+    """Return the ontology of a LinkML schema, and its SHACL shapes as a graph named after it, with ``/shapes`` behind.
+
+    Raises:
+        InputError: the schema is not sound.
+        InvalidRDF: what was generated is no RDF.
+        ServiceUnavailable: linkml is not installed.
+    """
+    with generated_files(schema, generator=generator) as files:
+        ontology = read_rdf(files["ontology"], names=names)
+        shapes_graph = ox.NamedNode(f"{ontology[0].iri.value.rstrip('#/')}/shapes")
+        shapes = read_rdf(files["shapes"], graph=shapes_graph, names=names)
+    # shapes speak of classes, and are no ontology for it
+    drafts = [*ontology, *(replace(draft, kind=KG.DataGraph) for draft in shapes)]
+    return [replace(draft, described=[(KG.location, ox.Literal(str(schema)))]) for draft in drafts]

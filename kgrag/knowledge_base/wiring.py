@@ -27,6 +27,7 @@ from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Re
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, Settings, read_settings
 from kgrag.store.lineage import lineage
+from kgrag.typed_method import tunable
 
 if TYPE_CHECKING:
     from kgrag.llm.budget import Budget
@@ -185,9 +186,10 @@ class Wiring:
             InvalidSettings: a cross-encoder is not named.
             PluginBroken: it cannot be used.
         """
-        if spec is None and not isinstance(self._given_reranker, str | None):
-            return self._given_reranker
-        name = (self._given_reranker or self.settings.reranker) if spec is None else spec
+        given = self._given_reranker if spec is None else spec
+        if given is not None and not isinstance(given, str):
+            return given
+        name = self.settings.reranker if given is None else given
         key = (name, method)
         if name and key not in self._rerankers:
             self._rerankers[key] = self._make_reranker(name, method)
@@ -303,10 +305,9 @@ class Wiring:
             "runner": lambda: self.runner,
             "method": lambda: self.method,
         }
-        declared = {field.name: field.default for field in fields(kind)}
+        declared = {field.name for field in fields(kind)}
         wired = {port: make() for port, make in ports.items() if port in declared}
-        tunable = {key: value for key, value in declared.items() if key not in ports}
-        made: Method = kind(**wired, **_hyper_parameters(spec, tail, tunable))
+        made: Method = kind(**wired, **_hyper_parameters(spec, tail, tunable(kind)))
         return made
 
     def release_copies(self) -> None:

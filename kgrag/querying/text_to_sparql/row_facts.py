@@ -251,5 +251,6 @@ def _stating(triples: Iterable[_Triple], store: TripleStore) -> dict[_Triple, tu
     )
     chunks: dict[_Triple, list[str]] = defaultdict(list)
     for thing, prop, value, chunk in store.select(query):
-        chunks[thing, prop, value] += [plain(chunk)] if chunk is not None else []
+        if isinstance(thing, ox.NamedNode) and isinstance(prop, ox.NamedNode) and value is not None:
+            chunks[thing, prop, value] += [plain(chunk)] if chunk is not None else []
     return {triple: tuple(chunks[triple]) for triple in wanted if triple in chunks}

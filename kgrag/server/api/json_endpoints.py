@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from kgrag.answering.conversation import History
+from kgrag.answering.framed_answers import answer_jsonld
 from kgrag.answering.json_forms import answer_json, citation_json, hit_json, retrieval_json
 from kgrag.audit import Audit, AuditOptions, ValidationOptions, profile_names
 from kgrag.errors import UnknownName
@@ -52,7 +53,7 @@ __all__ = [
     "validated",
 ]
 
-_JSON, _EVENTS = "application/json", "text/event-stream"
+_JSON, _EVENTS, _JSON_LD = "application/json", "text/event-stream", "application/ld+json"
 _MAX_BODY_BYTES = 1 << 20
 _MAX_FAULTS = 20
 KEEP_ALIVE_SECONDS = 15.0
@@ -67,9 +68,9 @@ async def ask(request: Request) -> Response:
         Problem: 400, 401, 403, 406, 413, 415, 422.
         KgragError: what ``KnowledgeBase.ask`` raises.
     """
-    media = choose(request.headers.get("accept", ""), (_JSON, _EVENTS))
+    media = choose(request.headers.get("accept", ""), (_JSON, _EVENTS, _JSON_LD))
     if not media:
-        raise Problem(406, f"an answer is {_JSON} or {_EVENTS}. Accept one of them.")
+        raise Problem(406, f"an answer is {_JSON}, {_JSON_LD} or {_EVENTS}. Accept one of them.")
     rules = state_of(request).rules
     rules.paid_access.check(request, rules.keys)
     body = await read_body(request, AskRequest)
@@ -87,6 +88,9 @@ async def ask(request: Request) -> Response:
     answering.add_done_callback(lambda task: task.cancelled() or task.exception())
     if media == _JSON:
         return _json(answer_json(await answering, explain=body.explain))
+    if media == _JSON_LD:
+        framed = answer_jsonld(await answering, state_of(request).dataset.names)
+        return Response(json.dumps(framed, ensure_ascii=False), 200, {"Cache-Control": "no-store"}, _JSON_LD)
     either: set[asyncio.Future[Any]] = {hits, answering}
     await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if not hits.done():

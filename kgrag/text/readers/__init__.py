@@ -15,13 +15,14 @@ suffix                      what becomes a document
 .csv .tsv                   a row each where there is a ``text`` column, else the table
 .json                       a record each: ``title``, ``text``, ``id``, ``cites``
 .jsonl .ndjson              a line each, the same
+.parquet                    a row each, the same; needs pyarrow
 ==========================  ===========================================================================
 
 These are registered as plug-ins are (group ``kgrag.readers``), so another package may add a suffix.
 
-All but .pdf, .docx, .pptx, .xlsx and .epub also with ``.gz`` behind. Line ends become ``\n``; otherwise the characters
-of a text file are stored as they stand, so that every offset can be checked against it. Text is data: nothing in it is
-ever executed.
+All but .pdf, .docx, .pptx, .xlsx, .epub and .parquet also with ``.gz`` behind. Line ends become ``\n``; otherwise the
+characters of a text file are stored as they stand, so that every offset can be checked against it. Text is data:
+nothing in it is ever executed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from pathlib import Path
 from kgrag import plugins
 from kgrag.errors import KgragError, PluginBroken, UnreadableDocument
 from kgrag.model import Document
-from kgrag.text.readers import book, html, mail, markdown, pdf, records, slides, word, workbook
+from kgrag.text.readers import book, html, mail, markdown, parquet, pdf, records, slides, word, workbook
 from kgrag.text.readers.sources import Source, cleaned, place, steady
 
 __all__ = ["Reader", "find_files", "read_path", "read_paths", "suffixes"]
@@ -71,6 +72,7 @@ HTML = Reader(html.read, "text/html")
 JSON = Reader(records.read_json, "application/json")
 JSON_LINES = Reader(records.read_lines, "application/jsonl")
 MARKDOWN = Reader(markdown.read, "text/markdown")
+PARQUET = Reader(parquet.read, "application/vnd.apache.parquet", zipped=False)
 PDF = Reader(pdf.read, "application/pdf", zipped=False)
 PLAIN = Reader(markdown.read_plain, "text/plain")
 PPTX = Reader(slides.read, "application/vnd.openxmlformats-officedocument.presentationml.presentation", zipped=False)
