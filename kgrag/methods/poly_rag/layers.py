@@ -254,6 +254,8 @@ class GraphLayer:
 def _sentence(hit: Hit, value: str) -> FactSentence:
     """Return a triple as a sentence with the value in it that answers."""
     subject, relation, end = (str(hit.attributes[part]) for part in ("subject", "relation", "object"))
+    # as this statement words it, where its ends have several labels
+    subject = hit.text[: len(subject)] if hit.text.casefold().startswith(subject.casefold()) else subject
     # a relation of one word that no verb ends like is a noun, as in files of triples: "employer"
     verbal = " " in relation or relation.endswith(("s", "ed"))
     fact = StatedFact(subject, relation, end, tuple(span.chunk for span in hit.sources), verbal=verbal)

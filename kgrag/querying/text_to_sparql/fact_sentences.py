@@ -107,7 +107,7 @@ def citations(stated: Sequence[Sequence[StatedFact]], store: TripleStore, questi
         Citation(text[start:end], span.document, span.chunk, span.start + start, span.start + end, sentence)
         for sentence, facts in enumerate(stated)
         for fact in facts
-        for text, span, (start, end) in _carriers(fact, sources, question)
+        for text, span, (start, end) in _carriers(fact, sources, " ".join(one.clause() for one in facts), question)
     )
     return [one for one in cited if not any(_contains(other, one) for other in cited)]
 
@@ -123,20 +123,24 @@ _Place = tuple[int, int]
 _Carrier = tuple[str, Span, _Place]
 
 
-def _carriers(fact: StatedFact, sources: Mapping[str, _Source], question: str) -> Iterator[_Carrier]:
-    """Yield the statement that carries a fact and, where that does not name its thing, the line that does."""
+def _carriers(fact: StatedFact, sources: Mapping[str, _Source], sentence: str, question: str) -> Iterator[_Carrier]:
+    """Yield the statement that carries a fact and, where that does not name its thing, the line that does.
+
+    Of statements that have as much of the fact, the one that has most of the whole sentence and question is taken.
+    """
     behind = [sources[chunk] for chunk in fact.chunks[:_MAX_CHUNKS] if chunk in sources]
     statements = [(text, span, place) for text, span in behind for place in _statements(fact, text)]
     if not statements:
         return
     own = set(content_words(f"{fact.attribute} {fact.value}"))
+    whole = set(content_words(sentence)) - set(content_words(fact.thing))
     asked = set(content_words(question)) - own - set(content_words(fact.thing))
 
-    def merit(carrier: _Carrier) -> tuple[int, int, int]:
+    def merit(carrier: _Carrier) -> tuple[int, int, int, int]:
         text, _, (start, end) = carrier
         words = set(content_words(text[start:end]))
         names = bool(fact.thing and places(fact.thing, text[start:end]))
-        return len(own & words) + names, len(asked & words), start - end
+        return len(own & words) + names, len(whole & words), len(asked & words), start - end
 
     text, span, place = max(statements, key=merit)
     if naming := _naming(fact.thing, text, place):
@@ -155,7 +159,7 @@ def _naming(thing: str, text: str, place: _Place) -> _Place | None:
     """Return the sentence nearest before a place that names a thing, or the first after it; None where it does."""
     start, end = place
     named = places(thing, text) if thing else []
-    if not named or any(start <= first and last <= end for first, last in named):
+    if not named or places(thing, text[start:end]):
         return None
     first, last = next((one for one in reversed(named) if one[1] <= start), named[0])
     around = [one for one in split(text) if one[0] < last and one[1] > first]
