@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+for _library in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+):  # read when torch and numpy are imported; workers have a core each
+    os.environ.setdefault(_library, "1")
+
 if TYPE_CHECKING:
     from kgrag import KnowledgeBase
 

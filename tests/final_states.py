@@ -38,10 +38,11 @@ def created(path: Path | None = None) -> KnowledgeBase:
 
 
 def build_all(kb: KnowledgeBase) -> None:
-    """Build every method as a first build would; none when there is no document."""
+    """Build every method as a first build would; none when there is no document. Some keep the data profile, which stays."""
     if kb.documents():
         for method in METHODS:
             kb.build(method, **_WHOLE.get(method, {}))
+    kb.profile(keep=True)
 
 
 def _triples(kb: KnowledgeBase, graph: str) -> set[ox.Triple]:

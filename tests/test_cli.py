@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tenacity
 import typer.main
 
 from kgrag import cli, plugins
@@ -209,6 +210,8 @@ def test_an_unreachable_service_ends_in_code_3(run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("KGRAG_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("KGRAG_API_KEY", "secret-key-of-mine")
     monkeypatch.setenv("KGRAG_TIMEOUT", "1")
+    for wait in ("wait_exponential", "wait_random"):  # between two attempts
+        monkeypatch.setattr(tenacity, wait, lambda *_, **__: tenacity.wait_none())
     code, _, err = run("ask", "When is chickpea sown?")
     assert code == 3
     assert "secret-key-of-mine" not in err

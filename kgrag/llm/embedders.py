@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kgrag.llm.shared_passes import SharedPasses
 from kgrag.ports import Embedder, Vectors
 
 __all__ = ["CachedEmbedder", "Kind", "Precision", "SentenceTransformerEmbedder"]
@@ -28,7 +29,6 @@ Precision = Literal["auto", "float32", "bfloat16"]
 _LOG = logging.getLogger(__name__)
 _MODEL_NAME = "all-MiniLM-L6-v2"
 _DIMENSION = 384
-_TEXTS_PER_PASS = 64  # texts of similar length that go through the model together
 _TEXTS_PER_COMMIT = 256  # texts whose vectors are committed together; a kill loses no more
 _KEYS_PER_LOOKUP = 512
 _MAX_RECENT_QUESTIONS = 1024  # kept in memory
@@ -45,7 +45,7 @@ class SentenceTransformerEmbedder:
 
     def __init__(self, precision: Precision = "auto") -> None:
         self._precision = precision
-        self._lock = threading.Lock()  # the tokenizer of transformers refuses to be used twice at once
+        self._passes = SharedPasses(self._encode)  # the tokenizer of transformers refuses to be used twice at once
 
     @property
     def dimension(self) -> int:
@@ -61,14 +61,14 @@ class SentenceTransformerEmbedder:
         """Return a float32 array of shape (len(texts), 384) with unit rows; shape (0, 384) for no texts."""
         if not texts:
             return np.empty((0, _DIMENSION), np.float32)
-        clean = [text.encode("utf-8", "replace").decode() for text in texts]
-        with self._lock:
-            rows = self._model.encode(
-                clean, batch_size=_TEXTS_PER_PASS, convert_to_tensor=True, show_progress_bar=False
-            )
-        vectors = rows.float().numpy()
+        vectors = self._passes([text.encode("utf-8", "replace").decode() for text in texts])
         units: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return units
+
+    def _encode(self, texts: list[str]) -> Vectors:
+        rows = self._model.encode(texts, batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
+        vectors: Vectors = rows.float().numpy()
+        return vectors
 
     @cached_property
     def _model(self) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from kgrag.errors import InvalidSettings
+from kgrag.llm.shared_passes import SharedPasses
 from kgrag.ports import Vectors
 
 __all__ = ["LocalEmbedder"]
@@ -28,6 +29,7 @@ class LocalEmbedder:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._passes = {kind: SharedPasses(partial(self._encode, kind)) for kind in ("query", "passage")}
         self._lock = threading.Lock()
 
     @property
@@ -53,10 +55,13 @@ class LocalEmbedder:
         """
         if not texts:
             return np.empty((0, self.dimension), np.float32)
+        return self._passes[kind](texts)
+
+    def _encode(self, kind: str, texts: list[str]) -> Vectors:
         form = "encode_query" if kind == "query" else "encode_document"
-        encode = getattr(self._model, form, self._model.encode)  # versions before 5 have one form
-        with self._lock:
-            rows = encode(list(texts), normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
+        with self._lock:  # of the two kinds of passes
+            encode = getattr(self._model, form, self._model.encode)  # versions before 5 have one form
+            rows = encode(texts, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
         return np.asarray(rows, np.float32)
 
     @cached_property

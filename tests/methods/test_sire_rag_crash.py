@@ -34,7 +34,7 @@ print("finished", flush=True)
 def filled(path: Path) -> Path:
     with KnowledgeBase(path, settings=Settings(), embedder=HashEmbedder()) as kb:
         towns = ("Bath", "York", "Leeds", "Hull")
-        texts = (f"Singer {n} was born in {towns[n % 4]}. She sang with Ann Lee in {1900 + n}." for n in range(60))
+        texts = (f"Singer {n} was born in {towns[n % 4]}. She sang with Ann Lee in {1900 + n}." for n in range(32))
         documents = [Document(text, f"Singer {n}") for n, text in enumerate(texts)]
         ingestion.ingest(documents, store=kb.store)
     return path

@@ -15,7 +15,7 @@ from tests.final_states import opened
 from tests.server.inside import KEY, served
 
 WRITER = {"Authorization": f"Bearer {KEY}"}
-RECORDS = range(20)
+RECORDS = range(12)
 
 
 def _records(day: str, count: int = len(RECORDS)) -> str:
@@ -55,14 +55,14 @@ def test_an_upload_killed_anywhere_leaves_one_document_per_place(tmp_path: Path,
     file = f"{folder}/barns.jsonl"
     options = {"replaces": replaces, "folder": str(folder), "embed": False}
     path = tmp_path / "kb"
-    _write(lines, file, "monday.", range(22))
+    _write(lines, file, "monday.", range(14))
     _upload(path, lines, options)
-    before = [(name, "monday..") for name in range(22)]
+    before = [(name, "monday..") for name in range(14)]
     assert _days(path) == before
     passed, point = 0, 1_000_000
-    for number in range(7):
+    for number in range(5):
         path = tmp_path / f"kb{number}"
-        _write(lines, file, "monday.", range(22))
+        _write(lines, file, "monday.", range(14))
         _upload(path, lines, options)
         _write(lines, file, "tuesday.")
         passed = killed_at(point, _upload, path, lines, options)
@@ -71,7 +71,7 @@ def test_an_upload_killed_anywhere_leaves_one_document_per_place(tmp_path: Path,
             total = passed
             assert days == [(name, "tuesday..") for name in RECORDS]
         assert sorted({name for name, _ in days}) == [name for name, _ in days], (point, passed)
-        point = 1 + total * (2 * number + 1) // 13
+        point = 1 + total * (2 * number + 1) // 9
 
 
 def test_an_upload_that_broke_off_is_finished_by_the_next_request(tmp_path: Path) -> None:
