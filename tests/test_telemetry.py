@@ -1,10 +1,12 @@
 """Spans of OpenTelemetry: which there are, one below the other, and that no text is in them."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from kgrag.testing import HashEmbedder
 from tests.fake_openai import FakeOpenAI
 
 trace = pytest.importorskip("opentelemetry.trace")
+ROOT = Path(__file__).parents[1]
 TEXT = "The lighthouse of Ostrel is 41 metres tall."
 QUESTION = "How tall is the lighthouse of Ostrel?"
 
@@ -113,3 +116,41 @@ def test_nothing_is_loaded_where_nothing_traces() -> None:
     code = "import sys, kgrag.telemetry, kgrag.knowledge_base; print('opentelemetry' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+_EXPORTED = """
+import json
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+exporter = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+
+from tests.fake_openai import FakeOpenAI
+from tests.test_telemetry import QUESTION, _kb
+
+with FakeOpenAI() as server, _kb(model="tiny", base_url=server.url, api_key="secret") as kb:
+    exporter.clear()
+    kb.ask(QUESTION, method="passages")
+spans = {span.context.span_id: span for span in exporter.get_finished_spans()}
+above = {one.name: spans[one.parent.span_id].name if one.parent else "" for one in spans.values()}
+texts = json.dumps([dict(one.attributes) for one in spans.values()])
+print(json.dumps({"above": above, "traces": len({one.context.trace_id for one in spans.values()}), "texts": texts}))
+"""
+
+
+def test_the_exporter_of_the_sdk_gets_one_trace_of_a_question() -> None:
+    pytest.importorskip("opentelemetry.sdk.trace", reason="opentelemetry-sdk is not installed")
+    done = subprocess.run([sys.executable, "-c", _EXPORTED], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["traces"] == 1
+    assert found["above"]["invoke_agent kgrag passages"] == ""
+    assert found["above"]["retrieval passages"] == "invoke_agent kgrag passages"
+    assert found["above"]["chat tiny"] == "invoke_agent kgrag passages"
+    assert "Ostrel" not in found["texts"]
+    assert "secret" not in found["texts"]

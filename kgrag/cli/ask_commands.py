@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
@@ -205,10 +205,21 @@ def query(
 def update(
     file: Annotated[str, typer.Argument(help="A SPARQL Update file, - for standard input, or the update itself.")],
     kb: KbOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what it would add and remove, and change nothing.")
+    ] = False,
     server: ServerOption = None,
 ) -> None:
     """Run a SPARQL Update atomically, by the server where one holds the knowledge base."""
     sparql = read_sparql(file)
+    if dry_run:
+
+        def effect_here() -> None:
+            with open_kb(kb, access="either") as opened:
+                _print_effect(opened.effect(sparql).to_json())
+
+        through(server, effect_here, lambda client: _print_effect(client.update_effect(sparql).model_dump()))
+        return
 
     def update_here() -> None:
         with open_kb(kb) as opened:
@@ -217,6 +228,21 @@ def update(
             typer.echo(f"revision {revision}: {before:,} quads before, {len(opened.store):,} after")
 
     through(server, update_here, lambda client: update_through(client, sparql))
+
+
+def _print_effect(effect: Mapping[str, Any]) -> None:
+    for graph in effect["graphs"]:
+        typer.echo(f"<{graph['graph']}>: {graph['added']:,} added, {graph['removed']:,} removed")
+        for sign, direction in (("+", "added"), ("-", "removed")):
+            for triple in graph[f"{direction}_triples"]:
+                typer.echo(f"  {sign} {triple}")
+            if (left := graph[direction] - len(graph[f"{direction}_triples"])) > 0:
+                typer.echo(f"  {sign} {left:,} more")
+    for refused in effect.get("refused", ()):
+        note(f"refused by the gate: {refused['new']} new violations in <{refused['graph']}>")
+    typer.echo(
+        f"{effect['added']:,} triples would be added, {effect['removed']:,} removed, in {effect['changed']} graphs"
+    )
 
 
 def queries(

@@ -27,7 +27,6 @@ from kgrag.cli.options import (
 )
 from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import ServerOption, build_through, through
-from kgrag.errors import InputError
 from kgrag.model import BuildReport
 
 if TYPE_CHECKING:
@@ -135,12 +134,11 @@ def _build(
             end(report, price or price_per_million(opened))
 
     def build_there(client: Client) -> None:
-        if money is not None:
-            raise InputError("a server does not take --budget. Use --max-tokens, or stop the server.")
         given = {name: value for name, value in options.items() if value not in (None, [])}
         sent = {"options": given, "dry_run": dry_run, "max_completions": max_completions, "max_tokens": max_tokens}
         with progress_bar() as progress:
-            end(build_through(client, method, sent, progress), price)
+            report, known = build_through(client, method, {**sent, "max_cost": money}, progress)
+            end(report, price or known)
 
     def end(report: BuildReport, price: tuple[float, float] | None) -> None:
         _print(report, price if dry_run else None, format_)

@@ -106,10 +106,15 @@ class ExportCalls(Wiring):
             values = {"catalogue": self.store.names.catalogue, "kinds": graph_kinds.fact_kinds()}
             listed = self.store.select(queries.bind("facts/graphs", **values)).values()
             return {iri: ox.NamedNode(iri) for (iri,) in listed}
-        unknown = [iri for iri in graphs if not self.store.described(ox.NamedNode(iri))]
-        if unknown:
-            raise UnknownName(f"there is no graph <{unknown[0]}>. `kgrag stats` counts them; see `kgrag query`.")
-        return {iri: ox.NamedNode(iri) for iri in graphs}
+        try:
+            nodes = {iri: ox.NamedNode(iri) for iri in graphs}
+        except ValueError as error:
+            raise InputError(f"a graph is no absolute IRI ({error}): {', '.join(graphs)}.") from None
+        if unknown := [iri for iri, node in nodes.items() if not self.store.described(node)]:
+            raise UnknownName(
+                f"there is no graph <{unknown[0]}>. `kgrag stats` counts them, catalogue/graphs lists them."
+            )
+        return nodes
 
 
 def _write(triples: dict[str, list[ox.Triple]], file: Path) -> None:

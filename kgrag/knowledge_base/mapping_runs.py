@@ -41,7 +41,9 @@ def mapped_drafts(
 
 
 def linkml_drafts(schema: Path, *, names: Names, generator: str = "") -> list[GraphDraft]:
-    """Return the ontology of a LinkML schema, and its SHACL shapes as a graph named after it, with ``/shapes`` behind.
+    """Return the ontology of a LinkML schema, and its SHACL shapes as the graph ``SCHEMA/shapes``.
+
+    LinkML calls the ontology like the schema, with ``.owl.ttl`` behind.
 
     Raises:
         InputError: the schema is not sound.
@@ -50,7 +52,8 @@ def linkml_drafts(schema: Path, *, names: Names, generator: str = "") -> list[Gr
     """
     with generated_files(schema, generator=generator) as files:
         ontology = read_rdf(files["ontology"], names=names)
-        shapes_graph = ox.NamedNode(f"{ontology[0].iri.value.rstrip('#/')}/shapes")
+        schema_iri = ontology[0].iri.value.removesuffix(".owl.ttl").rstrip("#/")
+        shapes_graph = ox.NamedNode(f"{schema_iri}/shapes")
         shapes = read_rdf(files["shapes"], graph=shapes_graph, names=names)
     # shapes speak of classes, and are no ontology for it
     drafts = [*ontology, *(replace(draft, kind=KG.DataGraph) for draft in shapes)]

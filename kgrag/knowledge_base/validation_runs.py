@@ -118,15 +118,22 @@ def _read(
         seen.add(key)
         if path is not None:
             new = [quad.triple for quad in parse(path, prefixes)]
-        elif store is not None and store.described(ox.NamedNode(key)):
-            new = list(as_loaded(store, ox.NamedNode(key)))
+        elif store is not None and (graph := _iri(key)) is not None and store.described(graph):
+            new = list(as_loaded(store, graph))
         else:
             missing.append(key)
             continue
         triples += new
         waiting += [plain(triple.object) for triple in new if triple.predicate == OWL.imports]
     described: set[Term] = {triple.subject for triple in triples}
-    return triples, [iri for iri in missing if ox.NamedNode(iri) not in described]
+    return triples, [iri for iri in missing if _iri(iri) not in described]
+
+
+def _iri(text: str) -> ox.NamedNode | None:
+    try:
+        return ox.NamedNode(text)
+    except ValueError:  # a name that is no IRI names no graph
+        return None
 
 
 def _local(source: str) -> Path | None:

@@ -70,6 +70,7 @@ def test_trig_keeps_graphs_apart_and_without_names_all_facts_are_written(crops: 
     [
         ("all.nq", CROPS, InputError, r"graphs are written to \.ttl, \.owl"),
         ("a.ttl", "urn:none", UnknownName, "there is no graph <urn:none>"),
+        ("a.ttl", "crops", InputError, "a graph is no absolute IRI"),
     ],
 )
 def test_what_cannot_be_written_is_refused(

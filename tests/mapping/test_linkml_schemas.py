@@ -27,7 +27,7 @@ classes:
     attributes:
       stones: {range: integer, minimum_value: 1}
 """
-ONTOLOGY = "@prefix owl: <http://www.w3.org/2002/07/owl#> . <https://example.org/mills> a owl:Ontology ."
+ONTOLOGY = "@prefix owl: <http://www.w3.org/2002/07/owl#> . <https://example.org/mills.owl.ttl> a owl:Ontology ."
 SHAPES = "@prefix sh: <http://www.w3.org/ns/shacl#> . <https://example.org/mills/Mill> a sh:NodeShape ."
 
 
@@ -57,7 +57,7 @@ def test_a_schema_becomes_an_ontology_and_a_graph_of_shapes(
     (tmp_path / "mills.yaml").write_text(SCHEMA, encoding="utf-8")
     with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as kb:
         done = kb.load_linkml(tmp_path / "mills.yaml", generator=pretended)
-        assert set(done.published) == {"https://example.org/mills", "https://example.org/mills/shapes"}
+        assert set(done.published) == {"https://example.org/mills.owl.ttl", "https://example.org/mills/shapes"}
         assert (kb.stats()["graphs"]["OntologyGraph"], kb.stats()["graphs"]["DataGraph"]) == (1, 1)
         assert not kb.load_linkml(tmp_path / "mills.yaml", generator=pretended).published
 

@@ -134,6 +134,12 @@ def test_requests_that_make_no_sense_are_refused(live: Inside) -> None:
     assert _put(live, "1", text="x", id="2").status_code == 400
     assert post("/documents", "<x/>", "application/xml").status_code == 415
     assert post("/documents?replaces=all", '{"text": "x"}', "application/json").status_code == 400
+    for query in ("replaces=files", "replaces=folder&folder=/docs"):  # said nothing of a file, and was status 500
+        refused = post(f"/documents?{query}", '{"text": "x"}', "application/json")
+        assert (refused.status_code, "Send JSON Lines" in refused.text) == (400, True)
+    for query in ("replaces=folder", "replaces=folder&folder=docs"):
+        refused = post(f"/documents?{query}", '{"text": "x"}', "application/x-ndjson")
+        assert (refused.status_code, "the real path" in refused.text) == (400, True)
     assert post("/documents?colour=1", '{"text": "x"}', "application/json").status_code == 400
     assert post("/documents?name=../x.txt", "x", "text/plain").status_code == 400
     assert post("/documents?name=x.exe", "x", "text/plain").status_code == 400

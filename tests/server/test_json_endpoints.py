@@ -135,6 +135,7 @@ def test_nothing_but_graphs_is_validated(demo: Inside, name: str) -> None:
         ("/check", {"query": "SELECT nothing"}),
         ("/audit", {"profile": "publish"}),
         ("/validate", {"shapes": ["urn:x:none"]}),
+        ("/validate", {"shapes": ["00"], "graphs": []}),
         ("/validate", {"graphs": ["/etc/passwd"], "shapes": []}),
         ("/audit", {"profile": "../secret.toml"}),
         ("/ask", {"question": ""}),
