@@ -13,11 +13,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from kgrag.answering.cited_answers import sentences_of
 from kgrag.answering.conversation import FullQuestion, answer_in_turn, likeness
-from kgrag.errors import ServiceUnavailable
+from kgrag.errors import ServiceError, ServiceUnavailable
 from kgrag.knowledge_base.question_calls import answer_attributes
 from kgrag.settings import MINILM
 from kgrag.telemetry import in_context, spanned
@@ -140,6 +141,7 @@ class WorkerThreads:
     ) -> Answer:
         """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known."""
         full = self.full_question(question, history)
+        self._embed(full.text)
 
         def own_answer() -> Answer | None:
             from_hits = self.kb.answers_from_hits(method)
@@ -159,6 +161,12 @@ class WorkerThreads:
             full.text, found.hits, method=method, where=where, on_sentence=on_sentence, found=found
         )
         return answer_in_turn(answer, question, full)
+
+    def _embed(self, question: str) -> None:
+        """Have the vector of a question kept, before its turn comes: what many ask at once is embedded together."""
+        embedder = self.alone(lambda: self.kb.embedder)
+        with suppress(ServiceError):  # a method that needs the vector says so; there are some that do without
+            embedder.embed([question], "query")
 
     def full_question(self, question: str, history: History) -> FullQuestion:
         """Return a message as a full question; what embeds words for that does it alone."""
