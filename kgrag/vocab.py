@@ -101,19 +101,21 @@ KG = _Namespace(
     # things
     "AdjacencyEdge Answer Build Chunk Citation CitationEdge CitationMarker Conversation CrossReferenceEdge Document "
     "Edge Entity Feedback Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition "
-    "Publication Rewrite ShortAnswer Source Statement TreeNode UnsupportedSentence VectorSpace "
+    "Publication QueryParameter Rewrite SavedQuery ShortAnswer Source Statement TreeNode UnsupportedSentence "
+    "VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph FeedbackGraph "
     "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
     "ProfileGraph ProvenanceGraph "
-    "QuarantineGraph TreeGraph TripleGraph "
+    "QuarantineGraph QueryGraph TreeGraph TripleGraph "
     # properties
-    "about asked baseIRI checksum cites comment completions confidence content contentHash decision derived dropped "
-    "end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves level "
-    "lexicalDatatype lexicalForm lineage location marker mentions method missing model notResolved onProperty order "
-    "outputTokens page parameters promptHash publication question quote readFrom removedKind revision root "
-    "schemaVersion sentence size sourceKind sparql stale start synced targetGraphKind text toChunk tokens turn undone "
-    "unfinishedSince unit unknown unresolved url value valueTerm verdict violation weight yields "
+    "about asked baseIRI checksum cites comment completions confidence content contentHash decision default "
+    "derived dropped end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm "
+    "layer leaves level lexicalDatatype lexicalForm lineage location marker mentions method missing model "
+    "notResolved notStated onProperty order outputTokens page parameters promptHash publication queryText "
+    "question quote readFrom removedKind revision root schemaVersion sentence size sourceKind sparql stale start "
+    "synced takes targetGraphKind text toChunk tokens topic turn undone unfinishedSince unit unknown unresolved "
+    "url value valueKind valueTerm verdict violation weight yields "
     # of the data profile
     "datatype objectPartition sample subjectPartition",
 )
@@ -453,6 +455,14 @@ class Names:
     def feedback_graph(self, *content: str) -> ox.NamedNode:
         """The graph of a reader's feedback on an answer."""
         return self._iri("graph/feedback", digest(*content))
+
+    def saved_query(self, name: str) -> ox.NamedNode:
+        """A saved query, by its name, which is a part of an IRI."""
+        return self._iri("query", name)
+
+    def query_graph(self, name: str) -> ox.NamedNode:
+        """The graph of a saved query."""
+        return self._iri("graph/query", name)
 
     def conversation(self, name: str) -> ox.NamedNode:
         """A kept conversation, by its name."""

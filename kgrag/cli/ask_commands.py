@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -30,7 +29,7 @@ from kgrag.cli.options import (
     open_kb,
     price_per_million,
 )
-from kgrag.cli.printing import answer_text, note, print_json
+from kgrag.cli.printing import answer_text, counts_line, note, print_json, with_price
 from kgrag.cli.query_results import read_sparql, read_text
 from kgrag.cli.remote_commands import ServerOption, query_through, through, update_through
 from kgrag.declarations import DEFAULT_METHOD
@@ -38,7 +37,8 @@ from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
-    from kgrag.model import Hit, Usage
+    from kgrag.llm.reply_lengths import Forecast
+    from kgrag.model import Hit
 
 __all__ = ["register"]
 
@@ -52,7 +52,13 @@ EvidenceTokensOption = Annotated[
     ),
 ]
 RerankOption = Annotated[
-    str, typer.Option("--rerank", help="Name of a registered reranker (see `kgrag plugins`).", show_default=False)
+    str | None,
+    typer.Option(
+        "--reranker",
+        "--rerank",
+        help="model, cross-encoder:NAME or folder, or a registered one; '' for none; default: KGRAG_RERANKER.",
+        show_default=False,
+    ),
 ]
 
 
@@ -80,7 +86,7 @@ def ask(
     mark: Annotated[
         bool, typer.Option("--mark-unsupported", help="Leave in, and mark, what the cited text does not support.")
     ] = False,
-    rerank: RerankOption = "",
+    rerank: RerankOption = None,
     evidence_tokens: EvidenceTokensOption = None,
     where: WhereOption = None,
     dry_run: DryRunOption = False,
@@ -96,7 +102,7 @@ def ask(
     asked["evidence_tokens"] = evidence_tokens
     with open_kb(kb, access="write" if keep and not dry_run else "either") as opened:
         if dry_run:
-            cost = opened.planned_cost(question, **asked)
+            cost = opened.forecast(question, **asked)
             _print_cost(cost, price_per_million(opened), as_json=format_ is not AnswerFormat.TEXT)
             return
         budget = budget_of(opened, max_completions, max_tokens, money)
@@ -111,14 +117,12 @@ def ask(
             typer.echo(answer_text(answer, explain=explain))
 
 
-def _print_cost(cost: Usage, price: tuple[float, float] | None, *, as_json: bool) -> None:
-    counts: dict[str, Any] = asdict(cost)
-    if price is not None:
-        counts["price"] = round((cost.input_tokens * price[0] + cost.output_tokens * price[1]) / 1e6, 6)
+def _print_cost(cost: Forecast, price: tuple[float, float] | None, *, as_json: bool) -> None:
+    counts = with_price(cost.counts(), price, digits=6)
     if as_json:
         print_json(counts)
     else:
-        typer.echo("about " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+        typer.echo("about " + counts_line(counts))
 
 
 def retrieve(
@@ -129,7 +133,7 @@ def retrieve(
     questions: Annotated[
         Path | None, typer.Option("--questions", help="JSON Lines with id and question; one JSON line each is printed.")
     ] = None,
-    rerank: RerankOption = "",
+    rerank: RerankOption = None,
     evidence_tokens: EvidenceTokensOption = None,
     where: WhereOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
@@ -205,10 +209,21 @@ def query(
 def update(
     file: Annotated[str, typer.Argument(help="A SPARQL Update file, - for standard input, or the update itself.")],
     kb: KbOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what it would add and remove, and change nothing.")
+    ] = False,
     server: ServerOption = None,
 ) -> None:
     """Run a SPARQL Update atomically, by the server where one holds the knowledge base."""
     sparql = read_sparql(file)
+    if dry_run:
+
+        def effect_here() -> None:
+            with open_kb(kb, access="either") as opened:
+                _print_effect(opened.effect(sparql).to_json())
+
+        through(server, effect_here, lambda client: _print_effect(client.update_effect(sparql).model_dump()))
+        return
 
     def update_here() -> None:
         with open_kb(kb) as opened:
@@ -217,6 +232,21 @@ def update(
             typer.echo(f"revision {revision}: {before:,} quads before, {len(opened.store):,} after")
 
     through(server, update_here, lambda client: update_through(client, sparql))
+
+
+def _print_effect(effect: Mapping[str, Any]) -> None:
+    for graph in effect["graphs"]:
+        typer.echo(f"<{graph['graph']}>: {graph['added']:,} added, {graph['removed']:,} removed")
+        for sign, direction in (("+", "added"), ("-", "removed")):
+            for triple in graph[f"{direction}_triples"]:
+                typer.echo(f"  {sign} {triple}")
+            if (left := graph[direction] - len(graph[f"{direction}_triples"])) > 0:
+                typer.echo(f"  {sign} {left:,} more")
+    for refused in effect.get("refused", ()):
+        note(f"refused by the gate: {refused['new']} new violations in <{refused['graph']}>")
+    typer.echo(
+        f"{effect['added']:,} triples would be added, {effect['removed']:,} removed, in {effect['changed']} graphs"
+    )
 
 
 def queries(

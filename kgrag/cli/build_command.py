@@ -25,9 +25,8 @@ from kgrag.cli.options import (
     open_kb,
     price_per_million,
 )
-from kgrag.cli.printing import note, print_json, progress_bar
+from kgrag.cli.printing import counts_line, note, print_json, progress_bar, with_price
 from kgrag.cli.remote_commands import ServerOption, build_through, through
-from kgrag.errors import InputError
 from kgrag.model import BuildReport
 
 if TYPE_CHECKING:
@@ -135,12 +134,11 @@ def _build(
             end(report, price or price_per_million(opened))
 
     def build_there(client: Client) -> None:
-        if money is not None:
-            raise InputError("a server does not take --budget. Use --max-tokens, or stop the server.")
         given = {name: value for name, value in options.items() if value not in (None, [])}
         sent = {"options": given, "dry_run": dry_run, "max_completions": max_completions, "max_tokens": max_tokens}
         with progress_bar() as progress:
-            end(build_through(client, method, sent, progress), price)
+            report, known = build_through(client, method, {**sent, "max_cost": money}, progress)
+            end(report, price or known)
 
     def end(report: BuildReport, price: tuple[float, float] | None) -> None:
         _print(report, price if dry_run else None, format_)
@@ -152,9 +150,7 @@ def _build(
 
 def _print(report: BuildReport, price: tuple[float, float] | None, format_: JsonFormat) -> None:
     counts: dict[str, Any] = dict(report.counts)
-    if price is not None:
-        cost = counts.get("input_tokens", 0) * price[0] + counts.get("output_tokens", 0) * price[1]
-        counts["price"] = round(cost / 1e6, 4)
+    counts = with_price(counts, price, digits=4)
     if format_ is JsonFormat.JSON:
         document = {
             "method": report.method,
@@ -164,7 +160,7 @@ def _print(report: BuildReport, price: tuple[float, float] | None, format_: Json
         }
         print_json(document | {"pending": list(report.pending)})
         return
-    typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    typer.echo(f"{report.method}: {counts_line(counts)}")
     for label, lines in (("note", report.notes), ("pending", report.pending)):
         for line in lines[:_MAX_LINES_SHOWN]:
             note(f"{label}: {line}")

@@ -18,6 +18,7 @@ from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import (
     ServerOption,
     documents_through,
+    erase_through,
     forget_through,
     graph_iri,
     load_through,
@@ -337,10 +338,16 @@ def forget(
 ) -> None:
     """Delete documents and what was derived from them alone; exit code 1 if a query still finds any of it."""
     if erase:
-        if server is not None:
-            raise InputError("an erasure rewrites the folder, and no server does that. Stop it, and erase with --kb.")
-        with open_kb(kb) as opened:
-            print_erasure(opened.erase(*names, every=every))
+
+        def erase_here() -> None:
+            with open_kb(kb) as opened:
+                print_erasure(opened.erase(*names, every=every))
+
+        def erase_there(client: Client) -> None:
+            for name in names:
+                print_erasure(erase_through(client, name, every=every))
+
+        through(server, erase_here, erase_there)
         return
 
     def forget_here() -> None:

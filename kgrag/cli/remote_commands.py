@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyoxigraph import NamedNode
 
     from kgrag.client import Client
+    from kgrag.knowledge_base.erasure import Erasure
     from kgrag.model import BuildReport, Document, GraphDraft
     from kgrag.ports import Progress
     from kgrag.vocab import Names
@@ -30,6 +31,7 @@ __all__ = [
     "ServerOption",
     "build_through",
     "documents_through",
+    "erase_through",
     "forget_through",
     "graph_iri",
     "load_through",
@@ -180,19 +182,42 @@ def source_folder_through(client: Client, name: Path) -> Path:
 def forget_through(client: Client, name: str, *, every: bool) -> list[dict[str, Any]]:
     """Delete a document by a server, and return what went: one at the place that the name has here, else as it is."""
     from kgrag.client import NotThere
+    from kgrag.http_api.json_schemas import ForgottenReply
     from kgrag.text.readers.sources import place
 
     try:
         done = client.forget(place(Path(name)), every=every)
     except NotThere:
         done = client.forget(name, every=every)
+    assert isinstance(done, ForgottenReply)  # a job is what an erasure becomes
     return [each.model_dump() for each in done.root]
 
 
-def build_through(client: Client, method: str, sent: Mapping[str, Any], progress: Progress) -> BuildReport:
-    """Build a method by a server, and return its report."""
+def erase_through(client: Client, name: str, *, every: bool) -> Erasure:
+    """Erase a document by a server, and return what it did and found."""
+    from kgrag.client import NotThere
+    from kgrag.http_api.write_schemas import JobReply
+    from kgrag.knowledge_base.erasure import Erasure
+    from kgrag.text.readers.sources import place
+
+    try:
+        job = client.forget(place(Path(name)), every=every, erase=True)
+    except NotThere:
+        job = client.forget(name, every=every, erase=True)
+    assert isinstance(job, JobReply)
+    done = client.end_of_job(job.id)
+    read: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in done.items()}
+    return Erasure(**read)
+
+
+def build_through(
+    client: Client, method: str, sent: Mapping[str, Any], progress: Progress
+) -> tuple[BuildReport, tuple[float, float] | None]:
+    """Build a method by a server, and return its report, and the price of its model where the server knows one."""
     from kgrag.model import BuildReport, Usage
 
     done = client.end_of_job(client.build(method, **sent).id, progress)
     usage = Usage(**done["usage"])
-    return BuildReport(done["method"], done["counts"], usage, tuple(done["notes"]), tuple(done["pending"]))
+    price = done.get("price")
+    report = BuildReport(done["method"], done["counts"], usage, tuple(done["notes"]), tuple(done["pending"]))
+    return report, None if price is None else (price[0], price[1])

@@ -56,6 +56,10 @@ def serve(
         bool,
         typer.Option("--keep-chats", help="Keep chats of the page, and feedback on them, as graphs."),
     ] = False,
+    local_writes: Annotated[
+        bool,
+        typer.Option("--local-writes", help="Whoever sits at this machine writes without a key; on loopback only."),
+    ] = False,
     log: Annotated[LogForm, typer.Option("--log", help="A line for each request: text, json, none.")] = LogForm.TEXT,
     log_queries: Annotated[bool, typer.Option("--log-queries", help="With --log json: the text of queries.")] = False,
     write_log: Annotated[
@@ -72,6 +76,8 @@ def serve(
         for name in ("starlette", "uvicorn", "python_multipart", "prometheus_client")
     ):
         raise InvalidSettings("the server is not installed. Install it: pip install '.[server]'")
+    if local_writes and (read_only or private):
+        raise InvalidSettings("--local-writes goes without keys; leave out --read-only and --private, or it.")
     if keep_chats and read_only:
         raise InvalidSettings("--keep-chats writes to the store, and --read-only refuses that. Leave one of them out.")
     from kgrag import server
@@ -92,7 +98,7 @@ def serve(
     with opened:
         if not open_ask and paid_access_of(opened.settings, host).answers_cost:
             note("answers cost money: asking needs a key, or a browser on this machine if --host is loopback")
-        access = server.Access(read_only, private, keys, gate, open_ask, keep_chats)
+        access = server.Access(read_only, private, keys, gate, open_ask, keep_chats, local_writes)
         server.serve(opened, address, access=access, logging=logging, limits=limits)
     if threading.active_count() > 1:  # a question whose client is gone is still worked on; all files are closed by now
         sys.stdout.flush()

@@ -8,6 +8,7 @@ module                 what it contains
 =====================  =====================================================================
 ``server_client``      ``Client``, ``AsyncClient``: SPARQL, graphs, jobs, uploads
 ``json_operations``    the operations of the JSON API, generated from their description
+``async_operations``   the same for asyncio
 ``client_generator``   generates them: ``python -m kgrag.client.client_generator``
 ``server_connection``  one request: key, proxies, errors
 =====================  =====================================================================

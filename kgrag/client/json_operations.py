@@ -21,13 +21,21 @@ from kgrag.http_api.json_schemas import (
     ForgottenReply,
     HealthReply,
     IngestReply,
-    JobReply,
     Message,
     ReadyReply,
     RetrievalReply,
 )
+from kgrag.http_api.write_schemas import (
+    JobReply,
+    JobsReply,
+    ProposalsReply,
+    QueryParameter,
+    RunningReply,
+    SavedQueriesReply,
+    SavedQueryReply,
+)
 
-__all__ = ["AsyncJsonOperations", "JsonOperations"]
+__all__ = ["JsonOperations"]
 
 _Reply = TypeVar("_Reply")
 _ASK = TypeAdapter[AnswerReply](AnswerReply)
@@ -38,9 +46,19 @@ _AUDIT = TypeAdapter[AuditReply](AuditReply)
 _ADD_DOCUMENTS = TypeAdapter[IngestReply | JobReply](IngestReply | JobReply)
 _PUT_DOCUMENT = TypeAdapter[IngestReply](IngestReply)
 _DOCUMENT = TypeAdapter[DocumentReply](DocumentReply)
-_FORGET = TypeAdapter[ForgottenReply](ForgottenReply)
+_FORGET = TypeAdapter[ForgottenReply | JobReply](ForgottenReply | JobReply)
 _BUILD = TypeAdapter[JobReply](JobReply)
 _JOB = TypeAdapter[JobReply](JobReply)
+_JOBS = TypeAdapter[JobsReply](JobsReply)
+_CANCEL_JOB = TypeAdapter[JobReply](JobReply)
+_PROPOSALS = TypeAdapter[ProposalsReply](ProposalsReply)
+_DECIDE = TypeAdapter[ProposalsReply](ProposalsReply)
+_SAVED_QUERIES = TypeAdapter[SavedQueriesReply](SavedQueriesReply)
+_SAVED_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
+_SAVE_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
+_REMOVE_QUERY = TypeAdapter[str](str)
+_RUNNING_QUERIES = TypeAdapter[RunningReply](RunningReply)
+_CANCEL_QUERY = TypeAdapter[str](str)
 _HEALTH = TypeAdapter[HealthReply](HealthReply)
 _READY = TypeAdapter[ReadyReply](ReadyReply)
 _METRICS = TypeAdapter[str](str)
@@ -208,10 +226,17 @@ class JsonOperations:
         """Return the document of an id, IRI, location or title."""
         return self._call(Call("GET", f"/documents/{quote(identifier, safe='')}", _DOCUMENT, parameters={"feed": feed}))
 
-    def forget(self, identifier: str, *, feed: str | None = None, every: bool | None = None) -> ForgottenReply:
+    def forget(
+        self, identifier: str, *, feed: str | None = None, every: bool | None = None, erase: bool | None = None
+    ) -> ForgottenReply | JobReply:
         """Delete the document of an id, IRI, location or title, and what was derived from it alone."""
         return self._call(
-            Call("DELETE", f"/documents/{quote(identifier, safe='')}", _FORGET, parameters={"feed": feed, "all": every})
+            Call(
+                "DELETE",
+                f"/documents/{quote(identifier, safe='')}",
+                _FORGET,
+                parameters={"feed": feed, "all": every, "erase": erase},
+            )
         )
 
     def build(
@@ -222,6 +247,7 @@ class JsonOperations:
         dry_run: bool | None = None,
         max_completions: int | None = None,
         max_tokens: int | None = None,
+        max_cost: float | None = None,
     ) -> JobReply:
         """Begin to build a method."""
         return self._call(
@@ -234,6 +260,7 @@ class JsonOperations:
                     "dry_run": dry_run,
                     "max_completions": max_completions,
                     "max_tokens": max_tokens,
+                    "max_cost": max_cost,
                 },
             )
         )
@@ -241,6 +268,84 @@ class JsonOperations:
     def job(self, identifier: str) -> JobReply:
         """Return how far a job is."""
         return self._call(Call("GET", f"/jobs/{quote(identifier, safe='')}", _JOB))
+
+    def jobs(self) -> JobsReply:
+        """Return the jobs that are remembered."""
+        return self._call(Call("GET", "/jobs", _JOBS))
+
+    def cancel_job(self, identifier: str) -> JobReply:
+        """Let a job end: at once where it waits, else with its next step."""
+        return self._call(Call("DELETE", f"/jobs/{quote(identifier, safe='')}", _CANCEL_JOB))
+
+    def proposals(self, *, method: str | None = None) -> ProposalsReply:
+        """Return what a method proposes for the ontology."""
+        return self._call(Call("GET", "/proposals", _PROPOSALS, parameters={"method": method}))
+
+    def decide(
+        self,
+        *,
+        method: str | None = None,
+        accept: list[str] | None = None,
+        reject: list[str] | None = None,
+        reopen: list[str] | None = None,
+    ) -> ProposalsReply:
+        """Accept, reject or reopen proposals, and return all of them."""
+        return self._call(
+            Call(
+                "POST",
+                "/proposals",
+                _DECIDE,
+                json={"method": method, "accept": accept, "reject": reject, "reopen": reopen},
+            )
+        )
+
+    def saved_queries(self) -> SavedQueriesReply:
+        """Return the queries that are saved in the knowledge base."""
+        return self._call(Call("GET", "/saved-queries", _SAVED_QUERIES))
+
+    def saved_query(self, name: str) -> SavedQueryReply:
+        """Return a saved query."""
+        return self._call(Call("GET", f"/saved-queries/{quote(name, safe='')}", _SAVED_QUERY))
+
+    def save_query(
+        self,
+        name: str,
+        sparql: str,
+        *,
+        title: str | None = None,
+        about: str | None = None,
+        topic: str | None = None,
+        method: str | None = None,
+        parameters: list[QueryParameter] | None = None,
+    ) -> SavedQueryReply:
+        """Save a query, or replace that of the same name (200)."""
+        return self._call(
+            Call(
+                "PUT",
+                f"/saved-queries/{quote(name, safe='')}",
+                _SAVE_QUERY,
+                json={
+                    "sparql": sparql,
+                    "title": title,
+                    "about": about,
+                    "topic": topic,
+                    "method": method,
+                    "parameters": parameters,
+                },
+            )
+        )
+
+    def remove_query(self, name: str) -> str:
+        """Remove a saved query."""
+        return self._call(Call("DELETE", f"/saved-queries/{quote(name, safe='')}", _REMOVE_QUERY))
+
+    def running_queries(self) -> RunningReply:
+        """Return the queries at work and those that wait."""
+        return self._call(Call("GET", "/queries", _RUNNING_QUERIES))
+
+    def cancel_query(self, identifier: str) -> str:
+        """End a query: its client gets 503, or a result without its end."""
+        return self._call(Call("DELETE", f"/queries/{quote(identifier, safe='')}", _CANCEL_QUERY))
 
     def health(self) -> HealthReply:
         """Report that the server lives."""
@@ -257,217 +362,3 @@ class JsonOperations:
     def writes(self, *, last: int | None = None) -> str:
         """Return the last lines of the log of writes, to a key with the right `admin`."""
         return self._call(Call("GET", "/writes", _WRITES, parameters={"last": last}))
-
-
-class AsyncJsonOperations:
-    """Calls for asyncio."""
-
-    @abstractmethod
-    async def _call(self, call: Call[_Reply]) -> _Reply: ...
-
-    async def ask(
-        self,
-        question: str,
-        *,
-        method: str | None = None,
-        k: int | None = None,
-        where: dict[str, Any] | str | list[dict[str, Any] | str] | None = None,
-        history: list[Message] | None = None,
-        session: str | None = None,
-        explain: bool | None = None,
-        keep: bool | None = None,
-    ) -> AnswerReply:
-        """Answer a question with citations from stored texts, or with `unknown`."""
-        return await self._call(
-            Call(
-                "POST",
-                "/ask",
-                _ASK,
-                json={
-                    "question": question,
-                    "method": method,
-                    "k": k,
-                    "where": where,
-                    "history": history,
-                    "session": session,
-                    "explain": explain,
-                    "keep": keep,
-                },
-            )
-        )
-
-    async def retrieve(
-        self,
-        question: str,
-        *,
-        method: str | None = None,
-        k: int | None = None,
-        where: dict[str, Any] | str | list[dict[str, Any] | str] | None = None,
-    ) -> RetrievalReply:
-        """Return the evidence only, best first."""
-        return await self._call(
-            Call("POST", "/retrieve", _RETRIEVE, json={"question": question, "method": method, "k": k, "where": where})
-        )
-
-    async def check(self, query: str, *, repair: bool | None = None) -> CheckReply:
-        """Report where a SPARQL query departs from the ontologies and data."""
-        return await self._call(Call("POST", "/check", _CHECK, json={"query": query, "repair": repair}))
-
-    async def validate(
-        self,
-        *,
-        graphs: list[str] | None = None,
-        shapes: list[str] | None = None,
-        shape: str | None = None,
-        focus: list[str] | None = None,
-        inference: Literal["", "rdfs", "owl-rl"] | None = None,
-        limit: int | None = None,
-    ) -> AuditReply:
-        """Report where graphs of the knowledge base depart from SHACL shapes in graphs of it."""
-        return await self._call(
-            Call(
-                "POST",
-                "/validate",
-                _VALIDATE,
-                json={
-                    "graphs": graphs,
-                    "shapes": shapes,
-                    "shape": shape,
-                    "focus": focus,
-                    "inference": inference,
-                    "limit": limit,
-                },
-            )
-        )
-
-    async def audit(
-        self,
-        *,
-        target: str | None = None,
-        profile: str | None = None,
-        namespace: str | None = None,
-        limit: int | None = None,
-    ) -> AuditReply:
-        """Report which checks an ontology of the knowledge base fails."""
-        return await self._call(
-            Call(
-                "POST",
-                "/audit",
-                _AUDIT,
-                json={"target": target, "profile": profile, "namespace": namespace, "limit": limit},
-            )
-        )
-
-    async def add_documents(
-        self,
-        body: DocumentRequest | list[DocumentRequest],
-        *,
-        feed: str | None = None,
-        chunk_tokens: int | None = None,
-        chunker: str | None = None,
-        embed: bool | None = None,
-        name: str | None = None,
-        replaces: Literal["places", "files", "folder"] | None = None,
-        folder: str | None = None,
-        source: str | None = None,
-    ) -> IngestReply | JobReply:
-        """Add documents: up to 32 at once (200), more, JSON Lines and files as a job (202)."""
-        return await self._call(
-            Call(
-                "POST",
-                "/documents",
-                _ADD_DOCUMENTS,
-                parameters={
-                    "feed": feed,
-                    "chunk_tokens": chunk_tokens,
-                    "chunker": chunker,
-                    "embed": embed,
-                    "name": name,
-                    "replaces": replaces,
-                    "folder": folder,
-                    "source": source,
-                },
-                json=body,
-            )
-        )
-
-    async def put_document(
-        self,
-        identifier: str,
-        text: str,
-        *,
-        title: str | None = None,
-        url: str | None = None,
-        metadata: dict[str, Any] | None = None,
-        cites: list[str] | None = None,
-        feed: str | None = None,
-        chunk_tokens: int | None = None,
-        chunker: str | None = None,
-        embed: bool | None = None,
-    ) -> IngestReply:
-        """Add a document, or replace that of the same id (200)."""
-        return await self._call(
-            Call(
-                "PUT",
-                f"/documents/{quote(identifier, safe='')}",
-                _PUT_DOCUMENT,
-                parameters={"feed": feed, "chunk_tokens": chunk_tokens, "chunker": chunker, "embed": embed},
-                json={"text": text, "title": title, "url": url, "metadata": metadata, "cites": cites},
-            )
-        )
-
-    async def document(self, identifier: str, *, feed: str | None = None) -> DocumentReply:
-        """Return the document of an id, IRI, location or title."""
-        return await self._call(
-            Call("GET", f"/documents/{quote(identifier, safe='')}", _DOCUMENT, parameters={"feed": feed})
-        )
-
-    async def forget(self, identifier: str, *, feed: str | None = None, every: bool | None = None) -> ForgottenReply:
-        """Delete the document of an id, IRI, location or title, and what was derived from it alone."""
-        return await self._call(
-            Call("DELETE", f"/documents/{quote(identifier, safe='')}", _FORGET, parameters={"feed": feed, "all": every})
-        )
-
-    async def build(
-        self,
-        method: str,
-        *,
-        options: dict[str, Any] | None = None,
-        dry_run: bool | None = None,
-        max_completions: int | None = None,
-        max_tokens: int | None = None,
-    ) -> JobReply:
-        """Begin to build a method."""
-        return await self._call(
-            Call(
-                "POST",
-                f"/build/{quote(method, safe='')}",
-                _BUILD,
-                json={
-                    "options": options,
-                    "dry_run": dry_run,
-                    "max_completions": max_completions,
-                    "max_tokens": max_tokens,
-                },
-            )
-        )
-
-    async def job(self, identifier: str) -> JobReply:
-        """Return how far a job is."""
-        return await self._call(Call("GET", f"/jobs/{quote(identifier, safe='')}", _JOB))
-
-    async def health(self) -> HealthReply:
-        """Report that the server lives."""
-        return await self._call(Call("GET", "/health", _HEALTH))
-
-    async def ready(self) -> ReadyReply:
-        """Report that the present state of the store can be read."""
-        return await self._call(Call("GET", "/health/ready", _READY))
-
-    async def metrics(self) -> str:
-        """Return what the server counts, for Prometheus."""
-        return await self._call(Call("GET", "/metrics", _METRICS))
-
-    async def writes(self, *, last: int | None = None) -> str:
-        """Return the last lines of the log of writes, to a key with the right `admin`."""
-        return await self._call(Call("GET", "/writes", _WRITES, parameters={"last": last}))

@@ -12,10 +12,12 @@ import httpx
 import pyoxigraph as ox
 from pydantic import TypeAdapter
 
-from kgrag.client.json_operations import AsyncJsonOperations, JsonOperations
+from kgrag.client.async_operations import AsyncJsonOperations
+from kgrag.client.json_operations import JsonOperations
 from kgrag.client.server_connection import Call, ServerAddress, error_of_connection, failed, refusal
 from kgrag.errors import ServiceUnavailable
-from kgrag.http_api.json_schemas import AddParameters, JobReply
+from kgrag.http_api.json_schemas import AddParameters
+from kgrag.http_api.write_schemas import EffectReply, JobReply
 from kgrag.ports import Progress
 
 __all__ = ["AsyncClient", "Client", "SparqlResult"]
@@ -24,7 +26,7 @@ SparqlResult = ox.QuerySolutions | ox.QueryBoolean | list[ox.Triple]
 
 _TABLE, _TRIPLES, _EVENTS = "application/sparql-results+json", "application/n-triples", "text/event-stream"
 _ACCEPTED = f"{_TABLE}, {_TRIPLES};q=0.9"
-_JOB = TypeAdapter(JobReply)
+_JOB, _EFFECT = TypeAdapter(JobReply), TypeAdapter(EffectReply)
 _NOTHING, _TEXT = TypeAdapter(None), TypeAdapter(str)
 _Reply = TypeVar("_Reply")
 
@@ -92,6 +94,10 @@ class Client(JsonOperations):
     def update(self, sparql: str) -> None:
         """Run an update; it is done and survives the death of the server when this returns."""
         self._call(_update(sparql))
+
+    def update_effect(self, sparql: str, *, profile: str = "") -> EffectReply:
+        """Return what an update would do; nothing is written."""
+        return self._call(_effect(sparql, profile))
 
     def graph(self, iri: str) -> list[ox.Triple]:
         """Return the triples of a named graph."""
@@ -172,6 +178,10 @@ class AsyncClient(AsyncJsonOperations):
         """Run an update; it is done and survives the death of the server when this returns."""
         await self._call(_update(sparql))
 
+    async def update_effect(self, sparql: str, *, profile: str = "") -> EffectReply:
+        """Return what an update would do; nothing is written."""
+        return await self._call(_effect(sparql, profile))
+
     async def graph(self, iri: str) -> list[ox.Triple]:
         """Return the triples of a named graph."""
         return _triples((await self._call(_graph("GET", iri, _TEXT))).encode())
@@ -218,6 +228,12 @@ def _update(sparql: str) -> Call[None]:
     return Call("POST", "/update", _NOTHING, body=sparql.encode(), headers=headers)
 
 
+def _effect(sparql: str, profile: str) -> Call[EffectReply]:
+    headers = {"Content-Type": "application/sparql-update"}
+    parameters = {"profile": profile} if profile else {}
+    return Call("POST", "/update/effect", _EFFECT, parameters, body=sparql.encode(), headers=headers)
+
+
 def _graph(method: str, iri: str, reply: TypeAdapter[_Reply]) -> Call[_Reply]:
     return Call(method, "/graphs", reply, {"graph": iri}, headers={"Accept": _TRIPLES})
 
@@ -242,6 +258,8 @@ def _ended(url: str, line: str, progress: Progress | None) -> dict[str, Any] | N
     if not line.startswith("data: "):
         return None
     state = JobReply.model_validate_json(line.removeprefix("data: "))
+    if state.state == "cancelled":
+        raise ServiceUnavailable("the job was cancelled. What is done by then is kept.")
     if state.state == "failed":
         raise failed(url, state.problem or {"status": 500, "detail": "the job failed."})
     if state.state == "done":

@@ -14,7 +14,6 @@ __all__ = [
     "AskRequest",
     "AuditReply",
     "AuditRequest",
-    "BuildRequest",
     "CheckReply",
     "CheckRequest",
     "DocumentReply",
@@ -26,7 +25,6 @@ __all__ = [
     "HealthReply",
     "IngestReply",
     "IntakeParameters",
-    "JobReply",
     "Message",
     "ProblemReply",
     "ReadDocument",
@@ -205,15 +203,6 @@ class UnreadFile(_Request):
     unread: Annotated[str, StringConstraints(min_length=1)]
 
 
-class BuildRequest(_Request):
-    """What a build may use, and options of the method."""
-
-    options: dict[str, Any] = Field(default={}, description="As of `kgrag build METHOD --help`; none that names files.")
-    dry_run: bool = False
-    max_completions: Annotated[int, Field(ge=0)] | None = None
-    max_tokens: Annotated[int, Field(ge=0)] | None = None
-
-
 class _Parameters(BaseModel):
     """Parameters of an address; their values are texts there."""
 
@@ -256,6 +245,11 @@ class ForgetParameters(FeedParameters):
     """Where an id is looked for, and how many documents go."""
 
     all: bool = Field(default=False, description="All documents of this id or title.")
+    erase: bool = Field(
+        default=False,
+        description="Delete its words from every file as well, and prove it by a search: a job (202). Nobody reads or"
+        " writes meanwhile.",
+    )
 
 
 class WritesParameters(_Parameters):
@@ -304,18 +298,6 @@ class ForgottenDocument(BaseModel):
 
 class ForgottenReply(RootModel[list[ForgottenDocument]]):
     """What went with each document."""
-
-
-class JobReply(BaseModel):
-    """A job; `result` is what it did, once it is done, and `problem` why it failed."""
-
-    id: str
-    kind: Literal["documents", "build"]
-    state: Literal["waiting", "running", "done", "failed"]
-    progress: dict[str, Any]
-    seconds: float
-    result: dict[str, Any] | None = None
-    problem: dict[str, Any] | None = None
 
 
 class HealthReply(BaseModel):
@@ -416,6 +398,7 @@ class AnswerReply(BaseModel):
     unsupported: list[UnsupportedReply] = []
     hits: list[HitReply]
     usage: UsageReply
+    not_stated: str = Field(default="", description="What of the question the evidence leaves open.")
     asked: str = Field(default="", description="What was sent, where `question` is the full question made of it.")
     unresolved: str = Field(default="", description="Why a follow-up may not have been made a full question.")
     conversation: str = Field(default="", description="The session.")

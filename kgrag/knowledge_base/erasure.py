@@ -26,7 +26,7 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -93,6 +93,7 @@ class Erasure:
         files: how many files were searched, those of the store by what the engine reads from them too.
         found: where any of them was found; empty unless something is wrong.
         backups: folders that ``backup`` wrote before the erasure, and that are there.
+        receipt: IRI of the receipt, an activity in the provenance graph; "" for none.
     """
 
     documents: tuple[str, ...] = ()
@@ -102,6 +103,7 @@ class Erasure:
     files: int = 0
     found: tuple[str, ...] = ()
     backups: tuple[str, ...] = ()
+    receipt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +191,12 @@ def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
         found=tuple(found),
         backups=tuple(_older_backups(kb.path, intent["begun"])),
     )
-    store.publish([_receipt(done, intent, store)])
+    receipt = _receipt(done, intent, store)
+    store.publish([receipt])
     store.flush()
     if kb.path is not None:
         (kb.path / _INTENT).unlink()
-    return done
+    return replace(done, receipt=_text(receipt.triples[0].subject))
 
 
 def _write_intent(kb: Erasable, intent: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.capabilities import ChecksFiles, ChecksQueries, Counts, capable, having
 from kgrag.errors import InputError, UnknownName
+from kgrag.index.ontology_prefixes import ontology_prefixes
 from kgrag.knowledge_base import audit_runs, build_marks, erasure, training_runs, user_queries
 from kgrag.knowledge_base.build_options import read_options
 from kgrag.knowledge_base.export_calls import ExportCalls
@@ -25,7 +26,9 @@ from kgrag.knowledge_base.question_calls import QuestionCalls
 from kgrag.knowledge_base.reasoning_calls import ReasoningCalls
 from kgrag.model import BuildReport, Publication
 from kgrag.ports import Progress
+from kgrag.querying import saved_queries
 from kgrag.querying.document_filters import Where
+from kgrag.querying.saved_queries import SavedQuery
 from kgrag.store import graph_kinds, rdf_files
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.rdflib_copies import rdflib_copy
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from kgrag.knowledge_base.dump_runs import DumpReport
     from kgrag.llm.budget import Budget
     from kgrag.querying.ontology_check import Check
+    from kgrag.store.update_effect import UpdateEffect
 
 __all__ = ["KnowledgeBase"]
 
@@ -51,6 +55,7 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         settings: default: those of the environment and of ``kgrag.toml``.
         model: a language model instead of the one of the settings, or a function: text of a prompt -> the reply's.
         embedder: an embedder instead of the one of the settings, its name or folder, or a function: texts -> vectors.
+        reranker: puts the hits of every question into its order, instead of the one of the settings; or its name.
         read_only: read while another process may write; nothing is saved.
 
     Raises:
@@ -240,6 +245,40 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
     def update(self, sparql: str) -> int:
         """Run a SPARQL Update atomically and return the new revision of the store."""
         return user_queries.run_update(self.store, sparql)
+
+    def effect(self, sparql: str) -> UpdateEffect:
+        """Return what a SPARQL Update would do, counted and sampled by graph; nothing is changed."""
+        return user_queries.effect_of_update(self, sparql)
+
+    def saved_queries(self) -> list[SavedQuery]:
+        """Return the queries that people saved in the knowledge base, by topic and name."""
+        return saved_queries.listed(self.store)
+
+    def saved_query(self, name: str) -> SavedQuery:
+        """Return a saved query. Raises UnknownName."""
+        return saved_queries.find(self.store, name)
+
+    def saved_text(self, name: str, **values: str) -> str:
+        """Return the text of a saved query with values for its parameters, as a person writes them.
+
+        Raises:
+            UnknownName: there is no such query.
+            InputError: a parameter has no value, or one of another kind; a value is for none of the parameters.
+        """
+        return saved_queries.bound(self.saved_query(name), values, ontology_prefixes(self.store))
+
+    def save_query(self, query: SavedQuery) -> SavedQuery:
+        """Save a query or an update as a graph, in the place of that of the same name, and return it.
+
+        Raises:
+            InputError: the name is none, the text is empty, or the parameters are not sound.
+            InvalidSPARQL: a parameter is no variable of it, or gets a value in it.
+        """
+        return saved_queries.save(self.store, query)
+
+    def remove_query(self, name: str) -> None:
+        """Remove a saved query. Raises UnknownName."""
+        saved_queries.remove(self.store, name)
 
     def graph(self, iri: str) -> list[ox.Triple]:
         """Return the triples of one named graph, with literals as they were loaded.

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgrag.errors import InvalidSPARQL
 from kgrag.index.ontology_prefixes import known_prefixes, ontology_prefixes
 from kgrag.ports import OpenedStore, TripleStore
 from kgrag.querying.searches import functions, names_search, refuse_in_update
+from kgrag.sparql.constant_lists import with_values_for_lists
+from kgrag.sparql.gate import check_update
 from kgrag.sparql.query_help import helped, with_declarations
+from kgrag.store.update_effect import UpdateEffect, effect_on_copy
 from kgrag.telemetry import span
+from kgrag.vocab import PREFIXES
 
 if TYPE_CHECKING:
     import pyoxigraph as ox
 
     from kgrag.knowledge_base.wiring import Wiring
 
-__all__ = ["run_query", "run_update"]
+__all__ = ["effect_of_update", "run_query", "run_update"]
 
 
 def run_query(kb: Wiring, store: OpenedStore, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
@@ -28,7 +34,7 @@ def run_query(kb: Wiring, store: OpenedStore, sparql: str) -> ox.QuerySolutions 
     prefixes = ontology_prefixes(store)
     try:
         with span("sparql query", {"db.system.name": "oxigraph", "db.operation.name": "query"}):
-            text = with_declarations(sparql, prefixes)
+            text = with_values_for_lists(with_declarations(sparql, prefixes), PREFIXES)
             if not names_search(text):
                 return store.query(text, union=True)
             found = kb.search.resolve(text)
@@ -48,5 +54,29 @@ def run_update(store: TripleStore, sparql: str) -> int:
     try:
         refuse_in_update(sparql)
         return store.update(with_declarations(sparql, prefixes))
+    except InvalidSPARQL as error:
+        raise helped(error, sparql, prefixes=prefixes, known=known_prefixes(store), update=True) from error
+
+
+def effect_of_update(kb: Wiring, sparql: str) -> UpdateEffect:
+    """Return what an update would do, found on a copy of the store by hard links; nothing is changed.
+
+    Raises:
+        InvalidSPARQL: as of ``run_update``.
+        StorageFailed: no copy can be written.
+    """
+    store = kb.store
+    prefixes = ontology_prefixes(store)
+    cache = None if kb.path is None else kb.path / "cache"  # hard links need the same file system
+    if cache is not None:
+        cache.mkdir(exist_ok=True)
+    try:
+        refuse_in_update(sparql)
+        check_update(sparql)
+        with tempfile.TemporaryDirectory(prefix="effect-", dir=cache, ignore_cleanup_errors=True) as folder:
+            copy = Path(folder, "store")
+            store.snapshot(copy)
+            text = with_declarations(sparql, prefixes)
+            return effect_on_copy(copy, text, names=store.names, prefixes=PREFIXES)
     except InvalidSPARQL as error:
         raise helped(error, sparql, prefixes=prefixes, known=known_prefixes(store), update=True) from error

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kgrag.server.problems import Problem, problem_response
 from kgrag.server.request_log import record_of
 
-__all__ = ["ANYONE", "Key", "Keys", "PrivateAccess", "Rights", "authorization_of", "check_reader", "digest_of"]
+__all__ = ["ANYONE", "HERE", "Key", "Keys", "PrivateAccess", "Rights", "authorization_of", "check_reader", "digest_of"]
 
 _CHALLENGE_BEARER = {"WWW-Authenticate": 'Bearer realm="kgrag"'}
 _CHALLENGE_ANY = {"WWW-Authenticate": 'Bearer realm="kgrag", Basic realm="kgrag", charset="UTF-8"'}
@@ -86,6 +86,8 @@ class Key:
 
 ANYONE = Key("", rights=Rights.READ)
 """The key of a request without one, where none is needed."""
+HERE = Key("this machine", rights=Rights.ADMIN)
+"""The key of a request from this machine, where such ones may write without one."""
 
 
 class Keys:
@@ -93,7 +95,8 @@ class Keys:
 
     Args:
         text: keys with commas between them that may write to every graph; they are named ``key-1``, ``key-2`` …
-        writing: "with a key"; "never", whatever key is sent; "always", without one, for a scratch dataset only.
+        writing: "with a key"; "here", with a key or by whoever sits at this machine; "never", whatever key is sent;
+            "always", without one, for a scratch dataset only.
         more: keys with rights of their own.
         private: whether reading needs a key too.
     """
@@ -102,7 +105,7 @@ class Keys:
         self,
         text: str = "",
         *,
-        writing: Literal["with a key", "never", "always"] = "with a key",
+        writing: Literal["with a key", "here", "never", "always"] = "with a key",
         more: Sequence[Key] = (),
         private: bool = False,
     ) -> None:
@@ -112,19 +115,31 @@ class Keys:
         self._writing = writing
         self.private = private
 
-    def check(self, authorization: str, *, needed: Rights = Rights.WRITE) -> Key:
+    @property
+    def needed_for_writing(self) -> bool | None:
+        """Whether a write needs a key; None where nobody may write."""
+        if self._writing in ("always", "here"):
+            return False
+        return None if self._writing == "never" or not any(key.rights >= Rights.WRITE for key in self._keys) else True
+
+    def check(self, authorization: str, *, needed: Rights = Rights.WRITE, from_here: bool = False) -> Key:
         """Return the key of a write that may touch any graph.
 
         Raises:
             Problem: as ``writer`` does; 403 also with a key that may write to some graphs only.
         """
-        key = self.writer(authorization, needed=needed)
+        key = self.writer(authorization, needed=needed, from_here=from_here)
         if key.graphs is not None:
             raise Problem(403, f"the key '{key.name}' may write to some graphs only. Use another key for this.")
         return key
 
-    def writer(self, authorization: str, *, needed: Rights = Rights.WRITE) -> Key:
+    def writer(self, authorization: str, *, needed: Rights = Rights.WRITE, from_here: bool = False) -> Key:
         """Return the key of a write; which graphs it may write to is for the caller to check.
+
+        Args:
+            authorization: the header that brings the key.
+            needed: what it has to allow.
+            from_here: whether the request comes from this machine, and no page of another site sent it.
 
         Raises:
             Problem: 401 without a key or with a wrong one, 403 with one that does not allow it, or where nobody may
@@ -132,6 +147,8 @@ class Keys:
         """
         if self._writing == "always":
             return Key("anyone", rights=Rights.ADMIN)
+        if self._writing == "here" and from_here and not authorization:
+            return HERE
         nobody_may = self._writing == "never" or all(key.rights < needed for key in self._keys)
         if needed is Rights.WRITE and nobody_may:
             raise Problem(403, "this server is read-only. It takes writes when it is started with KGRAG_API_KEYS.")

@@ -29,6 +29,7 @@ from kgrag.server import (
     openai_api,
     openapi,
     pages,
+    query_list,
     service_description,
     sparql_endpoints,
 )
@@ -56,6 +57,9 @@ _GRAPH_METHODS = ["GET", "HEAD", "PUT", "POST", "DELETE"]
 _ROUTES = [
     Route("/sparql", sparql_endpoints.query, methods=sorted(_QUERY_METHODS)),
     Route("/update", sparql_endpoints.update, methods=["POST"]),
+    Route("/update/effect", sparql_endpoints.effect, methods=["POST"]),
+    Route("/queries", query_list.listed, methods=["GET"]),
+    Route("/queries/{id}", query_list.cancel, methods=["DELETE"]),
     Route("/void", service_description.void, methods=["GET"]),
     Route("/graphs", graph_store.graph, methods=_GRAPH_METHODS),
     Route("/graphs/{graph:path}", graph_store.graph, methods=_GRAPH_METHODS),

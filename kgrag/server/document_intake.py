@@ -53,6 +53,8 @@ class IntakeOptions:
         chunk_tokens: the largest chunk.
         chunker: name of a registered chunker.
         embed: whether chunks are embedded with their batch, or at first use.
+        title: of the one uploaded file; "" for its own.
+        metadata: fields that every uploaded file gets, in the place of its own of that name.
     """
 
     feed: str = "api"
@@ -62,6 +64,8 @@ class IntakeOptions:
     chunk_tokens: int = 180
     chunker: str = ingestion.CHUNKER
     embed: bool = True
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -203,7 +207,7 @@ def upload_name(name: str) -> str:
     return name
 
 
-def read_files(folder: Path, lines: Path, feed: str) -> IngestReport:
+def read_files(folder: Path, lines: Path, options: IntakeOptions) -> IngestReport:
     """Read uploaded files into a file of JSON Lines, and return which were left out, since they cannot be read whole.
 
     The place of a file is that of a document of the feed whose id is the file's name.
@@ -212,13 +216,13 @@ def read_files(folder: Path, lines: Path, feed: str) -> IngestReport:
         UnreadableDocument: none can be read.
         InputError: the name of the feed is none.
     """
-    list(intake.of_feed([Document("checked", id="name")], feed))
+    list(intake.of_feed([Document("checked", id="name")], options.feed))
     begin = place(folder / "x").removesuffix("x")
     faults: list[str] = []
     count = 0
 
     def moved(location: str) -> str:
-        return f"{feed}#{location.removeprefix(begin)}" if location else ""
+        return f"{options.feed}#{location.removeprefix(begin)}" if location else ""
 
     with lines.open("w", encoding="utf-8") as written:
         for file in sorted(folder.iterdir()):
@@ -229,7 +233,13 @@ def read_files(folder: Path, lines: Path, feed: str) -> IngestReport:
                 continue
             count += len(found)
             for document in found:
-                own = replace(document, location=moved(document.location), source=moved(document.source))
+                own = replace(
+                    document,
+                    location=moved(document.location),
+                    source=moved(document.source),
+                    title=options.title or document.title,
+                    metadata={**document.metadata, **options.metadata},
+                )
                 written.write(json.dumps(document_json(own)) + "\n")
     if not count:
         raise UnreadableDocument("; ".join(faults))

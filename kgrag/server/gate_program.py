@@ -11,7 +11,7 @@ Each public function takes the header and the body of a request and a store, and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ from kgrag.store.rdf_files import is_ontology
 from kgrag.store.scratch import OxigraphScratch
 from kgrag.vocab import KG, OWL, RDF, RDFS, Names
 
-__all__ = ["declares", "judge", "warm"]
+__all__ = ["declares", "judge", "refused_by", "warm"]
 
 _DECLARED_CLASSES = (OWL.Ontology, OWL.Class, RDFS.Class)
 _MAX_FINDINGS_PER_GRAPH = 20
@@ -66,16 +66,28 @@ def judge(header: _Header, body: bytes, past: ox.Store) -> dict[str, object]:
         ValueError: it cannot be evaluated.
     """
     if header["copy"] is None:
-        present, changes = past, _changes_by_upload(header, body, past)
-    else:
-        present = ox.Store(header["copy"])
-        present.update(body.decode(), base_iri=header["base"] or None, prefixes=header["prefixes"])
-        changes = _changes_by_update(header, past, present)
+        return {"refused": _refused(header, past, _changes_by_upload(header, body, past))}
+    present = ox.Store(header["copy"])
+    present.update(body.decode(), base_iri=header["base"] or None, prefixes=header["prefixes"])
+    return {"refused": refused_by(header, past, present)}
+
+
+def refused_by(header: _Header, past: ox.Store, present: ox.Store) -> list[dict[str, object]]:
+    """Return each graph that an update has made worse, as ``judge`` does.
+
+    Args:
+        header: as of ``judge``.
+        past: the store as it was.
+        present: a copy on which the update was run.
+    """
+    return _refused(header, present, _changes_by_update(header, past, present))
+
+
+def _refused(header: _Header, present: ox.Store, changes: Iterable[_OntologyChange]) -> list[dict[str, object]]:
     store = OxigraphStore(present, Names(header["names"]), read_only=True)
-    verdicts = [
-        _verdict(change, header["profile"], store) for change in changes if set(change.before) != set(change.after)
-    ]
-    return {"refused": [verdict for verdict in verdicts if verdict["new"]]}
+    changed = (change for change in changes if set(change.before) != set(change.after))
+    verdicts = (_verdict(change, header["profile"], store) for change in changed)
+    return [verdict for verdict in verdicts if verdict["new"]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,18 +18,17 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 import kgrag
-from kgrag.server.access_keys import authorization_of
 from kgrag.server.media_types import RDF, choose, content_type, main_type
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import body_of, iri, parameters
 from kgrag.server.readers.reader_request import ReaderRequest
 from kgrag.server.request_log import record_of
-from kgrag.server.server_state import ServerState, address, state_of
+from kgrag.server.server_state import ServerState, address, state_of, writer_of
 from kgrag.server.streaming import collect_result, stream_result
 from kgrag.server.write_gate import PlannedUpload
 from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
 
-__all__ = ["graph"]
+__all__ = ["graph", "parsed"]
 
 _MAX_PARTS = 100
 _TEXT_CHECKS = {
@@ -55,8 +54,8 @@ async def graph(request: HttpRequest) -> Response:
     state = state_of(request)
     if request.method in ("GET", "HEAD"):
         return await _read(request, state, _named_graph(request))
-    key, record = state.rules.keys.writer(authorization_of(request)), record_of(request)
-    record.key, record.operation = key.name, request.method.lower()
+    key, record = writer_of(request, every_graph=False), record_of(request)
+    record.operation = request.method.lower()
     names_graph = request.path_params or {name for name, _ in parameters(request)} & {"graph", "default"}
     if request.method == "POST" and not names_graph:
         name = state.dataset.names.loaded_graph(secrets.token_hex(16)).value
@@ -138,7 +137,7 @@ def _check_conditions(request: HttpRequest, state: ServerState, name: str) -> No
 async def _write(request: HttpRequest, state: ServerState, name: str) -> Response:
     documents = await _documents(request, state.pool.limits.body)
     base = name or str(request.url)
-    triples = [triple for media, body in documents for triple in await _parse(state, media, body, base)]
+    triples = [triple for media, body in documents for triple in await parsed(state, media, body, base)]
 
     def adds() -> bool:
         return request.method == "POST" and state.dataset.contains(name)
@@ -188,8 +187,13 @@ def _upload_type(media: str, charset: str) -> str:
     return media
 
 
-async def _parse(state: ServerState, media: str, body: bytes, base: str) -> list[ox.Triple]:
-    """Return the triples of a document; a reader parses it first, and its N-Quads are safe to parse here."""
+async def parsed(state: ServerState, media: str, body: bytes, base: str) -> list[ox.Triple]:
+    """Return the triples of a document; a reader parses it first, and its N-Quads are safe to parse here.
+
+    Raises:
+        Problem: 400: it is not UTF-8, or names graphs of its own.
+        InputError: it does not parse.
+    """
     await asyncio.to_thread(_check_document, media, body)
     header, seconds = {"media": media, "base": base}, state.pool.limits.seconds
     lines = await collect_result(state.pool, ReaderRequest("parse", header, body, seconds, reads_store=False))

@@ -9,12 +9,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from kgrag.http_api.json_schemas import WritesParameters
-from kgrag.server.access_keys import Rights, authorization_of
+from kgrag.server.access_keys import Rights
 from kgrag.server.api.request_parameters import read_parameters
 from kgrag.server.problems import Problem
 from kgrag.server.readers.reader_request import ReaderRequest
-from kgrag.server.request_log import record_of
-from kgrag.server.server_state import state_of
+from kgrag.server.server_state import state_of, writer_of
 from kgrag.server.streaming import collect_result
 
 __all__ = ["ROUTES"]
@@ -55,7 +54,7 @@ async def writes(request: HttpRequest) -> Response:
         Problem: 400, 401, 403; 404: there is no such log.
     """
     state = state_of(request)
-    record_of(request).key = state.rules.keys.check(authorization_of(request), needed=Rights.ADMIN).name
+    writer_of(request, needed=Rights.ADMIN)
     lines = read_parameters(request, WritesParameters).last
     if state.write_log is None:
         raise Problem(404, "this server keeps no log of writes.")

@@ -1,6 +1,7 @@
 """What takes longer than a request may: one job after the other, each with its progress and its end.
 
-A job is asked for its state at ``/jobs/{id}``. The last hundred are remembered, until the server ends.
+A job is asked for its state at ``/jobs/{id}``, and cancelled there. The last hundred are remembered, until the server
+ends.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from kgrag.errors import ServiceUnavailable
@@ -21,24 +23,30 @@ _MAX_WAITING = 8
 _MAX_KEPT = 100
 
 
+class _Cancelled(Exception):
+    """Somebody cancelled the job; raised where it reports its progress."""
+
+
 class Job:
     """A piece of work, and how far it is.
 
     Args:
-        kind: what is done: "documents", "build".
+        kind: what is done: "documents", "build", "erase".
         loop: of the server.
+        about: what it is done to or with, for a person.
 
     Attributes:
         id: a name that nobody guesses.
-        state: "waiting", "running", "done" or "failed".
+        state: "waiting", "running", "done", "failed" or "cancelled".
         changed: set whenever something of it changes, and then replaced by a new event.
     """
 
-    def __init__(self, kind: str, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, kind: str, loop: asyncio.AbstractEventLoop, about: str = "") -> None:
         self.id = secrets.token_hex(16)
-        self.state: Literal["waiting", "running", "done", "failed"] = "waiting"
+        self.state: Literal["waiting", "running", "done", "failed", "cancelled"] = "waiting"
         self.changed = asyncio.Event()
         self._kind = kind
+        self._about = about
         self._loop = loop
         self._begun = time.time()
         self._ended: float | None = None
@@ -46,18 +54,22 @@ class Job:
         self._result: dict[str, Any] | None = None
         self._problem: dict[str, object] | None = None
         self._stopping = False
+        self._cancelled = False
 
     @property
     def is_over(self) -> bool:
-        """Whether it is done or has failed."""
-        return self.state in ("done", "failed")
+        """Whether it is done, has failed or was cancelled."""
+        return self.state in ("done", "failed", "cancelled")
 
     def progress(self, stage: str, done: int, total: int) -> None:
         """Note how far it is; may be called from any thread.
 
         Raises:
             ServiceUnavailable: the server is about to end, and the job has to.
+            Exception: it was cancelled; the work is not to catch this.
         """
+        if self._cancelled:
+            raise _Cancelled
         if self._stopping:
             raise ServiceUnavailable("the server stops. What is done is kept; ask for the rest again.")
         self._stage, self._done, self._total = stage, done, total
@@ -69,16 +81,26 @@ class Job:
 
     async def run(self, work: Callable[[Job], Awaitable[dict[str, Any]]]) -> None:
         """Do the work, and keep what it returns or raises."""
-        self.state = "running"
-        self._tell()
+        if not self._cancelled:
+            self.state = "running"
+            self._tell()
         try:
             self._result = await work(self)
             self.state = "done"
+        except _Cancelled:
+            self.state = "cancelled"
         except Exception as error:  # whatever it is, the state of the job has to show it
             self._problem = problem_json(problem_of(error))
             self.state = "failed"
         self._ended = time.time()
         self._tell()
+
+    def cancel(self) -> None:
+        """Let it end: at once where it waits, else with its next step; what is done by then is kept."""
+        self._cancelled = True
+        if self.state == "waiting":
+            self.state, self._ended = "cancelled", time.time()
+            self._tell()
 
     def stop(self) -> None:
         """Let the next call of ``progress`` raise."""
@@ -86,7 +108,8 @@ class Job:
 
     def to_json(self) -> dict[str, Any]:
         """Return what a client may know: ``result`` of one that is done, ``problem`` of one that failed."""
-        found: dict[str, Any] = {"id": self.id, "kind": self._kind, "state": self.state}
+        found: dict[str, Any] = {"id": self.id, "kind": self._kind, "about": self._about, "state": self.state}
+        found["begun"] = datetime.fromtimestamp(self._begun, UTC).isoformat(timespec="seconds")
         found["progress"] = {"stage": self._stage, "done": self._done, "total": self._total}
         found["seconds"] = round((self._ended or time.time()) - self._begun, 3)
         if self._result is not None:
@@ -113,18 +136,20 @@ class JobQueue:
         if len(self._tasks) > _MAX_WAITING:
             raise ServiceUnavailable(f"{len(self._tasks)} jobs are waiting already. Ask again later.")
 
-    def submit(self, kind: str, work: Callable[[Job], Awaitable[dict[str, Any]]]) -> Job:
+    def submit(self, kind: str, work: Callable[[Job], Awaitable[dict[str, Any]]], *, about: str = "") -> Job:
         """Return a new job, which begins when those before it are over.
 
         Args:
             kind: what is done.
-            work: does it, and calls ``progress`` of the job often; its result is a JSON object.
+            work: does it, and calls ``progress`` of the job often, first before anything else; its result is a JSON
+                object. It is called also for a job that was cancelled while it waited, to clear away what it was given.
+            about: what it is done to or with, for a person.
 
         Raises:
             ServiceUnavailable: too many jobs wait already.
         """
         self.check()
-        job = Job(kind, asyncio.get_running_loop())
+        job = Job(kind, asyncio.get_running_loop(), about)
         self._jobs[job.id] = job
         over = [each for each in self._jobs.values() if each.is_over]
         for each in over[: max(len(self._jobs) - _MAX_KEPT, 0)]:
@@ -141,6 +166,10 @@ class JobQueue:
     def find(self, job: str) -> Job | None:
         """Return a job that is remembered."""
         return self._jobs.get(job)
+
+    def all(self) -> list[Job]:
+        """Return the jobs that are remembered, the last first."""
+        return list(reversed(self._jobs.values()))
 
     async def close(self) -> None:
         """End all jobs after the step that each is at."""

@@ -19,7 +19,7 @@ from kgrag.server.problems import Problem
 from kgrag.server.request_log import record_of
 from kgrag.settings import EXTRACTIVE, MINILM, Settings
 
-__all__ = ["PaidAccess", "is_cross_site", "is_loopback", "paid_access_of"]
+__all__ = ["PaidAccess", "is_cross_site", "is_from_here", "is_loopback", "paid_access_of"]
 
 _OWN_SITE = ("", "same-origin", "none")
 """What a browser puts into Sec-Fetch-Site of a request that no other site caused; "" is no browser, or an old one."""
@@ -70,9 +70,16 @@ def paid_access_of(settings: Settings, host: str) -> PaidAccess:
 
 def is_cross_site(request: Request) -> bool:
     """Return whether a browser sent a request because a page of another site made it."""
-    origin = request.headers.get("origin", "")
+    origin, site = request.headers.get("origin", ""), request.headers.get("sec-fetch-site", "")
+    if origin == "null":  # of a page that sends no referrer, or of one that may be anybody's
+        return site != "same-origin"
     foreign = bool(origin) and urlsplit(origin).netloc != request.headers.get("host", "")
-    return foreign or request.headers.get("sec-fetch-site", "") not in _OWN_SITE
+    return foreign or site not in _OWN_SITE
+
+
+def is_from_here(request: Request) -> bool:
+    """Return whether whoever sits at this machine sent a request, and no page of another site did."""
+    return not is_cross_site(request) and _is_from_this_machine(request)
 
 
 def _is_from_this_machine(request: Request) -> bool:

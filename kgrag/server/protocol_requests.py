@@ -12,10 +12,32 @@ from starlette.requests import Request
 from kgrag.server.media_types import main_type
 from kgrag.server.problems import Problem
 
-__all__ = ["MAX_GRAPHS", "MIN_SECONDS", "SparqlOperation", "body_of", "iri", "parameters", "read_query", "read_update"]
+__all__ = [
+    "DOWNLOADS",
+    "MAX_GRAPHS",
+    "MIN_SECONDS",
+    "SparqlOperation",
+    "body_of",
+    "iri",
+    "parameters",
+    "read_query",
+    "read_update",
+]
 
 MAX_GRAPHS = 20
 """Graphs that a request may name: a dataset of many graphs is slow out of proportion."""
+
+DOWNLOADS = {
+    "csv": "text/csv",
+    "tsv": "text/tab-separated-values",
+    "json": "application/sparql-results+json",
+    "xml": "application/sparql-results+xml",
+    "ttl": "text/turtle",
+    "nt": "application/n-triples",
+    "jsonld": "application/ld+json",
+    "rdf": "application/rdf+xml",
+}
+"""Ending of a file -> the media type of a result."""
 
 MIN_SECONDS = 0.001
 """What a request may ask for at least: nothing is done in less."""
@@ -32,7 +54,8 @@ _Pairs = list[tuple[str, str]]
 class SparqlOperation:
     """A query or an update, and the parameters of its request.
 
-    ``union`` and ``seconds`` are None where the request leaves them to the server.
+    ``union`` and ``seconds`` are None where the request leaves them to the server. ``download`` is the format in which
+    a browser is to keep the result as a file; "" for none.
     """
 
     text: str
@@ -40,6 +63,7 @@ class SparqlOperation:
     named: tuple[ox.NamedNode, ...] = ()
     union: bool | None = None
     seconds: float | None = None
+    download: str = ""
 
 
 async def read_query(request: Request) -> SparqlOperation | None:
@@ -98,7 +122,10 @@ def _operation(pairs: _Pairs, name: str, graph_parameters: tuple[str, str]) -> S
     )
     if len(default) + len(named) > MAX_GRAPHS:
         raise Problem(400, f"the request names {len(default) + len(named)} graphs; at most {MAX_GRAPHS} are allowed.")
-    return SparqlOperation(texts[0], default, named, _union_flag(pairs), _timeout(pairs))
+    download = next((value for key, value in pairs if key == "download"), "")
+    if download and download not in DOWNLOADS:
+        raise Problem(400, f"download is {download[:50]!r}; one of {', '.join(DOWNLOADS)} is expected.")
+    return SparqlOperation(texts[0], default, named, _union_flag(pairs), _timeout(pairs), download)
 
 
 def _refuse_parameters(pairs: _Pairs, *forbidden: str) -> None:

@@ -7,7 +7,8 @@ its line in the log of writes, whatever became of its request meanwhile.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -15,20 +16,29 @@ import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
 from starlette.types import Scope
 
-from kgrag.server.access_keys import Keys
+from kgrag.server.access_keys import Key, Keys, Rights, authorization_of
 from kgrag.server.graph_etags import GraphETags
 from kgrag.server.jobs import JobQueue
-from kgrag.server.paid_access import PaidAccess
+from kgrag.server.paid_access import PaidAccess, is_from_here
 from kgrag.server.problems import Problem, problem_of
 from kgrag.server.readers.reader_pool import ReaderPool
-from kgrag.server.request_log import RequestLog, RequestRecord
+from kgrag.server.request_log import RequestLog, RequestRecord, record_of
 from kgrag.server.served_data import ServedDataset
 from kgrag.server.server_metrics import ServerMetrics
 from kgrag.server.worker_threads import WorkerThreads
 from kgrag.server.write_gate import WriteGate
 from kgrag.server.write_log import WriteEntry, WriteLog
 
-__all__ = ["AccessRules", "ServerLogs", "ServerState", "address", "log_refused_write", "state_of", "workers_of"]
+__all__ = [
+    "AccessRules",
+    "ServerLogs",
+    "ServerState",
+    "address",
+    "log_refused_write",
+    "state_of",
+    "workers_of",
+    "writer_of",
+]
 
 _MAX_CACHED_HOST_BYTES = 256
 """Longer Host headers are not cached: their sender decides how much memory they take."""
@@ -94,6 +104,16 @@ class ServerState:
             await self.gate.close()
         await self.pool.close()
 
+    @asynccontextmanager
+    async def without_copies(self) -> AsyncIterator[None]:
+        """Let readers rest, and delete every copy of the store, until the context ends; requests wait meanwhile."""
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self.pool.at_rest())
+            if self.gate is not None:
+                await stack.enter_async_context(self.gate.at_rest())
+            await stack.enter_async_context(self.pool.copies_withdrawn())
+            yield
+
     async def write(self, record: RequestRecord, work: Callable[[], object], *, status: int = 204) -> None:
         """Do a write in a thread; the caller holds ``write_lock``, and has put operation and graphs into the record.
 
@@ -146,6 +166,24 @@ def state_of(request: HttpRequest) -> ServerState:
     """Return the state of the server that a request came to."""
     state: ServerState = request.scope["app"].state.server
     return state
+
+
+def writer_of(request: HttpRequest, *, needed: Rights = Rights.WRITE, every_graph: bool = True) -> Key:
+    """Return the key of a request that writes, whose name its record gets.
+
+    Args:
+        request: brings the key, or comes from this machine where that is enough.
+        needed: what the key has to allow.
+        every_graph: whether it has to allow writes to every graph; if not, the caller checks the graphs.
+
+    Raises:
+        Problem: 401, 403, as of ``Keys.writer``.
+    """
+    keys = state_of(request).rules.keys
+    find = keys.check if every_graph else keys.writer
+    key = find(authorization_of(request), needed=needed, from_here=is_from_here(request))
+    record_of(request).key = key.name
+    return key
 
 
 def workers_of(request: HttpRequest) -> WorkerThreads:

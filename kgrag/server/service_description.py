@@ -1,25 +1,30 @@
 """Descriptions of the service and its content: SPARQL 1.1 Service Description, and VoID.
 
-Queries read: ``catalogue/void``.
+Queries read: ``catalogue/void``, ``catalogue/void_size``.
 """
 
 from __future__ import annotations
+
+import math
 
 import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from kgrag import queries
+from kgrag.http_api.write_schemas import VoidParameters
+from kgrag.server.api.request_parameters import read_parameters
 from kgrag.server.media_types import RDF as FORMATS
 from kgrag.server.media_types import choose, content_type
 from kgrag.server.problems import Problem
 from kgrag.server.readers.reader_request import ReaderRequest
 from kgrag.server.server_state import ServerState, address, state_of
-from kgrag.server.streaming import stream_result
+from kgrag.server.streaming import collect_result, stream_result
 from kgrag.vocab import KGV, RDF, SD
 
 __all__ = ["service", "void"]
 
+_GRAPHS_PER_PAGE = 1000
 _FORMAT_IRIS = "http://www.w3.org/ns/formats/"
 _RESULT_FORMATS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV")
 _GRAPH_FORMATS = ("Turtle", "N-Triples", "TriG", "N-Quads", "JSON-LD", "RDF_XML")
@@ -69,15 +74,30 @@ def _description(endpoint: str, state: ServerState) -> list[ox.Triple]:
 
 
 async def void(request: HttpRequest) -> Response:
-    """Describe every named graph of the catalogue.
+    """Describe the named graphs of the catalogue, a thousand per page; Link leads to the other pages.
 
     Raises:
-        Problem: 406: the client accepts no RDF.
+        Problem: 400; 404: there is no such page; 406: the client accepts no RDF.
         ServiceUnavailable: no reader was free, or it was stopped.
     """
-    state, media = state_of(request), _chosen_format(request)
-    endpoint = ox.NamedNode(address(request, "/sparql"))
-    query = queries.bind("catalogue/void", catalogue=state.dataset.names.catalogue, endpoint=endpoint)
-    header = {"base": "", "prefixes": {}, "results": "", "rdf": media, "union": False, "dataset": None}
-    task = ReaderRequest("query", header, query.encode(), state.pool.limits.seconds)
-    return await stream_result(request, state.pool, task, {"Vary": "Accept"})
+    state, media, number = state_of(request), _chosen_format(request), read_parameters(request, VoidParameters).page
+    catalogue, endpoint = state.dataset.names.catalogue, ox.NamedNode(address(request, "/sparql"))
+    seconds = state.pool.limits.seconds
+    header = {"base": "", "prefixes": {}, "results": "text/csv", "rdf": media, "union": False, "dataset": None}
+    size = queries.bind("catalogue/void_size", catalogue=catalogue).encode()
+    counted = await collect_result(state.pool, ReaderRequest("query", header, size, seconds))
+    pages = max(math.ceil(int(counted.split()[1]) / _GRAPHS_PER_PAGE), 1)
+    if number > pages:
+        raise Problem(404, f"there are {pages} pages, and this would be number {number}.")
+    offset = (number - 1) * _GRAPHS_PER_PAGE
+    query = queries.bind(
+        "catalogue/void", catalogue=catalogue, endpoint=endpoint, limit=_GRAPHS_PER_PAGE, offset=offset
+    )
+    others = {"first": 1, "prev": number - 1, "next": number + 1, "last": pages}
+    links = [
+        f'<{address(request, "/void")}?page={other}>; rel="{name}"'
+        for name, other in others.items()
+        if 0 < other <= pages and pages > 1
+    ]
+    headers = {"Vary": "Accept", **({"Link": ", ".join(links)} if links else {})}
+    return await stream_result(request, state.pool, ReaderRequest("query", header, query.encode(), seconds), headers)

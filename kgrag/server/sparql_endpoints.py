@@ -1,4 +1,4 @@
-"""The endpoints ``/sparql`` and ``/update``: SPARQL 1.1 Protocol.
+"""The endpoints ``/sparql``, ``/update`` and ``/update/effect``: SPARQL 1.1 Protocol, and what an update would do.
 
 Texts pass the gate of ``kgrag.sparql`` before anything else. Searches in a query (``kgv:near`` …) are run by worker
 threads of the knowledge base, before a reader gets the query and within its time (``query_searches``).
@@ -13,36 +13,43 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from starlette.requests import Request as HttpRequest
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-from kgrag.errors import InvalidSPARQL
+import kgrag
+from kgrag.audit.profiles import catalogue_of, load_profile
+from kgrag.errors import InvalidSPARQL, ServiceUnavailable
+from kgrag.http_api.write_schemas import EffectParameters
 from kgrag.querying.searches import names_search, refuse_in_update
 from kgrag.server import service_description
-from kgrag.server.access_keys import Key, Rights, authorization_of
+from kgrag.server.access_keys import Key, Rights
+from kgrag.server.api.request_parameters import read_parameters
 from kgrag.server.media_types import RDF, RESULTS, choose
 from kgrag.server.problems import Problem
-from kgrag.server.protocol_requests import SparqlOperation, read_query, read_update
+from kgrag.server.protocol_requests import DOWNLOADS, MAX_GRAPHS, SparqlOperation, read_query, read_update
 from kgrag.server.query_searches import run_searches
 from kgrag.server.readers.reader_request import ReaderRequest
 from kgrag.server.request_log import record_of
-from kgrag.server.server_state import ServerState, address, state_of
+from kgrag.server.server_state import ServerState, address, state_of, writer_of
 from kgrag.server.streaming import collect_result, stream_result
 from kgrag.server.update_rewriting import with_dataset, without_silent_calls
-from kgrag.server.write_gate import PlannedUpdate, Recheck
+from kgrag.server.write_gate import CHANGING_FUNCTIONS, PlannedUpdate, Recheck
+from kgrag.sparql.constant_lists import with_values_for_lists
 from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
 from kgrag.sparql.query_help import helped
 from kgrag.sparql.update_targets import written
 
-__all__ = ["query", "reader_request", "update"]
+__all__ = ["effect", "query", "reader_request", "update"]
 
 _Value = TypeVar("_Value")
 _MAX_CHARACTERS_ON_LOOP = 20_000
 """Longer texts keep the gate busy for more than a few milliseconds, and are read in a thread."""
 _MAX_CACHED_BASE_CHARACTERS = 300
 _MIN_SECONDS_AFTER_SEARCHES = 0.1
+_MAX_TRIES_FOR_EFFECT = 3
 _SEARCHING_WORDS = frozenset({"WHERE", "COPY", "MOVE", "ADD"})
 """Words of updates whose work has no bound in their own length."""
 _UNDECIDED_TARGETS = (
@@ -63,6 +70,10 @@ async def query(request: HttpRequest) -> Response:
     operation = await read_query(request)
     if operation is None:
         return service_description.service(request)
+    headers = {"Vary": "Accept"}
+    if operation.download:  # a link or form of a page cannot choose by Accept
+        accept = DOWNLOADS[operation.download]
+        headers["Content-Disposition"] = f'attachment; filename="result.{operation.download}"'
     results, rdf = choose(accept, RESULTS), choose(accept, RDF)
     if not rdf and choose(accept, ("application/json",)):  # of a client that has one Accept header for all forms
         rdf = "application/ld+json"
@@ -90,7 +101,7 @@ async def query(request: HttpRequest) -> Response:
         header = {**_header(form, state.dataset.prefixes), "similar": similar, "dataset": graphs}
     task = ReaderRequest("query", header, text.encode(), prepared.seconds_left, client=_client_of(request))
     with _telling_mistakes(operation.text, state):
-        return await stream_result(request, state.pool, task, {"Vary": "Accept"})
+        return await stream_result(request, state.pool, task, headers)
 
 
 @contextmanager
@@ -146,7 +157,8 @@ class _Prepared(NamedTuple):
 async def _prepared(request: HttpRequest, text: str, seconds: float) -> _Prepared:
     record_of(request).query = text
     state = state_of(request)
-    text, reading = await _read(text, _checked_query)
+    prefixes = state.dataset.prefixes
+    text, reading = await _read(text, lambda text: _checked_query(text, prefixes))
     if state.workers is None or not names_search(text):
         return _Prepared(text, reading, None, seconds)
     started = time.monotonic()
@@ -159,11 +171,18 @@ async def _read(text: str, read: Callable[[str], _Value]) -> _Value:
     return read(text) if len(text) < _MAX_CHARACTERS_ON_LOOP else await asyncio.to_thread(read, text)
 
 
-def _checked_query(text: str) -> tuple[str, AdmittedText]:
+def _checked_query(text: str, prefixes: Mapping[str, str]) -> tuple[str, AdmittedText]:
     if harmless(text):
         return text, AdmittedText()
     text = without_silent_calls(text)
-    return text, check_query(text)
+    reading = check_query(text)
+    if reading.named_graphs > MAX_GRAPHS:
+        raise Problem(
+            400,
+            f"the query names {reading.named_graphs} graphs by FROM; at most {MAX_GRAPHS} are allowed. Leave it "
+            "out, and limit the graphs by GRAPH ?g and VALUES ?g.",
+        )
+    return with_values_for_lists(text, prefixes), reading
 
 
 class _QueryForm(NamedTuple):
@@ -191,18 +210,16 @@ async def update(request: HttpRequest) -> Response:
     away: whatever takes too long or too much memory is stopped there, and never begins to hold up the writer. Only a
     key with the right 'admin' is trusted to know what it asks for, and saves that time.
 
+    With If-Match it is run only while the store is as it was when ``/update/effect`` returned this ETag.
+
     Raises:
-        Problem: 400, 401, 403, 413, 415 or, where ontologies may not get worse, 422.
+        Problem: 400, 401, 403, 412, 413, 415 or, where ontologies may not get worse, 422.
         InvalidSPARQL: the gate or the engine refuses the update.
         ServiceUnavailable: no reader was free to try it, or it used up its time there.
     """
     state, record = state_of(request), record_of(request)
-    key = state.rules.keys.writer(authorization_of(request))
-    record.key, record.operation = key.name, "update"
-    operation = await read_update(request)
-    record.query = operation.text
-    with _telling_mistakes(operation.text, state, update=True):
-        checked = await _read(operation.text, lambda text: _checked_update(text, operation, key, state))
+    record.operation = "update"
+    operation, checked = await _posted_update(request)
     record.graphs = checked.graphs
     base = address(request, "/update")
     header = {"base": base, "prefixes": dict(state.dataset.prefixes)}
@@ -216,10 +233,66 @@ async def update(request: HttpRequest) -> Response:
             )
             recheck = await state.gate.update(planned)
     async with state.write_lock:
+        if request.headers.get("if-match", "*").strip() not in ("*", _store_etag(state)):
+            raise Problem(412, "the store has changed since the effect was shown. Look at it again.")
         if recheck is not None:
             await recheck()
         await state.write(record, lambda: state.dataset.update(checked.text, base))
     return Response(status_code=204)
+
+
+async def effect(request: HttpRequest) -> Response:
+    """Report what an update would do: triples that come and go by graph, and what the gate would refuse.
+
+    It is run on a copy that is thrown away. The ETag of the answer makes sure that it is still so: send it to
+    ``/update`` as If-Match.
+
+    Raises:
+        Problem: as of ``update``.
+        InvalidSPARQL: the gate or the engine refuses the update.
+        UnknownName: there is no such profile.
+        ServiceUnavailable: no reader was free, it used up its time, or others write all the time.
+    """
+    state = state_of(request)
+    operation, checked = await _posted_update(request)
+    profile = read_parameters(request, EffectParameters).profile
+    if profile:
+        await asyncio.to_thread(lambda: catalogue_of(load_profile(profile)))
+    header = {
+        "root": str(Path(kgrag.__file__).parents[1]),
+        "function": "kgrag.server.update_program:effect",
+        "profile": profile or ("" if state.gate is None else state.gate.profile),
+        "names": state.dataset.names.base,
+        "graphs": None if checked.graphs is None else sorted(checked.graphs),
+        "base": address(request, "/update"),
+        "prefixes": dict(state.dataset.prefixes),
+    }
+    for _ in range(_MAX_TRIES_FOR_EFFECT):
+        etag, revision = _store_etag(state), state.dataset.revision
+        async with state.pool.trial_copy() as copy:
+            seconds = operation.seconds or state.pool.limits.seconds
+            task = ReaderRequest("call", {**header, "copy": str(copy)}, checked.text.encode(), seconds)
+            with _telling_mistakes(operation.text, state, update=True):
+                found = json.loads(await collect_result(state.pool, task))
+        if state.dataset.revision == revision:  # else it may have what somebody else wrote meanwhile
+            changing = sorted(CHANGING_FUNCTIONS.intersection(checked.words))
+            reply = {**found, "profile": Path(str(header["profile"])).stem, "changing": changing, "revision": revision}
+            return JSONResponse(reply, headers={"ETag": etag, "Cache-Control": "no-store"})
+    raise ServiceUnavailable("others write to the store all the time. Ask again later.")
+
+
+def _store_etag(state: ServerState) -> str:
+    return f'"{state.dataset.epoch}-{state.dataset.revision}"'
+
+
+async def _posted_update(request: HttpRequest) -> tuple[SparqlOperation, _CheckedUpdate]:
+    """Return the update that a request brings, checked for its key."""
+    state, record = state_of(request), record_of(request)
+    key = writer_of(request, every_graph=False)
+    operation = await read_update(request)
+    record.query = operation.text
+    with _telling_mistakes(operation.text, state, update=True):
+        return operation, await _read(operation.text, lambda text: _checked_update(text, operation, key, state))
 
 
 @dataclass(frozen=True)

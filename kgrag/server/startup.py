@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import uvicorn
 from starlette.applications import Starlette
@@ -56,6 +57,7 @@ class Access:
         gate: a profile of the audit; writes that bring ontologies new violations of it are refused.
         open_ask: whether everybody may ask, also where answers cost money.
         keep_chats: whether conversations of the chat page, and feedback on them, are kept in the store.
+        local_writes: whether whoever sits at this machine may write without a key.
     """
 
     read_only: bool = False
@@ -64,6 +66,7 @@ class Access:
     gate: str | None = None
     open_ask: bool = False
     keep_chats: bool = False
+    local_writes: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,8 @@ def serve(
     if kb.path is None:
         raise InvalidSettings("a knowledge base in memory cannot be served. Give it a folder.")
     access, logging, limits = access or Access(), logging or Logging(), limits or ServerLimits()
+    if access.local_writes and not is_loopback(address.host):
+        raise InvalidSettings(f"--local-writes is for loopback (--host 127.0.0.1), not for {address.host}. Use keys.")
     paid_access = PaidAccess() if access.open_ask else paid_access_of(kb.settings, address.host)
     note = kb.path / "store.server"
     with closing(WriteLog(logging.writes or kb.path / "writes.jsonl")) as writes:
@@ -120,7 +125,8 @@ def _keys(kb: KnowledgeBase, access: Access) -> Keys:
     simple = kb.settings.api_keys.get_secret_value()
     if access.private and not more and not simple.strip(", "):
         raise InvalidSettings("a private server needs keys. Give --keys FILE, or set KGRAG_API_KEYS.")
-    return Keys(simple, writing="never" if access.read_only else "with a key", more=more, private=access.private)
+    writing: Literal["never", "here", "with a key"] = "here" if access.local_writes else "with a key"
+    return Keys(simple, writing="never" if access.read_only else writing, more=more, private=access.private)
 
 
 def _announcing_in(note: Path, address: Address) -> Address:

@@ -13,11 +13,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from kgrag.answering.cited_answers import sentences_of
 from kgrag.answering.conversation import FullQuestion, answer_in_turn, likeness
-from kgrag.errors import ServiceUnavailable
+from kgrag.errors import ServiceError, ServiceUnavailable
 from kgrag.knowledge_base.question_calls import answer_attributes
 from kgrag.settings import MINILM
 from kgrag.telemetry import in_context, spanned
@@ -140,7 +141,13 @@ class WorkerThreads:
     ) -> Answer:
         """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known."""
         full = self.full_question(question, history)
-        own = self.alone(lambda: self.kb.own_answer(full.text, method=method, k=k, where=where))
+        self._embed(full.text)
+
+        def own_answer() -> Answer | None:
+            from_hits = self.kb.answers_from_hits(method)
+            return None if from_hits else self.kb.own_answer(full.text, method=method, k=k, where=where)
+
+        own = self.alone(own_answer)
         if own is not None:
             on_hits(list(own.hits))
             if on_sentence is not None:
@@ -148,10 +155,18 @@ class WorkerThreads:
                     on_sentence(sentence)
             return answer_in_turn(own, question, full)
         # the model is made on first use, which no two threads may do
-        hits, _ = self.alone(lambda: (self.kb.retrieve(full.text, method=method, k=k, where=where), self.kb.model))
-        on_hits(hits)
-        answer = self.kb.answer_from(full.text, hits, method=method, where=where, on_sentence=on_sentence)
+        found, _ = self.alone(lambda: (self.kb.found(full.text, method=method, k=k, where=where), self.kb.model))
+        on_hits(list(found.hits))
+        answer = self.kb.answer_from(
+            full.text, found.hits, method=method, where=where, on_sentence=on_sentence, found=found
+        )
         return answer_in_turn(answer, question, full)
+
+    def _embed(self, question: str) -> None:
+        """Have the vector of a question kept, before its turn comes: what many ask at once is embedded together."""
+        embedder = self.alone(lambda: self.kb.embedder)
+        with suppress(ServiceError):  # a method that needs the vector says so; there are some that do without
+            embedder.embed([question], "query")
 
     def full_question(self, question: str, history: History) -> FullQuestion:
         """Return a message as a full question; what embeds words for that does it alone."""

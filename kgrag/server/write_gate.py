@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,13 @@ from kgrag.server.served_data import ServedDataset
 from kgrag.server.streaming import collect_result
 from kgrag.store.rdf_files import is_ontology
 
-__all__ = ["PlannedUpdate", "PlannedUpload", "Recheck", "WriteGate"]
+__all__ = ["CHANGING_FUNCTIONS", "PlannedUpdate", "PlannedUpload", "Recheck", "WriteGate"]
 
 _MAX_FINDINGS_IN_MESSAGE = 5
 _WARM_UP_SECONDS = 60.0
-_CHANGING_FUNCTIONS = frozenset({"NOW", "RAND", "STRUUID", "UUID"})
-"""Functions that return another value each time that an update is run."""
 """A process that audits imports much before its first verdict."""
+CHANGING_FUNCTIONS = frozenset({"NOW", "RAND", "STRUUID", "UUID"})
+"""Functions that return another value each time that an update is run."""
 _Refused = list[dict[str, Any]]
 """Ontologies that a write would make worse, as ``gate_program.judge`` returns them."""
 
@@ -116,7 +116,7 @@ class WriteGate:
             if not may_declare and not await self._has_ontology(graphs):
                 return []
             # the writer runs the update again: it must not do otherwise than what was judged
-            if changing := sorted(_CHANGING_FUNCTIONS.intersection(update.words)):
+            if changing := sorted(CHANGING_FUNCTIONS.intersection(update.words)):
                 raise Problem(
                     422,
                     f"{', '.join(changing)}: run again, the update may write something else to an ontology "
@@ -181,6 +181,10 @@ class WriteGate:
             "Nothing was written.",
             more={"profile": Path(self.profile).stem, "graphs": refused},
         )
+
+    def at_rest(self) -> AbstractAsyncContextManager[None]:
+        """Return a context in which nothing is judged, and no process has a copy of the store open."""
+        return self._pool.at_rest()
 
     async def close(self) -> None:
         """End the process that judges."""

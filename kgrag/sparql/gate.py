@@ -71,11 +71,12 @@ class AdmittedText:
     """A text that the gate let pass.
 
     ``words`` are those outside strings, comments, IRIs and names, in capitals, and the keywords that are glued together
-    in one word; ``last`` is the last token.
+    in one word; ``last`` is the last token; ``named_graphs`` is how often FROM stands in the text.
     """
 
     words: set[str] = field(default_factory=set)
     last: str = ""
+    named_graphs: int = 0
 
     @property
     def chooses_dataset(self) -> bool:
@@ -148,7 +149,7 @@ class _Walk:
         self._before = ""  # the kind of the last token, for a word the word itself
         self._open: list[tuple[str, bool]] = []  # brackets, and whether what is in them is data
         self._chain = 0
-        self._steps = 0
+        self._steps = self._froms = 0
         self._data_follows = False
         self._base = ""
         self._namespaces: dict[str, list[str]] = {}  # all of a prefix, since only parsing decides which is valid
@@ -173,7 +174,7 @@ class _Walk:
                 self._steps = 0
             self.last = token.text
             self._before = token.text.upper() if kind == "word" else kind
-        return AdmittedText(self.words, self.last)
+        return AdmittedText(self.words, self.last, self._froms)
 
     def _on_other(self, token: Token) -> None:
         if token.text in "\"'":
@@ -224,7 +225,9 @@ class _Walk:
                 what = f"{keyword} reaches the network and is switched off"
                 self._refuse(token.start, what, "Load the data first, as a file")
         self.words.update(re.findall(r"\w+", text))
-        self.words.update(_GLUED.findall(text))
+        glued = _GLUED.findall(text)
+        self.words.update(glued)
+        self._froms += glued.count("FROM")
         self._data_follows |= text.endswith(("VALUES", "DATA"))
         self._count(token.start, text.count("-") + len(_CHAINED.findall(text)))
 

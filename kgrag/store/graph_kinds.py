@@ -109,6 +109,13 @@ PLATFORM = (
         "A graph that keeps, as text, what was to be published and did not conform to its shape.",
         shape="quarantine",
     ),
+    GraphKind(
+        KG.QueryGraph,
+        "query graph",
+        "A graph of one query or update that somebody saved, with the parameters that it takes.",
+        shape="query",
+        homes_of=(KG.SavedQuery,),
+    ),
 )
 """Kinds that belong to no method."""
 

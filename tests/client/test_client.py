@@ -6,6 +6,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pyoxigraph as ox
@@ -13,10 +14,11 @@ import pytest
 
 from kgrag import KnowledgeBase
 from kgrag.client import AsyncClient, Client, NotThere
-from kgrag.client.client_generator import FILE, generated
+from kgrag.client.client_generator import FILES, generated
 from kgrag.errors import InputError, InvalidSettings, ServiceRefused, ServiceUnavailable
-from kgrag.http_api.json_schemas import DocumentRequest, IngestReply, JobReply
+from kgrag.http_api.json_schemas import DocumentRequest, IngestReply
 from kgrag.http_api.operations import OPERATIONS
+from kgrag.http_api.write_schemas import JobReply
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 from tests.server.inside import KEY, Inside, served
@@ -40,9 +42,10 @@ def client(live: Inside) -> Iterator[Client]:
         yield opened
 
 
-def test_the_generated_file_is_what_the_description_generates() -> None:
+@pytest.mark.parametrize(("prefix", "file"), FILES.items(), ids=["json", "async"])
+def test_the_generated_file_is_what_the_description_generates(prefix: str, file: Path) -> None:
     # a rebuild: python -m kgrag.client.client_generator, and ruff format
-    assert ast.dump(ast.parse(FILE.read_text(encoding="utf-8"))) == ast.dump(ast.parse(generated()))
+    assert ast.dump(ast.parse(file.read_text(encoding="utf-8"))) == ast.dump(ast.parse(generated(prefix)))
 
 
 def test_both_clients_have_the_same_methods_with_the_same_arguments() -> None:

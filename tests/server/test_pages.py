@@ -469,7 +469,7 @@ def test_what_cannot_be_audited_is_refused_on_a_page(demo: Inside, given_: dict[
 
 def test_every_example_runs_as_it_is_shown(demo: Inside) -> None:
     page = tree(demo.page("/editor"))
-    names = page.xpath("//select[@id='example']//optgroup/option/@value")
+    names = page.xpath("//select[@id='example']//optgroup/option[not(@data-form)]/@value")
     assert {"catalogue/kinds", "documents/listing", "search/near", "search/matches", "search/similarity"} <= set(names)
     failed = {}
     for name in names:
@@ -488,6 +488,21 @@ def test_an_example_can_be_had_as_the_query_alone(demo: Inside) -> None:
     assert reply.headers["content-type"].startswith("application/sparql-query")
     assert reply.headers["vary"].startswith("Accept")
     assert reply.text.strip() == shown.strip()
+
+
+def test_a_stored_query_asks_for_its_parameters_and_takes_them_as_terms(demo: Inside) -> None:
+    name = "documents/text"
+    page = tree(demo.page("/editor", example=name))
+    assert page.xpath("//form[@id='parameters']//input[@name='p.document']")
+    hostile = {"example": name, "p.document": "urn:x> } ; DROP ALL #"}
+    assert "no absolute IRI" in text_of(tree(demo.page("/editor", **hostile)).find(".//main"))
+    (document, _), *_ = _documents(demo)
+    wanted = {"example": name, "p.document": document}
+    alone = demo.client.get("/editor", params=wanted, headers={"Accept": "application/sparql-query"})
+    assert f"<{document}>" in alone.text
+    assert demo.client.get("/sparql", params={"query": alone.text}).json()["results"]["bindings"]
+    unfilled = demo.client.get("/editor", params={"example": name}, headers={"Accept": "application/sparql-query"})
+    assert unfilled.status_code == 400
 
 
 def test_an_unknown_example_is_refused(demo: Inside) -> None:

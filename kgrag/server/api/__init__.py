@@ -1,20 +1,30 @@
 """The JSON API: what commands do, over HTTP, with an OpenAPI document.
 
-=======================  ====================================================================
-module                   what it contains
-=======================  ====================================================================
-``json_endpoints``       ``/ask``, ``/retrieve``, ``/check``, ``/validate``, ``/audit``; reads JSON
-``document_endpoints``   ``/documents``, ``/build``, ``/jobs``
-``request_parameters``   reads the parameters of an address
-``protocol_operations``  describes SPARQL, the Graph Store and the protocol of agents
-=======================  ====================================================================
+=========================  ====================================================================
+module                     what it contains
+=========================  ====================================================================
+``json_endpoints``         ``/ask``, ``/retrieve``, ``/check``, ``/validate``, ``/audit``; reads JSON
+``document_endpoints``     ``/documents``
+``job_endpoints``          ``/build``, ``/jobs``
+``proposal_endpoints``     ``/proposals``
+``saved_query_endpoints``  ``/saved-queries``
+``write_steps``            the turn of a write, and the reply that names a job
+``request_parameters``     reads the parameters of an address
+``protocol_operations``    describes SPARQL, the Graph Store and the protocol of agents
+=========================  ====================================================================
 """
 
 from __future__ import annotations
 
 from starlette.routing import Route
 
-from kgrag.server.api import document_endpoints, json_endpoints
+from kgrag.server.api import (
+    document_endpoints,
+    job_endpoints,
+    json_endpoints,
+    proposal_endpoints,
+    saved_query_endpoints,
+)
 
 __all__ = ["ROUTES"]
 
@@ -28,6 +38,14 @@ ROUTES = (
     Route("/documents/{id:path}", document_endpoints.put, methods=["PUT"]),
     Route("/documents/{id:path}", document_endpoints.delete, methods=["DELETE"]),
     Route("/documents/{id:path}", document_endpoints.get, methods=["GET"]),
-    Route("/build/{method}", document_endpoints.build, methods=["POST"]),
-    Route("/jobs/{id}", document_endpoints.job, methods=["GET"]),
+    Route("/build/{method}", job_endpoints.build, methods=["POST"]),
+    Route("/jobs", job_endpoints.listed, methods=["GET"]),
+    Route("/jobs/{id}", job_endpoints.job, methods=["GET"]),
+    Route("/jobs/{id}", job_endpoints.cancel, methods=["DELETE"]),
+    Route("/proposals", proposal_endpoints.listed, methods=["GET"]),
+    Route("/proposals", proposal_endpoints.decide, methods=["POST"]),
+    Route("/saved-queries", saved_query_endpoints.listed, methods=["GET"]),
+    Route("/saved-queries/{name}", saved_query_endpoints.get, methods=["GET"]),
+    Route("/saved-queries/{name}", saved_query_endpoints.put, methods=["PUT"]),
+    Route("/saved-queries/{name}", saved_query_endpoints.remove, methods=["DELETE"]),
 )

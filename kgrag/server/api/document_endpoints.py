@@ -1,8 +1,7 @@
-"""The endpoints ``/documents``, ``/jobs`` and ``/build``: what the commands ingest, sync, forget and build do.
+"""The endpoint ``/documents``: what the commands ingest, sync and forget do.
 
-A document or a few are in the knowledge base when the answer comes. More of them, files and builds become a job: 202
-with its address, at which JSON or server-sent events show how far it is. All but reading needs a key that may write to
-every graph.
+A document or a few are in the knowledge base when the answer comes. More of them, files and erasures become a job: 202
+with its address (``job_endpoints``). All but reading needs a key that may write to every graph.
 """
 
 from __future__ import annotations
@@ -13,23 +12,22 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
-from dataclasses import fields, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyoxigraph as ox
 from pydantic import TypeAdapter, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from kgrag import queries
 from kgrag.errors import UnknownName
 from kgrag.http_api.json_schemas import (
     AddParameters,
-    BuildRequest,
     DocumentRequest,
     DocumentsRequest,
     FeedParameters,
@@ -38,14 +36,12 @@ from kgrag.http_api.json_schemas import (
     ReadDocument,
     UnreadFile,
 )
-from kgrag.index.array_files import being_made
 from kgrag.knowledge_base import KnowledgeBase, forgetting, intake
-from kgrag.knowledge_base.build_options import read_options
-from kgrag.llm.budget import Budget
+from kgrag.knowledge_base.erasure import Erasure
 from kgrag.model import Document
-from kgrag.server.access_keys import authorization_of
-from kgrag.server.api.json_endpoints import KEEP_ALIVE_SECONDS, event, problem_of_body, read_body
+from kgrag.server.api.json_endpoints import problem_of_body, read_body
 from kgrag.server.api.request_parameters import read_parameters
+from kgrag.server.api.write_steps import accepted, renewed, write_record, written_alone
 from kgrag.server.document_intake import (
     DocumentIntake,
     IntakeOptions,
@@ -55,27 +51,25 @@ from kgrag.server.document_intake import (
     upload_name,
 )
 from kgrag.server.jobs import Job
-from kgrag.server.media_types import choose, main_type
+from kgrag.server.media_types import main_type
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import body_of
-from kgrag.server.request_log import RequestRecord, record_of
-from kgrag.server.server_state import ServerState, address, state_of, workers_of
-from kgrag.server.worker_threads import WorkerThreads
+from kgrag.server.request_log import RequestRecord
+from kgrag.server.server_state import address, state_of, workers_of
 from kgrag.text import documents
 from kgrag.text.ingestion import IngestReport
 from kgrag.text.json_documents import document_json, read_document
 
-__all__ = ["build", "delete", "get", "job", "post", "put"]
+__all__ = ["delete", "get", "post", "put"]
 
-_JSON, _EVENTS = "application/json", "text/event-stream"
+_JSON = "application/json"
 _LINES = ("application/x-ndjson", "application/jsonl")
 _LINES_NAME, _FILES_NAME = "documents.jsonl", "files"
 _MAX_AT_ONCE = 32
 _MAX_BYTES_AT_ONCE = 1 << 20
 _MAX_FILES = 100
-_SECONDS_BETWEEN_EVENTS = 0.25
+_MAX_FILES_NAMED = 3
 _LINE = TypeAdapter[ReadDocument | UnreadFile](ReadDocument | UnreadFile)
-_Value = TypeVar("_Value")
 
 
 async def put(request: Request) -> Response:
@@ -84,7 +78,7 @@ async def put(request: Request) -> Response:
     Raises:
         Problem: 400, 401, 403, 413, 415, 422.
     """
-    record, options = _writer(request, "document"), _options(read_parameters(request, IntakeParameters))
+    record, options = write_record(request, "document"), _options(read_parameters(request, IntakeParameters))
     body = await read_body(request, DocumentRequest, state_of(request).pool.limits.body)
     name = request.path_params["id"]
     if body.id not in ("", name):
@@ -103,7 +97,7 @@ async def post(request: Request) -> Response:
         Problem: 400, 401, 403, 413, 415, 422.
         ServiceUnavailable: too many jobs wait already.
     """
-    record, state = _writer(request, "documents"), state_of(request)
+    record, state = write_record(request, "documents"), state_of(request)
     parameters = read_parameters(request, AddParameters)
     options, name = _options(parameters), parameters.name
     media, charset = main_type(request.headers.get("content-type", ""))
@@ -115,7 +109,8 @@ async def post(request: Request) -> Response:
     if name:
         return await _file_job(request, record, {upload_name(name): body}, options)
     if media == "multipart/form-data":
-        return await _file_job(request, record, await _files(request, body), options)
+        files, fields = await _form(request, body)
+        return await _file_job(request, record, files, _with_fields(options, files, fields))
     _check_replaced(options, says_places=media in _LINES)
     if media in _LINES:
         return await _line_job(request, record, body, options)
@@ -139,13 +134,16 @@ async def get(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """Delete a document, and what was derived from it alone.
+    """Delete a document, and what was derived from it alone; with ``erase`` from every file, as a job.
 
     Raises:
         Problem: 400: several have this name; 401, 403; 404: there is none of this id.
+        ServiceUnavailable: too many jobs wait already.
     """
-    record, workers = _writer(request, "forget"), workers_of(request)
+    record, workers = write_record(request, "forget"), workers_of(request)
     parameters, name = read_parameters(request, ForgetParameters), request.path_params["id"]
+    if parameters.erase:
+        return await _erase_job(request, record, parameters, name)
 
     def forget() -> list[dict[str, Any]]:
         kb = workers.kb
@@ -154,83 +152,10 @@ async def delete(request: Request) -> Response:
         kb.store.flush()
         return [forgotten_json(each) for each in found]
 
-    return JSONResponse(await _write(state_of(request), record, workers, forget))
-
-
-async def build(request: Request) -> Response:
-    """Begin to build a method.
-
-    Raises:
-        Problem: 400, 401, 403, 413, 415, 422.
-        ServiceUnavailable: too many jobs wait already.
-    """
-    record, workers = _writer(request, "build"), workers_of(request)
-    body, method = await read_body(request, BuildRequest), request.path_params["method"]
-    chosen = read_options(method, body.options)
-    for option in fields(chosen):
-        value = getattr(chosen, option.name)
-        if any(isinstance(each, Path) for each in (value if isinstance(value, tuple) else (value,))):
-            raise Problem(400, f"the option '{option.name}' names a file, and a server reads none for a request.")
-    limited = body.max_completions is not None or body.max_tokens is not None
-    budget = Budget(body.max_completions, body.max_tokens) if limited else None
-
-    async def work(job: Job) -> dict[str, Any]:
-        def in_parts(pause: Callable[[], None]) -> dict[str, Any]:
-            def progress(stage: str, done: int, total: int) -> None:
-                job.progress(stage, done, total)
-                if not being_made():
-                    pause()
-
-            report = workers.kb.build(method, progress=progress, dry_run=body.dry_run, budget=budget, **body.options)
-            usage = {name: getattr(report.usage, name) for name in ("completions", "input_tokens", "output_tokens")}
-            found = {"method": report.method, "counts": dict(report.counts), "usage": usage}
-            return {**found, "notes": list(report.notes), "pending": list(report.pending)}
-
-        return await _written(state_of(request), _renewed(record), lambda: workers.alone_in_parts(in_parts))
-
-    return _accepted(request, record, state_of(request).jobs.submit("build", work))
-
-
-async def job(request: Request) -> Response:
-    """Return how far a job is: as JSON, or as server-sent events until it is over.
-
-    Raises:
-        Problem: 404, 406.
-    """
-    found = state_of(request).jobs.find(request.path_params["id"])
-    if found is None:
-        raise Problem(404, "there is no such job, or it is long over.")
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    media = choose(request.headers.get("accept", ""), (_JSON, _EVENTS))
-    if not media:
-        raise Problem(406, f"a job is {_JSON} or {_EVENTS}. Accept one of them.")
-    if media == _JSON:
-        return JSONResponse(found.to_json(), headers=headers)
-    return StreamingResponse(_events(found), 200, headers, _EVENTS)
-
-
-async def _events(job: Job) -> AsyncIterator[str]:
-    """Yield the states of a job: ``progress``, and at its end ``done`` or ``failed``."""
-    while not job.is_over:
-        changed = job.changed
-        yield event("progress", job.to_json())
-        try:
-            await asyncio.wait_for(changed.wait(), KEEP_ALIVE_SECONDS)
-        except TimeoutError:
-            yield ": still at work\n\n"
-        if not job.is_over:
-            await asyncio.sleep(_SECONDS_BETWEEN_EVENTS)
-    yield event(job.state, job.to_json())
+    return JSONResponse(await written_alone(state_of(request), record, workers, forget))
 
 
 # --- what a request means -----------------------------------------------------------------------------------------
-
-
-def _writer(request: Request, operation: str) -> RequestRecord:
-    """Check that a request may write, and return its record."""
-    record = record_of(request)
-    record.key, record.operation = state_of(request).rules.keys.check(authorization_of(request)).name, operation
-    return record
 
 
 def _options(parameters: IntakeParameters) -> IntakeOptions:
@@ -259,25 +184,45 @@ def _read_documents(body: bytes, options: IntakeOptions) -> list[Document]:
     return [_placed(each, options) for each in (sent if isinstance(sent, list) else [sent])]
 
 
-async def _files(request: Request, body: bytes) -> dict[str, bytes]:
-    """Return the files of a form by name."""
+async def _form(request: Request, body: bytes) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return the files of a form by name, and its fields."""
 
     async def receive() -> dict[str, object]:
         return {"type": "http.request", "body": body, "more_body": False}
 
     found: dict[str, bytes] = {}
+    fields: dict[str, str] = {}
     # the body is read already, to limit its size, and given to starlette's parser from here
     async with Request(request.scope, receive).form(max_files=_MAX_FILES, max_fields=_MAX_FILES) as form:
-        for _, part in form.multi_items():
+        for field, part in form.multi_items():
             if not isinstance(part, UploadFile):
-                raise Problem(400, "a part of the form is no file. Give each part a filename.")
+                if field not in ("title", "metadata"):
+                    raise Problem(400, "a part of the form is no file, title or metadata. Give each file a filename.")
+                fields[field] = part
+                continue
             name = upload_name(part.filename or "")
             if name in found:
                 raise Problem(400, f"two files are named {name}. One place holds one document.")
             found[name] = await part.read()
     if not found:
         raise Problem(400, "the form has no file. Send one part for each.")
-    return found
+    return found, fields
+
+
+def _with_fields(options: IntakeOptions, files: Collection[str], fields: Mapping[str, str]) -> IntakeOptions:
+    """Return how files are taken in that came with a title or metadata in their form."""
+    title = fields.get("title", "").strip()
+    if title and len(files) > 1:
+        raise Problem(400, f"the form has one title and {len(files)} files. Send a title with one file.")
+    if not fields.get("metadata"):
+        return replace(options, title=title)
+    try:
+        sent = DocumentRequest(text="-", metadata=json.loads(fields["metadata"]))
+    except ValidationError as error:
+        raise problem_of_body(error, DocumentRequest) from None
+    except ValueError:
+        raise Problem(400, "the metadata of the form is no JSON object.") from None
+    return replace(options, title=title, metadata=read_document(sent.model_dump()).metadata)
 
 
 def _at(kb: KnowledgeBase, places: list[str]) -> list[str]:
@@ -310,25 +255,11 @@ def _stored(kb: KnowledgeBase, iri: str) -> dict[str, Any]:
 # --- writing ------------------------------------------------------------------------------------------------------
 
 
-async def _write(
-    state: ServerState, record: RequestRecord, workers: WorkerThreads, work: Callable[[], _Value]
-) -> _Value:
-    """Return the result of a function that writes; no question is answered meanwhile."""
-    return await _written(state, record, lambda: workers.alone(work))
-
-
-async def _written(state: ServerState, record: RequestRecord, work: Callable[[], _Value]) -> _Value:
-    results: list[_Value] = []
-    async with state.write_lock:
-        await state.write(record, lambda: results.append(work()), status=200)
-    return results[0]
-
-
 async def _add(request: Request, record: RequestRecord, sent: list[Document], options: IntakeOptions) -> dict[str, Any]:
     """Take in a few documents, and return what became of them."""
     workers = workers_of(request)
     taking = DocumentIntake(workers.kb, Path(), options)
-    await _write(state_of(request), record, workers, lambda: taking.add(sent, last=True))
+    await written_alone(state_of(request), record, workers, lambda: taking.add(sent, last=True))
     if taking.report.violations:
         reasons = "; ".join(violation.message for violation in taking.report.violations[:5])
         raise Problem(422, f"the document does not conform to its shape and was put into quarantine: {reasons}")
@@ -340,7 +271,7 @@ async def _line_job(request: Request, record: RequestRecord, body: bytes, option
     try:
         await asyncio.to_thread(_check_lines, body)
         (folder / _LINES_NAME).write_bytes(body)
-        return _document_job(request, record, folder, options)
+        return _document_job(request, record, folder, options, options.folder or f"feed {options.feed}")
     except BaseException:
         shutil.rmtree(folder)
         raise
@@ -354,7 +285,9 @@ async def _file_job(
         (folder / _FILES_NAME).mkdir()
         for name, data in files.items():
             (folder / _FILES_NAME / name).write_bytes(data)
-        return _document_job(request, record, folder, replace(options, replaces="files"))
+        named = list(files)[:_MAX_FILES_NAMED]
+        about = ", ".join(named) + (f" and {len(files) - len(named)} more" if len(files) > len(named) else "")
+        return _document_job(request, record, folder, replace(options, replaces="files"), about)
     except BaseException:
         shutil.rmtree(folder)
         raise
@@ -386,7 +319,9 @@ def _check_lines(body: bytes) -> None:
         raise Problem(400, "the body has no document. Send one per line.")
 
 
-def _document_job(request: Request, record: RequestRecord, folder: Path, options: IntakeOptions) -> Response:
+def _document_job(
+    request: Request, record: RequestRecord, folder: Path, options: IntakeOptions, about: str
+) -> Response:
     """Return the reply to what becomes a job: it takes in the documents of a folder, and deletes that."""
     state, workers = state_of(request), workers_of(request)
 
@@ -394,16 +329,17 @@ def _document_job(request: Request, record: RequestRecord, folder: Path, options
         left_out, done = IngestReport(), 0
         lines, files = folder / _LINES_NAME, folder / _FILES_NAME
         try:
+            job.progress("", 0, 0)
             if files.is_dir():
                 job.progress("files", 0, len(list(files.iterdir())))
-                left_out = await asyncio.to_thread(read_files, files, lines, options.feed)
+                left_out = await asyncio.to_thread(read_files, files, lines, options)
             taking = DocumentIntake(workers.kb, lines, options, left_out)
             total, batches = await asyncio.to_thread(taking.count), taking.batches()
             while step := await asyncio.to_thread(next, batches, None):
                 batch, last = step
                 job.progress("documents", done, total)
                 begun = time.monotonic()
-                await _write(state, _renewed(record), workers, partial(taking.add, batch, last))
+                await written_alone(state, renewed(record), workers, partial(taking.add, batch, last))
                 if workers.is_asked:  # they have as much time as the batch took
                     await asyncio.sleep(time.monotonic() - begun)
                 done += len(batch)
@@ -412,14 +348,36 @@ def _document_job(request: Request, record: RequestRecord, folder: Path, options
         finally:
             await asyncio.to_thread(shutil.rmtree, folder)
 
-    return _accepted(request, record, state.jobs.submit("documents", work))
+    return accepted(request, record, state.jobs.submit("documents", work, about=about))
 
 
-def _renewed(record: RequestRecord) -> RequestRecord:
-    """Return the record of a step of a job, under the id and key of the request that it began with."""
-    return RequestRecord(record.id, key=record.key, operation=record.operation)
+async def _erase_job(request: Request, record: RequestRecord, parameters: ForgetParameters, name: str) -> Response:
+    """Return the reply to an erasure: while it rewrites the store, nobody reads or writes, and no copy is left."""
+    state, workers = state_of(request), workers_of(request)
+    named = await workers.run(lambda: _named(workers.kb, name, parameters.feed, every=parameters.all))
+
+    async def work(job: Job) -> dict[str, Any]:
+        job.progress("erase", 0, len(named))
+        async with state.write_lock, state.without_copies():
+            erased: list[Erasure] = []
+            there = [each for each in named if _is_there(workers.kb, each)]
+            step = renewed(record)
+            await state.write(step, lambda: erased.append(workers.alone(lambda: workers.kb.erase(*there))), status=200)
+        job.progress("erase", len(named), len(named))
+        request.app.state.page_tables.clear()
+        request.app.state.chats.clear()  # answers in memory quote documents
+        done = erased[0]
+        counts = {"dropped": done.dropped, "completions": done.completions, "sought": done.sought, "files": done.files}
+        return {
+            "documents": list(done.documents),
+            **counts,
+            "found": list(done.found),
+            "backups": [Path(each).name for each in done.backups],
+            "receipt": done.receipt,
+        }
+
+    return accepted(request, record, state.jobs.submit("erase", work, about=f"{len(named)} documents"))
 
 
-def _accepted(request: Request, record: RequestRecord, job: Job) -> Response:
-    record.written = True  # by the job, step by step
-    return JSONResponse(job.to_json(), 202, {"Location": address(request, f"/jobs/{job.id}")})
+def _is_there(kb: KnowledgeBase, document: str) -> bool:
+    return kb.store.described(kb.store.names.document_graph(ox.NamedNode(document)))

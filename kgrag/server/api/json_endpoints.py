@@ -29,13 +29,12 @@ from kgrag.model import Answer, AnswerSentence, Hit
 from kgrag.querying import ontology_check
 from kgrag.querying.document_filters import DocumentFilter
 from kgrag.resources import closest
-from kgrag.server.access_keys import authorization_of
 from kgrag.server.filter_reading import filter_of
 from kgrag.server.media_types import choose, main_type
 from kgrag.server.problems import Problem, problem_json, problem_of
 from kgrag.server.protocol_requests import body_of
 from kgrag.server.request_log import record_of
-from kgrag.server.server_state import state_of, workers_of
+from kgrag.server.server_state import state_of, workers_of, writer_of
 
 __all__ = [
     "KEEP_ALIVE_SECONDS",
@@ -77,9 +76,8 @@ async def ask(request: Request) -> Response:
     if body.session and body.history:
         raise Problem(422, "the body has a session and a history. A session has its own; send one of them.")
     if body.keep or body.session:
-        record = record_of(request)
-        record.key = rules.keys.check(authorization_of(request)).name
-        record.operation = "keep"
+        writer_of(request)
+        record_of(request).operation = "keep"
     hits: asyncio.Future[list[Hit]] = asyncio.get_running_loop().create_future()
     sentences: asyncio.Queue[AnswerSentence] = asyncio.Queue()
     where = await filter_of(request, body.where)

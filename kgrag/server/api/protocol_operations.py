@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from kgrag.http_api.operations import BINARY, TEXT, ApiOperation
+from kgrag.http_api.write_schemas import EffectParameters, EffectReply, VoidParameters
 from kgrag.server.media_types import RDF, RESULTS
 from kgrag.server.protocol_requests import MIN_SECONDS
 
@@ -37,13 +38,19 @@ class _QueryDataset(_Timed):
     )
 
 
-class QueryParameters(_QueryDataset):
+class _QueryOptions(_QueryDataset):
+    download: Literal["csv", "tsv", "json", "xml", "ttl", "nt", "jsonld", "rdf"] | None = Field(
+        default=None, description="Send the result as a file of this format, whatever Accept says."
+    )
+
+
+class QueryParameters(_QueryOptions):
     """A query; without one, the answer is the description of the service."""
 
     query: str | None = Field(default=None, description="A query of SPARQL 1.1 or 1.2.")
 
 
-class QueryForm(_QueryDataset):
+class QueryForm(_QueryOptions):
     """A query as a form."""
 
     query: str
@@ -52,6 +59,10 @@ class QueryForm(_QueryDataset):
 class _UpdateDataset(_Timed):
     using: Graphs = Field(default=[], alias="using-graph-uri")
     using_named: Graphs = Field(default=[], alias="using-named-graph-uri")
+
+
+class _EffectParameters(_UpdateDataset, EffectParameters):
+    pass
 
 
 class UpdateForm(_UpdateDataset):
@@ -127,14 +138,26 @@ _QUERIES = (
         tag="SPARQL",
     ),
     ApiOperation(
+        "update_effect",
+        "/update/effect",
+        "Report what an update would do, on a copy; nothing is written",
+        None,
+        EffectReply,
+        _WRITING,
+        more={"application/sparql-update": TEXT, _FORM: UpdateForm.model_json_schema()},
+        parameters=_EffectParameters,
+        tag="SPARQL",
+    ),
+    ApiOperation(
         "void",
         "/void",
-        "Describe every named graph (VoID)",
+        "Describe the named graphs (VoID), a thousand per page; Link leads to the other pages",
         None,
         None,
-        ("406", "503", "504"),
+        ("400", "404", "406", "503", "504"),
         method="get",
         replies=_GRAPH,
+        parameters=VoidParameters,
         tag="SPARQL",
     ),
 )

@@ -14,6 +14,5 @@ module                what it contains
 ``query_tools``       ``sparql``, ``check_sparql``, ``validate``
 ``agent_resources``   the catalogue, ontologies, stored queries
 ``agent_prompts``     "answer with citations", "write SPARQL"
-``inner_requests``    requests to endpoints of this process
 ====================  ==================================================================
 """

@@ -12,7 +12,7 @@ from mcp.server.stdio import stdio_server
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.server.access_keys import Keys
 from kgrag.server.app import create_app
-from kgrag.server.mcp.inner_requests import local_request
+from kgrag.server.inner_requests import local_request
 from kgrag.server.mcp.mcp_protocol import protocol_server
 from kgrag.server.readers.reader_request import ServerLimits
 from kgrag.server.served_data import CataloguedDataset

@@ -12,13 +12,12 @@ from starlette.requests import Request
 from kgrag.errors import InputError, UnknownName
 from kgrag.knowledge_base.built_methods import built_methods
 from kgrag.resources import closest
-from kgrag.server.access_keys import authorization_of
 from kgrag.server.api import document_endpoints, json_endpoints
+from kgrag.server.inner_requests import called
 from kgrag.server.mcp import query_tools, reading_tools
 from kgrag.server.mcp import tool_arguments as arguments
-from kgrag.server.mcp.inner_requests import called
 from kgrag.server.problems import Problem
-from kgrag.server.server_state import state_of, workers_of
+from kgrag.server.server_state import workers_of, writer_of
 
 __all__ = ["TOOLS", "Tool", "call", "offered"]
 
@@ -176,10 +175,10 @@ TOOLS = (
 
 async def offered(request: Request) -> list[tuple[Tool, dict[str, Any]]]:
     """Return the tools that a request may call, each with the JSON schema of its arguments."""
-    workers, rules = workers_of(request), state_of(request).rules
+    workers = workers_of(request)
     methods = await workers.run(lambda: built_methods(workers.kb.store))
     try:
-        rules.keys.check(authorization_of(request))
+        writer_of(request)
         may_write = True
     except Problem:
         may_write = False

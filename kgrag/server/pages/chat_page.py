@@ -96,6 +96,10 @@ class Chats:
             self._chats.popitem(last=False)
         return chat
 
+    def clear(self) -> None:
+        """Forget every conversation in memory."""
+        self._chats.clear()
+
     def get(self, name: str) -> _Chat | None:
         """Return a conversation; None where it is not in memory."""
         found = self._chats.get(name)

@@ -23,7 +23,7 @@ _POLICY = (
 )
 PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with no-referrer, a browser says that a form comes from nowhere
     "Cache-Control": "no-cache",
     "Vary": "Accept, Accept-Language",
     "Content-Security-Policy": _POLICY,
@@ -34,6 +34,7 @@ _NAVIGATION = (
     ("/explore", "Explore"),
     ("/catalogue", "Graphs"),
     ("/editor", "SPARQL"),
+    ("/workbench", "Workbench"),
     ("/report", "Audit"),
     ("/guide", "Guide"),
 )

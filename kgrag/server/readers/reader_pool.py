@@ -14,8 +14,8 @@ import asyncio
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Coroutine, Iterable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Coroutine, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from kgrag.errors import ServiceUnavailable
@@ -61,6 +61,7 @@ class ReaderPool:
         self._busy: dict[Reader, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._at_rest = False
 
     @property
     def waiting(self) -> int:
@@ -76,6 +77,22 @@ class ReaderPool:
     def processes(self) -> list[int]:
         """The ids of the processes at work now."""
         return sorted(reader.link.pid for reader in self._busy)
+
+    def under_way(self) -> list[ReaderRun]:
+        """Return the queries at work and those that wait, the oldest first."""
+        every = [run for reader in self._busy for run in reader.runs] + list(self._queue)
+        return sorted(
+            (run for run in every if run.request.task == "query" and not run.closed), key=lambda run: run.begun
+        )
+
+    def cancel(self, name: str) -> bool:
+        """End a query by its name, and return whether there is one; a reader in the middle of it is killed."""
+        for run in self.under_way():
+            if run.name == name:
+                run.stop(ServiceUnavailable("the query was cancelled by somebody who runs this server."))
+                self.leave(run)
+                return True
+        return False
 
     def run(self, request: ReaderRequest) -> ReaderRun:
         """Send a request to a reader, now or as soon as one is free; the caller closes the run.
@@ -105,10 +122,33 @@ class ReaderPool:
         """Return a context with a copy of the store that a request may write to; it is deleted afterwards."""
         return self._snapshots.trial_copy()
 
+    @asynccontextmanager
+    async def at_rest(self) -> AsyncIterator[None]:
+        """Let readers end what they are at, and then themselves; until the context ends, requests wait in the queue."""
+        self._at_rest = True
+        try:
+            begun = time.monotonic()
+            while self._busy and time.monotonic() - begun < self.limits.seconds:
+                await asyncio.sleep(_CHECK_SECONDS)
+            for reader in list(self._busy):
+                self._replace_reader(reader)
+            for reader in list(self._idle):
+                self._end(reader)
+            yield
+        finally:
+            self._at_rest = False
+            self._assign_waiting()
+
+    def copies_withdrawn(self) -> AbstractAsyncContextManager[None]:
+        """Return a context in which there is no copy of the store, and none is made; readers have to be at rest."""
+        return self._snapshots.withdrawn()
+
     # --- assigning requests to readers --------------------------------------------------------------------------
 
     def _assign(self, run: ReaderRun) -> bool:
         """Send a request to the reader that suits best, and return whether there is one."""
+        if self._at_rest:
+            return False
         beyond = len(self._busy) - self.limits.readers  # 0: only the reader for short requests is left
         if beyond >= (0 if run.was_long else self._extra_readers):
             reader = None if run.was_long else self._reader_with_room(run.request)

@@ -22,6 +22,7 @@ from kgrag.server.readers.snapshot_pool import Snapshot
 
 __all__ = ["Overloaded", "Reader", "ReaderRequest", "ReaderRun", "RunOwner", "ServerLimits", "TookTooLong"]
 
+_NAMES = count(1)
 _STACK_BYTES = 256 << 20
 """The engine's parser and evaluator recurse; a query may be nested as deep as the gate lets it."""
 _MESSAGE_HEAD = struct.Struct(">IIIQ")
@@ -137,19 +138,22 @@ class ReaderRun:
         is_trial: whether it works in the reader for short queries; its frames are kept until it is done, or has become
             an ordinary run.
         was_long: whether it was too long for that reader, and is to wait for another.
+        begun: when it came, by ``time.monotonic``.
+        name: by which it can be ended; no other run of this server has it.
     """
 
     __slots__ = (
         "_buffered_bytes", "_error", "_frames", "_later_frames", "_paused", "_pool", "_seconds_left", "_spool",
-        "_waiter", "_working_since", "closed", "failed_tries", "is_trial", "number", "on_slow", "reader",
-        "reported_slow", "request", "rows", "seconds", "sent_bytes", "waiting_since", "was_long",
+        "_waiter", "_working_since", "begun", "closed", "failed_tries", "is_trial", "name", "number", "on_slow",
+        "reader", "reported_slow", "request", "rows", "seconds", "sent_bytes", "waiting_since", "was_long",
     )  # fmt: skip
 
     def __init__(self, pool: RunOwner, request: ReaderRequest, *, seconds: float) -> None:
         self.request = request
         self.reader: Reader | None = None
         self.seconds = self._seconds_left = seconds
-        self.waiting_since = time.monotonic()
+        self.begun = self.waiting_since = time.monotonic()
+        self.name = str(next(_NAMES))
         self.on_slow: Callable[[], None] | None = None
         self.reported_slow = False
         self.failed_tries = self.number = self.sent_bytes = 0

@@ -13,6 +13,9 @@ from pathlib import Path
 __all__ = ["Snapshot", "SnapshotPool"]
 
 
+_TRIAL_CHECK_SECONDS = 0.02
+
+
 @dataclass(eq=False)
 class Snapshot:
     """A folder with one state of the store, and how many readers use it."""
@@ -46,6 +49,7 @@ class SnapshotPool:
         not wait behind it."""
         self._numbers = count(1)
         self._current: Snapshot | None = None
+        self._trials: set[Path] = set()
 
     async def acquire(self) -> Snapshot:
         """Return a snapshot that contains all writes acknowledged before this call; give it back with ``release``.
@@ -78,10 +82,23 @@ class SnapshotPool:
         folder = self.folder / f"trial-{next(self._numbers)}"
         try:
             async with self._copy_lock:
+                self._trials.add(folder)
                 await asyncio.to_thread(self._take, folder)
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+            self._trials.discard(folder)
+
+    @asynccontextmanager
+    async def withdrawn(self) -> AsyncIterator[None]:
+        """Delete every copy, and make none until the context ends; no reader may have one open."""
+        async with self._renewal_lock, self._copy_lock:
+            while self._trials:
+                await asyncio.sleep(_TRIAL_CHECK_SECONDS)
+            if self._current is not None:
+                self._delete(self._current)
+                self._current = None
+            yield
 
     def release(self, snapshot: Snapshot) -> None:
         """End one use of a snapshot."""

@@ -19,7 +19,9 @@ from tests.server.inside import Inside
 QUESTION = "When is chickpea sown in the Hill Zone?"
 CROP = "https://w3id.org/kgrag/examples/crops%23Crop"
 PAGES = ["/", f"/?question={QUESTION}", "/catalogue", "/resource?iri=urn:kgrag:graph/catalogue", "/editor", "/report"]
-PAGES += ["/explore", f"/explore/around?iri={CROP}", "/resource?iri=https://w3id.org/kgrag/ns%23"]
+PAGES += ["/explore", f"/explore/around?iri={CROP}", "/resource?iri=https://w3id.org/kgrag/ns%23", "/chat"]
+PAGES += ["/workbench", "/workbench/graphs", "/workbench/build?method=sire_rag", "/workbench/proposals"]
+PAGES += ["/workbench/update", "/workbench/jobs", "/editor?example=og_rag/members"]
 
 
 def in_view(browser: Any, element: Any) -> bool:
@@ -87,6 +89,17 @@ def test_a_text_with_markup_does_nothing_on_a_page(browser: Any, demo: Inside, p
     browser.get(demo.url + path)
     assert "<script>window" in one(browser, "main").text
     assert browser.execute_script("return window.hacked") is None
+
+
+def test_a_conversation_is_had_by_its_form(browser: Any, demo: Inside) -> None:
+    browser.get(f"{demo.url}/chat")
+    one(browser, "[name=question]").send_keys(QUESTION, Keys.ENTER)
+    WebDriverWait(browser, 20).until(lambda _: len(browser.find_elements(By.CSS_SELECTOR, ".turn")) == 1)
+    one(browser, ".turn a.cite")
+    one(browser, "[name=question]").send_keys("And in the Coastal Zone?", Keys.ENTER)
+    WebDriverWait(browser, 20).until(lambda _: len(browser.find_elements(By.CSS_SELECTOR, ".turn")) == 2)
+    one(browser, ".turn .cited a").send_keys(Keys.ENTER)
+    assert one(browser, "mark:target").is_displayed()
 
 
 # --- by keyboard, in the dark, on a small screen ------------------------------------------------------------------

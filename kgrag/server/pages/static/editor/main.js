@@ -8,10 +8,13 @@ import { History } from "./history.js";
 import { Popup } from "./popup.js";
 import { declared, expanded } from "./prefixes.js";
 import { Table, truth, turtle } from "./results.js";
+import { Saving } from "./saving.js";
 import { Refused, Server } from "./server.js";
 import { Surface } from "./surface.js";
+import { drawEffect, isUpdate, Key } from "./update.js";
 
 const LONGEST_ADDRESS = 8000;
+const ROWS = 5000; // of a result that are shown at once
 const UNREADABLE = new Set(["syntax", "undeclared-prefix", "service", "update"]); // rules that tell why a query is refused
 const UNDEFINED = new Set(["undefined-class", "incorrect-property"]);
 const FORMS = { csv: "CSV", tsv: "TSV", json: "JSON", ttl: "Turtle" };
@@ -21,7 +24,7 @@ const paths = { endpoint: form.getAttribute("action"), ...form.dataset };
 const server = new Server(paths);
 const history = new History(`kgrag history ${new URL(paths.endpoint, location).href}`);
 const surface = new Surface(find("query"));
-const queries = [...find("example").querySelectorAll("option[value]:not([value=''])")].map(({ value, text }) => ({
+const queries = [...find("example").querySelectorAll("option[value]:not([value=''], [data-form])")].map(({ value, text }) => ({
   name: value,
   title: text,
 }));
@@ -32,6 +35,9 @@ const known = server.known().then((found) => {
   if (!found) say("The terms of this store could not be read, so they are not completed.");
   return { ...terms, queries };
 });
+const key = new Key("needsKey" in form.dataset);
+const pageOf = (iri) => `${paths.resource}?iri=${encodeURIComponent(iri)}`;
+new Saving(surface, save);
 let running = null;
 let result = null;
 let opened = new URLSearchParams(location.search).has("example") ? surface.text : null;
@@ -66,9 +72,18 @@ async function open(name) {
   }
 }
 
-async function run() {
+// Runs a query; of an update, shows what it would do.
+async function run(first = 0) {
   if (running) return;
   const text = surface.text;
+  const updates = isUpdate(text);
+  if (updates) {
+    key.ask();
+    if (key.isMissing) {
+      say("An update needs a key.");
+      return;
+    }
+  }
   const begun = performance.now();
   running = new AbortController();
   clear();
@@ -76,9 +91,10 @@ async function run() {
   find("run").hidden = true;
   find("stop").hidden = false;
   try {
-    const reply = await server.run(text, running.signal);
-    show(reply, text);
-    say(`${size()} in ${((performance.now() - begun) / 1000).toFixed(2)} s`);
+    if (updates) await showEffect(text, running.signal);
+    else show(await server.run(text, running.signal, { first, count: ROWS }), text);
+    const seconds = ((performance.now() - begun) / 1000).toFixed(2);
+    say(updates ? "Nothing is written yet." : `${size()} in ${seconds} s`);
     history.add(text);
     remember(text);
   } catch (error) {
@@ -91,35 +107,95 @@ async function run() {
   }
 }
 
-// Shows a result that came, and offers it in its formats.
-function show({ media, text }, query) {
+async function showEffect(text, signal) {
+  const effect = await server.effect(text, key.value, signal);
+  const leave = () => {
+    clear();
+    say("Left as it is.");
+    surface.area.focus();
+  };
+  const apply = async () => {
+    find("apply").disabled = true;
+    try {
+      await server.apply(text, key.value, effect.etag);
+      clear();
+      say(`Applied: ${effect.added.toLocaleString("en")} added, ${effect.removed.toLocaleString("en")} removed.`);
+    } catch (error) {
+      clear();
+      tell(error.message);
+    }
+    surface.area.focus();
+  };
+  find("effect").replaceChildren(...drawEffect(effect, { pageOf, prefixes: { ...terms.prefixes, ...declared(text).prefixes } }, { apply, leave }));
+  find("effect").hidden = false;
+}
+
+async function save(name, query) {
+  find("problem").hidden = true;
+  key.ask();
+  if (key.isMissing) {
+    say("Saving needs a key.");
+    return;
+  }
+  try {
+    await server.save(name, query, key.value);
+    say(`Saved as ${name}.`);
+    find("saving").open = false;
+  } catch (error) {
+    tell(error.message);
+  }
+}
+
+// Shows a result that came, and offers it in its formats; one that is not whole comes from the server as a file.
+function show({ media, result: found, first, more }, query) {
   const look = {
-    pageOf: (iri) => `${paths.resource}?iri=${encodeURIComponent(iri)}`,
+    pageOf,
     prefixes: { ...terms.prefixes, ...declared(query).prefixes },
   };
+  const json = () => JSON.stringify(found);
   if (media === TYPES.ttl) {
-    result = { forms: { ttl: () => text } };
-    find("result").replaceChildren(turtle(text, look));
+    result = { forms: { ttl: () => found } };
+    find("result").replaceChildren(turtle(found, look));
+  } else if (found.results === undefined) {
+    result = { table: found, forms: { json } };
+    find("result").replaceChildren(truth(found.boolean));
   } else {
-    const table = JSON.parse(text);
-    const whole = table.results !== undefined;
-    result = {
-      table,
-      forms: whole ? { csv: () => csv(table), tsv: () => tsv(table), json: () => text } : { json: () => text },
-    };
-    const shown = whole ? new Table(table, look) : { sifting: "", element: truth(table.boolean) };
+    result = { table: found, forms: { csv: () => csv(found), tsv: () => tsv(found), json } };
+    const shown = new Table(found, { ...look, first });
     find("sifting").replaceChildren(shown.sifting);
     find("result").replaceChildren(shown.element);
   }
+  result = { ...result, query, first, isPart: more || first > 0 };
+  if (result.isPart) find("result").append(parts(first, more));
   find("format").replaceChildren(
     ...Object.keys(result.forms).map((form) => element("option", { value: form }, FORMS[form])),
   );
   find("taking").hidden = false;
 }
 
+// Buttons for the rows before and behind those that are shown.
+function parts(first, more) {
+  const turn = (label, to, possible) =>
+    element("button", { type: "button", class: "quiet", disabled: !possible, click: () => run(to) }, label);
+  const known = "Download has the whole result.";
+  if (!result.table) return element("p", { class: "muted" }, `The rest of the graph is not shown. ${known}`);
+  const count = ROWS.toLocaleString("en");
+  return element(
+    "nav",
+    { class: "pager parts", "aria-label": "Parts of the result" },
+    turn(`Previous ${count} rows`, first - ROWS, first > 0),
+    known,
+    turn(`Next ${count} rows`, first + ROWS, more),
+  );
+}
+
 function size() {
   const rows = result.table?.results?.bindings.length;
-  if (rows === undefined) return result.table ? "Answered" : "A graph";
+  if (rows === undefined) return result.table ? "Answered" : result.isPart ? "The beginning of a graph" : "A graph";
+  if (result.isPart) {
+    const numbers = [result.first + 1, result.first + rows].map((number) => number.toLocaleString("en"));
+    return `Rows ${numbers.join(" to ")}`;
+  }
   return rows === 1 ? "1 row" : `${rows.toLocaleString("en")} rows`;
 }
 
@@ -218,6 +294,8 @@ function clear() {
   mark([]);
   result = null;
   find("problem").hidden = true;
+  find("effect").hidden = true;
+  find("effect").replaceChildren();
   find("taking").hidden = true;
   find("result").replaceChildren();
   find("sifting").replaceChildren();
@@ -259,6 +337,19 @@ async function copy(text, what) {
 
 function download() {
   const form = find("format").value;
+  if (result.isPart) {
+    const field = (name, value) => element("input", { type: "hidden", name, value });
+    const sent = element(
+      "form",
+      { method: "post", action: paths.endpoint, hidden: true },
+      field("query", result.query),
+      field("download", form),
+    );
+    document.body.append(sent);
+    sent.submit();
+    sent.remove();
+    return;
+  }
   const address = URL.createObjectURL(new Blob([result.forms[form]()], { type: TYPES[form] }));
   element("a", { href: address, download: `result.${form}` }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
@@ -287,8 +378,17 @@ form.addEventListener("submit", (event) => {
 });
 find("examples").addEventListener("submit", (event) => {
   event.preventDefault();
-  if (find("example").value) open(find("example").value);
+  const { value, selectedOptions } = find("example");
+  if (!value) return;
+  if ("form" in selectedOptions[0].dataset) location.assign(`${paths.page}?example=${encodeURIComponent(value)}`);
+  else open(value);
 });
+surface.area.addEventListener("input", label);
+label();
+
+function label() {
+  find("run").textContent = isUpdate(surface.text) ? "Show effect" : "Run";
+}
 surface.area.addEventListener("keydown", (event) => {
   if (event.isComposing || event.defaultPrevented) return;
   const start = surface.area.selectionStart;

@@ -35,7 +35,7 @@ export class Table {
   constructor({ head, results }, look) {
     this.names = head.vars;
     this.look = { ...look, prefixes: { xsd: XSD, ...look.prefixes } };
-    this.all = results.bindings.map((row, index) => ({ number: index + 1, row }));
+    this.all = results.bindings.map((row, index) => ({ number: (look.first ?? 0) + index + 1, row }));
     this.rows = this.all;
     this.filter = element("input", { type: "search", placeholder: "Filter rows …", input: () => this.#sift() });
     this.count = element("span", { class: "count", role: "status" });

@@ -1,6 +1,6 @@
 // What the editor asks of its server: terms to complete, stored queries, checks, and queries themselves.
 
-const LARGEST = 32 * 1024 * 1024;
+import { GraphReader, TableReader } from "./rows.js";
 
 export class Refused extends Error {
   // "place" has line and column of what is wrong in a query, and "mend", the change that does away with it; or nothing
@@ -12,8 +12,8 @@ export class Refused extends Error {
 }
 
 export class Server {
-  constructor({ endpoint, check, terms, page }) {
-    Object.assign(this, { endpoint, check, terms, page });
+  constructor({ endpoint, check, terms, page, update, effect, saved }) {
+    Object.assign(this, { endpoint, check, terms, page, updates: update, effects: effect, saved });
   }
 
   // { prefixes, declared, classes, properties, labels }; null where the server gives none.
@@ -57,8 +57,29 @@ export class Server {
     }));
   }
 
-  // { media, text } of a result; stops where it grows too large for a page.
-  async run(text, signal) {
+  // What an update would do, with the "etag" that holds while nobody else writes.
+  async effect(text, key, signal) {
+    const reply = await fetch(this.effects, { method: "POST", headers: writing(key), body: text, signal });
+    if (!reply.ok) throw await problem(reply);
+    return { ...(await reply.json()), etag: reply.headers.get("ETag") };
+  }
+
+  async apply(text, key, etag) {
+    const headers = { ...writing(key), "If-Match": etag };
+    const reply = await fetch(this.updates, { method: "POST", headers, body: text });
+    if (!reply.ok) throw await problem(reply);
+  }
+
+  async save(name, query, key) {
+    const headers = { ...writing(key), "Content-Type": "application/json" };
+    const address = `${this.saved}/${encodeURIComponent(name)}`;
+    const reply = await fetch(address, { method: "PUT", headers, body: JSON.stringify(query) });
+    if (!reply.ok) throw await problem(reply);
+  }
+
+  // { media, result, first, more }: "count" rows of a table without the "first" ones, or the beginning of a graph. The
+  // server is not asked for what comes behind them.
+  async run(text, signal, { first, count }) {
     const reply = await fetch(this.endpoint, {
       method: "POST",
       headers: {
@@ -69,22 +90,24 @@ export class Server {
       signal,
     });
     if (!reply.ok) throw await problem(reply);
-    const parts = [];
-    let size = 0;
+    const media = reply.headers.get("Content-Type").split(";")[0];
+    const kept = media.endsWith("json") ? new TableReader(first, count) : new GraphReader();
+    const decoder = new TextDecoder();
     for (const reader = reply.body.getReader(); ;) {
       const { done, value } = await reader.read();
       if (done) break;
-      parts.push(value);
-      size += value.length;
-      if (size > LARGEST) {
+      if (kept.take(decoder.decode(value, { stream: true }))) {
         await reader.cancel();
-        throw new Refused(
-          "The result is larger than 32 MB, more than a page can show. Add a LIMIT, or ask the endpoint with another client.",
-        );
+        break;
       }
     }
-    return { media: reply.headers.get("Content-Type").split(";")[0], text: await new Blob(parts).text() };
+    return { media, result: kept.result, first, more: kept.more };
   }
+}
+
+function writing(key) {
+  const own = { "Content-Type": "application/sparql-update" };
+  return key ? { ...own, Authorization: `Bearer ${key}` } : own;
 }
 
 async function problem(reply) {

@@ -1,0 +1,56 @@
+"""What endpoints that write share: the check of the key, the turn of a write, and the reply that names a job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from kgrag.server.jobs import Job
+from kgrag.server.request_log import RequestRecord, record_of
+from kgrag.server.server_state import ServerState, address, writer_of
+from kgrag.server.worker_threads import WorkerThreads
+
+__all__ = ["accepted", "renewed", "write_record", "written", "written_alone"]
+
+_Value = TypeVar("_Value")
+
+
+def write_record(request: Request, operation: str) -> RequestRecord:
+    """Check that a request may write to every graph, and return its record.
+
+    Raises:
+        Problem: 401, 403.
+    """
+    writer_of(request)
+    record = record_of(request)
+    record.operation = operation
+    return record
+
+
+async def written_alone(
+    state: ServerState, record: RequestRecord, workers: WorkerThreads, work: Callable[[], _Value]
+) -> _Value:
+    """Return the result of a function that writes; no question is answered meanwhile."""
+    return await written(state, record, lambda: workers.alone(work))
+
+
+async def written(state: ServerState, record: RequestRecord, work: Callable[[], _Value]) -> _Value:
+    """Return the result of a function that writes, run in a thread when its turn has come."""
+    results: list[_Value] = []
+    async with state.write_lock:
+        await state.write(record, lambda: results.append(work()), status=200)
+    return results[0]
+
+
+def renewed(record: RequestRecord) -> RequestRecord:
+    """Return the record of a step of a job, under the id and key of the request that it began with."""
+    return RequestRecord(record.id, key=record.key, operation=record.operation)
+
+
+def accepted(request: Request, record: RequestRecord, job: Job) -> Response:
+    """Return the reply to a request that became a job."""
+    record.written = True  # by the job, step by step
+    return JSONResponse(job.to_json(), 202, {"Location": address(request, f"/jobs/{job.id}")})
