@@ -4,8 +4,10 @@ Run ``python -m benchmarks.dry_run [--texts FOLDER]``: the texts of the demonstr
 with the ontology of crops. A model that copies (``extractive``) answers, and what is sent to it is counted as the plan
 counts: text and schema at four characters a token. So requests and input tempt no guess: where they differ, the plan
 does not know what the build asks. Replies of that model are shorter than those of a language model, so output tokens
-are compared with recorded replies instead: with KGRAG_DATA set, each prompt's declared length beside the mean of the
-replies, of two halves drawn by the digest of their keys.
+are compared with recorded replies instead, with KGRAG_DATA set. Replies of a kind of prompt are halved, by the digest
+of their keys; the sum of either half is forecast from what its header declares, and from the lengths of the other half
+as a knowledge base that had paid for them would. Each forecast has its interval. Replies to prompts of earlier versions
+count as well: what is tested is how far one part of a model's replies foretells the other.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ import argparse
 import gzip
 import hashlib
 import json
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,12 +27,16 @@ from kgrag import KnowledgeBase
 from kgrag.errors import UnsupportedTask
 from kgrag.llm.costs import CHARACTERS_PER_TOKEN, planned
 from kgrag.llm.extractive import ExtractiveModel
+from kgrag.llm.reply_lengths import Forecast, Lengths, Plan
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.ports import LanguageModel
 from kgrag.resources import folder
 from kgrag.testing import HashEmbedder
 
-__all__ = ["CountingModel", "measured"]
+__all__ = ["CountingModel", "foretold", "measured"]
+
+_MIN_REPLIES = 5
+_TARGET = 0.1
 
 QUESTIONS = ("When is chickpea sown in the Hill Zone?", "What does barley need?", "What precedes what in the rotation?")
 BUILDS = ("og_rag", "poly_rag", "sire_rag", "cg_rag", "obqc")
@@ -41,6 +48,17 @@ RECORDED = {
     "obqc/repair": "A SPARQL query was written",
     "poly_rag/sufficient": "Given a question and the context information provided",
 }
+"""Prompts of today, and how what was recorded for them began."""
+EARLIER = {
+    "instances": "Given a paragraph, please identify instances",
+    "facts": "Extract all facts from the document",
+    "triples": "You are given several triples",
+    "claims": "Determine the factual claims",
+    "relations": "Given the reference context and relevant entities",
+    "entities": "Extract the noun entities",
+    "rewrite": "Title of the document",
+}
+"""Prompts of earlier versions."""
 
 
 class CountingModel:
@@ -109,17 +127,64 @@ def _difference(after: Usage, before: Usage) -> Usage:
     )
 
 
-def _recorded(data: Path) -> dict[str, list[list[float]]]:
-    """Return the tokens of recorded replies by prompt, in two halves."""
-    found: dict[str, list[list[float]]] = defaultdict(lambda: [[], []])
+Halves = tuple[list[int], list[int]]
+"""Tokens of replies."""
+
+
+def _recorded(data: Path) -> dict[str, Halves]:
+    """Return the tokens of recorded replies by kind of prompt, in two halves."""
+    found: dict[str, Halves] = defaultdict(lambda: ([], []))
+    kinds = RECORDED | EARLIER
     with gzip.open(data / "model_replies" / "replies.jsonl.gz", "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             text = row["messages"][-1]["content"]
-            for name, begin in RECORDED.items():
-                if text.startswith(begin):
-                    half = int(hashlib.sha256(row["key"].encode()).hexdigest(), 16) % 2
-                    found[name][half].append(len(row["reply"]) / CHARACTERS_PER_TOKEN)
+            for name in (name for name, begin in kinds.items() if text.startswith(begin)):
+                half = int(hashlib.sha256(row["key"].encode()).hexdigest(), 16) % 2
+                found[name][half].append(math.ceil(len(row["reply"]) / CHARACTERS_PER_TOKEN))
     return found
+
+
+def foretold(recorded: Mapping[str, Halves]) -> Iterator[tuple[str, int, int, Forecast, Forecast]]:
+    """Yield kind, replies and their tokens, and the forecasts as declared and as learnt; at the end of all together.
+
+    Kinds with less than five replies in a half are left out. Those of earlier versions declare nothing, so that their
+    first forecast goes by the length that any prompt without a declaration has.
+    """
+    kept = {kind: halves for kind, halves in recorded.items() if min(map(len, halves)) >= _MIN_REPLIES}
+    for way in (0, 1):
+        known = {kind: _lengths(kind, halves[1 - way]) for kind, halves in kept.items()}
+        whole = Plan()
+        for kind, halves in kept.items():
+            plan = Plan(Prompt(kind, "") for _ in halves[way])
+            whole += plan
+            yield kind, len(halves[way]), sum(halves[way]), plan.forecast({}), plan.forecast(known)
+        replies = [tokens for halves in kept.values() for tokens in halves[way]]
+        yield "all together", len(replies), sum(replies), whole.forecast({}), whole.forecast(known)
+
+
+def _lengths(kind: str, replies: Sequence[int]) -> Lengths:
+    plan = planned(Prompt(kind, "x"))
+    return sum((Lengths.of(plan, Usage(1, plan.input_tokens, tokens)) for tokens in replies), Lengths())
+
+
+def _print_foretold(recorded: Mapping[str, Halves]) -> None:
+    print(f"\n{'reply tokens':22}{'replies':>8}{'real':>8}{'declared':>10}{'off':>8}{'learnt':>9}{'off':>8}  interval")
+    errors, inside = [], []
+    for kind, count, real, declared, learnt in foretold(recorded):
+        offs = [one.usage.output_tokens / real - 1 for one in (declared, learnt)]
+        covers = learnt.least <= real <= learnt.most
+        print(
+            f"{kind:22}{count:>8}{real:>8,}{declared.usage.output_tokens:>10,}{offs[0]:>+8.0%}"
+            f"{learnt.usage.output_tokens:>9,}{offs[1]:>+8.0%}  {learnt.least:,} to {learnt.most:,}"
+            f"{'' if covers else ' (missed)'}"
+        )
+        errors.append(offs)
+        inside.append(covers)
+    within = [sum(abs(off[which]) <= _TARGET for off in errors) for which in (0, 1)]
+    print(
+        f"within {_TARGET:.0%}: declared {within[0]}, learnt {within[1]} of {len(errors)}; "
+        f"in the interval {sum(inside)} of {len(inside)}"
+    )
 
 
 def main() -> None:
@@ -136,10 +201,7 @@ def main() -> None:
             f"{off:>9}{plan.output_tokens:>10,}{sent.output_tokens:>10,}"
         )
     if (asked.data / "model_replies").is_dir():
-        print("\nreply tokens      declared    first half       other half")
-        for prompt, halves in _recorded(asked.data).items():
-            means = "".join(f"{sum(each) / len(each):>12.1f} ({len(each):>2})" if each else " " * 17 for each in halves)
-            print(f"{prompt:22}{planned(Prompt(prompt, '')).output_tokens:>6}{means}")
+        _print_foretold(_recorded(asked.data))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ value               what it is
 ``Prompt``          a rendered request to a language model, and the JSON schema of its reply
 ``Completion``      the reply, its parsed JSON, and what it cost
 ``Hit``             one retrieved piece of evidence, with the spans that carry it
+``Reranking``       hits in the order of a reranker, and what that cost
 ``Allowed``         the documents that a filter lets through, and their chunks
 ``Citation``        words of a stored chunk that carry a sentence of an answer
 ``Value``           a short answer: what a question asks for, with its kind
@@ -49,6 +50,7 @@ __all__ = [
     "Place",
     "Prompt",
     "Publication",
+    "Reranking",
     "Section",
     "Span",
     "Table",
@@ -339,6 +341,15 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class Reranking:
+    """Hits in the order of a reranker and what that cost; ``problem`` says why they are as they were, "" otherwise."""
+
+    hits: tuple[Hit, ...]
+    usage: Usage = Usage()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Allowed:
     """What a filter lets through: IRIs of documents, and of their chunks.
 
@@ -412,6 +423,9 @@ class Answer:
     where no rule finds one; ``confidence`` is the probability, 0 to 1, that the answer is right, None where the model
     states none.
 
+    ``not_stated`` says in the model's words what part of the question the evidence leaves open, "" for none: with it an
+    answer is of a part alone. No text carries it.
+
     In a conversation ``question`` is the full question, ``asked`` what the user wrote where that differs, and
     ``unresolved`` why a follow-up may not have been made full; ``conversation`` is its name, "" where it is not kept,
     and ``turn`` counts from 1.
@@ -432,6 +446,7 @@ class Answer:
     values: tuple[Value, ...] = ()
     confidence: float | None = None
     nearest: tuple[Citation, ...] = ()
+    not_stated: str = ""
     asked: str = ""
     unresolved: str = ""
     conversation: str = ""

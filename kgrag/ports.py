@@ -14,7 +14,19 @@ import numpy as np
 import numpy.typing as npt
 import pyoxigraph as ox
 
-from kgrag.model import BuildReport, Chunk, Completion, Document, GraphDraft, Hit, Prompt, Publication, Table, Violation
+from kgrag.model import (
+    BuildReport,
+    Chunk,
+    Completion,
+    Document,
+    GraphDraft,
+    Hit,
+    Prompt,
+    Publication,
+    Reranking,
+    Table,
+    Violation,
+)
 from kgrag.vocab import Names
 
 __all__ = [
@@ -27,6 +39,7 @@ __all__ = [
     "OpenedStore",
     "Progress",
     "Reranker",
+    "ReranksAtCost",
     "Scratch",
     "StreamsText",
     "TripleStore",
@@ -94,6 +107,14 @@ class Reranker(Protocol):
 
     def rerank(self, question: str, hits: Sequence[Hit]) -> list[Hit]:
         """Return the hits, or some of them, best first, with scores of its own; none is added."""
+
+
+@runtime_checkable
+class ReranksAtCost(Protocol):
+    """A reranker that reports what it cost, and why it left an order as it was."""
+
+    def reranking(self, question: str, hits: Sequence[Hit]) -> Reranking:
+        """Return the hits as ``rerank`` does."""
 
 
 @runtime_checkable

@@ -50,6 +50,11 @@ class Settings(BaseSettings):
         default=MINILM,
         description=f"'{MINILM}' (in process), another registered embedder, or an embedding model at `base_url`",
     )
+    reranker: str = Field(
+        default="",
+        description="puts hits into its order: 'model', 'cross-encoder:NAME' or a folder, another registered one; "
+        "unset: none",
+    )
     concurrency: int = Field(default=8, ge=1, le=256, description="requests under way at once")
     timeout: float = Field(default=120.0, gt=0, description="seconds that one request may take")
     max_tokens: int | None = Field(

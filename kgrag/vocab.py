@@ -79,7 +79,7 @@ AUDIT = _Namespace(
     "violating "
     # the context graph's statements about the terms of an ontology
     "AuditedOntology DeprecatedTerm ForeignTerm LiveAnnotationProperty LiveClass LiveConcept LiveDatatypeProperty "
-    "LiveIndividual LiveObjectProperty LiveProperty LiveTerm OwnTerm ReservedTerm Term "
+    "LiveIndividual LiveObjectProperty LiveProperty LiveTerm Module OwnTerm ReservedTerm Term "
     "AnnotationPropertyTerm ClassTerm ConceptTerm DatatypePropertyTerm DatatypeTerm IndividualTerm ObjectPropertyTerm "
     "PropertyTerm SchemeTerm TermKind "
     "defines definition domain kind label localName namespace normalLabel range reserves synonym "
@@ -109,13 +109,13 @@ KG = _Namespace(
     "ProfileGraph ProvenanceGraph "
     "QuarantineGraph QueryGraph TreeGraph TripleGraph "
     # properties
-    "about asked baseIRI checksum cites comment completions confidence content contentHash decision default derived "
-    "dropped end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm layer leaves "
-    "level lexicalDatatype lexicalForm lineage location marker mentions method missing model notResolved onProperty "
-    "order "
-    "outputTokens page parameters promptHash publication queryText question quote readFrom removedKind revision root "
-    "schemaVersion sentence size sourceKind sparql stale start synced takes targetGraphKind text toChunk tokens topic "
-    "turn undone unfinishedSince unit unknown unresolved url value valueKind valueTerm verdict violation weight yields "
+    "about asked baseIRI checksum cites comment completions confidence content contentHash decision default "
+    "derived dropped end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm "
+    "layer leaves level lexicalDatatype lexicalForm lineage location marker mentions method missing model "
+    "notResolved notStated onProperty order outputTokens page parameters promptHash publication queryText "
+    "question quote readFrom removedKind revision root schemaVersion sentence size sourceKind sparql stale start "
+    "synced takes targetGraphKind text toChunk tokens topic turn undone unfinishedSince unit unknown unresolved "
+    "url value valueKind valueTerm verdict violation weight yields "
     # of the data profile
     "datatype objectPartition sample subjectPartition",
 )
@@ -134,7 +134,7 @@ OWL = _Namespace(
     "http://www.w3.org/2002/07/owl#",
     "AllDisjointClasses AnnotationProperty Class DatatypeProperty NamedIndividual Nothing ObjectProperty Ontology "
     "Thing disjointUnionOf disjointWith equivalentClass equivalentProperty hasKey imports intersectionOf inverseOf "
-    "members onDatatype oneOf sameAs unionOf versionInfo",
+    "members onDatatype oneOf sameAs unionOf versionIRI versionInfo",
 )
 XSD = _Namespace(
     "http://www.w3.org/2001/XMLSchema#", "string integer decimal double boolean date dateTime gYear gYearMonth"

@@ -36,6 +36,7 @@ _MAX_SOURCE_CHARACTERS = 2400
 _BETWEEN = "\n…\n"
 _MAX_HEADING_CHARACTERS = 300
 _MAX_REPLY_CHARACTERS_SHOWN = 300
+_MAX_NOT_STATED_CHARACTERS = 300
 # A model's own markers would be counted along with ours.
 _TRAILING_MARKERS = re.compile(r"(?:\s*\[\d+\])+\s*(?=[.!?]?$)")
 _TRUE_WORDS = frozenset({"true", "yes", "1"})
@@ -72,7 +73,8 @@ def answer(
     Returns:
         ``text`` has the sentences with markers ``[1]`` that number ``citations``; ``dropped`` counts quotes that are
         in no evidence (``quotes``), sentences without any other (``sentences``), and those that what they cite does not
-        support (``unsupported``), which ``unsupported`` has with the reasons; ``explain`` has the reason for *unknown*.
+        support (``unsupported``), which ``unsupported`` has with the reasons; ``explain`` has the reason for *unknown*,
+        and ``not_stated`` what of the question the reply leaves open.
 
     Raises:
         ServiceError: the model could not be reached or refused. A task that it cannot do becomes *unknown*.
@@ -94,6 +96,7 @@ def answer(
         judge.take(sentence)
     judged = judge.judged
     confidence, nearest, stated = _read_judgement(completion)
+    unknown = replace(unknown, not_stated=_not_stated(completion, question, evidence))
     if not judged.kept:
         reason = _why_nothing_is_left(sentences, judged) or reason or stated
         reason = reason or "The model found no answer in the evidence."
@@ -215,13 +218,33 @@ def _read_judgement(completion: Completion) -> tuple[float | None, list[Quote], 
     )
 
 
+def _not_stated(completion: Completion, question: str, evidence: Sequence[EvidencePiece]) -> str:
+    """Return what a reply says is left open; "" where it has figures or names from nowhere, which nothing cites."""
+    try:
+        data = structured_output.json_of(completion, checked=False)
+    except ReplyUnusable:
+        return ""
+    stated = data.get("not_stated") if isinstance(data, Mapping) else ""
+    line = _encodable(stated)[:_MAX_NOT_STATED_CHARACTERS] if isinstance(stated, str) else ""
+    ground = Ground((_all_text(evidence),), question=question)
+    return "" if unsupported(line, ground) else line
+
+
+def _all_text(evidence: Sequence[EvidencePiece]) -> str:
+    return "\n".join(text for piece in evidence for text in (piece.text, *(source.text for source in piece.sources)))
+
+
+def _encodable(text: str) -> str:
+    """Return a text on one line; a lone surrogate, which cannot be printed or stored, becomes a question mark."""
+    return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())
+
+
 def _read_sentences(data: object) -> Iterator[_QuotedSentence]:
     for item in data if isinstance(data, list) else []:
         text, citations = (item.get("text"), item.get("citations")) if isinstance(item, Mapping) else (item, [])
         if not isinstance(text, str):
             continue
-        encodable = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate cannot be printed or stored
-        if line := _TRAILING_MARKERS.sub("", " ".join(encodable.split())):
+        if line := _TRAILING_MARKERS.sub("", _encodable(text)):
             yield _QuotedSentence(line, tuple(_read_quotes(citations)))
 
 
@@ -259,7 +282,7 @@ class _Judge:
         self.judged = _Judged([], [], {"quotes": 0, "sentences": 0, "unsupported": 0})
         self.taken = 0
         self._question, self._evidence, self._store, self._on_sentence = question, evidence, store, on_sentence
-        self._shown = "\n".join(text for piece in evidence for text in (piece.text, *(s.text for s in piece.sources)))
+        self._shown = _all_text(evidence)
 
     def take(self, sentence: _QuotedSentence) -> None:
         """Judge one sentence, and pass it on if it is kept."""

@@ -117,8 +117,9 @@ def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
     """Return an answer as a JSON object.
 
     ``asked``, ``unresolved``, ``conversation`` and ``turn`` are there only in a conversation, ``asked`` where the full
-    question differs from it. ``confidence`` is there only where the model states one, ``nearest`` where an unknown
-    answer has some, ``sparql`` where there was a query, ``explain`` on request.
+    question differs from it. ``not_stated`` is there only where the answer is of a part alone, ``confidence`` where the
+    model states one, ``nearest`` where an unknown answer has some, ``sparql`` where there was a query, ``explain`` on
+    request.
     """
     document: dict[str, Any] = {
         "question": answer.question,
@@ -133,6 +134,8 @@ def answer_json(answer: Answer, *, explain: bool = False) -> dict[str, Any]:
     }
     in_conversation = {name: getattr(answer, name) for name in ("asked", "unresolved", "conversation", "turn")}
     document |= {name: value for name, value in in_conversation.items() if value}
+    if answer.not_stated:
+        document["not_stated"] = answer.not_stated
     if answer.confidence is not None:
         document["confidence"] = answer.confidence
     if answer.nearest:

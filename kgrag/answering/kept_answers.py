@@ -57,6 +57,8 @@ def _answer_triples(answer: Answer, iri: ox.NamedNode) -> Iterator[ox.Triple]:
     yield ox.Triple(iri, KG.dropped, number(sum(answer.dropped.values())))
     if answer.confidence is not None:
         yield ox.Triple(iri, KG.confidence, ox.Literal(answer.confidence))
+    if answer.not_stated:
+        yield ox.Triple(iri, KG.notStated, ox.Literal(answer.not_stated))
     if answer.sparql:
         yield ox.Triple(iri, KG.sparql, ox.Literal(answer.sparql))
     for hit in answer.hits:

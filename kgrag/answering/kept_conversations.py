@@ -58,12 +58,13 @@ def answers(name: str, store: TripleStore) -> list[Answer]:
             citations=cited.get(iri, ()),
             sparql=sparql,
             confidence=float(confidence) if confidence else None,
+            not_stated=not_stated,
             asked=asked,
             unresolved=unresolved,
             conversation=name,
             turn=int(turn),
         )
-        for iri, turn, asked, question, text, method, unknown, unresolved, sparql, confidence in rows
+        for iri, turn, asked, question, text, method, unknown, unresolved, sparql, confidence, not_stated in rows
     ]
 
 

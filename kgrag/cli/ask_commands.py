@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -30,7 +29,7 @@ from kgrag.cli.options import (
     open_kb,
     price_per_million,
 )
-from kgrag.cli.printing import answer_text, note, print_json
+from kgrag.cli.printing import answer_text, counts_line, note, print_json, with_price
 from kgrag.cli.query_results import read_sparql, read_text
 from kgrag.cli.remote_commands import ServerOption, query_through, through, update_through
 from kgrag.declarations import DEFAULT_METHOD
@@ -38,7 +37,8 @@ from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base import KnowledgeBase
-    from kgrag.model import Hit, Usage
+    from kgrag.llm.reply_lengths import Forecast
+    from kgrag.model import Hit
 
 __all__ = ["register"]
 
@@ -52,7 +52,13 @@ EvidenceTokensOption = Annotated[
     ),
 ]
 RerankOption = Annotated[
-    str, typer.Option("--rerank", help="Name of a registered reranker (see `kgrag plugins`).", show_default=False)
+    str | None,
+    typer.Option(
+        "--reranker",
+        "--rerank",
+        help="model, cross-encoder:NAME or folder, or a registered one; '' for none; default: KGRAG_RERANKER.",
+        show_default=False,
+    ),
 ]
 
 
@@ -80,7 +86,7 @@ def ask(
     mark: Annotated[
         bool, typer.Option("--mark-unsupported", help="Leave in, and mark, what the cited text does not support.")
     ] = False,
-    rerank: RerankOption = "",
+    rerank: RerankOption = None,
     evidence_tokens: EvidenceTokensOption = None,
     where: WhereOption = None,
     dry_run: DryRunOption = False,
@@ -96,7 +102,7 @@ def ask(
     asked["evidence_tokens"] = evidence_tokens
     with open_kb(kb, access="write" if keep and not dry_run else "either") as opened:
         if dry_run:
-            cost = opened.planned_cost(question, **asked)
+            cost = opened.forecast(question, **asked)
             _print_cost(cost, price_per_million(opened), as_json=format_ is not AnswerFormat.TEXT)
             return
         budget = budget_of(opened, max_completions, max_tokens, money)
@@ -111,14 +117,12 @@ def ask(
             typer.echo(answer_text(answer, explain=explain))
 
 
-def _print_cost(cost: Usage, price: tuple[float, float] | None, *, as_json: bool) -> None:
-    counts: dict[str, Any] = asdict(cost)
-    if price is not None:
-        counts["price"] = round((cost.input_tokens * price[0] + cost.output_tokens * price[1]) / 1e6, 6)
+def _print_cost(cost: Forecast, price: tuple[float, float] | None, *, as_json: bool) -> None:
+    counts = with_price(cost.counts(), price, digits=6)
     if as_json:
         print_json(counts)
     else:
-        typer.echo("about " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+        typer.echo("about " + counts_line(counts))
 
 
 def retrieve(
@@ -129,7 +133,7 @@ def retrieve(
     questions: Annotated[
         Path | None, typer.Option("--questions", help="JSON Lines with id and question; one JSON line each is printed.")
     ] = None,
-    rerank: RerankOption = "",
+    rerank: RerankOption = None,
     evidence_tokens: EvidenceTokensOption = None,
     where: WhereOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,

@@ -25,7 +25,7 @@ from kgrag.cli.options import (
     open_kb,
     price_per_million,
 )
-from kgrag.cli.printing import note, print_json, progress_bar
+from kgrag.cli.printing import counts_line, note, print_json, progress_bar, with_price
 from kgrag.cli.remote_commands import ServerOption, build_through, through
 from kgrag.model import BuildReport
 
@@ -150,9 +150,7 @@ def _build(
 
 def _print(report: BuildReport, price: tuple[float, float] | None, format_: JsonFormat) -> None:
     counts: dict[str, Any] = dict(report.counts)
-    if price is not None:
-        cost = counts.get("input_tokens", 0) * price[0] + counts.get("output_tokens", 0) * price[1]
-        counts["price"] = round(cost / 1e6, 4)
+    counts = with_price(counts, price, digits=4)
     if format_ is JsonFormat.JSON:
         document = {
             "method": report.method,
@@ -162,7 +160,7 @@ def _print(report: BuildReport, price: tuple[float, float] | None, format_: Json
         }
         print_json(document | {"pending": list(report.pending)})
         return
-    typer.echo(f"{report.method}: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+    typer.echo(f"{report.method}: {counts_line(counts)}")
     for label, lines in (("note", report.notes), ("pending", report.pending)):
         for line in lines[:_MAX_LINES_SHOWN]:
             note(f"{label}: {line}")

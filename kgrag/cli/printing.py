@@ -6,17 +6,20 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from operator import mul
 from typing import Any
 
 import typer
 
 from kgrag.model import Answer, Place
 
-__all__ = ["answer_text", "note", "print_json", "progress_bar", "set_loudness"]
+__all__ = ["answer_text", "counts_line", "note", "print_json", "progress_bar", "set_loudness", "with_price"]
 
 _SECONDS_BETWEEN_LINES = 5.0
+_MAX_OFF = 0.1
+"""Share by which an estimate may be off and still be shown as one number."""
 
 
 def print_json(value: Any) -> None:
@@ -49,6 +52,40 @@ def _quiet() -> bool:
     return logging.getLogger("kgrag").getEffectiveLevel() > logging.WARNING
 
 
+def with_price(counts: Mapping[str, Any], price: tuple[float, float] | None, *, digits: int) -> dict[str, Any]:
+    """Return counts of a plan with its price, and with the least and most that it may be where the plan has them.
+
+    Args:
+        counts: of a plan; others get a price of 0.
+        price: of a million input and output tokens; None adds nothing.
+        digits: behind the point.
+    """
+    priced = dict(counts)
+    for end in ("", "_least", "_most") if price is not None else ():
+        if not end or f"output_tokens{end}" in counts:
+            tokens = counts.get("input_tokens", 0), counts.get(f"output_tokens{end}", 0)
+            priced[f"price{end}"] = round(sum(map(mul, tokens, price or ())) / 1e6, digits)
+    return priced
+
+
+def counts_line(counts: Mapping[str, Any]) -> str:
+    """Return counts on one line; one whose least and most are more than a tenth off is shown as these.
+
+    >>> counts_line({"requests": 2, "tokens": 1000, "tokens_least": 950, "tokens_most": 1050})
+    'requests 2, tokens 1,000'
+    >>> counts_line({"tokens": 1000, "tokens_least": 600, "tokens_most": 1400})
+    'tokens 600 to 1,400'
+    """
+    shown = []
+    for name, count in counts.items():
+        least, most = counts.get(f"{name}_least", count), counts.get(f"{name}_most", count)
+        if most - least > 2 * _MAX_OFF * count:
+            shown.append(f"{name} {least:,} to {most:,}")
+        elif not name.endswith(("_least", "_most")):
+            shown.append(f"{name} {count:,}")
+    return ", ".join(shown)
+
+
 def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False) -> str:
     """Return an answer as lines for a person: short answer, text, then each citation with where it can be opened.
 
@@ -58,6 +95,7 @@ def answer_text(answer: Answer, *, explain: bool = False, is_said: bool = False)
     short = ", ".join(value.text for value in answer.values)
     sure = "" if answer.confidence is None else f" (confidence {answer.confidence:.2f})"
     lines = [] if is_said else [*([f"{short}{sure}", ""] if short else []), answer.text, ""]
+    lines += [f"Not in the evidence: {answer.not_stated}", ""] if answer.not_stated else []
     if answer.nearest:
         lines += ["Nearest passages:", *_nearest_lines(answer)]
     for number, citation in enumerate(answer.citations, start=1):

@@ -398,6 +398,7 @@ class AnswerReply(BaseModel):
     unsupported: list[UnsupportedReply] = []
     hits: list[HitReply]
     usage: UsageReply
+    not_stated: str = Field(default="", description="What of the question the evidence leaves open.")
     asked: str = Field(default="", description="What was sent, where `question` is the full question made of it.")
     unresolved: str = Field(default="", description="Why a follow-up may not have been made a full question.")
     conversation: str = Field(default="", description="The session.")

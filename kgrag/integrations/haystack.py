@@ -36,7 +36,7 @@ class KgragRetriever:
         method: str = DEFAULT_METHOD,
         top_k: int = 5,
         where: Any = None,
-        rerank: str = "",
+        rerank: str | None = None,
     ) -> None:
         self._given = kb
         self._method, self._top_k, self._where, self._rerank = method, top_k, where, rerank

@@ -39,14 +39,14 @@ class KgragRetriever(BaseRetriever):
         method: a method by name, with hyper-parameters where wanted: ``"og_rag:nodes=5"``.
         k: how many documents at most.
         where: which documents may be found, as of ``KnowledgeBase.retrieve``.
-        rerank: name of a registered reranker; "" for none.
+        rerank: a reranker, as of ``KnowledgeBase.retrieve``.
     """
 
     kb: SkipValidation[KnowledgeBase]
     method: str = DEFAULT_METHOD
     k: int = 5
     where: Any = None
-    rerank: str = ""
+    rerank: str | None = None
 
     def similarity_search_with_score(self, query: str, k: int | None = None) -> list[tuple[Document, float]]:
         """Return documents with scores, which compare within one result; larger is better."""

@@ -31,7 +31,13 @@ class KgragRetriever(BaseRetriever):
     """Retrieves from a knowledge base; arguments as of ``KnowledgeBase.retrieve``."""
 
     def __init__(
-        self, kb: KnowledgeBase, *, method: str = DEFAULT_METHOD, k: int = 5, where: Any = None, rerank: str = ""
+        self,
+        kb: KnowledgeBase,
+        *,
+        method: str = DEFAULT_METHOD,
+        k: int = 5,
+        where: Any = None,
+        rerank: str | None = None,
     ) -> None:
         self._kb = kb
         self._options: dict[str, Any] = {"method": method, "k": k, "where": where, "rerank": rerank}

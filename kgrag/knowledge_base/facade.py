@@ -55,6 +55,7 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         settings: default: those of the environment and of ``kgrag.toml``.
         model: a language model instead of the one of the settings, or a function: text of a prompt -> the reply's.
         embedder: an embedder instead of the one of the settings, its name or folder, or a function: texts -> vectors.
+        reranker: puts the hits of every question into its order, instead of the one of the settings; or its name.
         read_only: read while another process may write; nothing is saved.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a program hands to ``KnowledgeBase(model=…, embedder=…)``: an object, a function, a name or a folder.
+"""What a program hands to ``KnowledgeBase(model=…, embedder=…, reranker=…)``: an object, a function, a name, a folder.
 
 It is looked at when the knowledge base is made: what cannot work says so there, and not in the middle of a build.
 """
@@ -12,17 +12,20 @@ from typing import Any, TypeAlias
 
 from kgrag import plugins
 from kgrag.errors import InvalidSettings
-from kgrag.ports import Embedder, LanguageModel
+from kgrag.ports import Embedder, LanguageModel, Reranker
 from kgrag.resources import closest
 from kgrag.settings import Settings
 
-__all__ = ["GivenEmbedder", "GivenModel", "given_embedder", "given_model"]
+__all__ = ["GivenEmbedder", "GivenModel", "GivenReranker", "given_embedder", "given_model", "given_reranker"]
 
 GivenModel: TypeAlias = LanguageModel | Callable[[str], str] | str | None
 GivenEmbedder: TypeAlias = Embedder | Callable[[list[str]], Any] | str | Path | None
+GivenReranker: TypeAlias = Reranker | str | None
 
 _MODEL_PARTS = ("identity", "complete", "as_completed")
+_MODEL_FILES = ("modules.json", "config.json")
 _EMBEDDER_PARTS = ("identity", "dimension", "embed")
+_RERANKER_PARTS = ("rerank",)
 
 
 def given_model(given: GivenModel) -> LanguageModel | None:
@@ -65,6 +68,17 @@ def given_embedder(given: GivenEmbedder, settings: Settings) -> Embedder | None:
     return FunctionEmbedder(given)  # type: ignore[arg-type]
 
 
+def given_reranker(given: GivenReranker) -> Reranker | str | None:
+    """Return the reranker that was handed over, or its name as of ``retrieve``.
+
+    Raises:
+        InvalidSettings: it is neither.
+    """
+    if given is None or isinstance(given, str) or _has(given, _RERANKER_PARTS):
+        return given
+    raise _unfit("reranker", given, _RERANKER_PARTS, "the name of a reranker")
+
+
 def _local(given: str | Path) -> Embedder:
     from kgrag.llm.local_embedders import LocalEmbedder
 
@@ -72,6 +86,11 @@ def _local(given: str | Path) -> Embedder:
     path = Path(given).expanduser()
     if is_path and not path.is_dir():
         raise InvalidSettings(f"embedder={str(given)!r} is no folder. Name one with a model of sentence-transformers.")
+    if path.is_dir() and not any((path / name).is_file() for name in _MODEL_FILES):
+        raise InvalidSettings(
+            f"embedder={str(given)!r} is a folder without a model: it has none of {', '.join(_MODEL_FILES)}. Name one "
+            "with a model of sentence-transformers."
+        )
     known = plugins.registered("kgrag.embedders")
     if not is_path and not path.is_dir() and "/" not in str(given):
         raise InvalidSettings(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
@@ -32,10 +32,14 @@ from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
 from kgrag.knowledge_base import build_marks, filter_lock, user_queries
 from kgrag.knowledge_base.document_calls import DocumentCalls
-from kgrag.model import Allowed, Answer, AnswerSentence, Hit, Table, Usage
+from kgrag.model import Allowed, Answer, AnswerSentence, Hit, Reranking, Table, Usage
+from kgrag.ports import Reranker, ReranksAtCost
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
 from kgrag.telemetry import Attributes, in_context, spanned
+
+if TYPE_CHECKING:
+    from kgrag.llm.reply_lengths import Forecast
 
 __all__ = ["Conversation", "QuestionCalls", "answer_attributes"]
 
@@ -50,21 +54,29 @@ def answer_attributes(answer: Answer) -> Attributes:
     return {"kgrag.answer.unknown": answer.unknown, "kgrag.answer.citations": len(answer.citations)}
 
 
-def _hit_attributes(hits: list[Hit]) -> Attributes:
-    return {"kgrag.hits": len(hits)}
+def _hit_attributes(found: Reranking) -> Attributes:
+    return {"kgrag.hits": len(found.hits)}
+
+
+def _reranked(reranker: Reranker, question: str, hits: Sequence[Hit]) -> Reranking:
+    if not isinstance(reranker, ReranksAtCost):
+        return Reranking(tuple(reranker.rerank(question, hits)))
+    found = reranker.reranking(question, hits)
+    if found.problem:
+        _LOG.warning(found.problem)
+    return found
 
 
 class QuestionCalls(DocumentCalls):
     """What a knowledge base answers."""
 
-    @spanned("retrieval", "retrieval", _hit_attributes)
     def retrieve(
         self,
         question: str,
         *,
         method: str = DEFAULT_METHOD,
         k: int = 5,
-        rerank: str = "",
+        rerank: str | None = None,
         where: Where | None = None,
         evidence_tokens: int | None = None,
     ) -> list[Hit]:
@@ -74,7 +86,9 @@ class QuestionCalls(DocumentCalls):
             question: what is asked.
             method: a method by name, with hyper-parameters where wanted.
             k: how many hits at most.
-            rerank: name of a registered reranker, which puts four times as many hits into its order; "" = none.
+            rerank: a reranker, which puts four times as many hits into its order: "model" (one request to the language
+                model), "cross-encoder:NAME or folder", or a registered one; "" = none, None = that of the knowledge
+                base.
             where: which documents may be found, decided before anything is ranked
                 (``kgrag.querying.document_filters``); None = all.
             evidence_tokens: a budget in place of k: up to 50 hits that have room in it, the best first, until one is
@@ -87,21 +101,38 @@ class QuestionCalls(DocumentCalls):
             InvalidSettings: the method cannot keep to a filter.
             UnknownName: there is no such method or reranker.
         """
+        found = self.found(question, method=method, k=k, rerank=rerank, where=where, evidence_tokens=evidence_tokens)
+        return list(found.hits)
+
+    @spanned("retrieval", "retrieval", _hit_attributes)
+    def found(
+        self,
+        question: str,
+        *,
+        method: str = DEFAULT_METHOD,
+        k: int = 5,
+        rerank: str | None = None,
+        where: Where | None = None,
+        evidence_tokens: int | None = None,
+    ) -> Reranking:
+        """Return the hits of ``retrieve`` with what a reranker cost, and why it did nothing. Raises as ``retrieve``."""
         k = k if evidence_tokens is None else MOST_HITS
         _refuse_empty(question, k)
         self._warn_of_unfinished(method)
-        chosen, depth = self.method(method), _CANDIDATES_PER_HIT * k if rerank else k
+        reranker = self.reranker(rerank, method)
+        chosen, depth = self.method(method), _CANDIDATES_PER_HIT * k if reranker else k
         allowed = None if where is None else self.allowed(where)
         if allowed is None:
             hits = chosen.retrieve(question, depth)
         else:
             hits = among(chosen, method).retrieve_among(question, depth, allowed)
-        if rerank:
-            hits = self.reranker(rerank).rerank(question, hits)[:k]
+        reranked = Reranking(tuple(hits)) if reranker is None else _reranked(reranker, question, hits)
+        hits = list(reranked.hits[:k])
         hits = hits if allowed is None else filter_lock.only_allowed(hits, allowed)
         if evidence_tokens is not None:
-            hits = within_budget(hits, evidence_tokens, least=0 if rerank else LEAST_SHARE)
-        return placed_hits(hits, self.store)
+            has_own_scores = reranker is not None and not reranked.problem
+            hits = within_budget(hits, evidence_tokens, least=0 if has_own_scores else LEAST_SHARE)
+        return replace(reranked, hits=tuple(placed_hits(hits, self.store)))
 
     def allowed(self, where: Where) -> Allowed:
         """Return the documents that a filter lets through, with their chunks.
@@ -123,7 +154,7 @@ class QuestionCalls(DocumentCalls):
         *,
         method: str = DEFAULT_METHOD,
         k: int = 5,
-        rerank: str = "",
+        rerank: str | None = None,
         where: Where | None = None,
         evidence_tokens: int | None = None,
     ) -> tuple[list[Hit], dict[str, float]]:
@@ -144,7 +175,7 @@ class QuestionCalls(DocumentCalls):
         method: str = DEFAULT_METHOD,
         k: int = 5,
         keep: bool = False,
-        rerank: str = "",
+        rerank: str | None = None,
         where: Where | None = None,
         evidence_tokens: int | None = None,
         on_sentence: Callable[[AnswerSentence], None] | None = None,
@@ -168,13 +199,15 @@ class QuestionCalls(DocumentCalls):
             on_sentence: called with each sentence once its citations are found, as ``stream`` yields them.
         """
         full = self.full_question(question, history)
-        from_hits = rerank or (evidence_tokens is not None and not self._states_facts(method))
+        from_hits = self.answers_from_hits(method, rerank=rerank, evidence_tokens=evidence_tokens)
         answer = None if from_hits else self.own_answer(full.text, method=method, k=k, where=where)
         if answer is None:
-            hits = self.retrieve(
+            found = self.found(
                 full.text, method=method, k=k, rerank=rerank, where=where, evidence_tokens=evidence_tokens
             )
-            answer = self.answer_from(full.text, hits, method=method, where=where, on_sentence=on_sentence)
+            answer = self.answer_from(
+                full.text, found.hits, method=method, where=where, on_sentence=on_sentence, found=found
+            )
         elif on_sentence is not None:
             for sentence in cited_answers.sentences_of(answer):
                 on_sentence(sentence)
@@ -183,10 +216,13 @@ class QuestionCalls(DocumentCalls):
             self.keep(answer)
         return answer
 
-    def _states_facts(self, method: str) -> bool:
-        """Return whether a method looks for an answer in stated facts before it looks at texts."""
+    def answers_from_hits(self, method: str, *, rerank: str | None = None, evidence_tokens: int | None = None) -> bool:
+        """Return whether ``ask`` with these arguments writes its answer from hits also where a method has its own."""
+        if self.reranker(rerank, method) is not None:
+            return True
         chosen = self.method(method)
-        return isinstance(chosen, AnswersExactly) or chosen.name == DEFAULT_METHOD
+        states_facts = isinstance(chosen, AnswersExactly) or chosen.name == DEFAULT_METHOD
+        return evidence_tokens is not None and not states_facts
 
     def stream(self, question: str, **asked: Any) -> Iterator[AnswerSentence | Answer]:
         """Yield the sentences of an answer, each once its citations are found, and then the answer.
@@ -253,11 +289,19 @@ class QuestionCalls(DocumentCalls):
 
     def planned_cost(self, question: str, **asked: Any) -> Usage:
         """Return what ``ask`` with the same arguments would cost about; nothing is asked of the language model."""
-        from kgrag.llm.costs import PlannedModel
+        return self.forecast(question, **asked).usage
+
+    def forecast(self, question: str, **asked: Any) -> Forecast:
+        """Return what ``planned_cost`` does, with the least and the most that replies may take.
+
+        Where this knowledge base has paid for replies to the same prompts, it goes by their lengths.
+        """
+        from kgrag.llm.planned_model import PlannedModel
+        from kgrag.llm.reply_lengths import forecast
 
         planning = PlannedModel(self.model)
         self.asking(planning).ask(question, **asked)
-        return planning.usage
+        return forecast(planning.plan, self.model)
 
     def own_answer(self, question: str, *, method: str, k: int = 5, where: Where | None = None) -> Answer | None:
         """Return the answer of a method that answers by itself; None of one that retrieves, or leaves it to that.
@@ -292,8 +336,9 @@ class QuestionCalls(DocumentCalls):
         method: str,
         where: Where | None = None,
         on_sentence: Callable[[AnswerSentence], None] | None = None,
+        found: Reranking | None = None,
     ) -> Answer:
-        """Answer from what was retrieved; the second half of ``ask``."""
+        """Answer from what was retrieved; the second half of ``ask``. What finding it cost is added to the answer."""
         allowed = None if where is None else self.allowed(where)
 
         def checked_sentence(sentence: AnswerSentence) -> None:
@@ -312,6 +357,9 @@ class QuestionCalls(DocumentCalls):
         )
         if allowed is not None:
             answer = filter_lock.checked(answer, allowed)
+        if found is not None:
+            notes = tuple(filter(None, [found.problem]))
+            answer = replace(answer, usage=answer.usage + found.usage, explain=(*notes, *answer.explain))
         return self._complete(answer, method)
 
     def _warn_of_unfinished(self, method: str) -> None:

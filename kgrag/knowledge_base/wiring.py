@@ -13,9 +13,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from kgrag import plugins
-from kgrag.errors import InvalidSettings, StateError
+from kgrag.errors import InvalidSettings, StateError, UnknownName
 from kgrag.knowledge_base import services
-from kgrag.knowledge_base.given_parts import GivenEmbedder, GivenModel, given_embedder, given_model
+from kgrag.knowledge_base.given_parts import (
+    GivenEmbedder,
+    GivenModel,
+    GivenReranker,
+    given_embedder,
+    given_model,
+    given_reranker,
+)
 from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, Settings, read_settings
@@ -46,6 +53,7 @@ class Wiring:
         settings: Settings | None = None,
         model: GivenModel = None,
         embedder: GivenEmbedder = None,
+        reranker: GivenReranker = None,
         read_only: bool = False,
     ) -> None:
         self.path = None if path is None else Path(path)
@@ -53,8 +61,9 @@ class Wiring:
         self.read_only = read_only
         self._given_model = given_model(model)
         self._given_embedder = given_embedder(embedder, self.settings)
+        self._given_reranker = given_reranker(reranker)
         self._methods: dict[str, Method] = {}
-        self._rerankers: dict[str, Reranker] = {}
+        self._rerankers: dict[tuple[str, str], Reranker] = {}
         self._closed = False
         self._store = self._open_store()
         if not read_only:
@@ -164,16 +173,47 @@ class Wiring:
             return made
         return services.chat_service(self.settings)
 
-    def reranker(self, name: str) -> Reranker:
-        """Return a registered reranker, made when first asked for.
+    def reranker(self, spec: str | None, method: str) -> Reranker | None:
+        """Return a reranker, made when first asked for; None for none.
+
+        Args:
+            spec: "model", "cross-encoder:NAME or folder" or a registered one; "" = none, None = that of the knowledge
+                base.
+            method: whose cost it is what the language model is asked.
 
         Raises:
             UnknownName: there is none of this name.
+            InvalidSettings: a cross-encoder is not named.
             PluginBroken: it cannot be used.
         """
-        if name not in self._rerankers:
-            self._rerankers[name] = plugins.load("kgrag.rerankers", name)(self.settings)
-        return self._rerankers[name]
+        given = self._given_reranker if spec is None else spec
+        if given is not None and not isinstance(given, str):
+            return given
+        name = self.settings.reranker if given is None else given
+        key = (name, method)
+        if name and key not in self._rerankers:
+            self._rerankers[key] = self._make_reranker(name, method)
+        return self._rerankers.get(key)
+
+    def _make_reranker(self, spec: str, method: str) -> Reranker:
+        from kgrag.llm.local_rerankers import CrossEncoderReranker
+        from kgrag.llm.model_reranker import ModelReranker
+
+        kind, _, source = spec.partition(":")
+        registered = plugins.registered("kgrag.rerankers")
+        if spec in registered:
+            made: Reranker = plugins.load("kgrag.rerankers", spec)(self.settings)
+            return made
+        if spec == "model":
+            return ModelReranker(self.model_for(method))
+        if kind == "cross-encoder":
+            if not source:
+                raise InvalidSettings(
+                    "reranker 'cross-encoder' names no model. Write cross-encoder:NAME or its folder."
+                )
+            return CrossEncoderReranker(source)
+        hint = closest(spec, [*registered, "cross-encoder:NAME", "model"])
+        raise UnknownName(f"there is no reranker '{spec}'. {hint}")
 
     @cached_property
     def search(self) -> Search:
@@ -217,7 +257,7 @@ class Wiring:
         """
         shared = {"embedder": self.embedder, "spaces": self.spaces, "runner": self.runner}
         view = copy.copy(self)
-        view.__dict__ = {**self.__dict__, **shared, "model": model, "_methods": {}}
+        view.__dict__ = {**self.__dict__, **shared, "model": model, "_methods": {}, "_rerankers": {}}
         return view
 
     def price(self) -> Price | None:

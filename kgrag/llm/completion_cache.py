@@ -15,7 +15,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -25,6 +25,8 @@ from typing import Any, Literal, Self, TypeVar
 
 from kgrag.errors import CompletionMissing, StorageFailed
 from kgrag.llm import reply_faults
+from kgrag.llm.costs import planned
+from kgrag.llm.reply_lengths import Lengths
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, packed, strings, unpacked
 from kgrag.model import Completion, Prompt, Usage
 from kgrag.ports import LanguageModel, StreamsText
@@ -47,6 +49,22 @@ _ADD_COST = (
     "completions = completions + excluded.completions, input = input + excluded.input, "
     "output = output + excluded.output"
 )
+_REPLIES = (
+    "CREATE TABLE IF NOT EXISTS reply (model TEXT, prompt TEXT, count INTEGER, planned_input INTEGER, input INTEGER, "
+    "planned INTEGER, taken INTEGER, planned_squares REAL, products REAL, taken_squares REAL, "
+    "PRIMARY KEY (model, prompt)) WITHOUT ROWID"
+)
+_ADD_REPLY = (
+    "INSERT INTO reply VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (model, prompt) DO UPDATE SET "
+    "count = count + excluded.count, planned_input = planned_input + excluded.planned_input, "
+    "input = input + excluded.input, planned = planned + excluded.planned, taken = taken + excluded.taken, "
+    "planned_squares = planned_squares + excluded.planned_squares, products = products + excluded.products, "
+    "taken_squares = taken_squares + excluded.taken_squares"
+)
+_READ_REPLIES = (
+    "SELECT prompt, count, planned_input, input, planned, taken, planned_squares, products, taken_squares FROM reply "
+    "WHERE model = ?"
+)
 _READ_COSTS = "SELECT day, method, model, completions, input, output FROM cost ORDER BY day, method, model"
 _READ = "SELECT value FROM completion WHERE key = ?"
 _WRITE = "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)"
@@ -58,7 +76,8 @@ class CachedModel:
 
     A completion that was cut, has another problem or is no reply to its prompt (``reply_faults``) is not kept, so that
     a rerun tries again. Equal prompts in one call are asked once. A completion from the cache costs
-    ``Usage(0, 0, 0)``; what others cost is added up in the file, by day, method and model.
+    ``Usage(0, 0, 0)``; what others cost is added up in the file, by day, method and model, and how long replies were,
+    by model and prompt.
 
     Args:
         inner: the model that is asked for completions that are not in the cache.
@@ -132,7 +151,7 @@ class CachedModel:
         keys = list(prompts)
         for number, reply in self.inner.as_completed(list(prompts.values())):
             key = keys[number]
-            self._add_cost(reply)
+            self._add_cost(prompts[key], reply)
             completion = reply_faults.judged(prompts[key], reply)
             self._keep(prompts[key], completion)
             yield key, completion
@@ -152,7 +171,7 @@ class CachedModel:
         reply = self.inner.complete_streamed(prompt, on_text)
         completion = reply_faults.judged(prompt, reply)
         if self.mode == "record":
-            self._add_cost(reply)
+            self._add_cost(prompt, reply)
             self._keep(prompt, completion)
         return completion
 
@@ -170,12 +189,25 @@ class CachedModel:
             return []
         return [(day, method, model, Usage(*counts)) for day, method, model, *counts in rows]
 
-    def _add_cost(self, completion: Completion) -> None:
+    def reply_lengths(self) -> dict[str, Lengths]:
+        """Return how long the replies of this model were that were paid, by prompt."""
+        if self.mode == "off" or (self.path is not None and not self.path.exists()):
+            return {}
+        try:
+            rows = self._run(_READ_REPLIES, self.identity)
+        except StorageFailed:  # as of ``costs``
+            return {}
+        return {prompt: Lengths(*sums) for prompt, *sums in rows}
+
+    def _add_cost(self, prompt: Prompt, completion: Completion) -> None:
         used = completion.usage
         if used.completions and self.mode != "replay":
             day = datetime.now(UTC).date().isoformat()
             model = completion.model or self.identity
             self._run(_ADD_COST, day, self.method, model, used.completions, used.input_tokens, used.output_tokens)
+            if used.output_tokens and completion.finish == "stop":
+                taken = Lengths.of(planned(prompt), used)
+                self._run(_ADD_REPLY, self.identity, prompt.name, *(getattr(taken, one.name) for one in fields(taken)))
 
     def _key(self, prompt: Prompt) -> str:
         parts = [self.identity, prompt.text, json.dumps(prompt.schema, sort_keys=True)]
@@ -225,7 +257,7 @@ class CachedModel:
         }
         self._run(_WRITE, key, prompt.name, json.dumps(value | {"sha256": _checksum(key, value)}))
 
-    def _run(self, statement: str, *values: str | int) -> list[Any]:
+    def _run(self, statement: str, *values: str | float) -> list[Any]:
         """Run one statement in a transaction of its own; begin a new file when this one turns out to be damaged."""
         with self._lock:
             try:
@@ -270,6 +302,7 @@ class CachedModel:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute(_TABLE)
             connection.execute(_COSTS)
+            connection.execute(_REPLIES)
         except sqlite3.DatabaseError:
             connection.close()
             raise

@@ -2,31 +2,30 @@
 
 A prompt costs its text and the JSON schema that goes with it, at four characters a token. How long its reply will be is
 declared in the prompt's header, as it was measured: ``reply 85 tokens``, or ``reply 1.5 times text`` for one that grows
-with an input; of several such lines the least counts. Repairs of replies off their schema are not foreseen.
+with an input; of several such lines the least counts. Repairs of replies off their schema are not foreseen. What the
+replies of a model were is learnt (``kgrag.llm.reply_lengths``).
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 import regex
 
 from kgrag import prompting
-from kgrag.errors import InvalidSettings, UnknownName, UnsupportedTask
+from kgrag.errors import InvalidSettings, UnknownName
 from kgrag.llm.text_marks import strings
-from kgrag.model import Completion, Prompt, Usage
-from kgrag.ports import LanguageModel
+from kgrag.model import Prompt, Usage
 
-__all__ = ["CHARACTERS_PER_TOKEN", "PlannedModel", "Price", "planned", "price_of", "read_prices"]
+__all__ = ["CHARACTERS_PER_TOKEN", "Price", "planned", "price_of", "read_prices"]
 
 CHARACTERS_PER_TOKEN = 4
 _DEFAULT_REPLY_TOKENS = 100
 _REPLY = regex.compile(r"^reply\s+(?P<number>[\d.]+)\s+(?:tokens|times\s+(?P<input>\w+))$", flags=regex.MULTILINE)
-_NOTHING = {"unknown": True, "sentences": [], "sufficient": False, "answers": []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,58 +69,6 @@ def _replies(name: str) -> tuple[tuple[float, str], ...]:
     except UnknownName:
         return ()
     return tuple((float(match["number"]), match["input"] or "") for match in _REPLY.finditer(header))
-
-
-class PlannedModel:
-    """A language model that asks nobody, and counts in ``usage`` what was to be asked.
-
-    Its replies say that nothing was found, so that a method asks all that it may ask, and are words of the prompt where
-    a text is asked for; it writes no query, so that of OBQC the first request is counted. Replies that the other model
-    knows already are free, and returned.
-    """
-
-    def __init__(self, inner: LanguageModel) -> None:
-        self.usage = Usage()
-        self._inner = inner
-        self._known = getattr(inner, "known", lambda _: None)
-
-    @property
-    def identity(self) -> str:
-        """That of the model in whose place it stands."""
-        return self._inner.identity
-
-    def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
-        """Return one completion per prompt, in order."""
-        return [completion for _, completion in self.as_completed(prompts)]
-
-    def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
-        """Yield (index, completion) in order."""
-        for index, prompt in enumerate(prompts):
-            known: Completion | None = self._known(prompt)
-            yield index, known or self._stand_in(prompt)
-
-    def _stand_in(self, prompt: Prompt) -> Completion:
-        usage = planned(prompt)
-        self.usage += usage
-        if prompt.schema is not None:
-            fields = prompt.schema.get("properties", {})
-            data = {name: value for name, value in _NOTHING.items() if name in fields}
-            return Completion(json.dumps(data), data, usage=usage)
-        if prompt.name == "answering/standalone":  # what is asked next depends on it
-            turns = prompt.variables.get("turns")
-            last = turns[-1] if isinstance(turns, list) and turns else {}
-            return Completion(str(last.get("text", "")), usage=usage)
-        if prompt.name.startswith("obqc/"):
-            raise UnsupportedTask("a query is only planned, not written.")
-        return Completion(_excerpt(prompt, usage.output_tokens * CHARACTERS_PER_TOKEN), usage=usage)
-
-
-def _excerpt(prompt: Prompt, characters: int) -> str:
-    """Return words of a prompt's inputs, evenly spread, as long as its reply will be; "word" where it has none."""
-    words = " ".join(strings(prompt.variables.values())).split() or ["word"]
-    wanted = max(1, round(characters / (sum(map(len, words)) / len(words) + 1)))
-    chosen = [words[place * len(words) // wanted] for place in range(wanted)]
-    return " ".join(chosen)
 
 
 def read_prices(table: Mapping[str, Mapping[str, float]]) -> dict[str, Price]:

@@ -248,7 +248,8 @@ class OpenAIModel:
             return body
         if dialect.form == "json_schema":
             name = re.sub(r"[^A-Za-z0-9_-]", "_", prompt.name)[:64] or "reply"
-            asked = {"name": name, "schema": prompt.schema, "strict": _is_closed(prompt.schema)}
+            schema = _as_sent(prompt.schema)
+            asked = {"name": name, "schema": schema, "strict": _is_closed(schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": asked}
             return body
         # The first message describes in words the schema that the server takes as no parameter.
@@ -280,6 +281,23 @@ class OpenAIModel:
             problem=problem,
             finish=finish,
         )
+
+
+def _as_sent(schema: object) -> object:
+    """Return a schema that requires what it has a default for.
+
+    Replies without it can be read, and yet "strict" mode demands all properties, and knows no defaults.
+    """
+    if isinstance(schema, list | tuple):
+        return [_as_sent(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    whole = {name: _as_sent(item) for name, item in schema.items() if name not in ("default", "properties")}
+    if isinstance(properties := schema.get("properties"), Mapping):
+        whole["properties"] = {name: _as_sent(item) for name, item in properties.items()}
+        given = [name for name, item in properties.items() if isinstance(item, Mapping) and "default" in item]
+        whole |= {"required": [*schema.get("required", ()), *given]} if given else {}
+    return whole
 
 
 def _is_closed(schema: object) -> bool:

@@ -13,9 +13,13 @@ __all__ = ["canonical"]
 
 _PREFIX = re.compile(r"^(?:\w{1,12}:(?=\S+$)|#)")
 _WORDS = re.compile(r"\w+")
+_NUMBERED = re.compile(r"^(?:_:.*|[a-zA-Z][\w+.-]*://.*|urn:.*|[\W\d]*)$")
+"""Identifiers that claim to be no name: blank nodes, whole IRIs, and bare numbers."""
 
 
-def canonical(blocks: Sequence[Any], ontology: Ontology, text: str = "") -> tuple[Any, ...]:
+def canonical(
+    blocks: Sequence[Any], ontology: Ontology, text: str = "", *, nameless: list[str] | None = None
+) -> tuple[Any, ...]:
     """Return blocks whose types and keys are labels of the ontology; those that it does not know stay as they are.
 
     A type or key is known by IRI, prefixed name, local name or label, whatever its case: "Crop", "crop" and "ex:Crop"
@@ -26,17 +30,19 @@ def canonical(blocks: Sequence[Any], ontology: Ontology, text: str = "") -> tupl
         blocks: objects as parsed from JSON; below ``DEPTH_LIMIT`` they stay as they are.
         ontology: the classes and properties.
         text: what was mapped; an ``@id`` that is not in it names nothing.
+        nameless: gets each ``@id`` that was refused so and leaves its object without a name.
     """
+    refused = [] if nameless is None else nameless
     said = _plain(text)
-    return tuple(_canonical(block, ontology, said, "", 0) for block in blocks)
+    return tuple(_canonical(block, ontology, said, "", 0, refused) for block in blocks)
 
 
-def _canonical(value: Any, ontology: Ontology, text: str, concept: str, depth: int) -> Any:
+def _canonical(value: Any, ontology: Ontology, text: str, concept: str, depth: int, nameless: list[str]) -> Any:
     """Return a value in the words of the ontology; ``concept`` is the class of an object that names none."""
     if depth > DEPTH_LIMIT:
         return value
     if isinstance(value, list):
-        return [_canonical(item, ontology, text, concept, depth + 1) for item in value]
+        return [_canonical(item, ontology, text, concept, depth + 1, nameless) for item in value]
     if not isinstance(value, Mapping):
         return value
     kinds = value.get("@type")
@@ -52,10 +58,13 @@ def _canonical(value: Any, ontology: Ontology, text: str, concept: str, depth: i
         ranges = ontology.properties[known].ranges if known else ()
         target = next((iri for iri in ranges if iri in ontology.concepts), "")
         label = ontology.properties[known].label if known else key
-        inner = _canonical(item, ontology, text, target, depth + 1)
+        inner = _canonical(item, ontology, text, target, depth + 1, nameless)
         written[label] = _together(written[label], inner) if label in written else inner
-    if name := _name_of(value.get("@id"), text):
-        written.setdefault(ontology.naming(concept) or "name", name)
+    naming, identifier = ontology.naming(concept) or "name", value.get("@id")
+    if name := _name_of(identifier, text):
+        written.setdefault(naming, name)
+    elif isinstance(identifier, str) and naming not in written and not _NUMBERED.match(identifier.strip()):
+        nameless.append(identifier)
     return written
 
 

@@ -142,7 +142,12 @@ class WorkerThreads:
         """Answer a question as ``KnowledgeBase.ask`` does, and call ``on_hits`` as soon as they are known."""
         full = self.full_question(question, history)
         self._embed(full.text)
-        own = self.alone(lambda: self.kb.own_answer(full.text, method=method, k=k, where=where))
+
+        def own_answer() -> Answer | None:
+            from_hits = self.kb.answers_from_hits(method)
+            return None if from_hits else self.kb.own_answer(full.text, method=method, k=k, where=where)
+
+        own = self.alone(own_answer)
         if own is not None:
             on_hits(list(own.hits))
             if on_sentence is not None:
@@ -150,9 +155,11 @@ class WorkerThreads:
                     on_sentence(sentence)
             return answer_in_turn(own, question, full)
         # the model is made on first use, which no two threads may do
-        hits, _ = self.alone(lambda: (self.kb.retrieve(full.text, method=method, k=k, where=where), self.kb.model))
-        on_hits(hits)
-        answer = self.kb.answer_from(full.text, hits, method=method, where=where, on_sentence=on_sentence)
+        found, _ = self.alone(lambda: (self.kb.found(full.text, method=method, k=k, where=where), self.kb.model))
+        on_hits(list(found.hits))
+        answer = self.kb.answer_from(
+            full.text, found.hits, method=method, where=where, on_sentence=on_sentence, found=found
+        )
         return answer_in_turn(answer, question, full)
 
     def _embed(self, question: str) -> None:

@@ -101,11 +101,14 @@ class QueryReader(Selections):
     def _select(self) -> list[Selected]:
         selection = Selection(0)
         self.selections.append(selection)
+        start = self.start
         columns = self.select_clause(selection)
+        self.columns = self.place(start, self.last)
         self._dataset()
         return self.where_and_modifiers(columns, selection)
 
     def _ask(self) -> list[Selected]:
+        self.columns = self.place(self.last - len("ASK"), self.last)
         self._dataset()
         self.where_and_modifiers(None, Selection(0), "ASK")
         return []
@@ -185,6 +188,8 @@ class QueryReader(Selections):
             patterns=self._grouped(self.patterns),
             template=tuple(self.template),
             selected=tuple(columns),
+            columns=self.columns,
+            where=self.where,
             filters=self._grouped(self.filters),
             uses=self._grouped(uses),
             inline=self._grouped(self.inline),

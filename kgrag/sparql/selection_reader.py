@@ -53,6 +53,8 @@ class Selections(Patterns):
         super().__init__(text, limits)
         self.template: list[Pattern] = []
         self.aggregates: list[Aggregate] = []
+        self.columns: Place | None = None
+        self.where: Place | None = None
 
     def sub_select(self) -> None:
         """Read a SELECT inside a group; only what it selects is visible outside."""
@@ -112,6 +114,8 @@ class Selections(Patterns):
             start = self.start
             self.braces()
             braces = self.place(start, self.last)
+            if form in ("SELECT", "ASK") and not selection.number:
+                self.where = braces
         return self.modifiers(columns, selection, form, where, braces)
 
     def modifiers(

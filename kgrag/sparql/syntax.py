@@ -236,6 +236,8 @@ class Query:
     the text uses without declaring them: the store wants them declared. ``bound`` are the variables that something
     gives a value somewhere, except by MINUS and EXISTS. ``functions`` are built-in names in capitals and IRIs.
     ``triple_terms``: the text has RDF 1.2 triple terms, reifiers or annotations, which aren't analysed.
+    ``columns`` is the place of what a SELECT selects, with its DISTINCT, or of the word ASK; ``where`` that of its
+    group in braces.
     ``joins``: variables that one comparison or call of a FILTER, one BIND, one VALUES or one sub-select connects.
     A text of form "UPDATE" is recognised, not read.
     """
@@ -247,6 +249,8 @@ class Query:
     patterns: tuple[Pattern, ...] = ()
     template: tuple[Pattern, ...] = ()
     selected: tuple[Selected, ...] = ()
+    columns: Place | None = None
+    where: Place | None = None
     filters: tuple[Filter, ...] = ()
     uses: tuple[Use, ...] = ()
     inline: tuple[Inline, ...] = ()

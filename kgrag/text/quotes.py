@@ -21,7 +21,11 @@ _QUOTABLE = regex.compile(r"[^\s\p{P}\p{C}]")
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]{2}")
 _NUMBER = regex.compile(r"\p{N}(?:\p{N}|[.,]\p{N})|(?<=\p{N})[.,]\p{N}")
 _UNSPACED = r"\p{Han}\p{Hangul}\p{Hiragana}\p{Katakana}\p{Khmer}\p{Lao}\p{Myanmar}\p{Thai}\p{Tibetan}"
-_SPACED_WORD = regex.compile(rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}]){{2}}")
+_SPACED_WORD = regex.compile(
+    rf"(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}]){{2}}"
+    # an identifier is one word (wal_level), emphasis between underscores is not part of one
+    r"|(?<=[\p{L}\p{N}])_[\p{L}\p{N}]|[\p{L}\p{N}]_(?=[\p{L}\p{N}])"
+)
 _MAX_PLACES = 100
 _PUNCTUATION_AROUND = " \t\n\"'“”‘’«».,;:…"
 
@@ -57,6 +61,8 @@ def places(quote: str, text: str) -> list[tuple[int, int]]:
 
     >>> places("S", "SOYBEAN takes 50 kg of s."), places("5 kg", "55 kg"), places("大豆", "夏大豆は")
     ([(23, 24)], [], [(1, 3)])
+    >>> places("cost_delay", "vacuum_cost_delay and cost_delay"), places("delay", "a _delay_")
+    ([(22, 32)], [(3, 8)])
     """
     for matches in _readings(quote, text):
         whole = [

@@ -11,7 +11,8 @@ from kgrag.cli import app
 from kgrag.errors import BudgetSpent, InvalidSettings
 from kgrag.llm.budget import Budget
 from kgrag.llm.completion_cache import CachedModel
-from kgrag.llm.costs import PlannedModel, Price, planned, price_of
+from kgrag.llm.costs import Price, planned, price_of
+from kgrag.llm.planned_model import PlannedModel
 from kgrag.model import Document, Prompt, Usage
 from kgrag.settings import Settings, as_toml
 from kgrag.testing import ScriptedModel

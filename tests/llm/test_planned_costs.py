@@ -9,8 +9,9 @@ import pytest
 import kgrag
 from benchmarks.dry_run import BUILDS, CountingModel
 from kgrag import KnowledgeBase, prompting
-from kgrag.llm.costs import PlannedModel, planned
+from kgrag.llm.costs import planned
 from kgrag.llm.extractive import ExtractiveModel
+from kgrag.llm.planned_model import PlannedModel
 from kgrag.model import Document, Prompt
 from kgrag.resources import folder
 from kgrag.testing import HashEmbedder

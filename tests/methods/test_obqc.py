@@ -356,7 +356,7 @@ def test_an_answer_from_extracted_facts_cites_the_text(demo_kb: KnowledgeBase) -
     from kgrag.text import documents
 
     answer = demo_kb.ask("What is the seeding rate of lentil LT 7 in the River Zone?", method="obqc")
-    assert answer.text == "50 kg per hectare [1]"
+    assert answer.text == "The amount of the seeding rate of LT 7 is 50 kg per hectare. [1]"
     cited = answer.citations[0]
     assert documents.document_text(demo_kb.store, cited.document)[cited.start : cited.end] == cited.quote
     assert "50 kg per hectare" in cited.quote and "LT 7" in cited.quote  # a bare value proves nothing

@@ -381,6 +381,22 @@ def test_what_a_reply_calls_its_things_by_their_ids_is_kept(make):
     }
 
 
+def test_an_id_that_the_text_does_not_have_is_counted_and_listed_where_its_thing_has_no_other_name(make):
+    nameless = "\n".join(line for line in ONTOLOGY.splitlines() if not line.startswith(":name"))
+    zones = [
+        {"@id": "the far corner", "@type": "zone"},
+        {"@id": "zone17", "@type": "zone", "name": "North"},
+        {"@id": "_:b1", "@type": "zone"},
+        {"@id": "https://e.org/4", "@type": "zone"},
+    ]
+    crop = {"@id": "Rye", "@type": "crop", "seeding rate": "120 kg", "grown in": zones}
+    report = make(reply(crop), texts={"Rye": TEXTS["Rye"]}, ontology=nameless).build()
+    assert report.counts["names_refused"] == 1
+    (line,) = report.pending
+    assert line.startswith("Rye, characters 0 to ")
+    assert line.endswith("'@id' 'the far corner' is not in the text, and its thing has no other name")
+
+
 def test_a_window_is_shown_with_the_line_that_introduces_it_and_the_paragraph_before(make):
     text = (
         "Rye (cereal)\n\nRye is grown in the whole of the North.\n\nSow it at 120 kg, and never before the first rain."

@@ -329,7 +329,7 @@ def test_hits_are_reranked_by_name_and_come_from_more_candidates(parts: Path, tm
         plain = kb.retrieve("rye", k=8)
         assert [hit.iri for hit in kb.retrieve("rye", k=2, rerank="reversed")] == [hit.iri for hit in plain[:-3:-1]]
         assert kb.ask("Where is rye?", k=2, rerank="reversed").hits[0].iri == plain[-1].iri
-        with pytest.raises(UnknownName, match="no reranker 'best'. Known: reversed"):
+        with pytest.raises(UnknownName, match="no reranker 'best'. Known: cross-encoder:NAME, model, reversed"):
             kb.retrieve("rye", rerank="best")
 
 

@@ -40,6 +40,7 @@ class Tally:
     classes: set[str] = field(default_factory=set)
     properties: set[str] = field(default_factory=set)
     quarantined: int = 0
+    names_refused: int = 0
     notes: list[str] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
 
@@ -50,6 +51,13 @@ class Tally:
         for edge in edges:
             self.edges.add(edge.iri.value)
             self.nodes.update(triple.subject for triple in edge.triples)  # type: ignore[misc]
+
+    def refuse_names(self, names: Sequence[str], label: str) -> None:
+        """Add names that a reply has in ``@id`` and its text has not, so that their things have none."""
+        self.names_refused += len(names)
+        self.undone += [
+            f"{label}: '@id' {name!r} is not in the text, and its thing has no other name" for name in names
+        ]
 
     def published(self, publication: Publication) -> None:
         """Add what the store put into quarantine, and why."""
@@ -64,6 +72,7 @@ class Tally:
             "minted_classes": len(self.classes),
             "minted_properties": len(self.properties),
             "quarantined": self.quarantined,
+            "names_refused": self.names_refused,
         }
 
 

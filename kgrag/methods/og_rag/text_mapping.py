@@ -4,7 +4,8 @@ OG-RAG, sections 3 and 4.1, appendix C.2: one completion per window. Windows are
 each with an activity that names the stretch of the document that was mapped; the next build asks for the other
 stretches only. A window whose reply is cut is halved and asked again. One without a usable reply is reported as not
 done and gets no activity; a reply that breaks the contract is in quarantine until its text is mapped. A window without
-facts is reported. A fact that is part of one from another window stays, because it has a source of its own.
+facts is reported, and so is a thing that a reply names in ``@id`` as its text does not. A fact that is part of one from
+another window stays, because it has a source of its own.
 
 Graphs written: assertions, hyperedges, hypernodes, provenance, quarantine. Prompt read: ``og_rag/map``. Queries read:
 ``og_rag/set_aside``, and those of ``windows`` and ``kgrag.mapping``.
@@ -20,7 +21,7 @@ import hashlib
 import re
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,7 +31,7 @@ from kgrag import mapping, prompting, queries
 from kgrag.errors import MappingError, NotBuilt, ReplyUnusable, StateError
 from kgrag.index.vector_spaces import Progress
 from kgrag.llm import structured_output
-from kgrag.llm.costs import planned
+from kgrag.llm.reply_lengths import Plan, forecast
 from kgrag.mapping import Ontology
 from kgrag.mapping.factual_blocks import Edge, flatten
 from kgrag.methods.og_rag import hypergraph_drafts
@@ -135,10 +136,11 @@ class _Extraction:
 
     def estimate(self, wanted: Sequence[Window], counts: dict[str, int]) -> BuildReport:
         """Return the completions and tokens that the windows would cost; nothing is asked."""
-        expected = sum((planned(self._task(window).prompt) for window in wanted), Usage())
-        counts |= asdict(expected)
+        plan = Plan(self._task(window).prompt for window in wanted)
+        counts |= forecast(plan, self.model).counts()
         note = (
-            "tokens are estimated: 4 characters a token, with the schema, and a reply 2.5 times as long as its window"
+            "tokens are estimated: 4 characters a token, with the schema, and a reply 2.5 times as long as its window, "
+            "or as those paid before"
         )
         return BuildReport(method=hypergraph_drafts.METHOD, counts=counts, notes=(note,))
 
@@ -200,7 +202,7 @@ class _Extraction:
         activity = self.names.activity(PROMPT, self.parameters, window.document, str(window.start), str(window.end))
         graph = self.names.assertion_graph(activity.value)
         try:
-            blocks = _read(completion, task, self.ontology)
+            blocks, nameless = _read(completion, task, self.ontology)
             edges = flatten(list(blocks), brief=True)
         except (ReplyUnusable, MappingError) as error:
             problem = str(error)
@@ -211,6 +213,7 @@ class _Extraction:
                 problem = f"in quarantine: {problem}"
             self.pending.append((window, problem))
             return ()
+        self.tally.refuse_names(nameless, window.label)
         deed = _deed(task, completion, activity, begun, self.parameters)
         drafts.deeds.append(deed)
         if edges:
@@ -264,8 +267,10 @@ class _Extraction:
         self.tally.published(self.store.publish(batch))
 
 
-def _read(completion: Completion, task: _Task, ontology: Ontology) -> tuple[Any, ...]:
-    """Return the blocks of a reply in the words of the ontology; one without the frame around them is read as well.
+def _read(completion: Completion, task: _Task, ontology: Ontology) -> tuple[tuple[Any, ...], list[str]]:
+    """Return the blocks of a reply in the words of the ontology, and the names in ``@id`` that the text does not have.
+
+    A reply without the frame around the blocks is read as well.
 
     Raises:
         ReplyUnusable: the reply was cut or withheld, or breaks the contract.
@@ -274,7 +279,8 @@ def _read(completion: Completion, task: _Task, ontology: Ontology) -> tuple[Any,
     blocks, problem = mapping.problem(data, task.prompt.schema or {})
     if problem:
         raise ReplyUnusable(completion.problem or problem)
-    return mapping.canonical(blocks, ontology, task.text)
+    nameless: list[str] = []
+    return mapping.canonical(blocks, ontology, task.text, nameless=nameless), nameless
 
 
 def _quarantined(reply: str, problem: str, graph: ox.NamedNode, task: _Task, names: Names) -> GraphDraft:

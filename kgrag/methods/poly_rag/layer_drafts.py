@@ -1,21 +1,24 @@
 """Facts in words, and the layers of the pyramid made of them as drafts of named graphs (PolyRAG, section 3).
 
 Drafted are instances, triples, a starter schema, and the quarantine of facts without a value. The instances that the
-paper's authors published are full of noise ("A", ")", whole sentences): ``refusal`` names what is no value, and
-``typed`` adds the datatype of numbers and dates. Pure functions over values.
+paper's authors published are full of noise ("A", ")", whole sentences): ``refusal`` names what is no name or value,
+``in_its_words`` keeps advice and descriptions, which are sentences, where the text has them, and ``typed`` adds the
+datatype of numbers and dates. Pure functions over values.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 import pyoxigraph as ox
 
+from kgrag.answering.source_sentences import carrying
 from kgrag.mapping import Ontology
 from kgrag.model import GraphDraft
+from kgrag.text.quotes import locate
 from kgrag.text.sentences import entity_key
 from kgrag.vocab import KG, OWL, PROV, RDF, RDFS, XSD, Names, words_of
 
@@ -25,6 +28,7 @@ __all__ = [
     "Instances",
     "Origin",
     "faults",
+    "in_its_words",
     "instance_triples",
     "instances_draft",
     "refusal",
@@ -37,12 +41,14 @@ __all__ = [
 METHOD = "poly_rag"
 
 _MAX_NAME_CHARACTERS = 200
+"""Of what names a thing; a value of a property for text may be as long as the text that states it."""
 _MAX_NAME_WORDS = 12  # a text of more words that ends like a sentence is one
 # Canonical spellings within the store's precision, because it rewrites others.
 _INTEGER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _DECIMAL = re.compile(r"-?(?:0|[1-9]\d{0,11})\.\d{0,10}[1-9]")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER = re.compile(r"\d")
+_TEXT_TYPES = frozenset({XSD.string.value, RDF.langString.value, RDFS.Literal.value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +85,46 @@ class Instances:
     refused: list[tuple[Fact, str]] = field(default_factory=list)
 
 
-def instance_triples(facts: Iterable[Fact], ontology: Ontology, names: Names) -> Instances:
-    """Return facts in the words of an ontology: entities with labels and classes, values with datatypes."""
+def instance_triples(facts: Iterable[Fact], ontology: Ontology, names: Names, source: str = "") -> Instances:
+    """Return facts in the words of an ontology: entities with labels and classes, values with datatypes.
+
+    A property for text may have whole sentences of ``source``, the text that the facts were taken from.
+    """
     instances = Instances()
-    for fact in facts:
-        if reason := refusal(fact.subject) or refusal(fact.value):
+    for stated in facts:
+        fact, reason = stated, refusal(stated.subject) or refusal(stated.value)
+        if _is_statement(stated.value) and not refusal(stated.subject) and _takes_text(stated, ontology):
+            worded = in_its_words(stated.value, source)
+            fact = replace(stated, value=worded or stated.value)
+            reason = "" if worded else f"{reason}, and no text to be found in what it was taken from"
+        if reason:
             instances.refused.append((fact, reason))
         else:
             instances.triples += _fact_triples(fact, ontology, names, instances.minted)
     instances.triples = list(dict.fromkeys(instances.triples))
     return instances
+
+
+def _takes_text(fact: Fact, ontology: Ontology) -> bool:
+    """Return whether the property of a fact is known and its values may be any text."""
+    known = ontology.property_of(fact.relation, ontology.concept(fact.concept) if fact.concept else "")
+    ranges = ontology.properties[known].ranges if known else ()
+    return bool(known) and _TEXT_TYPES.issuperset(ranges)
+
+
+def in_its_words(statement: str, source: str) -> str:
+    r"""Return a statement as a text words it; "" where no sentences of the text carry it.
+
+    A statement that the text has word for word is returned as the text spells it, another one as the sentences that
+    have its numbers, its names and most of its words.
+
+    >>> source = "max_slots (integer)\n\nSets how many slots\nthere are. Raise it when standbys lag behind."
+    >>> in_its_words("sets how many slots there are", source), in_its_words("Set it to 3 when standbys lag.", source)
+    ('Sets how many slots there are', '')
+    """
+    place = locate(statement, source)
+    found = [place] if place else [(start, end) for _, start, end in carrying(statement, [source])]
+    return " … ".join(" ".join(source[start:end].split()) for start, end in found)
 
 
 def _fact_triples(fact: Fact, ontology: Ontology, names: Names, minted: dict[ox.NamedNode, str]) -> Iterator[ox.Triple]:
@@ -132,21 +168,31 @@ def _entity(iri: ox.NamedNode, name: str) -> Iterator[ox.Triple]:
 
 
 def instances_draft(
-    facts: Iterable[Fact], ontology: Ontology, origin: Origin, names: Names
+    facts: Iterable[Fact], ontology: Ontology, origin: Origin, names: Names, source: str = ""
 ) -> tuple[GraphDraft, Instances]:
-    """Return the graph of what a chunk states in the words of the ontology, with what was minted and refused for it."""
-    instances = instance_triples(facts, ontology, names)
+    """Return the graph of what a chunk states in the words of the ontology, with what was minted and refused for it.
+
+    ``source`` is the text of the chunk.
+    """
+    instances = instance_triples(facts, ontology, names, source)
     graph = names.instance_graph(origin.chunk)
     return _draft(graph, KG.AssertionGraph, instances.triples, origin, layer="ontology"), instances
 
 
-def triples_draft(facts: Iterable[Fact], origin: Origin, names: Names) -> GraphDraft:
-    """Return the graph of the triples that a chunk states, each a statement with its words."""
+def triples_draft(facts: Iterable[Fact], origin: Origin, names: Names, source: str = "") -> GraphDraft:
+    """Return the graph of the triples that a chunk states, each a statement with its words.
+
+    What is said of a thing may be whole sentences of ``source``, the text of the chunk.
+    """
     triples: dict[ox.Triple, None] = {}
     labels: dict[ox.NamedNode, str] = {}
-    for fact in facts:
-        relation = phrase_of(fact.relation)
-        if refusal(fact.subject) or refusal(fact.value) or not relation:
+    for stated in facts:
+        relation, fact = phrase_of(stated.relation), stated
+        reason = refusal(stated.subject) or refusal(stated.value)
+        if _is_statement(stated.value) and not refusal(stated.subject):
+            fact = replace(stated, value=in_its_words(stated.value, source))
+            reason = "" if fact.value else reason
+        if reason or not relation:
             continue
         ends = (
             names.entity(entity_key(fact.subject)),
@@ -231,9 +277,12 @@ def refusal(text: str) -> str:
         return "it is a single letter"
     if len(plain) > _MAX_NAME_CHARACTERS:
         return f"it is longer than {_MAX_NAME_CHARACTERS} characters"
-    if len(plain.split()) > _MAX_NAME_WORDS and plain[-1] in ".!?":
-        return "it is a whole sentence"
-    return ""
+    return "it is a whole sentence" if _is_statement(plain) else ""
+
+
+def _is_statement(text: str) -> bool:
+    plain = " ".join(text.split())
+    return len(plain) > _MAX_NAME_CHARACTERS or (len(plain.split()) > _MAX_NAME_WORDS and plain[-1] in ".!?")
 
 
 def typed(text: str) -> ox.Literal:

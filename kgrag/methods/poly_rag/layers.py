@@ -26,6 +26,7 @@ from kgrag.model import Answer, Hit, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, VectorSpaces
 from kgrag.querying.data_profile import profile_of
 from kgrag.querying.text_to_sparql import Asker, mentions, row_evidence, story_of
+from kgrag.querying.text_to_sparql.fact_sentences import FactSentence, StatedFact, in_words
 from kgrag.text import documents
 from kgrag.text.sentences import attribute_words, entity_key
 from kgrag.vocab import digest
@@ -43,7 +44,7 @@ _MAX_SOURCES_PER_TRIPLE = 3
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The hits of a layer, with the answers in words where it knows them; or ``why`` it has none.
+    """The hits of a layer, with the answers as sentences where it knows them; or ``why`` it has none.
 
     ``answer`` is the ontology layer's, from a query that a model wrote; ``sparql`` is the query that was run; ``story``
     are the steps of the layer, a line each, for ``explain``.
@@ -51,7 +52,7 @@ class Found:
 
     layer: Layer
     hits: tuple[Hit, ...] = ()
-    answers: tuple[str, ...] = ()
+    answers: tuple[FactSentence, ...] = ()
     why: str = ""
     sparql: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -138,8 +139,7 @@ class OntologyLayer:
         if execution.empty or no_or_zero:
             return Found("ontology", why="the query finds nothing", usage=outcome.usage, story=story)
         answer = self.asker.answer_from_rows(question, reading, outcome, k)
-        sentences = tuple(dict.fromkeys(answer.sentences))
-        return Found("ontology", answer.hits, sentences, "", answer.sparql, outcome.usage, answer, story)
+        return Found("ontology", answer.hits, (), "", answer.sparql, outcome.usage, answer, story)
 
     def _templated(self, question: str, k: int) -> Found:
         store, ontology = self.asker.store, self._ontology()
@@ -152,7 +152,7 @@ class OntologyLayer:
         if rows.empty:
             return Found("ontology", why=f"{read}: no instance states it", sparql=rows.sparql)
         story = (read, f"{rows.total:,} rows", *rows.inferred)
-        return Found("ontology", rows.hits, rows.values, "", rows.sparql, story=story)
+        return Found("ontology", rows.hits, rows.answers, "", rows.sparql, story=story)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +225,11 @@ class GraphLayer:
         ]
         chosen = sorted(hits, key=lambda hit: -hit.score) or list(nearest)
         story = (f"{len(nearest)} triples were judged to suffice, {len(answer_of)} of them give an answer",)
-        values = tuple(dict.fromkeys(answer_of.values()))
-        return Found("graph", tuple(chosen[:k]), values, usage=usage, story=story)
+        by_answer: dict[str, Hit] = {}
+        for hit in hits:
+            by_answer.setdefault(str(hit.attributes["value"]), hit)
+        sentences = tuple(_sentence(hit, text) for text, hit in by_answer.items())
+        return Found("graph", tuple(chosen[:k]), sentences, usage=usage, story=story)
 
     def _hits(self, ranking: fusion.Ranking) -> list[Hit]:
         """Return statements as hits with the chunks that state them; of those with the same words the best only."""
@@ -246,6 +249,17 @@ class GraphLayer:
                 attributes = {"subject": subject, "relation": relation, "object": value}
                 hits.setdefault(text.casefold(), Hit(iri, "triple", text, score, tuple(sources), attributes))
         return list(hits.values())
+
+
+def _sentence(hit: Hit, value: str) -> FactSentence:
+    """Return a triple as a sentence with the value in it that answers."""
+    subject, relation, end = (str(hit.attributes[part]) for part in ("subject", "relation", "object"))
+    # as this statement words it, where its ends have several labels
+    subject = hit.text[: len(subject)] if hit.text.casefold().startswith(subject.casefold()) else subject
+    # a relation of one word that no verb ends like is a noun, as in files of triples: "employer"
+    verbal = " " in relation or relation.endswith(("s", "ed"))
+    fact = StatedFact(subject, relation, end, tuple(span.chunk for span in hit.sources), verbal=verbal)
+    return FactSentence(in_words([fact]), (fact,), value)
 
 
 def _shown(number: int, hit: Hit, asked_names: Mapping[str, str]) -> dict[str, object]:

@@ -23,10 +23,10 @@ from kgrag.methods.poly_rag import (
 )
 from kgrag.methods.poly_rag.layers import Found, GraphLayer, Layer, OntologyLayer, TextLayer
 from kgrag.methods.poly_rag.proposals import Completion, Decision, Proposal
-from kgrag.model import Allowed, Answer, BuildReport, Citation, Hit, Usage
+from kgrag.model import Allowed, Answer, BuildReport, Hit, Usage, Value
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces, Workbench
 from kgrag.querying import data_profile
-from kgrag.querying.text_to_sparql import CYCLES, Asker, Runner, marked, row_evidence
+from kgrag.querying.text_to_sparql import CYCLES, Asker, Runner, fact_sentences, marked
 from kgrag.vocab import KG
 
 __all__ = ["PolyRag"]
@@ -129,7 +129,8 @@ class PolyRag:
         """
         if dry_run:
             notes = (
-                "tokens are estimated: 4 characters a token, with the schema, a reply of 6 tokens for each of its text",
+                "tokens are estimated: 4 characters a token, with the schema, a reply of 6 tokens for each of its "
+                "text, or as those paid before",
             )
             return BuildReport(self.name, self._estimated(options.instances, options.triples), notes=notes)
         loaded = [layer_files.load_schema(options.schema, store=self.store)] if options.schema else []
@@ -341,21 +342,27 @@ class PolyRag:
         return self.store.described(self.store.names.layer_graph("condensed"))
 
     def _answer_in_words(self, question: str, found: Found) -> Answer:
-        """Return the answers that a layer knows in words, each with citations of its sources."""
-        hits = list(found.hits)
-        cited = _cited(found, hits, self.store, question)
+        """Return the answers that a layer knows as sentences, each with citations of what states it."""
         shown = found.answers[:_MAX_ANSWERS_LISTED]
+        cited = fact_sentences.citations([one.facts for one in shown], self.store, question)
+        sentences = tuple(one.text for one in shown)
+        first = {one.sentence: number for number, one in reversed(list(enumerate(cited)))}
         more = len(found.answers) - len(shown)
         tail = [f"… and {more:,} more."] if more > 0 else []
         return Answer(
             question=question,
-            text="\n".join([*marked(shown, cited), *tail]),
+            text="\n".join([*marked(sentences, cited), *tail]),
             method=self.name,
-            sentences=shown,
+            sentences=sentences,
             citations=tuple(cited),
             hits=found.hits,
             usage=found.usage,
             dropped={"quotes": 0, "sentences": 0},
+            values=tuple(
+                Value("text", one.value, citation=first.get(number, -1))
+                for number, one in enumerate(shown)
+                if one.value
+            ),
         )
 
     # what is there
@@ -382,19 +389,3 @@ def _explained(asked: Sequence[Found]) -> Iterator[str]:
         else:
             yield f"{found.layer}: did not answer: {found.why}"
         yield from (f"  {line}" for line in found.story)
-
-
-def _cited(found: Found, hits: Sequence[Hit], store: TripleStore, question: str) -> list[Citation]:
-    """Return the first source of each listed answer."""
-    order = {text: place for place, text in enumerate(found.answers[:_MAX_ANSWERS_LISTED])}
-    first: dict[int, Citation] = {}
-    rows = [replace(hit, attributes={"value": _value(hit)}) for hit in hits]
-    for citation in row_evidence.citations(rows, store, question):
-        place = order.get(_value(hits[citation.sentence]))
-        if place is not None:
-            first.setdefault(place, replace(citation, sentence=place))
-    return [first[place] for place in sorted(first)]
-
-
-def _value(hit: Hit) -> str:
-    return str(hit.attributes.get("value", ""))

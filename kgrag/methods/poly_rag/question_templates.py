@@ -21,17 +21,20 @@ from kgrag.mapping.ontology_terms import Ontology
 from kgrag.methods.poly_rag.inferred_facts import support
 from kgrag.model import Hit, Span, Term, plain
 from kgrag.ports import TripleStore
+from kgrag.querying.text_to_sparql.fact_sentences import FactSentence, StatedFact, in_words
 from kgrag.querying.text_to_sparql.named_entities import NamedEntity
 from kgrag.querying.text_to_sparql.row_evidence import labels
 from kgrag.text import documents
 from kgrag.text.quotes import locate
 from kgrag.text.sentences import attribute_words
+from kgrag.vocab import local_name, words_of
 
 __all__ = ["Form", "Template", "TemplateAnswer", "answered", "templated"]
 
 Form = Literal["values", "subjects", "count", "ask"]
 
 _MAX_SOURCES_PER_VALUE = 3
+_MAX_FACTS_LISTED = 20
 _FILLER_STEMS = frozenset({"have", "list", "mani", "give", "name", "tell", "show"})  # "mani" is that of "many"
 _YES_NO = re.compile(r"\s*(?:is|are|was|were|does|do|did|has|have)\b", flags=re.IGNORECASE)
 _COUNTED = re.compile(r"\s*how many\b", flags=re.IGNORECASE)
@@ -59,12 +62,12 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class TemplateAnswer:
-    """The values of a template's rows as plain text, the hits that carry them, the query, and the number of rows.
+    """What a template's rows answer, a sentence for each, the hits that carry them, the query, and the number of rows.
 
     ``inferred`` has a line for each value that no text states, with what it follows from.
     """
 
-    values: tuple[str, ...]
+    answers: tuple[FactSentence, ...]
     hits: tuple[Hit, ...]
     sparql: str
     total: int = 0
@@ -73,7 +76,7 @@ class TemplateAnswer:
     @property
     def empty(self) -> bool:
         """Whether there is no row, the count is 0, or the answer is no."""
-        return not self.values
+        return not self.answers
 
 
 def templated(question: str, found: Sequence[NamedEntity], ontology: Ontology) -> Template | None:
@@ -151,14 +154,32 @@ def answered(template: Template, k: int, *, store: TripleStore) -> TemplateAnswe
         rows[value] += supported.chunks
     known_labels = labels([[value] for value in rows], store)
     shown = {value: known_labels.get(plain(value), plain(value)) for value in rows}
-    texts = list(dict.fromkeys(shown.values()))
-    if template.form == "ask":
-        texts = ["Yes"] if texts else []
-    if template.form == "count":
-        texts = [str(len(texts))] if texts else []
+    chunks: dict[str, list[str]] = defaultdict(list)
+    for value, text in shown.items():
+        chunks[text] += rows[value]
+    property_labels = labels([_nodes(template.properties)], store)
+    attribute = next(iter(property_labels.values()), "") or words_of(local_name(template.properties[0]))
+    facts = [_fact(template, attribute, text, stating) for text, stating in chunks.items()]
     hits = _hits(template, {value: shown[value] for value in list(rows)[:k]}, rows, query, store)
     inferred = tuple(f"{shown[value]} is inferred: {supported.reason}" for value, supported in supports.items())
-    return TemplateAnswer(tuple(texts), tuple(hits), query, len(rows), inferred)
+    return TemplateAnswer(_sentences(template, facts), tuple(hits), query, len(rows), inferred)
+
+
+def _fact(template: Template, attribute: str, value: str, chunks: Sequence[str]) -> StatedFact:
+    name, stating = template.names[-1], tuple(dict.fromkeys(chunks))
+    if template.form == "subjects":
+        return StatedFact(value, attribute, name, stating)
+    return StatedFact(name, attribute, template.names[0] if template.form == "ask" else value, stating)
+
+
+def _sentences(template: Template, facts: Sequence[StatedFact]) -> tuple[FactSentence, ...]:
+    if template.form == "count" and facts:
+        listed = tuple(facts[:_MAX_FACTS_LISTED])
+        return (FactSentence(f"{len(facts)}: {in_words(listed)}", listed, str(len(facts))),)
+    if template.form == "ask":
+        return tuple(FactSentence(f"Yes: {in_words([fact])}", (fact,), "Yes") for fact in facts[:1])
+    subjects = template.form == "subjects"
+    return tuple(FactSentence(in_words([fact]), (fact,), fact.thing if subjects else fact.value) for fact in facts)
 
 
 def _nodes(iris: Iterable[str]) -> list[ox.NamedNode]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyoxigraph as ox
@@ -26,7 +26,7 @@ from kgrag import mapping, prompting, queries
 from kgrag.errors import ReplyUnusable
 from kgrag.index.vector_spaces import Progress
 from kgrag.llm import structured_output
-from kgrag.llm.costs import planned
+from kgrag.llm.reply_lengths import Plan, forecast
 from kgrag.mapping import Ontology
 from kgrag.methods.poly_rag import layer_drafts
 from kgrag.methods.poly_rag.layer_drafts import METHOD, Fact, Origin
@@ -149,7 +149,8 @@ def estimate(
     """
     ontology = mapping.read_ontology(store)
     requests = _requests(store, model, ontology, loaded)
-    return asdict(sum((planned(_prompt(request, ontology, embedder)) for request in requests), Usage()))
+    plan = Plan(_prompt(request, ontology, embedder) for request in requests)
+    return forecast(plan, model).counts()
 
 
 def _requests(store: TripleStore, model: LanguageModel, ontology: Ontology, loaded: Collection[str]) -> list[Request]:
@@ -293,12 +294,13 @@ class _Publisher:
                 continue
             deed = self._deed(request, completion)
             deeds.append(deed)
+            texts = {paragraph.chunk: paragraph.text for paragraph in request.paragraphs}
             for chunk, stated in facts.items():
                 origin = Origin(ox.NamedNode(chunk), deed.iri, f"model={self.model.identity}")
                 if request.triples:
-                    batch.append(self._triples(stated.triples, origin))
+                    batch.append(self._triples(stated.triples, origin, texts[chunk]))
                 if request.instances:
-                    batch += self._instances(stated.instances, origin)
+                    batch += self._instances(stated.instances, origin, texts[chunk])
         publication = self.store.publish([*batch, provenance_draft(deeds, method=METHOD, names=self.store.names)])
         self.done.undone += publication.faults
 
@@ -317,15 +319,15 @@ class _Publisher:
         first = request.paragraphs[0]
         return Deed(iri, f"took {layers} from {first.title or first.chunk}: {by}", chunks, said)
 
-    def _triples(self, facts: Sequence[Fact], origin: Origin) -> GraphDraft:
-        draft = layer_drafts.triples_draft(facts, origin, self.store.names)
+    def _triples(self, facts: Sequence[Fact], origin: Origin, source: str) -> GraphDraft:
+        draft = layer_drafts.triples_draft(facts, origin, self.store.names, source)
         kept = sum(triple.object == KG.Statement for triple in draft.triples)
         self.done.counts["triples_extracted"] += kept
         self.done.counts["triples_refused"] += len(facts) - kept
         return draft
 
-    def _instances(self, facts: Sequence[Fact], origin: Origin) -> list[GraphDraft]:
-        draft, instances = layer_drafts.instances_draft(facts, self.ontology, origin, self.store.names)
+    def _instances(self, facts: Sequence[Fact], origin: Origin, source: str) -> list[GraphDraft]:
+        draft, instances = layer_drafts.instances_draft(facts, self.ontology, origin, self.store.names, source)
         refused = instances.refused
         self.done.counts["instances_extracted"] += len(facts) - len(refused)
         self.done.counts["instances_refused"] += len(refused)

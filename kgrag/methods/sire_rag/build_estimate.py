@@ -16,14 +16,16 @@ import math
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from kgrag import prompting
-from kgrag.llm.costs import CHARACTERS_PER_TOKEN, PlannedModel, planned
+from kgrag.llm.costs import CHARACTERS_PER_TOKEN
 from kgrag.llm.extractive import ExtractiveModel
+from kgrag.llm.planned_model import PlannedModel
+from kgrag.llm.reply_lengths import Plan, forecast
 from kgrag.methods.sire_rag.aggregates import Proposition, aggregates, read_propositions
 from kgrag.methods.sire_rag.propositions import (
     REWRITE_PROMPT,
@@ -35,7 +37,7 @@ from kgrag.methods.sire_rag.propositions import (
 )
 from kgrag.methods.sire_rag.summary_trees import TreeLeaf
 from kgrag.methods.sire_rag.tree_growth import RELATEDNESS, SIMILARITY, SUMMARY_PROMPT, TreeGrowth
-from kgrag.model import BuildReport, Prompt, Usage
+from kgrag.model import BuildReport, Prompt
 from kgrag.ports import Vectors
 from kgrag.text.sentences import entity_key
 from kgrag.vocab import Names, digest
@@ -71,17 +73,19 @@ def estimate(
     grown = len(passages) <= MAX_CHUNKS_GROWN and not extracted
     if grown:
         further = list(_stand_ins(asked, prompts[len(rewritten) :], growth.store.names))
-        summaries, cost = _grown(passages, growth, further)
+        summaries, plan = _grown(passages, growth, further)
     else:
-        summaries, cost = _by_size(_summaries(passages, growth, new=len(passages) if extracted else len(left)))
-    expected = sum(map(planned, prompts), cost)
+        summaries, plan = _by_size(_summaries(passages, growth, new=len(passages) if extracted else len(left)))
+    expected = forecast(Plan(prompts) + plan, growth.model)
     parts = {"rewrites": len(rewritten), "facts": len(asked), "summaries": summaries}
-    notes = ["tokens are estimated: 4 characters a token, with the schema, and replies as long as those measured"]
+    notes = [
+        "tokens are estimated: 4 characters a token, with the schema, and replies as long as those paid or measured"
+    ]
     if summaries:
         size = growth.settings.clustering.texts
         how = "trees grown from stand-ins for facts and summaries" if grown else f"clusters of {size} texts"
         notes.append(f"the number of summaries is estimated: {how}; rewrites and facts are exact")
-    return BuildReport("sire_rag", {**asdict(expected), **parts}, notes=tuple(notes))
+    return BuildReport("sire_rag", {**expected.counts(), **parts}, notes=tuple(notes))
 
 
 # --- trees grown for the plan -----------------------------------------------------------------------------------------
@@ -101,15 +105,15 @@ def _stand_ins(
                     yield Proposition(digest(chunk.chunk, stated.text), stated.text, chunk.chunk, entities)
 
 
-def _grown(passages: Sequence[ChunkInContext], growth: TreeGrowth, further: Sequence[Proposition]) -> tuple[int, Usage]:
-    """Return how many summaries trees get that are grown from these chunks and propositions, and what they cost."""
+def _grown(passages: Sequence[ChunkInContext], growth: TreeGrowth, further: Sequence[Proposition]) -> tuple[int, Plan]:
+    """Return how many summaries trees get that are grown from these chunks and propositions, and their plan."""
     model = PlannedModel(growth.model)
     planning = replace(
         growth, model=model, embedder=_WordVectors(growth.embedder.identity), progress=None, planned=True
     )
     planning.similarity([TreeLeaf(one.chunk, one.titled) for one in passages])
     planning.relatedness(further)
-    return planning.written, model.usage
+    return planning.written, model.plan
 
 
 class _WordVectors:
@@ -132,15 +136,14 @@ class _WordVectors:
 # --- many chunks: by size ---------------------------------------------------------------------------------------------
 
 
-def _by_size(trees: Sequence[tuple[int, float]]) -> tuple[int, Usage]:
-    """Return the number of summaries of trees and their cost: each is of one cluster of mean length."""
-    cost = Usage()
+def _by_size(trees: Sequence[tuple[int, float]]) -> tuple[int, Plan]:
+    """Return the number of summaries of trees and their plan: each is of one cluster of mean length."""
+    plan = Plan()
     for count, characters in trees:
         if count:
             # the text itself makes no difference to what it costs
-            one = planned(prompting.render(SUMMARY_PROMPT, texts=["x" * round(characters / count)]))
-            cost += Usage(count, count * one.input_tokens, count * one.output_tokens)
-    return sum(count for count, _ in trees), cost
+            plan.add(prompting.render(SUMMARY_PROMPT, texts=["x" * round(characters / count)]), times=count)
+    return sum(count for count, _ in trees), plan
 
 
 def _summaries(passages: Sequence[ChunkInContext], growth: TreeGrowth, *, new: int) -> list[tuple[int, float]]:

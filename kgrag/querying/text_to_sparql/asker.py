@@ -22,12 +22,13 @@ from kgrag.llm import structured_output
 from kgrag.model import Answer, Citation, Prompt, Term, Usage
 from kgrag.ports import Embedder, LanguageModel, Scratch, TripleStore, VectorIndex, VectorSpaces
 from kgrag.querying.ontology_check import Check, DataView, OntologyIndex, Options, check, index_of_graphs, mend
-from kgrag.querying.text_to_sparql import competency_questions, named_entities, row_evidence, schema_slices
+from kgrag.querying.text_to_sparql import competency_questions, named_entities, schema_slices
 from kgrag.querying.text_to_sparql.cautions import cautions
 from kgrag.querying.text_to_sparql.competency_questions import Competency, Match, matching
 from kgrag.querying.text_to_sparql.empty_results import explained
 from kgrag.querying.text_to_sparql.named_entities import NamedEntity
 from kgrag.querying.text_to_sparql.repair import CYCLES, Outcome, Repair, Version, query_in
+from kgrag.querying.text_to_sparql.row_answers import answer_of_rows
 from kgrag.querying.text_to_sparql.row_evidence import Execution, Runner
 from kgrag.querying.text_to_sparql.schema_slices import Slice
 from kgrag.sparql.query_reader import read
@@ -37,7 +38,6 @@ __all__ = ["Asker", "FirstQuery", "marked", "story_of"]
 
 _TERMS, _QUESTIONS = schema_slices.SPACE, competency_questions.SPACE
 _MAX_STORED_QUESTIONS = 5
-_MAX_ROWS_SHOWN = 20
 _MAX_ROWS_COMPARED = 10_000
 _DOUBTFUL = frozenset({"empty-class", "literal-datatype", "needs-subclass", "unused-in-data"})
 _UNKNOWN = "No query was found that matches the ontology and answers the question."
@@ -201,9 +201,15 @@ class Asker:
         """Return the rows of a query that ran as an answer with citations; at most k of them as hits."""
         best = outcome.best
         execution = best.execution or Execution()
-        hits = row_evidence.hits(execution, best.sparql, max(k, _MAX_ROWS_SHOWN), store=self.store)
-        shown = row_evidence.sentences(execution, hits)[:_MAX_ROWS_SHOWN]
-        cited = row_evidence.citations(hits[: len(shown)], self.store, question)
+        found = answer_of_rows(
+            question,
+            execution,
+            best.sparql,
+            k,
+            run=lambda sparql: self.runner(sparql, rows=self.rows, seconds=self.seconds),
+            store=self.store,
+        )
+        shown, cited = found.sentences, found.citations
         more = len(set(execution.rows)) - len(shown)
         tail = [f"… and {more:,} more rows."] if more > 0 else []
         stored = first.stored
@@ -214,9 +220,10 @@ class Asker:
             question=question,
             text="\n".join([*head, *([best.note] if best.note else []), *marked(shown, cited), *tail, *cut, *doubts]),
             method=self.name,
-            sentences=tuple(shown),
-            citations=tuple(cited),
-            hits=tuple(hits[:k]),
+            sentences=shown,
+            citations=cited,
+            hits=found.hits,
+            values=found.values,
             usage=outcome.usage,
             dropped={"quotes": 0, "sentences": 0},
             sparql=best.sparql,

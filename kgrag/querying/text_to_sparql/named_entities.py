@@ -41,7 +41,8 @@ class NamedEntity:
 def mentions(question: str, store: TripleStore, *, limit: int = 12) -> list[NamedEntity]:
     """Return the entities that a question names, in order of their place; where names overlap, the longest one counts.
 
-    Several entities may have the same name. A single common word counts only when it begins with a capital or a digit.
+    Several entities may have the same name. A single word counts only when it is no common one: with a capital, a digit
+    or an underscore (``wal_level``).
     """
     places = _places(question)
     spellings = [(name, language) for name in places for language in (None, *_LANGUAGES)]
@@ -67,7 +68,7 @@ def _places(question: str) -> dict[str, tuple[int, int]]:
         for last in range(first, min(first + _MAX_WORDS_PER_NAME, len(words))):
             start, end = _bracketed(question, words[first].start(), words[last].end())
             text = question[start:end].rstrip(".'’")
-            if first < last or text[:1].isupper() or text[:1].isdigit():
+            if first < last or any(mark.isupper() or mark.isdigit() or mark == "_" for mark in text):
                 places.setdefault(text, (start, start + len(text)))
                 bare = re.sub(r"['’]s$", "", text)
                 places.setdefault(bare, (start, start + len(bare)))

@@ -8,7 +8,7 @@ behind them, so their rows have no source. Queries read: ``facts/labels``, ``fac
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,7 +22,10 @@ from kgrag.text.chunking import statements_around
 from kgrag.text.quotes import places
 from kgrag.text.sentences import content_words, stem
 
-__all__ = ["Execution", "Runner", "citations", "hits", "labels", "sentences"]
+__all__ = ["Execution", "Row", "Runner", "cells", "citations", "hits", "labels"]
+
+Row = tuple[Term | None, ...]
+"""The terms of a row, None where its variable is unbound."""
 
 _MAX_SOURCES_PER_ROW = 3
 
@@ -37,7 +40,7 @@ class Execution:
     """
 
     variables: tuple[str, ...] = ()
-    rows: tuple[tuple[Term | None, ...], ...] = ()
+    rows: tuple[Row, ...] = ()
     truncated: bool = False
     problem: str = ""
 
@@ -58,33 +61,41 @@ class Runner(Protocol):
         """Return at most ``rows`` rows, and stop the query after ``seconds``."""
 
 
-def hits(execution: Execution, sparql: str, k: int, *, store: TripleStore) -> list[Hit]:
-    """Return the first k rows as hits of kind ``row``, in the query's order; equal rows once.
+def cells(variables: Sequence[str], rows: Sequence[Row], store: TripleStore) -> list[dict[str, str]]:
+    """Return, for each row, variable -> its value for readers: the label of an IRI that has one, else plain text."""
+    label_of = labels(rows, store)
 
-    ``text`` reads ``variable: value; …``, with a label in the place of an IRI that has one; ``attributes`` hold the
-    terms as plain text; ``sources`` are chunks that contain a value of the row.
+    def shown(term: Term) -> str:
+        return label_of.get(plain(term), plain(term)) if isinstance(term, ox.NamedNode) else plain(term)
+
+    return [{name: shown(term) for name, term in zip(variables, row, strict=True) if term is not None} for row in rows]
+
+
+def hits(
+    execution: Execution, sparql: str, rows: Sequence[Row], chunks: Mapping[Row, Sequence[str]], *, store: TripleStore
+) -> list[Hit]:
+    """Return rows of a query as hits of kind ``row``.
+
+    ``text`` reads ``variable: value; …`` with the values of ``cells``; ``attributes`` hold the terms as plain text;
+    ``sources`` are those of ``chunks``, for a row that is not in it chunks that contain a value of the row.
     """
-    rows = list(dict.fromkeys(execution.rows))[:k]
-    label_of, sources = labels(rows, store), _sources(rows, store)
-    found = []
-    for rank, row in enumerate(rows, start=1):
-        bound = {name: term for name, term in zip(execution.variables, row, strict=True) if term is not None}
-        values = {name: plain(term) for name, term in bound.items()}
-        shown = {
-            name: label_of.get(value, value) if isinstance(bound[name], ox.NamedNode) else value
-            for name, value in values.items()
-        }
-        found.append(
-            Hit(
-                iri=store.names.row(sparql, *map(str, row)).value,
-                kind="row",
-                text="; ".join(f"{name}: {value}" for name, value in shown.items()),
-                score=1.0 / rank,
-                sources=sources[row],
-                attributes=dict(values),
-            )
+    sources = _sources([row for row in rows if row not in chunks], store)
+    spans = documents.spans(store, list(dict.fromkeys(chunk for found in chunks.values() for chunk in found)))
+    for row, behind in chunks.items():
+        sources[row] = tuple(spans[chunk] for chunk in behind if chunk in spans)[:_MAX_SOURCES_PER_ROW]
+    return [
+        Hit(
+            iri=store.names.row(sparql, *map(str, row)).value,
+            kind="row",
+            text="; ".join(f"{name}: {value}" for name, value in shown.items()),
+            score=1.0 / rank,
+            sources=sources[row],
+            attributes={
+                name: plain(term) for name, term in zip(execution.variables, row, strict=True) if term is not None
+            },
         )
-    return found
+        for rank, (row, shown) in enumerate(zip(rows, cells(execution.variables, rows, store), strict=True), start=1)
+    ]
 
 
 def labels(rows: Iterable[Sequence[Term | None]], store: TripleStore) -> dict[str, str]:
@@ -99,9 +110,7 @@ def labels(rows: Iterable[Sequence[Term | None]], store: TripleStore) -> dict[st
     return label_of
 
 
-def _sources(
-    rows: Sequence[tuple[Term | None, ...]], store: TripleStore
-) -> dict[tuple[Term | None, ...], tuple[Span, ...]]:
+def _sources(rows: Sequence[Row], store: TripleStore) -> dict[Row, tuple[Span, ...]]:
     """Return, for each row, at most three chunks that its values were extracted from and that contain one as text."""
     values = {term for row in rows for term in row if isinstance(term, ox.Literal)}
     query = queries.bind("facts/sources", catalogue=store.names.catalogue, values=sorted(values, key=str))
@@ -117,9 +126,7 @@ def _sources(
     return {row: _most(row, carrying, spans) for row in rows}
 
 
-def _most(
-    row: Sequence[Term | None], carrying: dict[Term | None, list[str]], spans: dict[str, Span]
-) -> tuple[Span, ...]:
+def _most(row: Row, carrying: dict[Term | None, list[str]], spans: dict[str, Span]) -> tuple[Span, ...]:
     """Return the chunks that contain the most values of a row first."""
     counts: dict[str, int] = defaultdict(int)
     for term in row:
@@ -133,16 +140,17 @@ def _place(quote: str, text: str) -> tuple[int, int] | None:
     return next(iter(places(quote, text)), None)
 
 
-def citations(found: Sequence[Hit], store: TripleStore, question: str = "") -> list[Citation]:
+def citations(found: Sequence[Hit], numbers: Sequence[int], store: TripleStore, question: str = "") -> list[Citation]:
     """Return, for each hit, what its sources state with its values, as quotes with their characters.
 
     A value may stand in several places: the statement is cited that shares most words with the question and the row,
-    the shortest of equals. A bare value would prove nothing of what it is the value of.
+    the shortest of equals. A bare value would prove nothing of what it is the value of. ``numbers`` are those of the
+    sentences.
     """
     texts = documents.texts(store, [span.chunk for hit in found for span in hit.sources])
     cited = (
         _cited(str(value), question, hit, texts, number)
-        for number, hit in enumerate(found)
+        for number, hit in zip(numbers, found, strict=True)
         for value in hit.attributes.values()
     )
     return list(dict.fromkeys(citation for citation in cited if citation is not None))
@@ -163,14 +171,3 @@ def _cited(value: str, question: str, hit: Hit, texts: dict[str, str], sentence:
     best = max(range(len(statements)), key=lambda at: (shared[at], -len(statements[at][1])))
     span, quote, (start, end) = statements[best]
     return Citation(quote, span.document, span.chunk, span.start + start, span.start + end, sentence)
-
-
-def sentences(execution: Execution, found: Sequence[Hit]) -> list[str]:
-    """Return the result of a query as sentences: yes or no, the values of one column, or one line per row."""
-    if execution.variables == ("answer",) and len(execution.rows) == 1:
-        yes = {"true": "Yes.", "false": "No."}.get(plain(execution.rows[0][0]))
-        if yes:
-            return [yes]
-    if len(execution.variables) == 1:
-        return [hit.text.partition(": ")[2] for hit in found]
-    return [hit.text for hit in found]

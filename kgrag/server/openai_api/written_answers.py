@@ -95,8 +95,10 @@ async def written_answer(
     evidence, usage = _evidence(answer), answer.usage
     if as_json:
         cited = {"answer": answer.text, "unknown": answer.unknown, "citations": evidence["citations"]}
+        cited |= {"not_stated": answer.not_stated} if answer.not_stated else {}
         return _written(json.dumps(cited, ensure_ascii=False), [], evidence, usage, counted)
-    return _written(answer.text, _annotations(request, answer), evidence, usage, counted)
+    text = f"{answer.text}\n\nNot in the evidence: {answer.not_stated}" if answer.not_stated else answer.text
+    return _written(text, _annotations(request, answer), evidence, usage, counted)
 
 
 def _written(

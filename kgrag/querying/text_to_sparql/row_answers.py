@@ -1,0 +1,106 @@
+"""The rows of a query as an answer: sentences with citations where text is behind them, else their cells.
+
+Rows of extracted facts become the sentences of ``fact_sentences``; those of loaded data, which have no text, stay the
+cells that a table would have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kgrag.model import Citation, Hit, Value
+from kgrag.ports import TripleStore
+from kgrag.querying.text_to_sparql import fact_sentences, row_evidence
+from kgrag.querying.text_to_sparql.fact_sentences import StatedFact, in_words
+from kgrag.querying.text_to_sparql.row_evidence import Execution, Row
+from kgrag.querying.text_to_sparql.row_facts import Run, facts_behind
+from kgrag.sparql.query_reader import read
+from kgrag.text.quotes import places
+
+__all__ = ["MAX_ROWS_SHOWN", "RowAnswer", "answer_of_rows"]
+
+MAX_ROWS_SHOWN = 20
+_YES_NO = {"true": "Yes.", "false": "No."}
+
+
+@dataclass(frozen=True, slots=True)
+class RowAnswer:
+    """The first 20 rows as sentences, the citations of these, the rows as hits, and the short answers."""
+
+    sentences: tuple[str, ...]
+    citations: tuple[Citation, ...]
+    hits: tuple[Hit, ...]
+    values: tuple[Value, ...]
+
+
+def answer_of_rows(
+    question: str,
+    execution: Execution,
+    sparql: str,
+    k: int,
+    *,
+    run: Run,
+    store: TripleStore,
+) -> RowAnswer:
+    """Return what rows answer; equal ones once.
+
+    Args:
+        question: what was asked.
+        execution: the rows.
+        sparql: the query that gave them.
+        k: the most hits.
+        run: runs the query once more, for the triples that are behind the rows.
+        store: contains facts and text.
+    """
+    query = read(sparql)
+    rows = list(dict.fromkeys(execution.rows))[: max(k, MAX_ROWS_SHOWN)]
+    shown = rows[:MAX_ROWS_SHOWN]
+    behind = facts_behind(query, execution, shown, run=run, store=store)
+    cited = fact_sentences.citations([behind.get(row, ()) for row in shown], store, question)
+    chunks: dict[Row, Sequence[str]] = {
+        row: tuple(dict.fromkeys(one.chunk for one in cited if one.sentence == number))
+        for number, row in enumerate(shown)
+        if row in behind or query.aggregates  # what was computed is stated nowhere but by chance
+    }
+    hits = row_evidence.hits(execution, sparql, rows, chunks, store=store)
+    others = [hit for hit, row in zip(hits, shown, strict=False) if row not in chunks]
+    numbers = [number for number, row in enumerate(shown) if row not in chunks]
+    cited += row_evidence.citations(others, numbers, store, question)
+    if not cited:
+        behind = {}
+    counted = any(column.aggregate == "COUNT" for column in query.selected)
+    cells = row_evidence.cells(execution.variables, shown, store)
+    sentences = tuple(
+        _sentence(one, behind.get(row, ()), counted=counted) for one, row in zip(cells, shown, strict=True)
+    )
+    citations = tuple(sorted(cited, key=lambda one: one.sentence))
+    return RowAnswer(sentences, citations, tuple(hits[:k]), _values(question, cells, citations))
+
+
+def _sentence(cells: Mapping[str, str], facts: Sequence[StatedFact], *, counted: bool) -> str:
+    if list(cells) == ["answer"] and cells["answer"] in _YES_NO:
+        plain_answer = _YES_NO[cells["answer"]]
+        return f"{plain_answer.rstrip('.')}: {in_words(facts)}" if facts else plain_answer
+    table = (
+        "; ".join(f"{name}: {value}" for name, value in cells.items()) if len(cells) > 1 else "".join(cells.values())
+    )
+    if not facts:
+        return table
+    stated = in_words(facts)
+    if counted:
+        return f"{table}: {stated}"
+    unsaid = [f"{name}: {value}" for name, value in cells.items() if not places(value, stated)]
+    return "; ".join([stated.rstrip("."), *unsaid]) + "." if unsaid else stated
+
+
+def _values(question: str, cells: Sequence[Mapping[str, str]], citations: Sequence[Citation]) -> tuple[Value, ...]:
+    """Return the cells of the one column that the question does not name; () where several or none is so."""
+    answering = {name for one in cells for name, value in one.items() if not places(value, question)}
+    if len(answering) != 1 or answering == {"answer"}:
+        return ()
+    column = answering.pop()
+    first = {one.sentence: number for number, one in reversed(list(enumerate(citations)))}
+    return tuple(
+        Value("text", one[column], citation=first.get(number, -1)) for number, one in enumerate(cells) if column in one
+    )

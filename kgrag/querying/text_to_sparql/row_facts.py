@@ -1,0 +1,256 @@
+"""The stated triples that the rows of a query show, which make its rows sentences.
+
+The patterns of a query say what a cell is: whose value, of which property. The query is run once more with all the
+variables of these patterns, each row is put beside the triples that it comes from, and those which the store states
+remain. For a count these are what was counted, for a minimum or maximum where it stands. Rows of which nothing is known
+in this way, as those of a sum, remain cells. Queries read: ``facts/{labels,stating}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyoxigraph as ox
+
+from kgrag import queries
+from kgrag.model import Term, plain
+from kgrag.ports import TripleStore
+from kgrag.querying.text_to_sparql.fact_sentences import StatedFact
+from kgrag.querying.text_to_sparql.row_evidence import Execution, Row, labels
+from kgrag.sparql import syntax
+from kgrag.vocab import RDF, local_name, words_of
+
+__all__ = ["Run", "facts_behind"]
+
+_CONTEXTS = frozenset({"group", "graph", "optional", "union"})
+_PATHS = frozenset({"", "^", "|"})
+_NAMING_WORDS = frozenset({"label", "name", "title"})
+_SAME_VALUE = frozenset({"MIN", "MAX", "SAMPLE"})
+_DIGEST = re.compile(r"[0-9a-f]{16,}$")
+"""How the IRIs of things without a name end."""
+_MAX_LINKS = 2
+_MAX_FACTS = 20
+"""Facts of one row, at most: a row of a count may stand for many."""
+
+Run = Callable[[str], Execution]
+"""Runs a query over the facts, within its limits."""
+_Triple = tuple[ox.NamedNode, ox.NamedNode, Term]
+_Bound = Mapping[str, Term]
+
+
+def facts_behind(
+    query: syntax.Query,
+    execution: Execution,
+    rows: Sequence[Row],
+    *,
+    run: Run,
+    store: TripleStore,
+) -> dict[Row, tuple[StatedFact, ...]]:
+    """Return, for each row that stated triples are behind, these in the order of the patterns, at most 20.
+
+    Args:
+        query: the query that gave the rows, read.
+        execution: what it gave.
+        rows: those that are shown.
+        run: runs it once more.
+        store: contains the facts.
+    """
+    reading = _Reading.of(query) if rows else None
+    if reading is None or (query.form == "ASK" and plain(rows[0][0]) == "false"):
+        return {}
+    wide = execution
+    if not reading.selects_all:
+        wide = run(reading.wide())
+    bound = [_values(wide.variables, row) for row in wide.rows]
+    behind: dict[Row, list[_Triple]] = {}
+    wording = _Wording()
+    for row in rows:
+        shown = _values(execution.variables, row)
+        same = [one for one in bound if reading.fits(one, shown)]
+        for one in same:
+            wording.names.update(reading.names(one))
+            wording.links.update((value, (thing, prop)) for thing, prop, value in reading.all_triples(one))
+        behind[row] = list(dict.fromkeys(triple for one in same for triple in reading.triples(one)))[:_MAX_FACTS]
+    return _worded(behind, wording, store)
+
+
+def _values(variables: Sequence[str], row: Row) -> dict[str, Term]:
+    return {name: term for name, term in zip(variables, row, strict=True) if term is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a query shows: column -> variable whose value it has, the variables counted, and the patterns that matter.
+
+    ``naming`` are patterns that bind the name of a thing, ``stating`` all others between variables and constants.
+    """
+
+    query: syntax.Query
+    same: dict[str, str]
+    counted: frozenset[str]
+    naming: tuple[syntax.Pattern, ...]
+    stating: tuple[syntax.Pattern, ...]
+    grouped: bool = field(default=False)
+
+    @classmethod
+    def of(cls, query: syntax.Query) -> _Reading | None:
+        """Return the reading of a query; None for one that has no such columns or patterns."""
+        if query.columns is None or query.where is None or query.triple_terms:
+            return None
+        same: dict[str, str] = {}
+        counted: list[str] = []
+        for column in query.selected:
+            if isinstance(column.source, syntax.Variable):
+                same[column.name] = column.source.name
+            elif len(column.variables) == 1 and column.aggregate in _SAME_VALUE:
+                same[column.name] = column.variables[0].name
+            elif column.aggregate == "COUNT":
+                counted += [one.name for one in column.variables]
+        usable = [pattern for pattern in query.patterns if _usable(pattern)]
+        naming = tuple(one for one in usable if _names(one.predicate))
+        stating = tuple(one for one in usable if not _names(one.predicate))
+        grouped = bool(query.aggregates) or any(use.clause == "GROUP BY" for use in query.uses)
+        read_as = cls(query, same, frozenset(counted), naming, stating, grouped)
+        return read_as if same or counted or query.form == "ASK" else None
+
+    @property
+    def variables(self) -> list[str]:
+        """All variables of the patterns."""
+        terms = (term for one in (*self.naming, *self.stating) for term in (one.subject, one.predicate, one.object))
+        return list(dict.fromkeys(term.name for term in terms if isinstance(term, syntax.Variable)))
+
+    @property
+    def selects_all(self) -> bool:
+        """Whether the query selects all variables of the patterns under their own names."""
+        return not self.grouped and set(self.variables) <= {
+            column for column, name in self.same.items() if column == name
+        }
+
+    def wide(self) -> str:
+        """Return the query with all variables of the patterns, not grouped."""
+        text, columns, where = self.query.text, self.query.columns, self.query.where
+        assert columns is not None and where is not None
+        selected = " ".join(f"?{name}" for name in dict.fromkeys([*self.variables, *self.same.values()]))
+        tail = "" if self.grouped else text[where.end :]
+        verb = "SELECT DISTINCT" if self.query.form == "ASK" else "DISTINCT"
+        return f"{text[: columns.start]}{verb} {selected} {text[columns.end : where.end]}{tail}"
+
+    def fits(self, bound: _Bound, shown: _Bound) -> bool:
+        """Return whether a row of the wide query is behind a row that is shown."""
+        return all(bound.get(variable) == shown.get(column) for column, variable in self.same.items())
+
+    def names(self, bound: _Bound) -> Iterator[tuple[Term, str]]:
+        """Yield the things of a row that the query names, with their names."""
+        for pattern in self.naming:
+            thing, name = _value(pattern.subject, bound), _value(pattern.object, bound)
+            if thing is not None and isinstance(name, ox.Literal):
+                yield thing, name.value
+
+    def triples(self, bound: _Bound) -> list[_Triple]:
+        """Return the triples of a row that show what its columns have: with their values, else about their things."""
+        wanted = {*self.same.values(), *self.counted}
+        named = {_name(one.subject) for one in self.naming if _name(one.object) in wanted}
+        things = (wanted | named) - {""}
+        values = [one for one in self.stating if one.predicate != RDF.type and _name(one.object) in things]
+        shown = {_name(end) for one in values for end in (one.subject, one.object)}
+        about = [one for one in self.stating if _name(one.subject) in things - shown]
+        if self.query.form == "ASK":
+            values, about = [], list(self.stating)
+        stated = [one for one in about if one.predicate != RDF.type] or about
+        chosen = [one for one in self.stating if one in values or one in stated]
+        return self._bound_triples(chosen, bound)
+
+    def all_triples(self, bound: _Bound) -> list[_Triple]:
+        """Return all triples of a row."""
+        return self._bound_triples(self.stating, bound)
+
+    def _bound_triples(self, patterns: Iterable[syntax.Pattern], bound: _Bound) -> list[_Triple]:
+        ends = ((_value(end, bound) for end in (one.subject, one.predicate, one.object)) for one in patterns)
+        return [
+            (thing, prop, value)
+            for thing, prop, value in ends
+            if isinstance(thing, ox.NamedNode)
+            and isinstance(prop, ox.NamedNode)
+            and isinstance(value, ox.NamedNode | ox.Literal)
+        ]
+
+
+def _usable(pattern: syntax.Pattern) -> bool:
+    """Return whether a pattern holds for the rows as it is, and its ends can be selected."""
+    ends = (pattern.subject, pattern.predicate, pattern.object)
+    visible = all(not isinstance(end, syntax.Blank) and getattr(end, "scope", 0) == 0 for end in ends)
+    return visible and pattern.path in _PATHS and all(scope.kind in _CONTEXTS for scope in pattern.context)
+
+
+def _names(predicate: syntax.Term) -> bool:
+    """Return whether a property says what things are called: rdfs:label, skos:prefLabel, ``crop name``, ``title``."""
+    return isinstance(predicate, ox.NamedNode) and words_of(local_name(predicate.value)).split()[-1:] in (
+        [word] for word in _NAMING_WORDS
+    )
+
+
+def _name(term: syntax.Term) -> str:
+    return term.name if isinstance(term, syntax.Variable) else ""
+
+
+def _value(term: syntax.Term, bound: _Bound) -> Term | None:
+    if isinstance(term, syntax.Variable):
+        return bound.get(term.name)
+    return term if isinstance(term, ox.NamedNode | ox.Literal) else None
+
+
+@dataclass(slots=True)
+class _Wording:
+    """What things are called: by the query, by labels, or by what links them to a thing that has a name."""
+
+    names: dict[Term, str] = field(default_factory=dict)
+    links: dict[Term, tuple[ox.NamedNode, ox.NamedNode]] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def shown(self, term: Term, links: int = _MAX_LINKS) -> str:
+        """Return a term for readers; "" for a thing that has no name, and is linked to none that has."""
+        if not isinstance(term, ox.NamedNode):
+            return plain(term)
+        if name := self.names.get(term) or self.labels.get(term.value):
+            return name
+        if not _DIGEST.search(term.value):
+            return words_of(local_name(term.value))
+        thing, prop = self.links.get(term, (None, None))
+        owner = self.shown(thing, links - 1) if thing is not None and links else ""
+        return f"the {self.shown(prop).removeprefix('has ')} of {owner}" if owner and prop is not None else ""
+
+
+def _worded(
+    behind: Mapping[Row, Sequence[_Triple]], wording: _Wording, store: TripleStore
+) -> dict[Row, tuple[StatedFact, ...]]:
+    """Return triples that the store states in words."""
+    triples = list(dict.fromkeys(triple for found in behind.values() for triple in found))
+    chunks = _stating(triples, store)
+    wording.labels = labels([*(triple for triple in triples if triple in chunks), *wording.links.values()], store)
+
+    def fact(triple: _Triple) -> StatedFact:
+        thing, prop, value = map(wording.shown, triple)
+        attribute = "is a" if triple[1] == RDF.type else prop
+        return StatedFact(thing, attribute, value or plain(triple[2]), chunks[triple])
+
+    facts = {row: tuple(fact(triple) for triple in found if triple in chunks) for row, found in behind.items()}
+    return {row: stated for row, stated in facts.items() if stated}
+
+
+def _stating(triples: Iterable[_Triple], store: TripleStore) -> dict[_Triple, tuple[str, ...]]:
+    """Return the triples that graphs of facts state, with the chunks behind these."""
+    wanted = set(triples)
+    if not wanted:
+        return {}
+    things, properties, values = (sorted(ends, key=str) for ends in map(set, zip(*wanted, strict=True)))
+    query = queries.bind(
+        "facts/stating", catalogue=store.names.catalogue, things=things, properties=properties, values=values
+    )
+    chunks: dict[_Triple, list[str]] = defaultdict(list)
+    for thing, prop, value, chunk in store.select(query):
+        if isinstance(thing, ox.NamedNode) and isinstance(prop, ox.NamedNode) and value is not None:
+            chunks[thing, prop, value] += [plain(chunk)] if chunk is not None else []
+    return {triple: tuple(chunks[triple]) for triple in wanted if triple in chunks}

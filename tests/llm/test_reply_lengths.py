@@ -1,0 +1,113 @@
+"""Plans that learn from what was paid: ratios per prompt, intervals, and where they are shown."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from kgrag import KnowledgeBase
+from kgrag.cli.printing import counts_line, with_price
+from kgrag.llm.completion_cache import CachedModel
+from kgrag.llm.costs import planned
+from kgrag.llm.reply_lengths import Forecast, Lengths, Plan, forecast
+from kgrag.model import Completion, Document, Prompt, Usage
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder, ScriptedModel
+
+PROMPT = "sire_rag/facts"
+
+
+def prompt(words: int, number: int = 0) -> Prompt:
+    return Prompt(PROMPT, f"{number} " + "word " * words, {"paragraphs": [{"text": "word " * words}]})
+
+
+def lengths(pairs: list[tuple[int, int]]) -> Lengths:
+    plans = (planned(prompt(words)) for words, _ in pairs)
+    return sum(
+        (
+            Lengths.of(plan, Usage(1, 2 * plan.input_tokens, taken))
+            for plan, (_, taken) in zip(plans, pairs, strict=True)
+        ),
+        Lengths(),
+    )
+
+
+def test_without_paid_replies_the_header_is_the_forecast_with_a_wide_interval() -> None:
+    plan = Plan([prompt(100)])
+    expected = plan.forecast({})
+    assert expected.usage == plan.usage
+    assert expected.least < 0.6 * expected.usage.output_tokens < 1.4 * expected.usage.output_tokens < expected.most
+
+
+def test_paid_replies_correct_input_and_output_by_their_ratio() -> None:
+    pairs = [(words, 3 * planned(prompt(words)).output_tokens) for words in (80, 100, 120, 140, 160, 180)]
+    plan = Plan(prompt(words) for words in (90, 110))
+    expected = plan.forecast({PROMPT: lengths(pairs)})
+    assert expected.usage.input_tokens == 2 * plan.usage.input_tokens
+    assert expected.usage.output_tokens == 3 * plan.usage.output_tokens
+    assert expected.least == expected.most == expected.usage.output_tokens  # all had the same ratio
+
+
+def test_four_replies_are_too_few_to_learn_from() -> None:
+    known = {PROMPT: lengths([(100, 900)] * 4)}
+    assert Plan([prompt(100)]).forecast(known).usage == Plan([prompt(100)]).usage
+
+
+def test_the_interval_has_nine_of_ten_sums() -> None:
+    drawn, inside = random.Random(7), 0
+    for _ in range(300):
+        sizes = [drawn.randint(40, 200) for _ in range(30)]
+        taken = [max(1, round(drawn.gauss(0.8, 0.35) * planned(prompt(size)).output_tokens)) for size in sizes]
+        known = {PROMPT: lengths(list(zip(sizes[:12], taken[:12], strict=True)))}
+        expected = Plan(prompt(size) for size in sizes[12:]).forecast(known)
+        inside += expected.least <= sum(taken[12:]) <= expected.most
+    assert 0.84 <= inside / 300 <= 0.97
+
+
+def test_a_model_remembers_what_it_was_paid_for_by_prompt_and_across_runs(tmp_path: Path) -> None:
+    def reply(asked: Prompt) -> Completion:
+        return Completion('{"facts": []}', usage=Usage(1, 10, 70))
+
+    path = tmp_path / "completions.sqlite"
+    with CachedModel(ScriptedModel(reply), path) as model:
+        model.complete([prompt(100, number) for number in range(6)])
+        model.complete([prompt(100, number) for number in range(6)])  # kept, and so not paid again
+    with CachedModel(ScriptedModel(reply), path) as again:
+        known = again.reply_lengths()
+        assert (known[PROMPT].count, known[PROMPT].taken) == (6, 420)
+        assert forecast(Plan([prompt(100, 9)]), again).usage.output_tokens == 70
+
+
+def test_a_cut_reply_is_no_length_of_a_reply() -> None:
+    model = CachedModel(ScriptedModel(lambda _: Completion("{", finish="length", usage=Usage(1, 10, 4096))))
+    model.complete([prompt(100)])
+    assert model.reply_lengths() == {}
+
+
+def test_what_was_asked_before_forecasts_what_is_asked_next() -> None:
+    said = json.dumps({"unknown": False, "sentences": [{"text": "x" * 700, "citations": []}]})
+    model = ScriptedModel({"answering/answer": lambda _: Completion(said, usage=Usage(1, 900, 180))})
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=model) as kb:
+        kb.add(Document("Rye is sown in May. Oats are sown in April."))
+        before = kb.forecast("When is barley sown?", method="passages")
+        for crop in ("rye", "oats", "wheat", "maize", "rice"):
+            kb.ask(f"When is {crop} sown?", method="passages")
+        after = kb.forecast("When is barley sown?", method="passages")
+    assert before.most - before.least > 60
+    assert after.usage.output_tokens == after.least == after.most == 180
+
+
+def test_a_wide_estimate_is_shown_as_an_interval_with_its_price() -> None:
+    wide = with_price(Forecast(Usage(2, 1000, 1000), 600, 1400).counts(), (1.0, 2.0), digits=6)
+    assert counts_line(wide) == (
+        "completions 2, input_tokens 1,000, output_tokens 600 to 1,400, price 0.0022 to 0.0038"
+    )
+    narrow = with_price(Forecast(Usage(2, 1000, 1000), 960, 1040).counts(), None, digits=6)
+    assert counts_line(narrow) == "completions 2, input_tokens 1,000, output_tokens 1,000"
+
+
+@pytest.mark.parametrize("name", ["og_rag", "poly_rag", "sire_rag"])
+def test_a_planned_build_has_an_interval(demo_kb: KnowledgeBase, name: str) -> None:
+    counts = demo_kb.build(name, dry_run=True).counts
+    assert counts["output_tokens_least"] <= counts["output_tokens"] <= counts["output_tokens_most"]

@@ -1,0 +1,223 @@
+"""Rows of queries over extracted facts: sentences that their citations alone carry."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kgrag import KnowledgeBase
+from kgrag.model import Answer, Document
+from kgrag.querying.text_to_sparql.fact_sentences import StatedFact, in_words
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder, ScriptedModel
+
+SCHEMA = """
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix s: <https://example.org/settings#> .
+<https://example.org/settings> a owl:Ontology .
+s:Setting a owl:Class ; rdfs:label "setting"@en .
+s:default a owl:DatatypeProperty ; rdfs:label "default value"@en ; rdfs:domain s:Setting .
+s:kind a owl:DatatypeProperty ; rdfs:label "type"@en ; rdfs:domain s:Setting ; rdfs:range xsd:string .
+s:advice a owl:DatatypeProperty ; rdfs:label "advice"@en ; rdfs:domain s:Setting ; rdfs:range xsd:string .
+s:needs a owl:ObjectProperty ; rdfs:label "depends on"@en ; rdfs:domain s:Setting ; rdfs:range s:Setting .
+"""
+ADVICE = (
+    "If you have a server with a lot of memory, a reasonable starting value is a quarter of it; because the program "
+    "also relies on the cache of the operating system, it is unlikely that more than two fifths of the memory will "
+    "work better than a smaller amount."
+)
+INVENTED = "Never set it to 7, since the program of the year 2031 is going to find out the best size of it alone."
+TEXT = f"""max_senders (integer)
+
+Sets the largest number of sender processes. The default is 10. Zero disables replication.
+
+keep_size (integer)
+
+Sets the size of old files that are kept. The default is 10. It has an effect only where max_senders is not zero.
+
+big_cache (integer)
+
+Sets how much memory is used. {ADVICE}
+"""
+KEEP_SIZE, MAX_SENDERS = "keep_size (integer)", "max_senders (integer)"
+HEAD = "PREFIX s: <https://example.org/settings#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
+
+
+def thing(name: str, attribute: str, value: str) -> dict[str, object]:
+    return {
+        "paragraph": 1,
+        "name": name,
+        "class": "setting",
+        "attributes": [{"attribute": attribute, "value": value}],
+    }
+
+
+FACTS = {
+    "things": [
+        thing("max_senders", "default value", "10"),
+        thing("max_senders", "type", "integer"),
+        thing("keep_size", "default value", "10"),
+        thing("keep_size", "type", "integer"),
+        thing("keep_size", "depends on", "max_senders"),
+        thing("big_cache", "advice", ADVICE.replace("a lot of memory", "plenty of memory")),
+        thing("big_cache", "advice", INVENTED),
+    ],
+    "triples": [
+        {"paragraph": 1, "subject": "max_senders", "relation": "when zero disables", "object": "replication"},
+        {"paragraph": 1, "subject": "big_cache", "relation": "is best set so:", "object": ADVICE},
+    ],
+}
+Ask = Callable[..., Answer]
+
+
+@pytest.fixture(scope="module")
+def pending() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory, pending: list[str]) -> Iterator[Ask]:
+    """Asks a question, for which the model writes a query."""
+    query = [""]
+    model = ScriptedModel(
+        {
+            "poly_rag/facts": json.dumps(FACTS),
+            "obqc/ask": lambda _: query[0],
+            "poly_rag/sufficient": lambda prompt: json.dumps(
+                {
+                    "sufficient": True,
+                    "answers": [
+                        {"triple": one["number"], "text": "replication"}
+                        for one in prompt.variables["triples"]
+                        if one["object"] == "replication"
+                    ],
+                }
+            ),
+        }
+    )
+    schema = Path(tmp_path_factory.mktemp("settings"), "settings.ttl")
+    schema.write_text(SCHEMA, encoding="utf-8")
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=model) as kb:
+        kb.load(schema)
+        kb.add(Document(TEXT, title="Settings"))
+        pending += kb.build("poly_rag").pending
+
+        def ask(question: str, sparql: str = "", spec: str = "poly_rag:templates=false") -> Answer:
+            query[0] = HEAD + sparql
+            return kb.ask(question, method=spec)
+
+        yield ask
+
+
+def quotes(answer: Answer, sentence: int = 0) -> list[str]:
+    return [citation.quote for citation in answer.citations if citation.sentence == sentence]
+
+
+def test_a_row_is_a_sentence_with_the_name_of_the_thing_and_the_label_of_the_property(asked: Ask) -> None:
+    answer = asked(
+        "What is the default of keep_size?",
+        'SELECT ?value { ?s a s:Setting ; rdfs:label "keep_size" ; s:default ?value }',
+    )
+    assert answer.sentences == ("The default value of keep_size is 10.",)
+    assert [value.text for value in answer.values] == ["10"]
+
+
+def test_what_names_the_thing_is_cited_with_the_value_of_this_thing(asked: Ask) -> None:
+    answer = asked(
+        "What is the default of keep_size?",
+        'SELECT ?value { ?s a s:Setting ; rdfs:label "keep_size" ; s:default ?value }',
+    )
+    assert quotes(answer) == [f"{KEEP_SIZE}\n\nSets the size of old files that are kept. The default is 10."]
+
+
+def test_each_row_has_the_citations_of_its_own_thing(asked: Ask) -> None:
+    answer = asked(
+        "What are the defaults?",
+        "SELECT ?name ?value { ?s a s:Setting ; rdfs:label ?name ; s:default ?value } ORDER BY ?name",
+    )
+    assert answer.sentences == (
+        "The default value of keep_size is 10.",
+        "The default value of max_senders is 10.",
+    )
+    first = [quotes(answer, place)[0].partition("\n")[0] for place in (0, 1)]
+    assert first == [KEEP_SIZE, MAX_SENDERS]
+
+
+def test_a_row_of_several_columns_is_one_sentence(asked: Ask) -> None:
+    answer = asked(
+        "What are type and default of max_senders?",
+        'SELECT ?kind ?value { ?s rdfs:label "max_senders" ; s:kind ?kind ; s:default ?value }',
+    )
+    assert answer.sentences == ("The type of max_senders is integer; its default value is 10.",)
+
+
+def test_a_relation_between_things_is_worded_as_a_relation(asked: Ask) -> None:
+    answer = asked("What does keep_size depend on?", 'SELECT ?o { ?s rdfs:label "keep_size" ; s:needs ?o }')
+    assert answer.sentences == ("keep_size depends on max_senders.",)
+    assert "It has an effect only where max_senders is not zero." in quotes(answer)[-1]
+
+
+def test_a_thing_that_is_selected_by_its_name_is_worded_too(asked: Ask) -> None:
+    answer = asked(
+        "On which setting does keep_size depend?",
+        'SELECT ?name { ?s rdfs:label "keep_size" ; s:needs ?o . ?o rdfs:label ?name }',
+    )
+    assert answer.sentences == ("keep_size depends on max_senders.",)
+
+
+def test_yes_is_said_with_what_it_rests_on(asked: Ask) -> None:
+    answer = asked("Is the default of keep_size 10?", 'ASK { ?s rdfs:label "keep_size" ; s:default 10 }')
+    assert answer.sentences == ("Yes: The default value of keep_size is 10.",)
+    assert quotes(answer)[0].startswith(KEEP_SIZE)
+
+
+def test_a_count_shows_and_cites_what_was_counted(asked: Ask) -> None:
+    answer = asked(
+        "How many settings have the default 10?", "SELECT (COUNT(?s) AS ?n) { ?s s:default ?v FILTER (?v = 10) }"
+    )
+    counted = {f"he default value of {name} is 10" for name in ("keep_size", "max_senders")}
+    assert answer.sentences[0].startswith("2: T") and all(one in answer.sentences[0] for one in counted)
+    assert {quote.partition("\n")[0] for quote in quotes(answer)} == {KEEP_SIZE, MAX_SENDERS}
+
+
+def test_a_number_that_was_computed_is_not_cited_where_it_stands_by_chance(asked: Ask) -> None:
+    answer = asked("What do the defaults add up to, halved?", "SELECT (SUM(?v) / 2 AS ?n) { ?s s:default ?v }")
+    assert answer.sentences == ("10",)
+    assert answer.citations == ()
+
+
+def test_advice_is_a_value_in_the_words_of_the_text(asked: Ask, pending: list[str]) -> None:
+    answer = asked("What is advised for big_cache?", "SELECT ?a { ?s s:advice ?a }")
+    assert answer.sentences == (f"The advice of big_cache: {ADVICE}",)
+    assert quotes(answer)[-1].endswith("work better than a smaller amount.")
+    assert [line for line in pending if INVENTED not in line] == []  # what no sentence carries is refused
+
+
+def test_a_triple_that_answers_is_a_sentence_with_its_source(asked: Ask) -> None:
+    answer = asked("What does max_senders disable when zero?", spec="poly_rag:layers=graph")
+    assert answer.sentences == ("max_senders when zero disables replication.",)
+    assert [value.text for value in answer.values] == ["replication"]
+    assert quotes(answer)[0].startswith(MAX_SENDERS) and quotes(answer)[-1].endswith("Zero disables replication.")
+
+
+def test_a_question_of_a_fixed_form_is_answered_in_a_sentence(asked: Ask) -> None:
+    answer = asked("What is the default value of keep_size?", spec="poly_rag")
+    assert answer.sentences == ("The default value of keep_size is 10.",)
+    assert quotes(answer)[0].startswith(KEEP_SIZE)
+
+
+@pytest.mark.parametrize(
+    ("fact", "sentence"),
+    [
+        (StatedFact("wal_level", "has default value", "replica"), "The default value of wal_level is replica."),
+        (StatedFact("Bath", "is part of", "Somerset"), "Bath is part of Somerset."),
+        (StatedFact("wal_level", "requires restart", "true"), "For wal_level, requires restart is true."),
+        (StatedFact("", "rate", "65 kg"), "The rate is 65 kg."),
+        (StatedFact("wal_level", "note", "Set it."), "The note of wal_level: Set it."),
+    ],
+)
+def test_facts_are_worded_by_the_form_of_their_label(fact: StatedFact, sentence: str) -> None:
+    assert in_words([fact]) == sentence
