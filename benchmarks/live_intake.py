@@ -4,11 +4,11 @@
     python -m benchmarks.live_intake --documents 20000 --askers 16
 
 A ``kgrag serve`` in a process of its own, with the embedding model that it has by default, holds documents of one or
-two sentences. Askers send different questions to ``/ask``, each on a connection of its own, and either ask again at once
-(``at once``: the server is always full) or rest a second between two questions (``rests``). Three times: alone; while
-one writer sends new documents one by one (``PUT /documents/{id}``, 200 at most); while 1,000 are taken in as one upload.
-``x`` is the p95 over that of the same askers alone. The writer asks after every tenth document whether it is found, and
-``seen`` is how many were sent by then, if all were.
+two sentences. Askers send different questions to ``/ask``, each on a connection of its own, and either ask again at
+once (``at once``: the server is always full) or rest a second between two questions (``rests``). Three times: alone;
+while one writer sends new documents one by one (``PUT /documents/{id}``, 200 at most); while 1,000 are taken in as
+one upload. ``x`` is the p95 over that of the same askers alone. The writer asks after every tenth document whether it
+is found, and ``seen`` is how many were sent by then, if all were.
 """
 
 from __future__ import annotations
