@@ -323,7 +323,6 @@ async def build(request: Request) -> Response:
     values: dict[str, Any] = {
         "methods": {name: declared.label for name, declared in sorted(methods.items()) if name != "auto"},
         "chosen": chosen,
-        "needs": methods[chosen].needs if chosen else "",
         "options": options,
         "price": price,
         "form": sent.fields,

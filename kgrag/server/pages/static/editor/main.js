@@ -126,7 +126,7 @@ async function showEffect(text, signal) {
     }
     surface.area.focus();
   };
-  find("effect").replaceChildren(...drawEffect(effect, pageOf, { apply, leave }));
+  find("effect").replaceChildren(...drawEffect(effect, { pageOf, prefixes: { ...terms.prefixes, ...declared(text).prefixes } }, { apply, leave }));
   find("effect").hidden = false;
 }
 

@@ -2,7 +2,8 @@
 
 import { keepKey, keptKey } from "../key.js";
 import { element } from "./dom.js";
-import { meaningful } from "./tokens.js";
+import { written } from "./prefixes.js";
+import { meaningful, tokens } from "./tokens.js";
 
 const OPERATIONS = new Set(["INSERT", "DELETE", "WITH", "CLEAR", "DROP", "CREATE", "COPY", "MOVE", "ADD", "LOAD"]);
 const find = (id) => document.getElementById(id);
@@ -63,7 +64,7 @@ export class Key {
 }
 
 // What an update would do, and a button that applies it; "apply" and "leave" are called for the buttons.
-export function drawEffect(effect, pageOf, { apply, leave }) {
+export function drawEffect(effect, look, { apply, leave }) {
   const count = (number, word) => element("li", {}, element("b", {}, number.toLocaleString("en")), ` ${word}`);
   const refused = effect.refused.map((each) =>
     element(
@@ -94,23 +95,35 @@ export function drawEffect(effect, pageOf, { apply, leave }) {
     ...refused,
     ...changing,
     ...nothing,
-    ...effect.graphs.map((graph, place) => difference(graph, place < 5, pageOf)),
     element(
       "p",
       { class: "actions" },
       element("button", { type: "button", id: "apply", disabled: refused.length > 0, click: apply }, "Apply"),
       element("button", { type: "button", class: "quiet", click: leave }, "Leave it"),
     ),
+    ...effect.graphs.map((graph, place) => difference(graph, place < 5, look)),
   ];
 }
 
-function difference(graph, open, pageOf) {
+// A triple as N-Triples with its IRIs shortened; those within texts stay.
+function short(triple, prefixes) {
+  const parts = [...tokens(triple)].map(({ kind, start, end }) => {
+    const piece = triple.slice(start, end);
+    if (kind !== "iri") return piece;
+    const iri = piece.slice(1, -1);
+    const name = written(iri, prefixes);
+    return name === iri ? piece : name;
+  });
+  return parts.join("");
+}
+
+function difference(graph, open, { pageOf, prefixes }) {
   const lines = (sign, name) => {
     const shown = graph[`${name}_triples`];
     const left = graph[name] - shown.length;
     const tag = sign === "+" ? "ins" : "del";
     return [
-      ...shown.flatMap((triple) => [element(tag, {}, `${sign} ${triple}`), "\n"]),
+      ...shown.flatMap((triple) => [element(tag, {}, `${sign} ${short(triple, prefixes)}`), "\n"]),
       ...(left > 0 ? [`${sign} ${left.toLocaleString("en")} more\n`] : []),
     ];
   };
