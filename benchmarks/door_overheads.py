@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with (
         tempfile.TemporaryDirectory() as name,
         _served(Path(name) / "kb") as (url, pid),
-        httpx.Client(base_url=url, timeout=60, trust_env=False) as client,
+        httpx.Client(base_url=url, timeout=600, trust_env=False) as client,
     ):
         kinds = _kinds(client)
         for call in kinds.values():

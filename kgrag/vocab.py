@@ -79,7 +79,7 @@ AUDIT = _Namespace(
     "violating "
     # the context graph's statements about the terms of an ontology
     "AuditedOntology DeprecatedTerm ForeignTerm LiveAnnotationProperty LiveClass LiveConcept LiveDatatypeProperty "
-    "LiveIndividual LiveObjectProperty LiveProperty LiveTerm OwnTerm ReservedTerm Term "
+    "LiveIndividual LiveObjectProperty LiveProperty LiveTerm Module OwnTerm ReservedTerm Term "
     "AnnotationPropertyTerm ClassTerm ConceptTerm DatatypePropertyTerm DatatypeTerm IndividualTerm ObjectPropertyTerm "
     "PropertyTerm SchemeTerm TermKind "
     "defines definition domain kind label localName namespace normalLabel range reserves synonym "
@@ -134,7 +134,7 @@ OWL = _Namespace(
     "http://www.w3.org/2002/07/owl#",
     "AllDisjointClasses AnnotationProperty Class DatatypeProperty NamedIndividual Nothing ObjectProperty Ontology "
     "Thing disjointUnionOf disjointWith equivalentClass equivalentProperty hasKey imports intersectionOf inverseOf "
-    "members onDatatype oneOf sameAs unionOf versionInfo",
+    "members onDatatype oneOf sameAs unionOf versionIRI versionInfo",
 )
 XSD = _Namespace(
     "http://www.w3.org/2001/XMLSchema#", "string integer decimal double boolean date dateTime gYear gYearMonth"

@@ -2,9 +2,10 @@
 
 The context says which terms the target declares, of which kind, which are its own, deprecated, in force; it has their
 labels, definitions, synonyms and local names under one property each, and the domains and ranges of properties with
-those that they inherit. Asserted triples only; nothing but these domains and ranges is inferred.
+those that they inherit. Asserted triples only; nothing but these domains and ranges is inferred. Of an ontology that
+imports another part of its own project (``aud:Module``), terms of which it states the type only are that part's.
 
-Queries: ``audit/context_*``.
+Queries: ``audit/context_*``, ``audit/imports``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from kgrag.audit.reserved_terms import reserved_among
 from kgrag.model import plain
 from kgrag.ports import Workbench
 from kgrag.shacl import Written, as_written
-from kgrag.vocab import AUDIT
+from kgrag.vocab import AUDIT, RDF
 
 __all__ = ["AuditTarget", "prepare"]
 
@@ -83,7 +84,9 @@ def prepare(
     # from here on each query reads what the ones before it wrote
     namespaces = (namespace,) if namespace else tuple(_own_namespaces(bench))
     literals = [ox.Literal(own) for own in namespaces]
-    _add(bench, bench.construct(queries.bind("audit/context_own", context=AUDIT.context, namespaces=literals)))
+    _add(bench, (ox.Triple(ox.NamedNode(each), RDF.type, AUDIT.Module) for each in _modules(bench, namespaces)))
+    own = queries.bind("audit/context_own", target=AUDIT.target, context=AUDIT.context, namespaces=literals)
+    _add(bench, bench.construct(own))
     _add(bench, bench.construct(queries.bind("audit/context_foreign", context=AUDIT.context)))
     deprecated = queries.bind("audit/context_deprecated", target=AUDIT.target, context=AUDIT.context)
     _add(bench, bench.construct(deprecated))
@@ -99,6 +102,13 @@ def prepare(
 
 def _add(bench: Workbench, triples: Iterable[ox.Triple], graph: ox.NamedNode = AUDIT.context) -> None:
     bench.add(ox.Quad(triple.subject, triple.predicate, triple.object, graph) for triple in triples)
+
+
+def _modules(bench: Workbench, namespaces: Sequence[str]) -> set[str]:
+    """Return the ontologies that import a part of their own project, by its IRI, that the target does not have."""
+    stems = tuple(namespace.rstrip("#/_") for namespace in namespaces)
+    imports = bench.select(queries.bind("audit/imports", target=AUDIT.target)).values()
+    return {importing for importing, imported in imports if imported.startswith(stems)} if stems else set()
 
 
 def _own_namespaces(bench: Workbench) -> list[str]:

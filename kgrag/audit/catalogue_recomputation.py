@@ -53,6 +53,8 @@ def catalogue_rows(entries: Mapping[Term, StatedNode], names: Names) -> Iterator
     for entry in entries.values():
         if plain(entry.iri).startswith(f"{names.base}build/"):
             yield from unless_missing(_build(entry, names, founded))
+        elif plain(entry.iri).startswith(f"{names.base}source/"):
+            yield from unless_missing(_source(entry, names, founded))
         elif KG.publication in entry.values:
             written = {time for change in entry.all(KG.publication) for time in times.get(change, ())}
             if written.isdisjoint(entry.all(DCTERMS.created)):
@@ -107,6 +109,15 @@ def _build(entry: StatedNode, names: Names, founded: str) -> Iterator[Row]:
     # times are as the store writes them, in UTC to the second, and so in order as text
     if PROV.endedAtTime in entry.values and entry.one(PROV.startedAtTime) > entry.one(PROV.endedAtTime):
         yield fault(entry, PROV.endedAtTime, "ended before it began")
+
+
+def _source(entry: StatedNode, names: Names, founded: str) -> Iterator[Row]:
+    if not entry.is_a(KG.Source):
+        yield fault(entry, RDF.type, "is a source of documents, and not listed as one")
+    if entry.iri != names.mint("source", entry.one(DCTERMS.identifier)):
+        yield fault(entry, DCTERMS.identifier, "is the source of another name than its IRI is made of")
+    if any(time < founded for time in entry.all(DCTERMS.created)):
+        yield fault(entry, DCTERMS.created, "was known before the knowledge base was made")
 
 
 def _graph(entry: StatedNode, entries: Mapping[Term, StatedNode], names: Names) -> Iterator[Row]:

@@ -21,6 +21,7 @@ from kgrag.audit.step_input import Row
 from kgrag.model import plain
 from kgrag.ports import TripleStore
 from kgrag.text.chunking import count_tokens
+from kgrag.text.documents import PLAIN_TEXT
 from kgrag.vocab import DCTERMS, KG, METADATA, PROV, RDF, Names, local_name
 
 __all__ = ["recomputed"]
@@ -106,9 +107,12 @@ class _OwnGraphs:
             if predicate in _OF_DOCUMENT_NAME or predicate.value.startswith(METADATA)
         )
         title = document.one(DCTERMS.title) if DCTERMS.title in document.values else ""
-        # the first versions named a document by its text and title only
-        earlier = self._names.document(document.one(KG.text), title)
-        return earlier if document.iri == earlier else self._names.document(document.one(KG.text), title, *stated)
+        named = (document.one(KG.text), title)
+        # the first versions named a document by its text and title only, and later ones not by its format
+        earlier = {name.value: name for name in (self._names.document(*named), self._names.document(*named, *stated))}
+        media_type = document.one(DCTERMS.format)
+        stated += [media_type] if media_type != PLAIN_TEXT else []
+        return earlier.get(plain(document.iri)) or self._names.document(*named, *stated)
 
     def _chunk(self, chunk: StatedNode, document: StatedNode, text: str) -> Iterator[Row]:
         start, end = chunk.number(KG.start), chunk.number(KG.end)

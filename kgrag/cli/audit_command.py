@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +15,8 @@ from kgrag.cli.printing import note, print_json
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
+    import pyoxigraph as ox
+
     from kgrag.audit import Audit, AuditOptions
 
 __all__ = ["FailOn", "print_report", "register"]
@@ -76,6 +79,9 @@ def audit(
         Path | None,
         typer.Option("--diff", help="Against an audit in JSON: findings new and gone. Against RDF: axioms."),
     ] = None,
+    breaking: Annotated[
+        bool, typer.Option("--breaking", help="With --diff OLD: what breaks for those who use OLD; exit code 1.")
+    ] = False,
     reasoner: Annotated[bool, typer.Option("--reasoner", help="Ask a reasoner what the checks cannot decide.")] = False,
     seconds: Annotated[
         float, typer.Option("--seconds", help="Time that the reasoner, or a competency question, may take.", min=0.1)
@@ -116,15 +122,17 @@ def audit(
         return
     if apply or in_place:
         raise InputError("--apply and --in-place belong to --fix. Add it.")
+    if breaking and (diff is None or diff.suffix.lower() == ".json"):
+        raise InputError("--breaking belongs to --diff with the old ontology. Add --diff OLD.ttl.")
     if diff is not None and diff.suffix.lower() != ".json":
-        _compare_versions(task, diff, format_)
+        (_review_versions if breaking else _compare_versions)(task, diff, format_, output)
         return
     found = task.audit(keep=keep)
     if write_baseline is not None:
         _write(write_baseline, baseline_text(found))
         note(f"{write_baseline}: {len(found.fingerprints)} findings")
     if diff is not None:
-        _show(compare_audits(found, diff), format_)
+        _show(compare_audits(found, diff), format_, output)
     else:
         print_report(found, format_, output)
     if found.at_or_above(fail_on.value):
@@ -234,26 +242,52 @@ def _mend(task: _AuditTask, *, apply: bool, in_place: bool) -> None:
         note(f"written to {written}")
 
 
-def _compare_versions(task: _AuditTask, old: Path, form: str) -> None:
-    from kgrag.audit.comparison import compare_versions
+def _versions(task: _AuditTask, old: Path) -> tuple[list[ox.Triple], list[ox.Triple]]:
+    """Return the triples of an old version, and of the only target."""
     from kgrag.knowledge_base import audit_runs
 
     name = task.only_target()
+    before = audit_runs.triples_of(old)
     if task.files:
-        new = audit_runs.triples_of(Path(name))
-    else:
-        with open_kb(task.kb, access="read") as opened:
-            new = opened.graph(name)
-    difference = compare_versions(audit_runs.triples_of(old), new)
-    _show(difference, form)
+        return before, audit_runs.triples_of(Path(name))
+    with open_kb(task.kb, access="read") as opened:
+        return before, opened.graph(name)
+
+
+def _compare_versions(task: _AuditTask, old: Path, form: str, output: Path | None) -> None:
+    from kgrag.audit.comparison import compare_versions
+
+    difference = compare_versions(*_versions(task, old))
+    _show(difference, form, output)
     if difference.changes:
         raise typer.Exit(1)
 
 
-def _show(difference: Any, form: str) -> None:
-    if form == "json":
+def _review_versions(task: _AuditTask, old: Path, form: str, output: Path | None) -> None:
+    from kgrag.knowledge_base import audit_runs
+
+    names = (str(old), task.only_target())
+    review = audit_runs.review_versions(*_versions(task, old), names=names, options=task.options)
+    _show(review, form, output)
+    if review.breaking:
+        raise typer.Exit(1)
+    if review.undecided:
+        raise typer.Exit(3)
+
+
+def _show(difference: Any, form: str, output: Path | None = None) -> None:
+    """Print a difference in a form, or write it to a file."""
+    forms: dict[str, Any] = {"text": difference.text, "markdown": getattr(difference, "markdown", None)}
+    if output is None and form == "json":
         print_json(difference.to_json())
-    elif form == "text":
-        typer.echo(difference.text())
+        return
+    if form == "json":
+        text = json.dumps(difference.to_json(), ensure_ascii=False, indent=2)
+    elif (made := forms.get(form)) is not None:
+        text = made()
     else:
-        raise InputError(f"a difference is printed as text or json, not as {form}.")
+        raise InputError(f"a difference is printed as text or json (with --breaking as markdown too), not as {form}.")
+    if output is None:
+        typer.echo(text.removesuffix("\n"))
+    else:
+        _write(output, text)

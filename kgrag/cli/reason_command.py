@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -49,6 +49,9 @@ def reason(
         ReasoningProfile,
         typer.Option("--profile", help="rdfs, owl-rl: write what follows; owl-dl: ask HermiT (needs Java)."),
     ] = ReasoningProfile.RDFS,
+    rules: Annotated[
+        list[Path] | None, typer.Option("--rules", help="File of SHACL shapes with rules, in place of --profile.")
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="With owl-dl: print the axioms behind it, a smallest set for each class.")
     ] = False,
@@ -72,6 +75,9 @@ def reason(
     from kgrag.errors import NotDecided
 
     named = tuple(targets or ())
+    by = _By(profile, tuple(rules or ()), timeout or _SECONDS_OF_RULES)
+    if rules and (profile is not ReasoningProfile.RDFS or explain):
+        raise InputError("--rules stands in place of --profile. Leave one of them out.")
     if profile is ReasoningProfile.OWL_DL:
         if drop:
             raise InputError("--drop belongs to rdfs and owl-rl: owl-dl writes nothing.")
@@ -79,12 +85,26 @@ def reason(
     elif explain:
         raise InputError("--explain belongs to --profile owl-dl. Add it.")
     elif drop:
-        _drop(named, kb, profile.value)
+        _drop(named, kb, by)
     else:
         try:
-            _infer(named, kb, (profile.value, timeout or _SECONDS_OF_RULES), format_)
+            _infer(named, kb, by, format_)
         except NotDecided as reason:
-            _undecided(profile, reason, format_)
+            _undecided(by.name, reason, format_)
+
+
+@dataclass(frozen=True, slots=True)
+class _By:
+    """The rules that are asked for: a profile, or files with rules; and the seconds that they may take."""
+
+    profile: ReasoningProfile
+    rules: tuple[Path, ...]
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        """What the rules are called."""
+        return " ".join(str(path) for path in self.rules) or self.profile.value
 
 
 def _triples(targets: Sequence[str], kb: Path | None) -> list[ox.Triple]:
@@ -99,18 +119,17 @@ def _triples(targets: Sequence[str], kb: Path | None) -> list[ox.Triple]:
 # --- rules --------------------------------------------------------------------------------------------------------
 
 
-def _infer(targets: Sequence[str], kb: Path | None, by: tuple[str, float], form: JsonFormat) -> None:
-    """Infer by a profile within some seconds."""
+def _infer(targets: Sequence[str], kb: Path | None, by: _By, form: JsonFormat) -> None:
     from kgrag.knowledge_base import reasoning_runs
 
-    profile, seconds = by
+    options: dict[str, Any] = {"profile": by.profile.value, "rules": by.rules, "seconds": by.seconds}
     if files := target_files(targets, "Reason over"):
-        found = reasoning_runs.infer_files(files, profile=profile, seconds=seconds)
+        found = reasoning_runs.infer_files(files, **options)
         _print_inferences(found, form)
         _contradicted(found, form)
         return
     with open_kb(kb) as opened:
-        done = reasoning_runs.infer(opened.store, targets, profile=profile, seconds=seconds)
+        done = reasoning_runs.infer(opened.store, targets, **options)
         left = [graph for graph in reasoning_runs.stale(opened.store) if graph != done.graph]
     if form is JsonFormat.JSON:
         result = _as_json(done.found) if done.found else {"unchanged": True}
@@ -119,20 +138,20 @@ def _infer(targets: Sequence[str], kb: Path | None, by: tuple[str, float], form:
         typer.echo(f"{done.graph}: unchanged, no source was changed since")
     else:
         where = f" in {done.graph}" if done.graph else ""
-        typer.echo(f"{len(done.found.triples)} triples follow by {profile} from {len(done.sources)} graphs{where}")
+        typer.echo(f"{len(done.found.triples)} triples follow by {by.name} from {len(done.sources)} graphs{where}")
     for graph in left:
         note(f"stale: {graph} is older than what it follows from; reason over its sources again, or --drop it")
     if done.found is not None:
         _contradicted(done.found, form)
 
 
-def _drop(targets: Sequence[str], kb: Path | None, profile: str) -> None:
+def _drop(targets: Sequence[str], kb: Path | None, by: _By) -> None:
     from kgrag.knowledge_base import reasoning_runs
 
     if target_files(targets, "Reason over"):
         raise InputError("--drop takes graphs of a knowledge base, and what follows from files is kept nowhere.")
     with open_kb(kb) as opened:
-        count = reasoning_runs.drop(opened.store, targets, profile=profile if targets else None)
+        count = reasoning_runs.drop(opened.store, targets, profile=by.profile.value, rules=by.rules)
     typer.echo(f"{count} inference graph{'' if count == 1 else 's'} dropped")
 
 
@@ -174,7 +193,7 @@ def _decide(triples: Sequence[ox.Triple], *, explain: bool, seconds: float, form
     try:
         found = classify(triples, seconds=seconds)
     except NotDecided as reason:
-        _undecided(ReasoningProfile.OWL_DL, reason, form)
+        _undecided(ReasoningProfile.OWL_DL.value, reason, form)
     wanted = (found.unsatisfiable if found.consistent else (OWL.Thing.value,)) if explain else ()
     reasons = {name: _explained(triples, name, seconds) for name in wanted}
     if form is JsonFormat.JSON:
@@ -185,10 +204,10 @@ def _decide(triples: Sequence[ox.Triple], *, explain: bool, seconds: float, form
         raise typer.Exit(1)
 
 
-def _undecided(profile: ReasoningProfile, reason: Exception, form: JsonFormat) -> NoReturn:
+def _undecided(name: str, reason: Exception, form: JsonFormat) -> NoReturn:
     """Print why there is no verdict, and end with exit code 3."""
     if form is JsonFormat.JSON:
-        print_json({"profile": profile.value, "not_decided": str(reason)})
+        print_json({"profile": name, "not_decided": str(reason)})
     else:
         typer.echo(f"not decided: {reason}")
     raise typer.Exit(3) from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from kgrag.errors import InputError, InvalidSettings
+from kgrag.errors import InputError, InvalidSettings, NotDecided
 from kgrag.model import GraphDraft
 from kgrag.ports import TripleStore
 from kgrag.resources import closest
@@ -20,7 +20,9 @@ from kgrag.vocab import KG, PROV, XSD, Names
 
 if TYPE_CHECKING:
     from kgrag.audit import Audit, AuditOptions
+    from kgrag.audit.change_review import Change, ChangeReview
     from kgrag.audit.fixes import Mend
+    from kgrag.audit.ontology_versions import OntologyVersion
 
 __all__ = [
     "apply_to_graph",
@@ -35,6 +37,7 @@ __all__ = [
     "now",
     "ontologies",
     "read_options",
+    "review_versions",
     "triples_of",
 ]
 
@@ -106,6 +109,45 @@ def _with_competency(found: Audit, triples: Iterable[ox.Triple], options: AuditO
     accepted = read_suppressions(options.suppressions) if options.suppressions else ()
     known = read_baseline(options.baseline) if options.baseline else frozenset()
     return with_verdicts(found, verdicts, suppressions=accepted, baseline=known)
+
+
+def review_versions(
+    old: Sequence[ox.Triple], new: Sequence[ox.Triple], *, names: tuple[str, str], options: AuditOptions
+) -> ChangeReview:
+    """Return what a new version of an ontology breaks for those who use the old one.
+
+    With ``options.competency``, the questions are asked of both; with ``options.reasoner``, HermiT too.
+
+    Raises:
+        InputError: a question is not sound, or too much follows from a version.
+    """
+    from kgrag.audit.change_review import question_changes, review_changes
+    from kgrag.audit.comparison import compare_versions
+    from kgrag.audit.competency_tests import ask_questions, read_questions
+    from kgrag.audit.ontology_versions import read_version
+    from kgrag.store.scratch import OxigraphScratch
+
+    undecided: list[str] = []
+
+    def read(triples: Sequence[ox.Triple], name: str) -> OntologyVersion:
+        try:
+            if options.reasoner:
+                return read_version(triples, OxigraphScratch(), name=name, reasoner=True, seconds=options.seconds)
+        except NotDecided as reason:
+            undecided.append(f"{name}: {reason}")
+        return read_version(triples, OxigraphScratch(), name=name)
+
+    versions = [read(triples, name) for triples, name in zip((old, new), names, strict=True)]
+    also: list[Change] = []
+    if options.competency is not None:
+        questions = read_questions(options.competency)
+        asked = [
+            ask_questions(questions, triples, open_bench=OxigraphScratch, seconds=options.seconds)
+            for triples in (old, new)
+        ]
+        also += question_changes(*asked)
+    differs = compare_versions(old, new).changes
+    return replace(review_changes(*versions, names=names, differs=differs, also=also), undecided=tuple(undecided))
 
 
 def triples_of(path: Path) -> list[ox.Triple]:

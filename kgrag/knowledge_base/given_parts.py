@@ -23,6 +23,7 @@ GivenEmbedder: TypeAlias = Embedder | Callable[[list[str]], Any] | str | Path | 
 GivenReranker: TypeAlias = Reranker | str | None
 
 _MODEL_PARTS = ("identity", "complete", "as_completed")
+_MODEL_FILES = ("modules.json", "config.json")
 _EMBEDDER_PARTS = ("identity", "dimension", "embed")
 _RERANKER_PARTS = ("rerank",)
 
@@ -85,6 +86,11 @@ def _local(given: str | Path) -> Embedder:
     path = Path(given).expanduser()
     if is_path and not path.is_dir():
         raise InvalidSettings(f"embedder={str(given)!r} is no folder. Name one with a model of sentence-transformers.")
+    if path.is_dir() and not any((path / name).is_file() for name in _MODEL_FILES):
+        raise InvalidSettings(
+            f"embedder={str(given)!r} is a folder without a model: it has none of {', '.join(_MODEL_FILES)}. Name one "
+            "with a model of sentence-transformers."
+        )
     known = plugins.registered("kgrag.embedders")
     if not is_path and not path.is_dir() and "/" not in str(given):
         raise InvalidSettings(

@@ -67,21 +67,30 @@ class ReasoningCalls(Wiring):
         files = [Path(each) for each in data]
         return validation_runs.validate(self.store, files, graphs=graphs, shapes=shapes, options=options)
 
-    def reason(self, *graphs: str, profile: str = "rdfs", seconds: float | None = None) -> Materialised:
+    def reason(
+        self,
+        *graphs: str,
+        profile: str = "rdfs",
+        rules: Sequence[str | Path] = (),
+        seconds: float | None = None,
+    ) -> Materialised:
         """Write what follows from graphs (all ontologies and data, when none is named) to a graph of its own.
 
         Args:
             graphs: IRIs of named graphs.
             profile: "rdfs" or "owl-rl"; the second also finds contradictions.
+            rules: files of SHACL shapes with rules (``sh:rule``), in place of a profile.
             seconds: the time that the rules may take, in a process of their own; None = no limit, and no such process.
 
         Raises:
             InputError: there is no such graph or profile, or nothing to reason over.
-            kgrag.errors.NotDecided: the time was over; nothing was written.
+            InvalidRDF: a file of rules cannot be read.
+            kgrag.errors.NotDecided: the time was over, or the rules do not end; nothing was written.
         """
         from kgrag.knowledge_base import reasoning_runs
 
-        return reasoning_runs.infer(self.store, graphs, profile=profile, seconds=seconds)
+        files = [Path(each) for each in rules]
+        return reasoning_runs.infer(self.store, graphs, profile=profile, rules=files, seconds=seconds)
 
     def why(
         self,

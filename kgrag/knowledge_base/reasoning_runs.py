@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -13,7 +14,7 @@ from kgrag.errors import InputError
 from kgrag.knowledge_base import audit_runs
 from kgrag.model import plain
 from kgrag.ports import TripleStore
-from kgrag.reasoning.inference import Inferences, inference_draft, inference_graph, materialise, stale_inferences
+from kgrag.reasoning.inference import Inferences, inference_draft, inference_graph, stale_inferences
 from kgrag.vocab import KG
 
 __all__ = ["Materialised", "drop", "infer", "infer_files", "sources", "stale", "triples_of"]
@@ -32,54 +33,85 @@ class Materialised:
     sources: tuple[str, ...] = ()
 
 
-def infer(store: TripleStore, targets: Sequence[str], *, profile: str, seconds: float | None = None) -> Materialised:
+def infer(
+    store: TripleStore,
+    targets: Sequence[str],
+    *,
+    profile: str = "rdfs",
+    rules: Sequence[Path] = (),
+    seconds: float | None = None,
+) -> Materialised:
     """Materialise what follows from graphs into a graph of its own; again only when a source changed.
 
     Args:
         store: where the graphs are, and where the new one goes.
         targets: IRIs of graphs; none = all ontologies and all data.
         profile: "rdfs" or "owl-rl".
+        rules: files of SHACL shapes with rules, in place of a profile.
         seconds: the time that the rules may take, by the clock; None = no limit.
 
     Raises:
         InputError: there is no such graph, or nothing to reason over, or no such profile.
+        InvalidRDF: a file of rules cannot be read.
         NotDecided: the time was over; nothing was written.
     """
     graphs = sources(store, targets)
     names = tuple(graph.value for graph in graphs)
-    graph = inference_graph(graphs, profile, store.names)
+    by = _Rules.of(profile, rules)
+    graph = inference_graph(graphs, by.name, store.names)
     is_current = store.described(graph) and graph not in stale_inferences(store)
-    if is_current and profile == "rdfs":
+    if is_current and by.name != "owl-rl":
         return Materialised(graph.value, None, names)
-    found = _followed(triples_of(store, graphs), profile, seconds)
+    found = by.followed(triples_of(store, graphs), seconds)
     if is_current:  # contradictions are stored nowhere, so they have to be found again
         return Materialised(graph.value, found, names)
     if not found.triples:
         store.remove([graph] if store.described(graph) else [])
         return Materialised("", found, names)
-    store.publish([inference_draft(found, graphs, profile=profile, store=store)])
+    store.publish([inference_draft(found, graphs, profile=by.name, store=store)])
     store.flush()
     return Materialised(graph.value, found, names)
 
 
-def infer_files(paths: Sequence[Path], *, profile: str, seconds: float | None = None) -> Inferences:
-    """Return what follows from the union of some RDF files; nothing is written.
+def infer_files(
+    paths: Sequence[Path], *, profile: str = "rdfs", rules: Sequence[Path] = (), seconds: float | None = None
+) -> Inferences:
+    """Return what follows from the union of some RDF files; nothing is written. Arguments as of ``infer``.
 
     Raises:
         InvalidRDF: a file does not parse.
         NotDecided: the time was over.
     """
-    return _followed([triple for path in paths for triple in audit_runs.triples_of(path)], profile, seconds)
+    triples = [triple for path in paths for triple in audit_runs.triples_of(path)]
+    return _Rules.of(profile, rules).followed(triples, seconds)
 
 
-def _followed(triples: Sequence[ox.Triple], profile: str, seconds: float | None) -> Inferences:
-    from kgrag.store.scratch import OxigraphScratch
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """Rules by the name that what follows by them is kept under, and what carries them out."""
 
-    if seconds is None:
-        return materialise(OxigraphScratch(), triples, profile=profile)
-    from kgrag.reasoning.rule_process import infer_within
+    name: str
+    infer: Callable[[Sequence[ox.Triple]], Inferences]
 
-    return infer_within(seconds, triples, profile=profile, open_bench=OxigraphScratch)
+    @classmethod
+    def of(cls, profile: str, files: Sequence[Path]) -> _Rules:
+        """Return the rules of a profile, or where files are named, of the shapes in these."""
+        from kgrag.reasoning.rule_process import by_profile
+        from kgrag.reasoning.shape_rules import infer_by_shapes, read_rules, rules_profile
+        from kgrag.store.scratch import OxigraphScratch
+
+        if files:
+            rules = read_rules(files)
+            return cls(rules_profile(rules), partial(infer_by_shapes, rules=rules))
+        return cls(profile, partial(by_profile, profile=profile, open_bench=OxigraphScratch))
+
+    def followed(self, triples: Sequence[ox.Triple], seconds: float | None) -> Inferences:
+        """Return what follows from triples; in a process of its own where the time is limited."""
+        if seconds is None:
+            return self.infer(triples)
+        from kgrag.reasoning.rule_process import infer_within
+
+        return infer_within(seconds, triples, name=self.name, infer=self.infer)
 
 
 def sources(store: TripleStore, targets: Sequence[str]) -> list[ox.NamedNode]:
@@ -108,16 +140,16 @@ def stale(store: TripleStore) -> list[str]:
     return [graph.value for graph in stale_inferences(store)]
 
 
-def drop(store: TripleStore, targets: Sequence[str], *, profile: str | None = None) -> int:
-    """Drop inference graphs: all, those of a profile, or those of some graphs; returns how many there were.
+def drop(store: TripleStore, targets: Sequence[str], *, profile: str | None = None, rules: Sequence[Path] = ()) -> int:
+    """Drop inference graphs: all, or what follows from some graphs by a profile or by rules; returns how many.
 
     Raises:
         InputError: there is no such graph.
     """
     known = _graphs(store)
     kept = [graph for graph, kind in known.items() if kind == KG.InferenceGraph.value]
-    if targets and profile:
-        kept = [inference_graph(sources(store, targets), profile, store.names).value]
+    if targets and (profile or rules):
+        kept = [inference_graph(sources(store, targets), _Rules.of(profile or "", rules).name, store.names).value]
     going = [ox.NamedNode(graph) for graph in kept if graph in known]
     return store.remove(going) if going else 0
 

@@ -26,7 +26,7 @@ from kgrag.store.rdflib_copies import rdflib_copy
 if TYPE_CHECKING:
     import rdflib
 
-__all__ = ["Validation", "by_pyshacl", "validate", "validate_shapes"]
+__all__ = ["Validation", "by_pyshacl", "refuse_network", "validate", "validate_shapes"]
 
 _SPARQL = frozenset(_SH + name for name in ("ask", "construct", "select", "update"))
 _FETCHES = re.compile(r"\b(FROM|LOAD|SERVICE)\b", flags=re.IGNORECASE)
@@ -90,7 +90,7 @@ def by_pyshacl(
     exact = written is not None and written.whole
     undecided: dict[str, str] = {}
     try:
-        _refuse_network(shapes)
+        refuse_network(shapes.rest)
         data = rdflib_copy(written.restored(triples) if written else triples, exact=exact)
     except InvalidRDF as error:
         return [], dict.fromkeys(shapes.elsewhere, str(error))
@@ -132,9 +132,13 @@ def _run(data: rdflib.Graph, shapes: Iterable[ox.Triple], exact: bool) -> list[V
     return sorted(violations, key=lambda violation: (violation.shape, violation.focus, violation.path, violation.value))
 
 
-def _refuse_network(shapes: shacl.Shapes) -> None:
-    """Refuse SPARQL that fetches: rdflib would, for SERVICE, LOAD and even FROM."""
-    for triple in shapes.rest:
+def refuse_network(triples: Iterable[ox.Triple]) -> None:
+    """Refuse SPARQL in shapes that fetches: rdflib would, for SERVICE, LOAD and even FROM.
+
+    Raises:
+        InvalidRDF: there is such SPARQL.
+    """
+    for triple in triples:
         match = _FETCHES.search(plain(triple.object)) if triple.predicate.value in _SPARQL else None
         if match:
             name = triple.predicate.value.replace(_SH, "sh:")

@@ -1,7 +1,7 @@
 """Document graphs: a document and its chunks as triples, and look-ups of stored documents and chunks.
 
-Graphs written: one document graph per document, named by its title, text, identifier, citations and metadata, so that
-the same document read twice is published once, and one of which anything changed is another one. Queries read:
+Graphs written: one document graph per document, named by title, text, format, identifier, citations and metadata, so
+that the same document read twice is published once, and one of which anything changed is another one. Queries read:
 ``documents/spans``, ``documents/texts``, ``documents/surroundings``, ``documents/text``, ``documents/titles``,
 ``documents/listing``, ``documents/locations``, ``documents/metadata``, ``documents/places``.
 """
@@ -24,6 +24,7 @@ from kgrag.text.chunking import count_tokens
 from kgrag.vocab import DCTERMS, KG, RDF, Names, number
 
 __all__ = [
+    "PLAIN_TEXT",
     "StoredDocument",
     "document_draft",
     "document_iri",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 _IRIS_PER_QUERY = 1000
+PLAIN_TEXT = "text/plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +58,15 @@ class StoredDocument:
 
 
 def document_iri(document: Document, names: Names) -> ox.NamedNode:
-    """Return the IRI of a document: another one where text, title, identifier, citations, URL or metadata are others.
+    """Return the IRI of a document: another one where text, title, format, identifier, citations, URL or metadata are.
 
     Raises:
         InputError: a metadata field has no name or a value that is no metadata.
     """
     nobody = ox.NamedNode("urn:kgrag:document")
     stated = sorted(str(triple) for triple in _described(document, nobody))
+    # Chunks depend on the format. Plain text is not named, so that it keeps the IRIs that it had before.
+    stated += [document.media_type] if document.media_type != PLAIN_TEXT else []
     return names.document(document.text, document.title, *stated)
 
 

@@ -240,7 +240,7 @@ def real() -> Path:
     ("file", "check", "foci"),
     [
         ("pizza.owl", "LOG-04", {"CheeseyVegetableTopping"}),
-        ("prov-o.ttl", "PRO-02", {"hadActivity", "hadRole"}),
+        ("prov-o.ttl", "PRO-02", set()),  # a union beside a class is meant so
         ("goodrelations.ttl", "PRO-04", {"equal", "nonEqual"}),
         ("iptc-sport.ttl", "PRO-07", {"participation"}),
         ("foaf.ttl", "HIE-03", {"homepage"}),

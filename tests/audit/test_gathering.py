@@ -75,6 +75,32 @@ def test_an_import_that_a_catalogue_has_a_file_for_is_at_hand(audited: Audited, 
         audited(IMPORTS, catalogues=(tmp_path / "absent.xml",))
 
 
+PART = """ex:Own a owl:Class ; rdfs:subClassOf ex:Declared , ex:Elsewhere ; ex:said ex:Declared .
+ex:Declared a owl:Class . ex:Rye rdfs:subClassOf ex:Crop ; a owl:Class ."""
+
+
+@pytest.mark.parametrize(
+    ("imported", "unlabelled", "undeclared"),
+    [
+        ("", ["Own", "Declared", "Rye"], ["Elsewhere", "said"]),
+        (
+            "<https://example.org/o> owl:imports <https://example.org/p> .",
+            ["Own", "Declared", "Rye"],
+            ["Elsewhere", "said"],
+        ),
+        ("<https://example.org/o> owl:imports <https://example.org/o/part> .", ["Own", "Rye"], []),
+    ],
+)
+def test_what_a_module_says_of_the_parts_that_are_not_at_hand_is_no_finding(
+    audited: Audited, imported: str, unlabelled: list[str], undeclared: list[str]
+) -> None:
+    findings = audited(PART + imported, ungathered=True).findings
+    found = {
+        check: {f.focus.split("#")[-1] for f in findings if f.check in check} for check in ("ANN-01", "STR-02 STR-03")
+    }
+    assert found == {"ANN-01": set(unlabelled), "STR-02 STR-03": set(undeclared)}
+
+
 def test_a_misspelt_datatype_is_one_finding(audited: Audited) -> None:
     audit = audited('ex:sown a owl:DatatypeProperty ; rdfs:range xsd:datetime ; rdfs:label "sown"@en .')
     assert messages(audit, "NAM-06") == []

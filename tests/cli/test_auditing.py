@@ -91,6 +91,18 @@ def test_audits_and_versions_are_compared(run) -> None:
     assert "1 added, 0 removed, 0 changed" in out
 
 
+def test_a_review_of_changes_fails_on_what_breaks_and_is_written_for_a_pull_request(run) -> None:
+    Path("new.ttl").write_text(FLAWED + "ex:Millet a owl:Class .\n", encoding="utf-8")
+    assert run("audit", "new.ttl", "--diff", "o.ttl", "--breaking")[0] == 0
+    code, out, _ = run("audit", "o.ttl", "--diff", "new.ttl", "--breaking")
+    assert code == 1
+    assert "! :Millet (class) is gone" in out
+    assert run("audit", "o.ttl", "--diff", "new.ttl", "--breaking", "--format", "markdown", "--output", "r.md")[0] == 1
+    assert "**1 breaking change, 0 others**" in Path("r.md").read_text(encoding="utf-8")
+    assert run("audit", "o.ttl", "--breaking")[0] == 2
+    assert run("audit", "o.ttl", "--diff", "new.ttl", "--breaking", "--format", "html")[0] == 2
+
+
 def test_the_checks_are_listed_and_explained(run) -> None:
     code, out, _ = run("audit", "--list-checks", "--profile", "publish")
     assert code == 0

@@ -118,6 +118,7 @@ class Behind:
         ({"embedder": "all-MiniLM-L6-v3"}, "Did you mean 'all-MiniLM-L6-v2'"),
         ({"embedder": Path("no/such/folder")}, "is no folder"),
         ({"embedder": "./no-such-folder"}, "is no folder"),
+        ({"embedder": "/"}, r"a folder without a model: it has none of modules\.json, config\.json"),
     ],
 )
 def test_what_cannot_work_is_refused_when_the_knowledge_base_is_made(

@@ -10,7 +10,7 @@ from benchmarks.audit_mutations import Corruption, corruptions, everything, foun
 from kgrag import KnowledgeBase
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
-from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, number
+from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, XSD, number
 
 SAMPLE = 30
 
@@ -127,7 +127,18 @@ def of_publication(store: ox.Store) -> Iterator[Corruption]:
     yield Corruption("duplicate", ("", "", ""), (), (other,))
 
 
-@pytest.mark.parametrize("corrupted", [of_tokens, of_key, of_checksum, of_publication])
+def of_source(store: ox.Store) -> Iterator[Corruption]:
+    """A source of documents is no source, has another name than its IRI, or is older than the knowledge base."""
+    (kind,) = store.quads_for_pattern(None, RDF.type, KG.Source)
+    (name,) = store.quads_for_pattern(kind.subject, DCTERMS.identifier, None)
+    (created,) = store.quads_for_pattern(kind.subject, DCTERMS.created, None)
+    earlier = ox.Literal("2001-01-01T00:00:00Z", datatype=XSD.dateTime)
+    for quad, other in ((kind, KG.Build), (name, ox.Literal("other")), (created, earlier)):
+        changed = ox.Quad(quad.subject, quad.predicate, other, quad.graph_name)
+        yield Corruption("retext", ("", "", ""), (quad,), (changed,))
+
+
+@pytest.mark.parametrize("corrupted", [of_source, of_tokens, of_key, of_checksum, of_publication])
 def test_what_a_graph_that_grows_and_the_catalogue_state_is_found_by_their_accounts(
     whole: KnowledgeBase, corrupted: Any
 ) -> None:

@@ -1,6 +1,7 @@
 """Inference by rules: every rule of the tables, owlrl as oracle on generated and real graphs, and the store's graph."""
 
 import warnings
+from functools import partial
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -13,7 +14,7 @@ from kgrag.errors import InputError, NotDecided
 from kgrag.knowledge_base import reasoning_runs
 from kgrag.model import GraphDraft
 from kgrag.reasoning.inference import PROFILES, Inferences, materialise
-from kgrag.reasoning.rule_process import infer_within
+from kgrag.reasoning.rule_process import by_profile, infer_within
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.scratch import OxigraphScratch
 from kgrag.vocab import KG, OWL, RDF, RDFS
@@ -391,7 +392,8 @@ def test_contradictions_are_told_each_time(store: OxigraphStore) -> None:
 def test_what_follows_within_a_time_limit_is_what_follows_without_one(store: OxigraphStore, profile: str) -> None:
     put(store, "ex:C owl:disjointWith ex:D ; rdfs:subClassOf ex:E . ex:a a ex:C , ex:D .")
     triples = list(store.triples(SOURCE))
-    within = infer_within(60, triples, profile=profile, open_bench=OxigraphScratch)
+    by = partial(by_profile, profile=profile, open_bench=OxigraphScratch)
+    within = infer_within(60, triples, name=profile, infer=by)
     assert within == materialise(OxigraphScratch(), triples, profile=profile)
 
 
@@ -405,7 +407,8 @@ def test_rules_that_take_too_long_are_not_decided_and_nothing_is_written(store: 
 def test_what_the_rules_refuse_is_refused_within_a_time_limit_too() -> None:
     chain = "".join(f"ex:c{n} rdfs:subClassOf ex:c{n + 1} . " for n in range(3_200))
     with pytest.raises(InputError, match="more than 5,000,000 triples follow by subClassOf alone"):
-        infer_within(60, read(chain), profile="rdfs", open_bench=OxigraphScratch)
+        by = partial(by_profile, profile="rdfs", open_bench=OxigraphScratch)
+        infer_within(60, read(chain), name="rdfs", infer=by)
 
 
 def test_inferences_are_no_source_of_inferences(store: OxigraphStore) -> None:

@@ -177,3 +177,13 @@ def test_any_text_comes_back_as_it_went_in(text: str) -> None:
     name = documents.document_iri(document, NAMES).value
     assert documents.document_text(store, name) == text
     assert documents.titles(store, [name]) == {name: text}
+
+
+def test_of_equal_records_each_keeps_its_format_whichever_came_first() -> None:
+    lines = Document("Lentil is sown in June.", "Lentil", "r.jsonl#1", "1", "application/jsonl", source="r.jsonl")
+    alone = replace(lines, location="", source="", media_type="text/plain")
+    for found in ((lines, alone), (alone, lines)):
+        formats = published(*found).select(
+            "SELECT ?f { GRAPH ?g { ?d <http://purl.org/dc/terms/format> ?f } } ORDER BY ?f"
+        )
+        assert formats.values() == [("application/jsonl",), ("text/plain",)]

@@ -29,6 +29,8 @@ def read(source: Source) -> Iterator[Document]:
         from pyarrow import parquet
     except ModuleNotFoundError:
         raise source.unreadable("is Parquet, which needs pyarrow. Install it: pip install '.[parquet]'.") from None
+    if not source.path.stat().st_size:
+        raise source.empty()
     number = 0
     try:
         with parquet.ParquetFile(source.path) as opened:

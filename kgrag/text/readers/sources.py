@@ -139,7 +139,7 @@ class Source:
         with self.opened() as stream:
             data = stream.read()
         if not data:
-            raise self._empty()
+            raise self.empty()
         return data
 
     def _stored_size(self) -> int:
@@ -148,7 +148,8 @@ class Source:
         except OSError as error:
             raise self.unreadable(f"cannot be read: {error.strerror or error}.") from error
 
-    def _empty(self) -> UnreadableDocument:
+    def empty(self) -> UnreadableDocument:
+        """Return the error for a file without a byte."""
         return self.unreadable("is empty (0 bytes); expected text. Leave it out, or write it again.")
 
     def text(self, declared: str = "") -> str:
@@ -170,7 +171,7 @@ class Source:
         with self.opened() as stream:
             sample = stream.read(_ENCODING_SAMPLE_BYTES)
         if not sample:
-            raise self._empty()
+            raise self.empty()
         encoding = encodings.encoding_of(sample, self.name)
         with self.opened() as stream, io.TextIOWrapper(stream, encoding, errors="surrogateescape") as reader:
             number = 0

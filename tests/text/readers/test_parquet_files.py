@@ -65,7 +65,7 @@ def test_rows_are_found_by_a_question_and_a_new_file_replaces_the_old_one(tmp_pa
         assert kb.retrieve("Mill", method="passages:signal=bm25", where={"hall": 599})[0].text == "Mill 599 of Ostrel."
         written(file, rows[:2])
         kb.ingest(file, embed=False)
-        assert [each.id for each in kb.documents()] == ["0", "1"]
+        assert sorted(each.id for each in kb.documents()) == ["0", "1"]
 
 
 def test_a_row_without_text_is_left_out_and_named(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_row_without_text_is_left_out_and_named(tmp_path: Path) -> None:
     assert "2 were read and 1 left out: row 2 has no text" in broken[file]
 
 
-@pytest.mark.parametrize(("content", "said"), [(b"PAR1 no PAR1", "is no Parquet file"), (b"", "is no Parquet file")])
+@pytest.mark.parametrize(("content", "said"), [(b"PAR1 no PAR1", "is no Parquet file"), (b"", "is empty")])
 def test_what_is_no_parquet_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
     file = tmp_path / "bad.parquet"
     file.write_bytes(content)

@@ -1,0 +1,253 @@
+"""What a new version of an ontology breaks for those who use the old one.
+
+Breaking is: a term that is gone without having been deprecated (with the term that it seems to have become), a term of
+another kind, a domain or range that excludes what it allowed, a superclass or superproperty that no longer follows, a
+class that can no longer have instances, a competency question that is no longer answered as expected, and a version
+that is not raised. What follows anew, what is deprecated and what is added is listed beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from kgrag.audit.competency_tests import CompetencyVerdict
+from kgrag.audit.ontology_versions import TOPS, Expression, OntologyVersion, Terms
+from kgrag.audit.reports.text_reports import WELL_KNOWN, printable
+from kgrag.vocab import local_name
+
+__all__ = ["Change", "ChangeReview", "question_changes", "review_changes"]
+
+MAX_LISTED = 50
+"""How many changes of one kind that break nothing a text lists."""
+_TITLES = {
+    "removed": "Terms that are gone",
+    "kind": "Terms of another kind",
+    "narrowed": "Domains and ranges that allow less",
+    "lost": "What no longer follows",
+    "unsatisfiable": "Classes that can have no instance",
+    "question": "Competency questions",
+    "version": "Version",
+    "gained": "What follows anew",
+    "retired": "Terms that are gone after they were deprecated",
+    "deprecated": "Terms that are deprecated now",
+    "added": "Terms that are new",
+}
+"""Kind of change -> its title, in the order of reports."""
+_BREAKING = frozenset({"removed", "kind", "narrowed", "lost", "unsatisfiable", "question", "version"})
+_MARKS = re.compile(r"([\\`*_\[\]<>|#~&])")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change: ``kind`` is a key of the titles, ``term`` the IRI, ``message`` goes on from it."""
+
+    kind: str
+    term: str
+    message: str = ""
+
+    @property
+    def breaking(self) -> bool:
+        """Whether it may break what uses the old version."""
+        return self.kind in _BREAKING
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeReview:
+    """The changes from one version to another, breaking ones first; what was asked for and not decided."""
+
+    old: str
+    new: str
+    changes: tuple[Change, ...]
+    undecided: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+
+    @property
+    def breaking(self) -> tuple[Change, ...]:
+        """The changes that may break what uses the old version."""
+        return tuple(change for change in self.changes if change.breaking)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return its JSON form."""
+        changes = [{"kind": c.kind, "term": c.term, "message": c.message, "breaking": c.breaking} for c in self.changes]
+        return {"old": self.old, "new": self.new, "changes": changes, "not_decided": list(self.undecided)}
+
+    def text(self) -> str:
+        """Return it as text, a line per change: ``!`` breaks something, ``.`` does not."""
+        short = self._shortened()
+        lines: list[str] = []
+        for kind, listed, unlisted in self._groups():
+            lines += [f"{_TITLES[kind]} ({len(listed) + unlisted})"]
+            sign = "!" if kind in _BREAKING else "."
+            lines += [f"  {sign} {short(f'{change.term} {change.message}'.strip())}" for change in listed]
+            lines += [f"    ... and {unlisted} more"] if unlisted else []
+        lines += [f"not decided: {reason}" for reason in self.undecided]
+        return printable("\n".join([*lines, self._headline()]))
+
+    def markdown(self) -> str:
+        """Return it as Markdown, for a pull request."""
+        short = self._shortened()
+        lines = [f"### Changes from {_literal(self.old)} to {_literal(self.new)}", "", f"**{self._headline()}**"]
+        for kind, listed, unlisted in self._groups():
+            sign = ":warning: " if kind in _BREAKING else ""
+            rows = [f"- {_literal(short(f'{change.term} {change.message}'.strip()))}" for change in listed]
+            rows += [f"- … and {unlisted} more"] if unlisted else []
+            title = f"{sign}{_TITLES[kind]} ({len(listed) + unlisted})"
+            if kind in _BREAKING:
+                lines += ["", f"#### {title}", "", *rows]
+            else:
+                lines += ["", f"<details><summary>{title}</summary>", "", *rows, "", "</details>"]
+        lines += ["", *(f"Not decided: {_literal(reason)}" for reason in self.undecided)] if self.undecided else []
+        return printable("\n".join(lines) + "\n")
+
+    def _groups(self) -> Iterator[tuple[str, Sequence[Change], int]]:
+        """Yield (kind, the changes that are listed, how many are not)."""
+        for kind, changes in groupby(self.changes, key=lambda change: change.kind):
+            whole = list(changes)
+            listed = whole if kind in _BREAKING else whole[:MAX_LISTED]
+            yield kind, listed, len(whole) - len(listed)
+
+    def _headline(self) -> str:
+        breaking = len(self.breaking)
+        return f"{breaking} breaking change{'' if breaking == 1 else 's'}, {len(self.changes) - breaking} others"
+
+    def _shortened(self) -> Callable[[str], str]:
+        prefixes = {**WELL_KNOWN, **dict.fromkeys(self.namespaces, ":")}
+        pattern = re.compile("(" + "|".join(map(re.escape, sorted(prefixes, key=len, reverse=True))) + r")(?=[\w%.-])")
+        return lambda text: pattern.sub(lambda match: prefixes[match[1]], text)
+
+
+def review_changes(
+    old: OntologyVersion, new: OntologyVersion, *, names: tuple[str, str], differs: bool, also: Iterable[Change] = ()
+) -> ChangeReview:
+    """Compare two versions of an ontology.
+
+    Args:
+        old: the version that is in use.
+        new: the version that is proposed.
+        names: what the two are called.
+        differs: whether any statement differs, which a version has to say.
+        also: further changes, of competency questions.
+    """
+    changes = [*_of_terms(old, new), *_of_ends(old, new), *_of_hierarchies(old, new), *also]
+    changes += [
+        Change("unsatisfiable", term, "can have no instance")
+        for term in sorted((new.unsatisfiable - old.unsatisfiable) & new.kinds.keys())
+    ]
+    if differs:
+        changes += _of_version(old, new)
+    order = list(_TITLES)
+    changes.sort(key=lambda change: (order.index(change.kind), change.term, change.message))
+    namespaces = tuple(dict.fromkeys((*new.namespaces, *old.namespaces)))
+    return ChangeReview(*names, tuple(changes), namespaces=namespaces)
+
+
+def question_changes(before: Sequence[CompetencyVerdict], after: Sequence[CompetencyVerdict]) -> Iterator[Change]:
+    """Yield the competency questions that the old version answered as expected, and the new one does not."""
+    for was, now in zip(before, after, strict=True):
+        if was.decided and not was.found and (now.found or not now.decided):
+            message = f"({now.question.question}) was answered as expected, and is not: {now.found}"
+            yield Change("question", now.question.path.stem, message)
+
+
+# --- terms --------------------------------------------------------------------------------------------------------
+
+
+def _of_terms(old: OntologyVersion, new: OntologyVersion) -> Iterator[Change]:
+    added = new.kinds.keys() - old.kinds.keys()
+    successors: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for term in sorted(added):
+        for label in new.labels[term] or {local_name(term).lower()}:
+            successors[new.kinds[term], label].append(term)
+    renamed: set[str] = set()
+    for term in sorted(old.kinds.keys() - new.kinds.keys()):
+        if term in old.deprecated:
+            yield Change("retired", term)
+            continue
+        labels = old.labels[term] | {local_name(term).lower()}
+        candidates = {each for label in labels for each in successors[old.kinds[term], label]}
+        if len(candidates) == 1:
+            renamed |= candidates
+            message = f"is {min(candidates)} now; keep it, deprecated, for those who use it"
+        else:
+            message = f"({old.kinds[term]}) is gone, and was not deprecated"
+        yield Change("removed", term, message)
+    for term in sorted(old.kinds.keys() & new.kinds.keys()):
+        if old.kinds[term] != new.kinds[term]:
+            yield Change("kind", term, f"was a {old.kinds[term]}, and is a {new.kinds[term]}")
+        if term in new.deprecated - old.deprecated:
+            yield Change("deprecated", term)
+    yield from (Change("added", term, f"({new.kinds[term]})") for term in sorted(added - renamed))
+
+
+# --- domains, ranges, hierarchies ---------------------------------------------------------------------------------
+
+
+def _of_ends(old: OntologyVersion, new: OntologyVersion) -> Iterator[Change]:
+    for word, before, after in (("domain", old.domains, new.domains), ("range", old.ranges, new.ranges)):
+        for term in sorted(old.kinds.keys() & new.kinds.keys() & after.keys()):
+            allowed = before.get(term, ())
+            for wanted in after[term]:
+                if wanted not in TOPS and not any(new.is_below(each, wanted) for each in allowed):
+                    was = " and ".join(map(_words, allowed)) or "anything"
+                    yield Change("narrowed", term, f"had the {word} {was}, and wants {_words(wanted)} now")
+
+
+def _words(expression: Expression) -> str:
+    """Return a class expression in words."""
+    if isinstance(expression, tuple):
+        between = " or " if expression[0] == "union" else " and "
+        return f"({between.join(sorted(map(_words, expression[1])))})"
+    return "a class without a name" if expression.startswith("_:") else expression
+
+
+def _of_hierarchies(old: OntologyVersion, new: OntologyVersion) -> Iterator[Change]:
+    """Yield what follows of hierarchies in one version and not in the other: of the highest terms, and nearest ones."""
+    for kind, one, other, verb in (
+        ("lost", old, new, "is no longer below"),
+        ("gained", new, old, "is below"),
+    ):
+        terms = old.kinds.keys() & new.kinds.keys()
+        differing: dict[str, frozenset[str]] = {}
+        for term in terms - other.unsatisfiable - one.unsatisfiable:
+            uppers = {above for above in one.above.get(term, frozenset()) - TOPS if above in other.mentioned}
+            if missing := uppers - other.above.get(term, frozenset()):
+                differing[term] = frozenset(missing)
+        for term, lacking in sorted(differing.items()):
+            for above in sorted(_nearest(term, lacking, one.above, differing)):
+                yield Change(kind, term, f"{verb} {above}")
+
+
+def _nearest(term: str, missing: frozenset[str], above: Terms, differing: Mapping[str, frozenset[str]]) -> set[str]:
+    """Return those of the terms above one that no other one of these, and no term above it, already stands for."""
+    by_higher = {each for higher in above.get(term, ()) if higher in differing for each in differing[higher]}
+    behind = {far for near in missing for far in above.get(near, ()) if near not in above.get(far, ())}
+    return set(missing) - behind - by_higher
+
+
+def _of_version(old: OntologyVersion, new: OntologyVersion) -> Iterator[Change]:
+    if old.versions and old.versions == new.versions:
+        version = min(new.versions)
+        yield Change("version", version, "is the version of both, and they differ")
+    elif old.versions and not new.versions:
+        yield Change("version", min(old.versions), "was the version, and the new one has none")
+    elif new.versions and old.versions and _numbers(max(new.versions)) < _numbers(max(old.versions)):
+        yield Change("version", max(new.versions), f"is lower than {max(old.versions)}")
+
+
+def _numbers(version: str) -> list[int]:
+    """Return the numbers in a version.
+
+    >>> _numbers("https://example.org/o/1.12.0") > _numbers("https://example.org/o/1.9.3")
+    True
+    """
+    return [int(digits) for digits in re.findall(r"\d+", version)]
+
+
+def _literal(text: str) -> str:
+    """Return text that Markdown renders literally."""
+    return _MARKS.sub(r"\\\1", " ".join(text.split()))
