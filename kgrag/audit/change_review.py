@@ -217,8 +217,8 @@ def _of_hierarchies(old: OntologyVersion, new: OntologyVersion) -> Iterator[Chan
             uppers = {above for above in one.above.get(term, frozenset()) - TOPS if above in other.mentioned}
             if missing := uppers - other.above.get(term, frozenset()):
                 differing[term] = frozenset(missing)
-        for term, missing in sorted(differing.items()):
-            for above in sorted(_nearest(term, missing, one.above, differing)):
+        for term, lacking in sorted(differing.items()):
+            for above in sorted(_nearest(term, lacking, one.above, differing)):
                 yield Change(kind, term, f"{verb} {above}")
 
 

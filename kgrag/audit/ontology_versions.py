@@ -136,7 +136,11 @@ def read_version(
         groups = [set(group) for group in found.equivalents]
         _add_edges(edges, [*found.subclasses, *((a, b) for group in groups for a in group for b in group)])
         unsatisfiable = frozenset(found.unsatisfiable)
-    above = {node: beyond - {node} for nodes, beyond in reachable(edges) for node in nodes}
+    above = {
+        node: beyond - {node}
+        for nodes, beyond in reachable({one: sorted(uppers) for one, uppers in edges.items()})
+        for node in nodes
+    }
     return OntologyVersion(
         kinds={iri: _kind(node) for iri, node in own.items()},
         mentioned=frozenset(plain(term) for t in triples for term in t if isinstance(term, ox.NamedNode)),

@@ -9,7 +9,7 @@ only such triples still come after ``MAX_ROUNDS``, the result is whole without t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,6 +87,8 @@ def _applied(data: rdflib.Graph, shapes: rdflib.Graph) -> rdflib.Graph:
         expanded = pyshacl.shacl_rules(data, shacl_graph=shapes, advanced=True)
     except Exception as error:  # pyshacl and rdflib raise many kinds
         raise InvalidRDF(f"the rules cannot be carried out: {error}") from error
+    if not isinstance(expanded, rdflib.Graph):
+        raise InvalidRDF(f"the rules cannot be carried out: {expanded}")
     whole = rdflib.Graph()
     for triple in expanded.triples((None, None, None)):
         whole.add(triple)
@@ -99,7 +101,7 @@ def _without_blank_nodes(data: rdflib.Graph) -> int:
     return sum(not any(isinstance(term, rdflib.BNode) for term in triple) for triple in data)
 
 
-def _conclusions(data: rdflib.Graph, stated: set[object]) -> list[ox.Triple]:
+def _conclusions(data: rdflib.Graph, stated: Collection[object]) -> list[ox.Triple]:
     import rdflib
 
     new = rdflib.Graph()

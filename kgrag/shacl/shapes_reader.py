@@ -57,6 +57,7 @@ _FOREIGN = _words(
     "optional orderBy parameter predicate propertyValidator resultAnnotation returnType rule subject target this union "
     "update validator values"
 )
+_RULE = SH + "rule"
 _REFERRING = _INNER | {RDF.prefix + "first"}
 """Properties by which a shape refers to another, or to a list of others."""
 _REPORT_TYPES = _words("AbstractResult ValidationReport ValidationResult")
@@ -110,6 +111,9 @@ class _Reader:
         parameters = [
             term for properties in self._graph.index.values() for term in properties.get(SH + "parameter", [])
         ]
+        # rules are for reasoning; a validation runs them where the shapes say that it has to
+        entailed = {plain(term) for each in self._graph.index.values() for term in each.get(SH + "entailment", [])}
+        self._foreign = _FOREIGN if SH + "Rules" in entailed else _FOREIGN - {_RULE}
         self._custom = frozenset(plain(path) for term in parameters for path in self._graph.objects(term, SH + "path"))
         self._tolerant = tolerant
         self._undecided: dict[str, dict[str, None]] = {}
@@ -146,7 +150,8 @@ class _Reader:
         undecided = {name: " ".join(reasons) for name, reasons in self._undecided.items()}
         targets = frozenset(triple for triple in self._triples if left and self._is_target(triple))
         kept = {plain(node) for node in left}
-        rest = self._triples if left else []
+        rules = {_RULE} - self._foreign
+        rest = [triple for triple in self._triples if triple.predicate.value not in rules] if left else []
         return Shapes(
             tuple(constraints),
             elsewhere=names,
@@ -236,7 +241,7 @@ class _Reader:
         ``outer.component`` is the component that the shape is a value of; "" where violations are reported.
         """
         for property_name in self._graph.index.get(node, {}):
-            if property_name in _FOREIGN or property_name in self._custom:
+            if property_name in self._foreign or property_name in self._custom:
                 raise self._graph.beyond(node, property_name, "is not covered by this engine")
         if self._graph.true(node, SH + "deactivated"):
             return

@@ -33,8 +33,8 @@ def files(tmp_path: Path) -> dict[str, Path]:
     return {name: tmp_path / f"{name}.ttl" for name in texts}
 
 
-def follows(files: dict[str, Path], *rules: str, **options: float) -> set[str]:
-    found = reasoning_runs.infer_files([files["data"]], rules=[files[name] for name in rules], **options)
+def follows(files: dict[str, Path], *rules: str, seconds: float | None = None) -> set[str]:
+    found = reasoning_runs.infer_files([files["data"]], rules=[files[name] for name in rules], seconds=seconds)
     return {str(triple).replace("http://example.org/", "") for triple in found.triples}
 
 

@@ -9,10 +9,13 @@ import lxml.html
 import pyoxigraph as ox
 import pytest
 
+from kgrag import KnowledgeBase
 from kgrag.model import GraphDraft
 from kgrag.server.access_keys import Keys
 from kgrag.server.readers.reader_request import ServerLimits
 from kgrag.server.server_state import AccessRules
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder
 from kgrag.vocab import KG, PROV, RDF, RDFS, XSD
 from tests.server.inside import KEY, Inside, demonstration, served
 
@@ -25,6 +28,10 @@ ONTOLOGY = b"@prefix owl: <http://www.w3.org/2002/07/owl#> . <http://e.org/zoo> 
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     with demonstration(tmp_path_factory.mktemp("bench") / "kb") as kb, served(kb) as inside:
         yield inside
+
+
+def empty(folder: Path) -> KnowledgeBase:
+    return KnowledgeBase(folder, settings=Settings(model="extractive", completions="off"), embedder=HashEmbedder())
 
 
 def sent(live: Inside, path: str, files: dict[str, tuple[str, bytes]] | None = None, **fields: str) -> httpx.Response:
@@ -169,11 +176,11 @@ def test_jobs_and_writes_are_listed_for_a_key(live: Inside) -> None:
 
 
 def test_a_read_only_server_says_so(tmp_path: Path) -> None:
-    with demonstration(tmp_path / "kb") as kb, served(kb, AccessRules(Keys("")), ServerLimits(readers=1)) as closed:
+    with empty(tmp_path / "kb") as kb, served(kb, AccessRules(Keys("")), ServerLimits(readers=1)) as closed:
         page = closed.client.get("/workbench")
         assert "read-only" in text(page)
         assert lxml.html.fromstring(page.text).xpath("//button[@type='submit'][not(@disabled)]") == []
-    with demonstration(tmp_path / "kb2") as kb, served(kb, AccessRules(Keys(writing="here"))) as local:
+    with empty(tmp_path / "kb2") as kb, served(kb, AccessRules(Keys(writing="here"))) as local:
         assert not lxml.html.fromstring(local.client.get("/workbench").text).xpath("//input[@name='key']")
         assert "Taken in" in text(local.client.post("/workbench", data={"text": "Millet is cut in May.", "id": "m"}))
         sites = {"Origin": "https://evil.example"}

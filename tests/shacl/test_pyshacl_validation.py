@@ -62,6 +62,20 @@ def test_a_custom_component_goes_to_pyshacl_by_name_and_the_rest_stays(validated
     assert validation.violations[1].path == f"<{EX}p>/<{EX}q>"
 
 
+WITH_RULE = """
+ex:Ruled a sh:NodeShape ; sh:targetClass ex:A ; sh:property [ sh:path rdfs:label ; sh:minCount 1 ] ;
+  sh:rule [ a sh:TripleRule ; sh:subject sh:this ; sh:predicate rdfs:label ; sh:object "made" ] .
+"""
+
+
+def test_rules_are_run_by_a_validation_only_where_the_shapes_say_so(validated) -> None:
+    validation = validated(WITH_RULE + LONE_FILTER)
+    assert list(validation.elsewhere) == [EX + "Lone"]
+    assert short(validation) == [("Ruled", "c", "minCount"), ("Lone", "c", "sparql")]
+    entailed = validated(f"{WITH_RULE} ex: sh:entailment sh:Rules .")
+    assert (list(entailed.elsewhere), short(entailed)) == ([EX + "Ruled"], [])
+
+
 def test_a_select_that_needs_its_focus_node_beforehand_goes_to_pyshacl(validated) -> None:
     validation = validated(LONE_FILTER)
     assert list(validation.elsewhere) == [EX + "Lone"]

@@ -1,5 +1,6 @@
 """What a person does in a browser: ask, follow a citation, open a graph; by mouse, by keyboard, in the dark."""
 
+from itertools import cycle, product
 from typing import Any
 
 import pytest
@@ -159,8 +160,11 @@ def test_nothing_has_to_be_scrolled_sideways_on_a_small_screen(browser: Any, dem
     assert wide[0] <= wide[1] == 360
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", [*PAGES[:4], *PAGES[5:]])
+IN_BOTH = [*PAGES[:4], *PAGES[5:10]]
+BY_TURNS = list(zip(PAGES[10:], cycle(["light", "dark"])))
+
+
+@pytest.mark.parametrize(("path", "scheme"), [*product(IN_BOTH, ["light", "dark"]), *BY_TURNS])
 def test_axe_finds_no_barrier_on_a_page(browser: Any, demo: Inside, path: str, scheme: str) -> None:
     features = [{"name": "prefers-color-scheme", "value": scheme}]
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
