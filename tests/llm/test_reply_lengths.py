@@ -4,8 +4,6 @@ import json
 import random
 from pathlib import Path
 
-import pytest
-
 from kgrag import KnowledgeBase
 from kgrag.cli.printing import counts_line, with_price
 from kgrag.llm.completion_cache import CachedModel
@@ -107,7 +105,9 @@ def test_a_wide_estimate_is_shown_as_an_interval_with_its_price() -> None:
     assert counts_line(narrow) == "completions 2, input_tokens 1,000, output_tokens 1,000"
 
 
-@pytest.mark.parametrize("name", ["og_rag", "poly_rag", "sire_rag"])
-def test_a_planned_build_has_an_interval(demo_kb: KnowledgeBase, name: str) -> None:
-    counts = demo_kb.build(name, dry_run=True).counts
-    assert counts["output_tokens_least"] <= counts["output_tokens"] <= counts["output_tokens_most"]
+def test_a_planned_build_has_an_interval() -> None:
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as kb:
+        kb.add(Document("Rye is sown in May. Oats are sown in April. Rye Hill is in Bath.", title="Rye"))
+        for name in ("poly_rag", "sire_rag"):
+            counts = kb.build(name, dry_run=True).counts
+            assert counts["output_tokens_least"] < counts["output_tokens"] < counts["output_tokens_most"]
