@@ -6,7 +6,7 @@
 
 Data: ``ontologies/`` and ``reasoning/koala.owl`` of KGRAG_DATA. "told" counts what follows and was not stated, without
 what holds of everything; seconds are of CPU, but for HermiT, which is a process of its own, by the clock. The made data
-is that of ``benchmarks.shacl_speed`` with a small schema above it.
+is the village of ``benchmarks.shacl_worlds`` with a small schema above it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from benchmarks.shacl_speed import _world
+from benchmarks.shacl_worlds import village
 from kgrag.errors import NotDecided
 from kgrag.reasoning.hermit import classify
 from kgrag.reasoning.inference import PROFILES, materialise
@@ -103,7 +103,7 @@ def _made(sizes: Sequence[int]) -> None:
     print(f"{'triples':>10}  {'profile':<8}{'CPU s':>7}{'told':>10}  rounds")
     schema = [quad.triple for quad in ox.parse(_SCHEMA, format=ox.RdfFormat.TURTLE)]
     for size in sizes:
-        lines = "\n".join(_world(size))
+        lines = "\n".join(village(size))
         triples = [*schema, *(quad.triple for quad in ox.parse(lines, format=ox.RdfFormat.N_TRIPLES))]
         for profile in PROFILES:
             took, told, rounds = _by_rules(triples, profile)
