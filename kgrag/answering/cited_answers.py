@@ -226,8 +226,9 @@ def _not_stated(completion: Completion, question: str, evidence: Sequence[Eviden
         return ""
     stated = data.get("not_stated") if isinstance(data, Mapping) else ""
     line = _encodable(stated)[:_MAX_NOT_STATED_CHARACTERS] if isinstance(stated, str) else ""
-    ground = Ground((_all_text(evidence),), question=question)
-    return "" if unsupported(line, ground) else line
+    if not line:
+        return ""
+    return "" if unsupported(line, Ground((_all_text(evidence),), question=question)) else line
 
 
 def _all_text(evidence: Sequence[EvidencePiece]) -> str:
