@@ -43,8 +43,8 @@ def term_of(kind: ValueKind, text: str, prefixes: Mapping[str, str] | None = Non
     Raises:
         InputError: it is none of this kind.
 
-    >>> term_of("number", "1.5"), term_of("IRI", "ex:a", {"ex": "http://example.org/"}).value
-    (<Literal value=1.5 datatype=<http://www.w3.org/2001/XMLSchema#decimal>>, 'http://example.org/a')
+    >>> str(term_of("number", "1.5")), term_of("IRI", "ex:a", {"ex": "http://example.org/"}).value
+    ('"1.5"^^<http://www.w3.org/2001/XMLSchema#decimal>', 'http://example.org/a')
     """
     given = text.strip()
     if kind == "text":

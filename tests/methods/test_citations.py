@@ -82,8 +82,8 @@ def test_an_identifier_of_a_duplicate_names_the_document_that_holds_its_text(kb:
         ),
         embed=False,
     )
-    names = {title: iri for iri, title in kb.store.select(_titles()).values()}
-    assert read_citations(kb.store).cited == {names["Beans"]: (names["Peas"],)}
+    names = {each.id: each.iri for each in kb.documents()}
+    assert read_citations(kb.store).cited == {names["B"]: (names["A2"],)}
 
 
 def test_loaded_rdf_states_citations_between_documents_of_the_collection(kb: KnowledgeBase, tmp_path: Path) -> None:

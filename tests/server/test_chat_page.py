@@ -58,7 +58,7 @@ def test_ten_turns_are_a_conversation_that_is_kept(keeping: Inside) -> None:
     for message, _ in TEN_TURNS:
         chat, page = say(keeping, message, chat)
     assert words(page, "said") == [message for message, _ in TEN_TURNS]
-    assert words(page, "full") == [f"Asked as: {full}" for _, full in TEN_TURNS if full]
+    assert words(page, "asked-as") == [f"Asked as: {full}" for _, full in TEN_TURNS if full]
     assert [one.question for one in keeping.kb.conversation(chat).answers] == [full or said for said, full in TEN_TURNS]
     cited = select(page, "cited", "//a")[0]
     opened = lxml.html.fromstring(keeping.client.get(cited.get("href")).text)

@@ -6,6 +6,8 @@ import pyoxigraph as ox
 import pytest
 
 from kgrag import audit
+from kgrag.errors import InvalidRDF
+from kgrag.shacl.pyshacl_validation import refuse_network
 from tests.quad_store import QuadStore
 
 EX = "http://example.org/"
@@ -164,3 +166,18 @@ def test_a_class_whose_type_is_a_class_of_classes_is_its_own_target(validated) -
     meta = "ex:Meta rdfs:subClassOf rdfs:Class . ex:A a ex:Meta , sh:NodeShape ; "
     validation = validated(meta + "sh:property [ sh:path rdfs:label ; sh:minCount 1 ] .")
     assert short(validation) == [("A", "c", "minCount")]
+
+
+def test_a_word_within_a_string_fetches_nothing_and_one_that_rdflib_would_find_does() -> None:
+    def said(text: str) -> list[ox.Triple]:
+        return [ox.Triple(ox.BlankNode(), ox.NamedNode("http://www.w3.org/ns/shacl#select"), ox.Literal(text))]
+
+    refuse_network(said('SELECT $this { $this ?p ?o FILTER(REGEX(?o, "(in|from|\\\\s)")) }'))
+    for text in (
+        "SELECT $this { SERVICE <http://a.example/> { ?s ?p ?o } }",
+        "SELECT $this FROM <http://a.example/> { ?s ?p ?o }",
+        'SELECT $this { $this ?p "a\\u0022 . SERVICE <http://a.example/> { ?s ?p ?o } }',
+        'SELECT $this { $this ?p "a"SERVICE<http://a.example/> { ?s ?p ?o } }',
+    ):
+        with pytest.raises(InvalidRDF, match="may ask another server"):
+            refuse_network(said(text))

@@ -360,7 +360,7 @@ UNREADABLE = {
     "recursive": "ex:S sh:targetClass ex:A ; sh:property ex:T . ex:T sh:path ex:p ; sh:node ex:S .",
     "sh:target is": "ex:S sh:target [ a sh:SPARQLTarget ; sh:select 'SELECT ?this WHERE { ?this ?p ?o }' ] .",
     "ex.*test": "ex:S sh:targetClass ex:A ; ex:test 1 . ex:C sh:parameter [ sh:path ex:test ] .",
-    "sh:rule": "ex:S sh:targetClass ex:A ; sh:rule [] .",
+    "sh:rule": "ex:S sh:targetClass ex:A ; sh:rule [] . ex:Shapes sh:entailment sh:Rules .",
     "sh:property": "ex:S sh:targetClass ex:A ; sh:property ex:Nowhere .",
     "sh:minCount": "ex:S sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:minCount 1.5 ] .",
     "sh:maxCount": "ex:S sh:targetClass ex:A ; sh:maxCount 1 .",
