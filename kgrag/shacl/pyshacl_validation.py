@@ -147,7 +147,7 @@ def refuse_network(triples: Iterable[ox.Triple]) -> None:
 
 
 def _without_strings(text: str) -> str:
-    r"""Return SPARQL without its strings, which have no keywords; all of it with ``\u``, which rdflib reads before them."""
+    r"""Return SPARQL without its strings, which have no keywords; all of it with ``\u``, which rdflib reads first."""
     if "\\u" in text.lower():
         return text
     kept, at = [], 0
