@@ -276,7 +276,7 @@ class AsyncJsonOperations:
         return await self._call(Call("GET", "/jobs", _JOBS))
 
     async def cancel_job(self, identifier: str) -> JobReply:
-        """Let a job end: at once where it waits, else with its next step."""
+        """End a job: at once where it waits, else with its next step."""
         return await self._call(Call("DELETE", f"/jobs/{quote(identifier, safe='')}", _CANCEL_JOB))
 
     async def proposals(self, *, method: str | None = None) -> ProposalsReply:

@@ -274,7 +274,7 @@ class JsonOperations:
         return self._call(Call("GET", "/jobs", _JOBS))
 
     def cancel_job(self, identifier: str) -> JobReply:
-        """Let a job end: at once where it waits, else with its next step."""
+        """End a job: at once where it waits, else with its next step."""
         return self._call(Call("DELETE", f"/jobs/{quote(identifier, safe='')}", _CANCEL_JOB))
 
     def proposals(self, *, method: str | None = None) -> ProposalsReply:

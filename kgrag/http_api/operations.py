@@ -245,7 +245,7 @@ OPERATIONS = (
     ApiOperation(
         "cancel_job",
         "/jobs/{id}",
-        "Let a job end: at once where it waits, else with its next step",
+        "End a job: at once where it waits, else with its next step",
         None,
         JobReply,
         ("401", "403", "404"),

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +29,7 @@ Precision = Literal["auto", "float32", "bfloat16"]
 _LOG = logging.getLogger(__name__)
 _MODEL_NAME = "all-MiniLM-L6-v2"
 _DIMENSION = 384
+_FEW_CHARACTERS = 1_000  # of a pass that goes through the model on one thread
 _TEXTS_PER_COMMIT = 256  # texts whose vectors are committed together; a kill loses no more
 _KEYS_PER_LOOKUP = 512
 _MAX_RECENT_QUESTIONS = 1024  # kept in memory
@@ -66,7 +67,9 @@ class SentenceTransformerEmbedder:
         return units
 
     def _encode(self, texts: list[str]) -> Vectors:
-        rows = self._model.encode(texts, batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
+        model = self._model
+        with _one_thread() if sum(map(len, texts)) < _FEW_CHARACTERS else nullcontext():
+            rows = model.encode(texts, batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
         vectors: Vectors = rows.float().numpy()
         return vectors
 
@@ -90,6 +93,19 @@ class SentenceTransformerEmbedder:
         if self._precision == "auto":
             return bool(processor.get("avx512_bf16") or processor.get("amx_bf16"))
         return self._precision == "bfloat16"
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Have torch compute on the calling thread alone: at a question, others would wait more than work."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager

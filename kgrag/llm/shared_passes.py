@@ -60,8 +60,8 @@ class SharedPasses:
     def __init__(self, model: Callable[[list[str]], Vectors]) -> None:
         """Take what returns one row per text; it is never called from two threads at once."""
         self._model = model
-        self._turn = threading.Lock()
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        self._busy = False
         self._waiting: list[_Request] = []
         self._oldest_first = False
 
@@ -72,17 +72,29 @@ class SharedPasses:
             Exception: what the model raises for these texts; that of another thread's texts concerns that one alone.
         """
         request = _Request(texts)
-        with self._lock:
+        with self._changed:
             self._waiting.append(request)
         try:
-            while not request.ended:
-                with self._turn:
-                    if not request.ended:
-                        self._pass()
+            while self._has_turn(request):
+                try:
+                    self._pass()
+                finally:
+                    with self._changed:
+                        self._busy = False
+                        self._changed.notify_all()
         finally:
-            with self._lock:
+            with self._changed:
                 self._waiting.remove(request)
         return request.result()
+
+    def _has_turn(self, request: _Request) -> bool:
+        """Wait for the model; return False where a pass of another thread was the last that the request needed."""
+        with self._changed:
+            self._changed.wait_for(lambda: request.ended or not self._busy)
+            if request.ended:
+                return False
+            self._busy = True
+            return True
 
     def _pass(self) -> None:
         parts = self._parts()
@@ -107,7 +119,7 @@ class SharedPasses:
 
     def _parts(self) -> list[tuple[_Request, list[str]]]:
         """Return what goes through the model next, by request; the first text goes whatever its length."""
-        with self._lock:
+        with self._changed:
             requests = [request for request in self._waiting if not request.ended]
         oldest = requests[0]
         requests.sort(key=lambda request: len(request.texts) - len(request.rows))

@@ -96,7 +96,7 @@ class Job:
         self._tell()
 
     def cancel(self) -> None:
-        """Let it end: at once where it waits, else with its next step; what is done by then is kept."""
+        """End it: at once where it waits, else with its next step; what is done by then is kept."""
         self._cancelled = True
         if self.state == "waiting":
             self.state, self._ended = "cancelled", time.time()

@@ -92,7 +92,7 @@ async def listed(request: Request) -> Response:
 
 
 async def cancel(request: Request) -> Response:
-    """Let a job end: at once where it waits, else with its next step. What is done by then is kept.
+    """End a job: at once where it waits, else with its next step. What is done by then is kept.
 
     Raises:
         Problem: 401, 403, 404.
