@@ -86,13 +86,20 @@ def listing(folder: Path, *, without: Iterable[str] = ()) -> list[KeptFile]:
     """Return every file below a folder with its checksum, sorted by path; ``without`` are names to be left out."""
     names = set(without)
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in names)
-    return [KeptFile(path.relative_to(folder).as_posix(), path.stat().st_size, _sha256(path)) for path in files]
+    return [_described(path, path.relative_to(folder).as_posix()) for path in files]
 
 
 def checked(folder: Path, stated: Sequence[dict[str, Any]]) -> list[str]:
     """Return the paths of files that are not in a folder as a manifest states them."""
-    found = {file.path: asdict(file) for file in listing(folder)}
+    wanted = {file["path"] for file in stated}
+    there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    # no others are read: the folder may have a store at work, whose files come and go
+    found = {name: asdict(_described(there[name], name)) for name in wanted & there.keys()}
     return [file["path"] for file in stated if found.get(file["path"]) != file]
+
+
+def _described(path: Path, name: str) -> KeptFile:
+    return KeptFile(name, path.stat().st_size, _sha256(path))
 
 
 def _sha256(path: Path) -> str:

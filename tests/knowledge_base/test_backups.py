@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from kgrag.errors import InvalidRDF, StateError, StorageFailed
 from kgrag.model import Prompt
 from kgrag.resources import folder
 from kgrag.settings import Settings
+from kgrag.store import kept_files
 from kgrag.testing import HashEmbedder, ScriptedModel
 
 PROMPT = Prompt("test/crop", "Which crop?")
@@ -116,6 +118,19 @@ def test_an_import_overwrites_no_other_completions(filled: Path, tmp_path: Path)
         kb.model.complete([PROMPT])
         with pytest.raises(StateError, match=r"completions\.sqlite"):
             kb.import_(tmp_path / "all.nq")
+
+
+def test_files_of_a_store_at_work_are_not_read_where_others_are_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store").mkdir()
+    for name in ("store/000009.sst", "some.pt"):
+        (tmp_path / name).write_bytes(b"weights")
+    (stated,) = (asdict(file) for file in kept_files.listing(tmp_path) if file.path == "some.pt")
+    digest = kept_files._sha256
+    monkeypatch.setattr(kept_files, "_sha256", lambda path: digest(path) if path.name == "some.pt" else 1 / 0)
+    assert kept_files.checked(tmp_path, [stated]) == []
+    assert kept_files.checked(tmp_path, [{**stated, "path": "../some.pt"}]) == ["../some.pt"]
 
 
 def test_an_import_that_was_killed_after_its_files_can_be_repeated(filled: Path, tmp_path: Path) -> None:
