@@ -2,7 +2,8 @@
 
 Retrieval brings a knowledge base's vectors and indexes up to date with the store, and is done by one thread at a time;
 while a language model writes an answer, the next question can be retrieved for. Audits wait for each other only.
-Searches of queries have threads of their own: however many there are, a question finds one.
+Searches of queries have threads of their own: however many there are, a question finds one. So have indexes of users,
+which may take minutes to be made: a search does not wait for that, and it goes on without one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -37,6 +38,7 @@ _MAX_CACHED_AUDITS = 8
 _MAX_SECONDS_ALONE = 0.05
 _SECONDS_FOR_OTHERS = 0.001
 _SEARCH_THREADS, _MAX_SEARCHES_WAITING = 2, 64
+_INDEX_THREADS = 2
 
 
 class _Lane:
@@ -75,6 +77,7 @@ class WorkerThreads:
         self.kb = kb
         self._questions = _Lane("questions", threads, waiting)
         self._searches = _Lane("searches", _SEARCH_THREADS, _MAX_SEARCHES_WAITING)
+        self._index_threads = ThreadPoolExecutor(_INDEX_THREADS, "kgrag-index")
         self._kb_lock = threading.Lock()
         self._audit_lock = threading.Lock()
         self._audits: OrderedDict[tuple[int, str, AuditOptions], Audit] = OrderedDict()
@@ -100,6 +103,10 @@ class WorkerThreads:
             ServiceUnavailable: too many searches wait already.
         """
         return await self._searches.run(work)
+
+    def begin_search_of_index(self, work: Callable[[], _Value]) -> Future[_Value]:
+        """Begin a search of an index of a user, which is brought up to date before; it ends when nobody waits too."""
+        return self._index_threads.submit(in_context(work))
 
     def alone(self, work: Callable[[], _Value]) -> _Value:
         """Return the result of a function that no two threads may run at the same time."""
@@ -198,5 +205,5 @@ class WorkerThreads:
 
     def close(self) -> None:
         """Begin no more work; what waits is dropped, and what was begun is not waited for."""
-        for lane in (self._questions, self._searches):
-            lane.threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._questions.threads, self._searches.threads, self._index_threads):
+            threads.shutdown(wait=False, cancel_futures=True)
