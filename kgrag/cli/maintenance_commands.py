@@ -1,4 +1,4 @@
-"""Commands that look after a knowledge base: stats, status, doctor, export, backup, vacuum, demo."""
+"""Commands that look after a knowledge base: stats, status, doctor, export, backup, vacuum, receipts, demo."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["print_erasure", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (stats, status, doctor, export, backup, vacuum, demo):
+    for command in (stats, status, doctor, export, backup, vacuum, receipts, demo):
         app.command()(command)
 
 
@@ -163,6 +163,27 @@ def vacuum(kb: KbOption = None) -> None:
     """Write every file anew without what is in no triple any more: words of documents that were forgotten."""
     with open_kb(kb) as opened:
         print_erasure(opened.vacuum())
+
+
+def receipts(
+    kb: KbOption = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+) -> None:
+    """List what erasures stated, and check their signatures; exit code 1 when one does not hold or lacks."""
+    with open_kb(kb, access="read") as opened:
+        found = opened.receipts()
+    if format_ is JsonFormat.JSON:
+        print_json([asdict(each) for each in found])
+    else:
+        for each in found:
+            state = (
+                f"signed with {each.key}" if each.holds else "the signature does not hold" if each.key else "unsigned"
+            )
+            typer.echo(f"{each.ended}  {len(each.documents)} documents  {each.counts}  {state}  <{each.iri}>")
+        if not found:
+            note("nothing was erased")
+    if not all(each.holds for each in found):
+        raise typer.Exit(1)
 
 
 def print_erasure(done: Erasure) -> None:

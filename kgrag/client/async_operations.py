@@ -26,7 +26,7 @@ from kgrag.http_api.json_schemas import (
     RetrievalReply,
 )
 from kgrag.http_api.write_schemas import (
-    IndexesReply,
+    IndexListReply,
     IndexReply,
     JobReply,
     JobsReply,
@@ -59,7 +59,7 @@ _SAVED_QUERIES = TypeAdapter[SavedQueriesReply](SavedQueriesReply)
 _SAVED_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
 _SAVE_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
 _REMOVE_QUERY = TypeAdapter[str](str)
-_INDEXES = TypeAdapter[IndexesReply](IndexesReply)
+_INDEXES = TypeAdapter[IndexListReply](IndexListReply)
 _INDEX = TypeAdapter[IndexReply](IndexReply)
 _ADD_INDEX = TypeAdapter[IndexReply](IndexReply)
 _REMOVE_INDEX = TypeAdapter[str](str)
@@ -347,7 +347,7 @@ class AsyncJsonOperations:
         """Remove a saved query."""
         return await self._call(Call("DELETE", f"/saved-queries/{quote(name, safe='')}", _REMOVE_QUERY))
 
-    async def indexes(self) -> IndexesReply:
+    async def indexes(self) -> IndexListReply:
         """Return the indexes that users declared, each with how it is."""
         return await self._call(Call("GET", "/indexes", _INDEXES))
 

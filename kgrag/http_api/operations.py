@@ -39,7 +39,7 @@ from kgrag.http_api.json_schemas import (
 from kgrag.http_api.write_schemas import (
     BuildRequest,
     DecisionsRequest,
-    IndexesReply,
+    IndexListReply,
     IndexReply,
     IndexRequest,
     JobReply,
@@ -323,7 +323,7 @@ OPERATIONS = (
         "/indexes",
         "Return the indexes that users declared, each with how it is",
         None,
-        IndexesReply,
+        IndexListReply,
         ("503",),
         method="get",
         tag="Indexes",

@@ -11,9 +11,9 @@ __all__ = [
     "DecisionsRequest",
     "EffectParameters",
     "EffectReply",
+    "IndexListReply",
     "IndexReply",
     "IndexRequest",
-    "IndexesReply",
     "JobReply",
     "JobsReply",
     "ProposalsParameters",
@@ -192,7 +192,7 @@ class IndexReply(IndexRequest):
     problem: str = Field(default="", description="Why it could not be brought up to date.")
 
 
-class IndexesReply(RootModel[list[IndexReply]]):
+class IndexListReply(RootModel[list[IndexReply]]):
     """The indexes that users declared, by name."""
 
 
