@@ -6,6 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyoxigraph as ox
+
 from kgrag.errors import InvalidSPARQL
 from kgrag.index.ontology_prefixes import known_prefixes, ontology_prefixes
 from kgrag.ports import OpenedStore, TripleStore
@@ -18,8 +20,6 @@ from kgrag.telemetry import span
 from kgrag.vocab import PREFIXES
 
 if TYPE_CHECKING:
-    import pyoxigraph as ox
-
     from kgrag.knowledge_base.wiring import Wiring
 
 __all__ = ["effect_of_update", "run_query", "run_update"]
@@ -37,7 +37,11 @@ def run_query(kb: Wiring, store: OpenedStore, sparql: str) -> ox.QuerySolutions 
             text = with_values_for_lists(with_declarations(sparql, prefixes), PREFIXES)
             if not names_search(text):
                 return store.query(text, union=True)
-            found = kb.search.resolve(text)
+
+            def select(query: str) -> list[str]:
+                return [row[0].value for row in store.query(query, union=True) if isinstance(row[0], ox.NamedNode)]
+
+            found = kb.search.resolve(text, select=select)
             similarity = functions(kb.spaces, found.similar) if found.compares else None
             return store.query(found.text, union=True, calls=similarity)
     except InvalidSPARQL as error:
