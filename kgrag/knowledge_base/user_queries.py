@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pyoxigraph as ox
 
@@ -39,7 +39,8 @@ def run_query(kb: Wiring, store: OpenedStore, sparql: str) -> ox.QuerySolutions 
                 return store.query(text, union=True)
 
             def select(query: str) -> list[str]:
-                return [row[0].value for row in store.query(query, union=True) if isinstance(row[0], ox.NamedNode)]
+                rows = cast("ox.QuerySolutions", store.query(query, union=True))
+                return [row[0].value for row in rows if isinstance(row[0], ox.NamedNode)]
 
             found = kb.search.resolve(text, select=select)
             similarity = functions(kb.spaces, found.similar) if found.compares else None

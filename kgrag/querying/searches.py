@@ -136,18 +136,12 @@ class Search:
         calls = {_key(call): call for statement in found.statements for call in statement.calls}
         results = {}
         for key, call in calls.items():
-            run = partial(aside, call.space) if self._is_declared(call) else step
-            results[key] = self._result(call, run, select)
+            results[key] = self._result(call, partial(aside, _space(call)) if _is_declared(call) else step, select)
         text = sparql
         for statement in reversed(found.statements):
             text = text[: statement.start] + _written(statement, results) + text[statement.end :]
         vectors = self.embedder.embed([compared[:_MAX_TEXT_CHARACTERS] for compared in found.similar], "query")
         return Resolved(text, dict(zip(found.similar, vectors, strict=True)), compares="similarity" in text)
-
-    @staticmethod
-    def _is_declared(call: Call) -> bool:
-        """Return whether a search is one of an index that a user declared, or of a space that is none."""
-        return call.space is not None and call.space not in vector_spaces.spaces()
 
     def _result(self, call: Call, run: Callable[[Callable[[], Scored]], Scored], select: Select | None) -> Scored:
         """Return the best nodes that meet the conditions of a search."""
@@ -173,7 +167,7 @@ class Search:
 
     def _run(self, call: Call, count: int, among: frozenset[str] | None) -> Scored:
         asked = _DEFAULT_COUNT if call.count is None else call.count
-        space = call.space or _DEFAULT_SPACE
+        space = _space(call)
         where = f"line {call.line}, column {call.column}: kgv:{call.kind}"
         if not 1 <= asked <= _MAX_COUNT:
             raise InvalidSPARQL(f"{where} asks for {asked} nodes. Ask for 1 to {_MAX_COUNT}.")
@@ -233,6 +227,15 @@ def _read(sparql: str) -> Searches:
 def _key(call: Call) -> Call:
     """Return a search as it is compared with others: without its variables and place."""
     return replace(call, variables=(), line=0, column=0)
+
+
+def _space(call: Call) -> str:
+    return call.space or _DEFAULT_SPACE
+
+
+def _is_declared(call: Call) -> bool:
+    """Return whether a search is one of an index that a user declared, or of a space that is none."""
+    return _space(call) not in vector_spaces.spaces()
 
 
 def _allowed_query(conditions: Conditions, nodes: Sequence[str] = ()) -> str:
