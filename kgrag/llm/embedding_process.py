@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -26,6 +26,9 @@ import kgrag
 from kgrag.errors import ServiceError
 from kgrag.ports import Vectors
 from kgrag.store.child_environment import child_environment
+
+if TYPE_CHECKING:
+    from kgrag.llm.embedders import Precision
 
 __all__ = ["EmbeddingProcess", "main"]
 
@@ -103,8 +106,7 @@ def main() -> None:
 
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no reply
-    precision = "auto" if sys.argv[1] == "auto" else "float32" if sys.argv[1] == "float32" else "bfloat16"
-    embedder = SentenceTransformerEmbedder(precision)
+    embedder = SentenceTransformerEmbedder(cast("Precision", sys.argv[1]))
     while True:
         try:
             texts = json.loads(_read(requests))

@@ -167,7 +167,8 @@ def surroundings(store: TripleStore, chunks: Sequence[str], *, characters: int) 
     wanted = [ox.NamedNode(chunk) for chunk in dict.fromkeys(chunks) if not chunk.startswith("_:")]
     if not wanted:
         return {}
-    following = dict(store.select(queries.bind("documents/following", chunks=wanted)).values())
+    rows = store.select(queries.bind("documents/following", chunks=wanted)).values()
+    following = {chunk: behind for chunk, behind in rows}  # noqa: C416 - typed as pairs
     table = store.select(queries.bind("documents/surroundings", chunks=wanted, characters=characters))
     return {chunk: (text, following.get(chunk, "")) for chunk, text in table.values()}
 
