@@ -56,9 +56,9 @@ _DECIDE = TypeAdapter[ProposalsReply](ProposalsReply)
 _SAVED_QUERIES = TypeAdapter[SavedQueriesReply](SavedQueriesReply)
 _SAVED_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
 _SAVE_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
-_REMOVE_QUERY = TypeAdapter[str](str)
+_REMOVE_QUERY = TypeAdapter[None](None)
 _RUNNING_QUERIES = TypeAdapter[RunningReply](RunningReply)
-_CANCEL_QUERY = TypeAdapter[str](str)
+_CANCEL_QUERY = TypeAdapter[None](None)
 _HEALTH = TypeAdapter[HealthReply](HealthReply)
 _READY = TypeAdapter[ReadyReply](ReadyReply)
 _METRICS = TypeAdapter[str](str)
@@ -337,7 +337,7 @@ class AsyncJsonOperations:
             )
         )
 
-    async def remove_query(self, name: str) -> str:
+    async def remove_query(self, name: str) -> None:
         """Remove a saved query."""
         return await self._call(Call("DELETE", f"/saved-queries/{quote(name, safe='')}", _REMOVE_QUERY))
 
@@ -345,7 +345,7 @@ class AsyncJsonOperations:
         """Return the queries at work and those that wait."""
         return await self._call(Call("GET", "/queries", _RUNNING_QUERIES))
 
-    async def cancel_query(self, identifier: str) -> str:
+    async def cancel_query(self, identifier: str) -> None:
         """End a query: its client gets 503, or a result without its end."""
         return await self._call(Call("DELETE", f"/queries/{quote(identifier, safe='')}", _CANCEL_QUERY))
 
