@@ -62,6 +62,11 @@ class Settings(BaseSettings):
         ge=1,
         description="the longest reply of the chat model, in its tokens; unset: the service's own limit",
     )
+    signing_key: Path | None = Field(
+        default=None,
+        description="file of the Ed25519 key (PEM) that receipts of erasures are signed with; unset: `signing.key` in "
+        "the folder of the knowledge base, made when it is first needed",
+    )
     prices: dict[str, dict[str, float]] = Field(
         default={}, description="price of a million tokens of a model: `prices.NAME = { input = 0.15, output = 0.60 }`"
     )
@@ -106,7 +111,8 @@ def read_settings(**overrides: Any) -> Settings:
 
 def as_toml(settings: Settings) -> str:
     """Return the settings that were set, as the text of a ``kgrag.toml``: no secret, and not where the folder is."""
-    values = settings.model_dump(include=settings.model_fields_set - {"kb", "api_key", "api_keys"}, exclude_none=True)
+    shown = settings.model_fields_set - {"kb", "api_key", "api_keys"}
+    values = settings.model_dump(mode="json", include=shown, exclude_none=True)
     if "base_url" in values:  # it may contain a name and a password
         address = urlsplit(values["base_url"])
         values["base_url"] = address._replace(netloc=address.netloc.rpartition("@")[2], query="").geturl()

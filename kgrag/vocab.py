@@ -38,6 +38,7 @@ __all__ = [
     "RDFS",
     "SCHEMA_VERSION",
     "SD",
+    "SEC",
     "SH",
     "VOID",
     "XSD",
@@ -151,6 +152,11 @@ SD = _Namespace(
     "http://www.w3.org/ns/sparql-service-description#",
     "Dataset EmptyGraphs Graph SPARQL11Query SPARQL11Update SPARQL12Query Service UnionDefaultGraph "
     "defaultDataset defaultGraph endpoint extensionFunction feature inputFormat resultFormat supportedLanguage",
+)
+SEC = _Namespace(
+    "https://w3id.org/security#",
+    "DataIntegrityProof assertionMethod cryptosuite cryptosuiteString multibase proof proofPurpose proofValue "
+    "verificationMethod",
 )
 SH = _Namespace(
     "http://www.w3.org/ns/shacl#",

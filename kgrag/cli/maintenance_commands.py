@@ -1,7 +1,8 @@
-"""Commands that look after a knowledge base: stats, status, doctor, export, backup, vacuum, demo."""
+"""Commands that look after a knowledge base: stats, status, doctor, export, backup, vacuum, receipts, demo."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,7 @@ __all__ = ["print_erasure", "register"]
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    for command in (stats, status, doctor, export, backup, vacuum, demo):
+    for command in (stats, status, doctor, export, backup, vacuum, receipts, demo):
         app.command()(command)
 
 
@@ -177,6 +178,35 @@ def vacuum(kb: KbOption = None, server: ServerOption = None) -> None:
         print_erasure(erasure_of(done))
 
     through(server, here, there)
+
+
+def receipts(
+    kb: KbOption = None,
+    format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+    server: ServerOption = None,
+) -> None:
+    """List what erasures stated, and check their signatures; exit code 1 when one does not hold or lacks."""
+
+    def here() -> list[dict[str, Any]]:
+        with open_kb(kb, access="read") as opened:
+            return [asdict(each) for each in opened.receipts()]
+
+    def there(client: Client) -> list[dict[str, Any]]:
+        return [each.model_dump() for each in client.receipts().root]
+
+    found = read_through(server, here, there)
+    if format_ is JsonFormat.JSON:
+        print_json(found)
+    else:
+        for each in found:
+            unsound = "the signature does not hold" if each["key"] else "unsigned"
+            state = f"signed with {each['key']}" if each["holds"] else unsound
+            counts = f"{len(each['documents'])} documents  {each['counts']}"
+            typer.echo(f"{each['ended']}  {counts}  {state}  <{each['iri']}>")
+        if not found:
+            note("nothing was erased")
+    if not all(each["holds"] for each in found):
+        raise typer.Exit(1)
 
 
 def print_erasure(done: Erasure) -> None:

@@ -18,6 +18,7 @@ from kgrag.http_api.content_schemas import (
     DocumentsReply,
     PluginsReply,
     ProfileReply,
+    ReceiptsReply,
     SavedTextReply,
     SourceReply,
     SourcesReply,
@@ -44,6 +45,7 @@ _TREE = TypeAdapter[TreeReply](TreeReply)
 _WHY = TypeAdapter[WhyReply](WhyReply)
 _REASON = TypeAdapter[JobReply](JobReply)
 _VACUUM = TypeAdapter[JobReply](JobReply)
+_RECEIPTS = TypeAdapter[ReceiptsReply](ReceiptsReply)
 _SAVED_TEXT = TypeAdapter[SavedTextReply](SavedTextReply)
 _CONVERSATIONS = TypeAdapter[ConversationsReply](ConversationsReply)
 _COSTS = TypeAdapter[CostsReply](CostsReply)
@@ -153,6 +155,10 @@ class AsyncContentOperations:
     async def vacuum(self) -> JobReply:
         """Begin to write every file anew without what is in no triple any more."""
         return await self._call(Call("POST", "/vacuum", _VACUUM))
+
+    async def receipts(self) -> ReceiptsReply:
+        """Return what erasures stated, and whether their signatures hold."""
+        return await self._call(Call("GET", "/receipts", _RECEIPTS))
 
     async def saved_text(self, name: str, *, values: dict[str, str] | None = None) -> SavedTextReply:
         """Return a saved query with values for its parameters; it is not run."""

@@ -17,6 +17,7 @@ __all__ = [
     "ProfileParameters",
     "ProfileReply",
     "ReasonRequest",
+    "ReceiptsReply",
     "SavedTextReply",
     "SavedTextRequest",
     "SourceReply",
@@ -218,6 +219,22 @@ class ConversationReply(BaseModel):
 
 class ConversationsReply(RootModel[list[ConversationReply]]):
     """The kept conversations, the one that was asked last first."""
+
+
+class ReceiptReply(BaseModel):
+    """What an erasure stated; `holds`: its signature is that of these statements."""
+
+    iri: str
+    begun: str
+    ended: str
+    documents: list[str] = Field(description="SHA-256 of the text of each erased document.")
+    counts: str
+    key: str = Field(description="The `did:key` that it was signed with; empty: it is not signed.")
+    holds: bool
+
+
+class ReceiptsReply(RootModel[list[ReceiptReply]]):
+    """The receipts of erasures, the earliest first."""
 
 
 # --- trees and proofs ---------------------------------------------------------------------------------------------

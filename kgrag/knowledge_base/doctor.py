@@ -1,6 +1,7 @@
 """Checks of a knowledge base: store, catalogue, shapes, content and vectors against each other.
 
-Queries read: ``health/*``, ``catalogue/uncatalogued``, ``catalogue/quarantined``, and those of vector spaces.
+Queries read: ``health/*``, ``catalogue/uncatalogued``, ``catalogue/quarantined``, ``provenance/receipts``, and those of
+vector spaces.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from kgrag.capabilities import ChecksFiles
 from kgrag.errors import EmbeddingMismatch
 from kgrag.index import bm25, vector_files, vector_spaces
 from kgrag.knowledge_base import build_marks
+from kgrag.knowledge_base.receipts import receipts
 from kgrag.ports import Embedder, FindsDamage, Method, TripleStore, VectorSpaces
 from kgrag.vocab import local_name
 
@@ -82,6 +84,10 @@ def _catalogue(store: TripleStore) -> Iterator[Finding]:
         values = {"catalogue": catalogue} if "catalogue" in queries.describe(name).parameters else {}
         for row in store.select(queries.bind(name, **values)).values()[:_MAX_ROWS_PER_CHECK]:
             yield Finding(local_name(name), f"<{row[0]}> {words}")
+    for receipt in receipts(store):
+        if receipt.key and not receipt.holds:
+            words = "was changed after it was signed, or its signature was. Compare it with a backup."
+            yield Finding("receipt", f"<{receipt.iri}> {words}")
     for (label,) in store.select(queries.bind("health/unsupported", catalogue=catalogue)).values():
         words = "is accepted, and every statement that spoke for it was forgotten."
         yield Finding("unsupported", f"'{label}' {words} `kgrag proposals --reopen` takes it back.", fault=False)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kgrag.knowledge_base.erasure import Erasure
     from kgrag.knowledge_base.folder_sync import Followed
     from kgrag.knowledge_base.forgetting import Forgotten
+    from kgrag.knowledge_base.receipts import Receipt
 
 __all__ = ["DocumentCalls"]
 
@@ -254,6 +255,12 @@ class DocumentCalls(ProfileCalls):
         from kgrag.knowledge_base import erasure
 
         return erasure.vacuum(self)
+
+    def receipts(self) -> list[Receipt]:
+        """Return what each erasure stated, the earliest first, and whether its signature holds."""
+        from kgrag.knowledge_base import receipts
+
+        return receipts.receipts(self.store)
 
     def remove(self, id: str, *, feed: str = "api") -> Forgotten:  # noqa: A002 - it is called so everywhere
         """Delete the document that was added with an id, and what was derived from it alone; returns what went.

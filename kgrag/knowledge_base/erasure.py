@@ -14,7 +14,7 @@ Not touched: backups and exports (``Erasure.backups`` names those that were made
 were trained on questions about the documents, blocks of the disk that the operating system has freed and not reused,
 and whatever else copied the folder.
 
-Queries read: ``catalogue/graphs``. Graph written: provenance, the receipt.
+Queries read: ``catalogue/graphs``. Graph written: provenance, the receipt (``kgrag.knowledge_base.receipts``).
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.errors import EmbeddingMismatch, UnknownName
 from kgrag.index import bm25
-from kgrag.knowledge_base import document_sources, forgetting
+from kgrag.knowledge_base import document_sources, forgetting, receipts
+from kgrag.knowledge_base.receipts import proof_of, signing_key
 from kgrag.llm import completion_cache
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, runs
 from kgrag.model import GraphDraft, Term
@@ -46,6 +47,11 @@ from kgrag.resources import version
 from kgrag.store.provenance import Deed, provenance_draft
 from kgrag.text import documents
 from kgrag.vocab import DCTERMS, KG, PROV, XSD
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from kgrag.settings import Settings
 
 __all__ = ["Erasable", "Erasure", "erase", "intended", "note_backup", "resume", "vacuum"]
 
@@ -76,6 +82,10 @@ class Erasable(Protocol):
     @property
     def spaces(self) -> VectorSpaces:
         """The vector spaces."""
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings, of which one may name a key that signs receipts."""
 
     def release_copies(self) -> None:
         """Let go of what was made from the store and kept in files of its own."""
@@ -129,8 +139,10 @@ def erase(kb: Erasable, erased: Sequence[str]) -> Erasure:
 
     Raises:
         UnknownName: there is no such document; nothing was done.
+        InvalidSettings: the key for the receipt cannot be read; nothing was done.
         StorageFailed: the disk refused; the next opening for writing goes on.
     """
+    signing_key(kb.path, kb.settings.signing_key)
     texts = sorted({text for document in erased for text in _texts_of(kb.store, document)})
     hashes = [_hash_of(kb.store, document) for document in erased]
     intent = {"documents": list(erased), "hashes": hashes, "texts": texts, "begun": _now()}
@@ -142,8 +154,10 @@ def vacuum(kb: Erasable) -> Erasure:
     """Delete from every file what is in no triple any more; the words of what was forgotten before are not known.
 
     Raises:
+        InvalidSettings: the key for the receipt cannot be read; nothing was done.
         StorageFailed: the disk refused; the next opening for writing goes on.
     """
+    signing_key(kb.path, kb.settings.signing_key)
     intent: dict[str, Any] = {"documents": [], "hashes": [], "texts": [], "begun": _now()}
     _write_intent(kb, intent)
     return _carry_out(kb, intent)
@@ -191,7 +205,7 @@ def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
         found=tuple(found),
         backups=tuple(_older_backups(kb.path, intent["begun"])),
     )
-    receipt = _receipt(done, intent, store)
+    receipt = _receipt(done, intent, store, signing_key(kb.path, kb.settings.signing_key))
     store.publish([receipt])
     store.flush()
     if kb.path is not None:
@@ -380,8 +394,8 @@ def _older_backups(folder: Path | None, begun: str) -> Iterator[str]:
                 yield f"{backup['folder']} ({backup['made']})"
 
 
-def _receipt(done: Erasure, intent: dict[str, Any], store: TripleStore) -> GraphDraft:
-    """Return the statement of what was erased, by its digests, and of what was searched and found."""
+def _receipt(done: Erasure, intent: dict[str, Any], store: TripleStore, key: Ed25519PrivateKey | None) -> GraphDraft:
+    """Return the statement of what was erased, by its digests, and of what was searched and found, signed by a key."""
     counts = f"sought={done.sought} files={done.files} found={len(done.found)} completions={done.completions}"
     label = f"erased {len(done.documents)} documents and wrote every file anew with kgrag {version()}; {counts}"
     ended = _now()
@@ -393,7 +407,8 @@ def _receipt(done: Erasure, intent: dict[str, Any], store: TripleStore) -> Graph
     ]
     # an erasure that was killed behind its receipt has another one when it is finished
     activity = store.names.activity("erasure", intent["begun"], ended, label, *done.documents)
-    return provenance_draft([Deed(activity, label, said=said)], method="erasure", names=store.names)
+    draft = provenance_draft([Deed(activity, label, said=said)], method=receipts.METHOD, names=store.names)
+    return draft if key is None else replace(draft, triples=[*draft.triples, *proof_of(draft.triples, key, ended)])
 
 
 def _hash_of(store: TripleStore, document: str) -> str:

@@ -18,6 +18,7 @@ from kgrag.errors import InvalidRDF, InvalidSPARQL, KgragError
 from kgrag.model import GraphDraft, Table, Term, Violation, ViolationTerms
 from kgrag.ports import TripleStore, Validator
 from kgrag.resources import find
+from kgrag.shacl.certain_conformance import uncertain
 from kgrag.shacl.compiled_shapes import NESTED, Branch, Constraint, Shapes, Target
 from kgrag.shacl.constraint_queries import ConstraintQueries, Row, Where, named, rows
 from kgrag.shacl.results import default_message, violation_of
@@ -43,6 +44,8 @@ _BY_NODE = frozenset({"disjoint", "lessThan", "lessThanOrEquals", "maxCount", "u
 """Components that read each node with its values alone; a node without values conforms, unless ``wanted`` is 0."""
 _NEED_TWO_VALUES = frozenset({"maxCount", "uniqueLang"})
 """Components that only a node with two values can violate."""
+_MAX_TRIPLES_LOOKED_AT = 5_000
+"""Of 27 triples a look takes 4 ms where queries take 50; of 2,700 it is 43 and 66, and of 27,000 queries are faster."""
 
 
 @cache
@@ -163,8 +166,11 @@ def graph_validator() -> Validator:
     A fault in the catalogue's entry of a draft has the catalogue as graph and the draft as focus node.
     """
 
-    def check(scratch: TripleStore, drafts: Sequence[GraphDraft]) -> list[Violation]:  # noqa: ARG001
-        return validate(scratch, graph_shapes())
+    def check(scratch: TripleStore, drafts: Sequence[GraphDraft]) -> list[Violation]:
+        shapes = graph_shapes()
+        if sum(len(draft.triples) for draft in drafts) <= _MAX_TRIPLES_LOOKED_AT:
+            shapes = replace(shapes, constraints=tuple(uncertain(shapes.constraints, scratch)))
+        return validate(scratch, shapes)
 
     return check
 

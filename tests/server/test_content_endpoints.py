@@ -284,6 +284,14 @@ def test_files_are_written_anew_as_a_job(client: Client, command: Any) -> None:
     assert command("vacuum").startswith("erased 0 documents")
 
 
+def test_receipts_are_those_of_the_python_api(live: Inside, client: Client, command: Any) -> None:
+    client.put_document("gone", "This one goes.")
+    client.end_of_job(client.forget("gone", erase=True).id)  # type: ignore[union-attr]
+    assert [tuple(each.documents) for each in client.receipts().root] == [each.documents for each in live.kb.receipts()]
+    stated = [each.holds for each in live.kb.receipts()]
+    assert command("receipts", code=0 if all(stated) else 1).count("signed with did:key") == sum(stated) > 0
+
+
 # --- saved queries ------------------------------------------------------------------------------------------------
 
 
@@ -304,7 +312,7 @@ def test_a_saved_query_gets_its_values(live: Inside, client: Client, command: An
 
 # --- rights -------------------------------------------------------------------------------------------------------
 
-READS = ["/documents", "/sources", "/stats", "/status", "/profile", "/tree", "/conversations"]
+READS = ["/documents", "/sources", "/stats", "/status", "/profile", "/tree", "/conversations", "/receipts"]
 WRITES = {
     "/sources/notes": {"new_name": "x"},
     "/profile": None,

@@ -61,6 +61,7 @@ ROUTES = (
     Route("/costs", content_endpoints.costs, methods=["GET"]),
     Route("/plugins", content_endpoints.plugins, methods=["GET"]),
     Route("/conversations", content_endpoints.conversations, methods=["GET"]),
+    Route("/receipts", content_endpoints.receipts, methods=["GET"]),
     Route("/profile", content_endpoints.profile, methods=["GET"]),
     Route("/profile", content_endpoints.keep_profile, methods=["POST"]),
     Route("/tree", content_endpoints.tree, methods=["GET"]),

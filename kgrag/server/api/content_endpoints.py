@@ -1,9 +1,9 @@
 """Endpoints about the content: the list of documents, their sources, figures, the profile of facts, summary trees.
 
 These are ``GET /documents``, ``/sources``, ``/stats``, ``/status``, ``/costs``, ``/plugins``, ``/conversations``,
-``/profile``, ``/tree``. What reads the store alone is worked out beside questions, and figures are kept until the store
-changes. Of the list of documents no more than a few pages are ever in memory; with a filter, the IRIs of the documents
-that it lets through.
+``/receipts``, ``/profile``, ``/tree``. What reads the store alone is worked out beside questions, and figures are kept
+until the store changes. Of the list of documents no more than a few pages are ever in memory; with a filter, the IRIs of
+the documents that it lets through.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ __all__ = [
     "listed",
     "plugins",
     "profile",
+    "receipts",
     "sources",
     "stats",
     "status",
@@ -185,6 +186,12 @@ async def conversations(request: Request) -> Response:
     """Return the conversations that are kept."""
     workers = workers_of(request)
     return _json([asdict(each) for each in await workers.report(workers.kb.conversations)])
+
+
+async def receipts(request: Request) -> Response:
+    """Return what erasures stated."""
+    workers = workers_of(request)
+    return _json([asdict(each) for each in await workers.report(workers.kb.receipts)])
 
 
 # --- profile and tree ---------------------------------------------------------------------------------------------
