@@ -26,6 +26,8 @@ from kgrag.http_api.json_schemas import (
     RetrievalReply,
 )
 from kgrag.http_api.write_schemas import (
+    IndexListReply,
+    IndexReply,
     JobReply,
     JobsReply,
     ProposalsReply,
@@ -57,6 +59,10 @@ _SAVED_QUERIES = TypeAdapter[SavedQueriesReply](SavedQueriesReply)
 _SAVED_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
 _SAVE_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
 _REMOVE_QUERY = TypeAdapter[None](None)
+_INDEXES = TypeAdapter[IndexListReply](IndexListReply)
+_INDEX = TypeAdapter[IndexReply](IndexReply)
+_ADD_INDEX = TypeAdapter[IndexReply](IndexReply)
+_REMOVE_INDEX = TypeAdapter[None](None)
 _RUNNING_QUERIES = TypeAdapter[RunningReply](RunningReply)
 _CANCEL_QUERY = TypeAdapter[None](None)
 _HEALTH = TypeAdapter[HealthReply](HealthReply)
@@ -340,6 +346,24 @@ class AsyncJsonOperations:
     async def remove_query(self, name: str) -> None:
         """Remove a saved query."""
         return await self._call(Call("DELETE", f"/saved-queries/{quote(name, safe='')}", _REMOVE_QUERY))
+
+    async def indexes(self) -> IndexListReply:
+        """Return the indexes that users declared, each with how it is."""
+        return await self._call(Call("GET", "/indexes", _INDEXES))
+
+    async def index(self, name: str) -> IndexReply:
+        """Return an index that a user declared."""
+        return await self._call(Call("GET", f"/indexes/{quote(name, safe='')}", _INDEX))
+
+    async def add_index(self, name: str, sparql: str, *, title: str | None = None) -> IndexReply:
+        """Declare an index, or replace that of the same name (200)."""
+        return await self._call(
+            Call("PUT", f"/indexes/{quote(name, safe='')}", _ADD_INDEX, json={"sparql": sparql, "title": title})
+        )
+
+    async def remove_index(self, name: str) -> None:
+        """Remove an index that a user declared."""
+        return await self._call(Call("DELETE", f"/indexes/{quote(name, safe='')}", _REMOVE_INDEX))
 
     async def running_queries(self) -> RunningReply:
         """Return the queries at work and those that wait."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kgrag.model import Usage
     from kgrag.querying.query_process import QueryProcess
     from kgrag.querying.searches import Search
+    from kgrag.querying.text_indexes.text_indexes import TextIndexes
 
 __all__ = ["Wiring"]
 
@@ -221,7 +222,16 @@ class Wiring:
         from kgrag.querying.searches import Search
 
         lexical = self._folder(_LEXICAL)
-        return Search(self.store, self.spaces, self.embedder, lexical, read_only=self.read_only)
+        return Search(self.store, self.spaces, self.embedder, self.text_indexes, lexical, read_only=self.read_only)
+
+    @cached_property
+    def text_indexes(self) -> TextIndexes:
+        """The indexes that users declared."""
+        from kgrag.querying.text_indexes.indexed_texts import IndexFiles
+        from kgrag.querying.text_indexes.text_indexes import TextIndexes
+
+        files = IndexFiles(self._folder(_LEXICAL), self._folder(_CACHE), save=not self.read_only)
+        return TextIndexes(self.store, files)
 
     @cached_property
     def runner(self) -> QueryProcess:
@@ -331,7 +341,7 @@ class Wiring:
             made = self.__dict__.get(name)
             if isinstance(made, Closes):
                 made.close()
-        for name in ("runner", "search"):
+        for name in ("runner", "search", "text_indexes"):
             self.__dict__.pop(name, None)
         self._methods.clear()
 

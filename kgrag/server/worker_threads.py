@@ -3,7 +3,8 @@
 Retrieval brings a knowledge base's vectors and indexes up to date with the store, and is done by one thread at a time;
 while a language model writes an answer, the next question can be retrieved for. Searches of queries have threads of
 their own, and so have reports (audits, figures, proofs), which read the store alone: however many there are, a question
-finds one.
+finds one. So have indexes of users, which may take minutes to be made: a search does not wait for that, and it goes on
+without one.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,6 +41,7 @@ _MAX_SECONDS_ALONE = 0.05
 _SECONDS_FOR_OTHERS = 0.001
 _SEARCH_THREADS, _MAX_SEARCHES_WAITING = 2, 64
 _REPORT_THREADS, _MAX_REPORTS_WAITING = 3, 32
+_INDEX_THREADS = 2
 
 
 class _Lane:
@@ -79,6 +81,7 @@ class WorkerThreads:
         self._questions = _Lane("questions", threads, waiting)
         self._searches = _Lane("searches", _SEARCH_THREADS, _MAX_SEARCHES_WAITING)
         self._reports = _Lane("reports", _REPORT_THREADS, _MAX_REPORTS_WAITING)
+        self._index_threads = ThreadPoolExecutor(_INDEX_THREADS, "kgrag-index")
         self._kb_lock = threading.Lock()
         self._audit_lock = threading.Lock()
         self._audits: OrderedDict[tuple[int, str, AuditOptions], Audit] = OrderedDict()
@@ -129,6 +132,10 @@ class WorkerThreads:
         while len(self._figures) > _MAX_CACHED_FIGURES:
             self._figures.popitem(last=False)
         return known  # type: ignore[no-any-return]
+
+    def begin_search_of_index(self, work: Callable[[], _Value]) -> Future[_Value]:
+        """Begin a search of an index of a user, which is brought up to date before; it ends when nobody waits too."""
+        return self._index_threads.submit(in_context(work))
 
     def alone(self, work: Callable[[], _Value]) -> _Value:
         """Return the result of a function that no two threads may run at the same time."""
@@ -233,5 +240,6 @@ class WorkerThreads:
 
     def close(self) -> None:
         """Begin no more work; what waits is dropped, and what was begun is not waited for."""
-        for lane in (self._questions, self._searches, self._reports):
-            lane.threads.shutdown(wait=False, cancel_futures=True)
+        lanes = (self._questions, self._searches, self._reports)
+        for threads in (*(lane.threads for lane in lanes), self._index_threads):
+            threads.shutdown(wait=False, cancel_futures=True)

@@ -10,6 +10,7 @@ module                     what it contains
 ``job_endpoints``          ``/build``, ``/jobs``
 ``proposal_endpoints``     ``/proposals``
 ``saved_query_endpoints``  ``/saved-queries``
+``index_endpoints``        ``/indexes``
 ``write_steps``            the turn of a write, and the reply that names a job
 ``request_parameters``     reads the parameters of an address
 ``protocol_operations``    describes SPARQL, the Graph Store and the protocol of agents
@@ -23,6 +24,7 @@ from starlette.routing import Route
 from kgrag.server.api import (
     content_endpoints,
     document_endpoints,
+    index_endpoints,
     job_endpoints,
     json_endpoints,
     proposal_endpoints,
@@ -49,6 +51,10 @@ ROUTES = (
     Route("/jobs/{id}", job_endpoints.cancel, methods=["DELETE"]),
     Route("/proposals", proposal_endpoints.listed, methods=["GET"]),
     Route("/proposals", proposal_endpoints.decide, methods=["POST"]),
+    Route("/indexes", index_endpoints.listed, methods=["GET"]),
+    Route("/indexes/{name}", index_endpoints.get, methods=["GET"]),
+    Route("/indexes/{name}", index_endpoints.put, methods=["PUT"]),
+    Route("/indexes/{name}", index_endpoints.remove, methods=["DELETE"]),
     Route("/saved-queries", saved_query_endpoints.listed, methods=["GET"]),
     Route("/saved-queries/{name}", saved_query_endpoints.get, methods=["GET"]),
     Route("/saved-queries/{name}", saved_query_endpoints.put, methods=["PUT"]),
