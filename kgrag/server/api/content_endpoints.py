@@ -2,8 +2,8 @@
 
 These are ``GET /documents``, ``/sources``, ``/stats``, ``/status``, ``/costs``, ``/plugins``, ``/conversations``,
 ``/receipts``, ``/profile``, ``/tree``. What reads the store alone is worked out beside questions, and figures are kept
-until the store changes. Of the list of documents no more than a few pages are in memory at once; with a filter, the IRIs
-of the documents that it lets through.
+until the store changes. Of the list of documents no more than a few pages are in memory at once; with a filter, the
+IRIs of the documents that it lets through.
 """
 
 from __future__ import annotations
