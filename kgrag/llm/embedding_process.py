@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO
 
 import numpy as np
 
@@ -27,13 +27,10 @@ from kgrag.errors import ServiceError
 from kgrag.ports import Vectors
 from kgrag.store.child_environment import child_environment
 
-if TYPE_CHECKING:
-    from kgrag.llm.embedders import Precision
-
-__all__ = ["EmbeddingProcess", "main"]
+__all__ = ["DONE", "FAILED", "EmbeddingProcess", "read_frame", "write_frame"]
 
 _LENGTH = struct.Struct("<Q")
-_FAILED, _DONE = b"!", b"."
+FAILED, DONE = b"!", b"."
 _MAX_STARTS = 2  # of one request: it may be what ends the process
 
 
@@ -60,7 +57,7 @@ class EmbeddingProcess:
                 except (OSError, EOFError):
                     self._end()
                     continue
-                if reply.startswith(_FAILED):
+                if reply.startswith(FAILED):
                     raise ServiceError(f"the embedding model failed: {reply[1:].decode()}")
                 return np.frombuffer(reply[1:], "<f4").reshape(len(texts), self._dimension)
         raise ServiceError(
@@ -79,15 +76,15 @@ class EmbeddingProcess:
             process = self._process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        _write(process.stdin, request)
-        return _read(process.stdout)
+        write_frame(process.stdin, request)
+        return read_frame(process.stdout)
 
     def _started(self) -> subprocess.Popen[bytes]:
         root = str(Path(kgrag.__file__).parents[1])
         paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH", "")])])
         threads = str(max(1, (os.cpu_count() or 1) - 1))  # one is the server's
         environment = {"OMP_NUM_THREADS": threads, **child_environment(PYTHONPATH=paths, HF_HUB_OFFLINE="1")}
-        command = [sys.executable, "-m", "kgrag.llm.embedding_process", self._precision]
+        command = [sys.executable, "-m", "kgrag.llm.embedding_program", self._precision]
         # a session of its own: Ctrl-C ends the server, which ends this when it has answered
         return subprocess.Popen(  # noqa: S603 - this program itself
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
@@ -100,31 +97,13 @@ class EmbeddingProcess:
             self._process = None
 
 
-def main() -> None:
-    """Answer requests until standard input ends."""
-    from kgrag.llm.embedders import SentenceTransformerEmbedder
-
-    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no reply
-    embedder = SentenceTransformerEmbedder(cast("Precision", sys.argv[1]))
-    while True:
-        try:
-            texts = json.loads(_read(requests))
-        except EOFError:
-            return
-        try:
-            reply = _DONE + np.ascontiguousarray(embedder.rows(texts), "<f4").tobytes()
-        except Exception as error:
-            reply = _FAILED + f"{type(error).__name__}: {error}".encode()
-        _write(replies, reply)
-
-
-def _write(stream: IO[bytes], frame: bytes) -> None:
+def write_frame(stream: IO[bytes], frame: bytes) -> None:
+    """Write a frame."""
     stream.write(_LENGTH.pack(len(frame)) + frame)
     stream.flush()
 
 
-def _read(stream: IO[bytes]) -> bytes:
+def read_frame(stream: IO[bytes]) -> bytes:
     """Return the next frame. Raises EOFError."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
@@ -134,7 +113,3 @@ def _read(stream: IO[bytes]) -> bytes:
     if len(frame) < length:
         raise EOFError
     return frame
-
-
-if __name__ == "__main__":
-    main()

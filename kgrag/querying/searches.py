@@ -9,6 +9,9 @@ What a query asks of ``?node`` beside the search picks from what was found, so i
 documents inside the search, ``kgv:near ("text" 20 "chunk" "tenant=a" "year>=2020")``, are applied before anything is
 ranked: the 20 nearest chunks of these documents (``kgrag.querying.document_filters``).
 
+A space is one of kgrag's own (``kgrag.index.vector_spaces``), or an index that a user declared
+(``kgrag.querying.text_indexes``).
+
 The query is read by ``kgrag.sparql.search_reader``, so that no text of strings and comments is a search, and a search
 that cannot be run in its place is refused and not left without result.
 
@@ -27,11 +30,11 @@ from pathlib import Path
 import numpy as np
 import pyoxigraph as ox
 
-from kgrag.errors import InputError, InvalidSPARQL
+from kgrag.errors import InputError, InvalidSPARQL, UnknownName
 from kgrag.index import bm25, vector_spaces
 from kgrag.ports import Embedder, TripleStore, Vectors, VectorSpaces
 from kgrag.querying import document_filters
-from kgrag.resources import closest
+from kgrag.querying.text_indexes.text_indexes import TextIndexes, index_spaces
 from kgrag.sparql.search_reader import Call, Searches, Statement, read_searches
 from kgrag.sparql.syntax import Limits
 from kgrag.sparql.tokens import tokens
@@ -58,6 +61,10 @@ def _at_once(work: Callable[[], Scored]) -> Scored:
     return work()
 
 
+def _at_once_aside(_index: str, work: Callable[[], Scored]) -> Scored:
+    return work()
+
+
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """A query without searches: ``text``, and the vectors of the texts that ``kgv:similarity`` compares with.
@@ -78,6 +85,7 @@ class Search:
         store: contains the texts.
         spaces: vectors, brought up to date when they are behind.
         embedder: embeds what is searched for; only used by a query that searches by meaning.
+        indexes: those that users declared.
         folder: where BM25 indexes are kept; None keeps them in memory.
         read_only: nothing is written.
     """
@@ -85,10 +93,17 @@ class Search:
     store: TripleStore
     spaces: VectorSpaces
     embedder: Embedder
+    indexes: TextIndexes
     folder: Path | None = None
     read_only: bool = False
 
-    def resolve(self, sparql: str, *, step: Callable[[Callable[[], Scored]], Scored] = _at_once) -> Resolved:
+    def resolve(
+        self,
+        sparql: str,
+        *,
+        step: Callable[[Callable[[], Scored]], Scored] = _at_once,
+        aside: Callable[[str, Callable[[], Scored]], Scored] = _at_once_aside,
+    ) -> Resolved:
         """Run the searches of a query and put their results in their place.
 
         One search costs as much as one retrieval; the same search twice in a query is run once.
@@ -96,21 +111,34 @@ class Search:
         Args:
             sparql: the query.
             step: runs each search; for a caller who wants to stop in between, or lets others search in between.
+            aside: runs a search of an index that a user declared, which is named first: the index may have to be
+                brought up to date, which takes its time and needs nothing that others wait for.
 
         Raises:
             InvalidSPARQL: not SPARQL, too many searches, a search of another form, or one of an unknown space; with
-                line and column.
+                line and column; or the query of an index fails.
         """
         if not names_search(sparql):
             return Resolved(sparql)
         found = _read(sparql)
         calls = {_key(call): call for statement in found.statements for call in statement.calls}
-        results = {key: step(partial(self._run, call)) for key, call in calls.items()}
+        results = {key: self._result(call, step, aside) for key, call in calls.items()}
         text = sparql
         for statement in reversed(found.statements):
             text = text[: statement.start] + _written(statement, results) + text[statement.end :]
         vectors = self.embedder.embed([compared[:_MAX_TEXT_CHARACTERS] for compared in found.similar], "query")
         return Resolved(text, dict(zip(found.similar, vectors, strict=True)), compares="similarity" in text)
+
+    def _result(
+        self,
+        call: Call,
+        step: Callable[[Callable[[], Scored]], Scored],
+        aside: Callable[[str, Callable[[], Scored]], Scored],
+    ) -> Scored:
+        work = partial(self._run, call)
+        if call.space is None or call.space in vector_spaces.spaces():
+            return step(work)
+        return aside(call.space, work)
 
     def _run(self, call: Call) -> Scored:
         count = _DEFAULT_COUNT if call.count is None else call.count
@@ -119,15 +147,25 @@ class Search:
         if not 1 <= count <= _MAX_COUNT:
             raise InvalidSPARQL(f"{where} asks for {count} nodes. Ask for 1 to {_MAX_COUNT}.")
         if space not in vector_spaces.spaces():
-            raise InvalidSPARQL(
-                f"{where} names the space '{space}', which is none. {closest(space, vector_spaces.spaces())}"
-            )
+            return self._run_in_index(call, space, count, where)
         within = self._chunks_where(call, space, where) if call.where else None
         if call.kind == "matches":
             index = bm25.fresh(self.store, self.folder, space=space, save=not self.read_only)
             return index.search(call.text[:_MAX_TEXT_CHARACTERS], count, within)
         near = vector_spaces.fresh(space, store=self.store, spaces=self.spaces, embedder=self.embedder)
         return near.search(self.embedder.embed([call.text[:_MAX_TEXT_CHARACTERS]], "query")[0], count, within)
+
+    def _run_in_index(self, call: Call, name: str, count: int, where: str) -> Scored:
+        text = call.text[:_MAX_TEXT_CHARACTERS]
+        try:
+            if call.where:
+                self._chunks_where(call, name, where)
+            if call.kind == "matches":
+                return self.indexes.words(name).search(text, count)
+            near = self.indexes.vectors(name, self.spaces, self.embedder)
+            return near.search(self.embedder.embed([text], "query")[0], count)
+        except UnknownName as error:
+            raise InvalidSPARQL(f"{where} names a space that is none: {error}") from error
 
     def _chunks_where(self, call: Call, space: str, where: str) -> frozenset[str]:
         """Return the chunks of the documents that meet the conditions of a search."""
@@ -175,7 +213,7 @@ def functions(spaces: VectorSpaces, similar: Mapping[str, Vectors]) -> dict[ox.N
 
     About 10 microseconds per call; a node that is in no space, or a text not embedded before, has no value.
     """
-    opened = [spaces.space(name) for name in vector_spaces.spaces()]
+    opened = [spaces.space(name) for name in (*vector_spaces.spaces(), *index_spaces(spaces))]
 
     def vector(term: ox.NamedNode | ox.BlankNode | ox.Literal) -> Vectors | None:
         if isinstance(term, ox.Literal):

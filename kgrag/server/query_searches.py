@@ -2,7 +2,8 @@
 
 They run in this process, which has the embedder and the indexes, and not in a reader. So what one search can cost is
 bounded by its form (``kgrag.querying.searches``), and between two of them it is looked whether anybody still waits, and
-others may search.
+others may search. An index of a user that takes long to be brought up to date is not waited for: the client is asked to
+come again, and it goes on.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from starlette.requests import Request as HttpRequest
 
 import kgrag
+from kgrag.errors import ServiceUnavailable
 from kgrag.querying.searches import Resolved, Scored, Search
 from kgrag.server.problems import Problem
 from kgrag.server.readers.reader_request import TookTooLong
@@ -25,6 +27,9 @@ from kgrag.server.streaming import disconnected
 from kgrag.server.worker_threads import WorkerThreads
 
 __all__ = ["run_searches"]
+
+_MAX_SECONDS_FOR_INDEX = 5.0
+_SECONDS_BETWEEN_LOOKS = 0.05
 
 
 class _QueryClock:
@@ -68,7 +73,7 @@ async def run_searches(
         Problem: 401, 403: a search costs money here. 499: the client left.
         InvalidSPARQL: too many searches, one of another form, or of an unknown space; with line and column.
         TookTooLong: they take longer than ``seconds``.
-        ServiceUnavailable: too many searches are being worked on.
+        ServiceUnavailable: too many searches are being worked on, or an index of a user is being made.
     """
     rules = state_of(request).rules
     if rules.paid_access.searches_cost:
@@ -114,7 +119,18 @@ def _resolved(workers: WorkerThreads, search: Search, text: str, clock: _QueryCl
 
         return workers.alone(checked)
 
-    return search.resolve(text, step=alone)
+    def aside(index: str, work: Callable[[], Scored]) -> Scored:
+        searching = workers.begin_search_of_index(work)
+        wait = _MAX_SECONDS_FOR_INDEX
+        while True:
+            clock.check()
+            with suppress(TimeoutError):
+                return searching.result(timeout=min(_SECONDS_BETWEEN_LOOKS, clock.seconds_left))
+            wait -= _SECONDS_BETWEEN_LOOKS
+            if wait < 0:
+                raise ServiceUnavailable(f"{search.indexes.progress(index)}. Ask again in a moment.")
+
+    return search.resolve(text, step=alone, aside=aside)
 
 
 def _similarity_data(workers: WorkerThreads, resolved: Resolved) -> dict[str, object]:

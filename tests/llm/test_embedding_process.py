@@ -39,8 +39,8 @@ def test_a_process_that_died_is_started_again(monkeypatch: pytest.MonkeyPatch) -
         rows = len(started) + 1
         started.append(rows)
         program = (
-            "import sys; from kgrag.llm.embedding_process import _read, _write; _read(sys.stdin.buffer);"
-            f"_write(sys.stdout.buffer, b'.' + bytes(4 * 2 * {rows}))"
+            "import sys; from kgrag.llm.embedding_process import read_frame, write_frame; read_frame(sys.stdin.buffer);"
+            f"write_frame(sys.stdout.buffer, b'.' + bytes(4 * 2 * {rows}))"
         )
         return subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
