@@ -30,7 +30,8 @@ from kgrag.store.child_environment import child_environment
 __all__ = ["DONE", "FAILED", "EmbeddingProcess", "read_frame", "write_frame"]
 
 _LENGTH = struct.Struct("<Q")
-FAILED, DONE = b"!", b"."
+FAILED = b"!"
+DONE = b"."
 _MAX_STARTS = 2  # of one request: it may be what ends the process
 
 

@@ -3,8 +3,8 @@
 Graphs written: one document graph per document, named by title, text, format, identifier, citations and metadata, so
 that the same document read twice is published once, and one of which anything changed is another one. Queries read:
 ``documents/spans``, ``documents/texts``, ``documents/surroundings``, ``documents/following``, ``documents/text``,
-``documents/titles``, ``documents/listing``, ``documents/locations``, ``documents/metadata``, ``documents/places``; of some documents
-``documents/described``, ``documents/chunk_counts``, ``documents/locations_of``, ``documents/metadata_of``; for a page
+``documents/titles``, ``documents/listing``, ``documents/locations``, ``documents/metadata``, ``documents/places``; of
+some documents ``documents/described``, ``documents/chunk_counts``, ``documents/locations_of``, ``documents/metadata_of``; for a page
 ``documents/graph_count``, ``documents/graphs_between``.
 """
 
