@@ -4,8 +4,8 @@ Graphs written: one document graph per document, named by title, text, format, i
 that the same document read twice is published once, and one of which anything changed is another one. Queries read:
 ``documents/spans``, ``documents/texts``, ``documents/surroundings``, ``documents/following``, ``documents/text``,
 ``documents/titles``, ``documents/listing``, ``documents/locations``, ``documents/metadata``, ``documents/places``; of
-some documents ``documents/described``, ``documents/chunk_counts``, ``documents/locations_of``, ``documents/metadata_of``; for a page
-``documents/graph_count``, ``documents/graphs_between``.
+some documents ``documents/described``, ``documents/chunk_counts``, ``documents/locations_of``,
+``documents/metadata_of``; for a page ``documents/graph_count``, ``documents/graphs_between``.
 """
 
 from __future__ import annotations
