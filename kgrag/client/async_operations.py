@@ -58,13 +58,13 @@ _DECIDE = TypeAdapter[ProposalsReply](ProposalsReply)
 _SAVED_QUERIES = TypeAdapter[SavedQueriesReply](SavedQueriesReply)
 _SAVED_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
 _SAVE_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
-_REMOVE_QUERY = TypeAdapter[str](str)
+_REMOVE_QUERY = TypeAdapter[None](None)
 _INDEXES = TypeAdapter[IndexListReply](IndexListReply)
 _INDEX = TypeAdapter[IndexReply](IndexReply)
 _ADD_INDEX = TypeAdapter[IndexReply](IndexReply)
-_REMOVE_INDEX = TypeAdapter[str](str)
+_REMOVE_INDEX = TypeAdapter[None](None)
 _RUNNING_QUERIES = TypeAdapter[RunningReply](RunningReply)
-_CANCEL_QUERY = TypeAdapter[str](str)
+_CANCEL_QUERY = TypeAdapter[None](None)
 _HEALTH = TypeAdapter[HealthReply](HealthReply)
 _READY = TypeAdapter[ReadyReply](ReadyReply)
 _METRICS = TypeAdapter[str](str)
@@ -343,7 +343,7 @@ class AsyncJsonOperations:
             )
         )
 
-    async def remove_query(self, name: str) -> str:
+    async def remove_query(self, name: str) -> None:
         """Remove a saved query."""
         return await self._call(Call("DELETE", f"/saved-queries/{quote(name, safe='')}", _REMOVE_QUERY))
 
@@ -361,7 +361,7 @@ class AsyncJsonOperations:
             Call("PUT", f"/indexes/{quote(name, safe='')}", _ADD_INDEX, json={"sparql": sparql, "title": title})
         )
 
-    async def remove_index(self, name: str) -> str:
+    async def remove_index(self, name: str) -> None:
         """Remove an index that a user declared."""
         return await self._call(Call("DELETE", f"/indexes/{quote(name, safe='')}", _REMOVE_INDEX))
 
@@ -369,7 +369,7 @@ class AsyncJsonOperations:
         """Return the queries at work and those that wait."""
         return await self._call(Call("GET", "/queries", _RUNNING_QUERIES))
 
-    async def cancel_query(self, identifier: str) -> str:
+    async def cancel_query(self, identifier: str) -> None:
         """End a query: its client gets 503, or a result without its end."""
         return await self._call(Call("DELETE", f"/queries/{quote(identifier, safe='')}", _CANCEL_QUERY))
 

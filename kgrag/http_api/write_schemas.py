@@ -49,7 +49,7 @@ class JobReply(BaseModel):
     """A job; `result` is what it did, once it is done, and `problem` why it failed."""
 
     id: str
-    kind: Literal["documents", "build", "erase"]
+    kind: Literal["documents", "build", "erase", "reason", "vacuum"]
     about: str = Field(default="", description="What it is done to or with.")
     begun: str = Field(default="", description="When it was asked for.")
     state: Literal["waiting", "running", "done", "failed", "cancelled"]

@@ -230,11 +230,10 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         Args:
             where: which ones, as of ``retrieve``; None for all.
         """
-        listed = documents.listing(self.store)
         if where is None:
-            return listed
-        chosen = self.allowed(where).documents
-        return [one for one in listed if one.iri in chosen]
+            return documents.listing(self.store)
+        chosen = documents.described(self.store, self.allowed(where).documents).values()
+        return sorted(chosen, key=lambda one: (one.title, one.iri))
 
     def check(self, sparql: str) -> Check:
         """Return where a SPARQL query departs from the loaded ontologies and data; nothing is run.

@@ -283,6 +283,21 @@ class Wiring:
         kept = CachedModel(self.model, self._folder(_CACHE, "completions.sqlite"))
         return (self.model if isinstance(self.model, CachedModel) else kept).costs()
 
+    def priced_costs(self, method: str | None = None) -> list[dict[str, Any]]:
+        """Return what ``costs`` does, of one method where it is named, each with its price where that is known."""
+        from dataclasses import asdict
+
+        from kgrag.llm.costs import price_of, read_prices
+
+        prices = read_prices(self.settings.prices)
+        rows: list[dict[str, Any]] = []
+        for day, name, model, usage in self.costs():
+            if method in (None, name):
+                price = price_of(prices, model)
+                money = {} if price is None else {"price": round(price.of(usage), 6)}
+                rows.append({"day": day, "method": name, "model": model, **asdict(usage), **money})
+        return rows
+
     def within(self, budget: Budget) -> LanguageModel:
         """Return the language model with a budget; replies go to the same cache, and those in it cost nothing."""
         from kgrag.llm.budget import BudgetedModel
