@@ -102,11 +102,11 @@ KG = _Namespace(
     # things
     "AdjacencyEdge Answer Build Chunk Citation CitationEdge CitationMarker Conversation CrossReferenceEdge Document "
     "Edge Entity Feedback Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition "
-    "Publication QueryParameter Rewrite SavedQuery ShortAnswer Source Statement TreeNode UnsupportedSentence "
-    "VectorSpace "
+    "Publication QueryParameter Rewrite SavedQuery ShortAnswer Source Statement TextIndex TreeNode "
+    "UnsupportedSentence VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph FeedbackGraph "
-    "HyperedgeGraph HypernodeGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
+    "HyperedgeGraph HypernodeGraph IndexGraph InferenceGraph LexicalGraph OntologyGraph PropositionGraph ProposalGraph "
     "ProfileGraph ProvenanceGraph "
     "QuarantineGraph QueryGraph TreeGraph TripleGraph "
     # properties
@@ -469,6 +469,14 @@ class Names:
     def query_graph(self, name: str) -> ox.NamedNode:
         """The graph of a saved query."""
         return self._iri("graph/query", name)
+
+    def text_index(self, name: str) -> ox.NamedNode:
+        """An index that a user declared, by its name, which is a part of an IRI."""
+        return self._iri("index", name)
+
+    def index_graph(self, name: str) -> ox.NamedNode:
+        """The graph of an index that a user declared."""
+        return self._iri("graph/index", name)
 
     def conversation(self, name: str) -> ox.NamedNode:
         """A kept conversation, by its name."""

@@ -21,8 +21,10 @@ from kgrag.cli.remote_commands import (
     erase_through,
     forget_through,
     graph_iri,
+    listed_through,
     load_through,
     names_of,
+    read_through,
     source_folder_through,
     through,
 )
@@ -306,20 +308,26 @@ def documents(
     kb: KbOption = None,
     where: WhereOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or JSON.")] = JsonFormat.TEXT,
+    server: ServerOption = None,
 ) -> None:
     """List documents: title, id, places, metadata."""
-    with open_kb(kb, access="either") as opened:
-        listed = opened.documents(where or None)
+
+    def here() -> list[dict[str, Any]]:
+        with open_kb(kb, access="either") as opened:
+            found = opened.documents(where or None)
+        return [asdict(one) | {"metadata": metadata_json(one.metadata)} for one in found]
+
+    listed = read_through(server, here, lambda client: listed_through(client, where or ()))
     if format_ is JsonFormat.JSON:
-        print_json([asdict(one) | {"metadata": metadata_json(one.metadata)} for one in listed])
+        print_json(listed)
         return
     for one in listed:
-        typer.echo(f"{one.title or one.id or one.iri}  ({one.chunks} chunks)")
-        for name, value in (("id", one.id), ("url", one.url), *(("in", place) for place in one.locations)):
+        typer.echo(f"{one['title'] or one['id'] or one['iri']}  ({one['chunks']} chunks)")
+        for name, value in (("id", one["id"]), ("url", one["url"]), *(("in", place) for place in one["locations"])):
             if value:
                 typer.echo(f"    {name}: {value}")
-        for name, value in sorted(one.metadata.items()):
-            typer.echo(f"    {name}: {', '.join(map(str, value)) if isinstance(value, tuple) else value}")
+        for name, value in sorted(one["metadata"].items()):
+            typer.echo(f"    {name}: {', '.join(map(str, value)) if isinstance(value, list) else value}")
     note(f"{len(listed)} documents")
 
 

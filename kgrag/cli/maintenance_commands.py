@@ -10,10 +10,11 @@ import typer
 
 from kgrag.cli.build_command import PART_DONE
 from kgrag.cli.options import JsonFormat, KbOption, open_kb
-from kgrag.cli.printing import note, print_json
+from kgrag.cli.printing import note, print_json, progress_bar
+from kgrag.cli.remote_commands import ServerOption, erasure_of, read_through, through
 
 if TYPE_CHECKING:
-    from kgrag import KnowledgeBase
+    from kgrag.client import Client
     from kgrag.knowledge_base.erasure import Erasure
 
 __all__ = ["print_erasure", "register"]
@@ -32,13 +33,22 @@ def stats(
         bool, typer.Option("--cost", help="What the language model cost, by day, method and model.")
     ] = False,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+    server: ServerOption = None,
 ) -> None:
     """Count what is there."""
-    with open_kb(kb, access="read") as opened:
-        if cost:
-            _print_costs(opened, method, format_)
-            return
-        figures = opened.stats(method)
+
+    def here() -> Any:
+        with open_kb(kb, access="read") as opened:
+            return opened.priced_costs(method) if cost else opened.stats(method)
+
+    def there(client: Client) -> Any:
+        reply = client.costs(method=method) if cost else client.stats(method=method)
+        return reply.model_dump(exclude_none=True)
+
+    figures = read_through(server, here, there)
+    if cost:
+        _print_costs(figures, format_)
+        return
     if format_ is JsonFormat.JSON:
         print_json(figures)
         return
@@ -46,16 +56,7 @@ def stats(
         typer.echo(f"{name:32} {value:>14,}" if isinstance(value, int) else f"{name:32} {value:>14}")
 
 
-def _print_costs(opened: KnowledgeBase, method: str | None, format_: JsonFormat) -> None:
-    from kgrag.llm.costs import price_of, read_prices
-
-    prices = read_prices(opened.settings.prices)
-    rows: list[dict[str, Any]] = []
-    for day, name, model, usage in opened.costs():
-        if method in (None, name):
-            price = price_of(prices, model)
-            money = {} if price is None else {"price": round(price.of(usage), 6)}
-            rows.append({"day": day, "method": name, "model": model, **asdict(usage), **money})
+def _print_costs(rows: list[dict[str, Any]], format_: JsonFormat) -> None:
     if format_ is JsonFormat.JSON:
         print_json(rows)
         return
@@ -69,10 +70,15 @@ def _print_costs(opened: KnowledgeBase, method: str | None, format_: JsonFormat)
 def status(
     kb: KbOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+    server: ServerOption = None,
 ) -> None:
     """List what builds left to do, each part with the reason; exit code 4 when there is any."""
-    with open_kb(kb, access="read") as opened:
-        found = opened.status()
+
+    def here() -> Any:
+        with open_kb(kb, access="read") as opened:
+            return opened.status()
+
+    found = read_through(server, here, lambda client: client.status().model_dump())
     if format_ is JsonFormat.JSON:
         print_json(found)
     else:
@@ -159,30 +165,47 @@ def _say_what_is_left_out() -> None:
     note(f"left out: {LEFT_OUT}; the first use makes them again")
 
 
-def vacuum(kb: KbOption = None) -> None:
+def vacuum(kb: KbOption = None, server: ServerOption = None) -> None:
     """Write every file anew without what is in no triple any more: words of documents that were forgotten."""
-    with open_kb(kb) as opened:
-        print_erasure(opened.vacuum())
+
+    def here() -> None:
+        with open_kb(kb) as opened:
+            print_erasure(opened.vacuum())
+
+    def there(client: Client) -> None:
+        with progress_bar() as progress:
+            done = client.end_of_job(client.vacuum().id, progress)
+        print_erasure(erasure_of(done))
+
+    through(server, here, there)
 
 
 def receipts(
     kb: KbOption = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+    server: ServerOption = None,
 ) -> None:
     """List what erasures stated, and check their signatures; exit code 1 when one does not hold or lacks."""
-    with open_kb(kb, access="read") as opened:
-        found = opened.receipts()
+
+    def here() -> list[dict[str, Any]]:
+        with open_kb(kb, access="read") as opened:
+            return [asdict(each) for each in opened.receipts()]
+
+    def there(client: Client) -> list[dict[str, Any]]:
+        return [each.model_dump() for each in client.receipts().root]
+
+    found = read_through(server, here, there)
     if format_ is JsonFormat.JSON:
-        print_json([asdict(each) for each in found])
+        print_json(found)
     else:
         for each in found:
-            state = (
-                f"signed with {each.key}" if each.holds else "the signature does not hold" if each.key else "unsigned"
-            )
-            typer.echo(f"{each.ended}  {len(each.documents)} documents  {each.counts}  {state}  <{each.iri}>")
+            unsound = "the signature does not hold" if each["key"] else "unsigned"
+            state = f"signed with {each['key']}" if each["holds"] else unsound
+            counts = f"{len(each['documents'])} documents  {each['counts']}"
+            typer.echo(f"{each['ended']}  {counts}  {state}  <{each['iri']}>")
         if not found:
             note("nothing was erased")
-    if not all(each.holds for each in found):
+    if not all(each["holds"] for each in found):
         raise typer.Exit(1)
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgrag.cli.options import JsonFormat
 from kgrag.cli.printing import note, print_json
+from kgrag.cli.remote_commands import ServerOption, read_through
+
+if TYPE_CHECKING:
+    from kgrag.client import Client
 
 __all__ = ["register"]
 
@@ -20,19 +24,23 @@ def register(app: typer.Typer) -> None:
 
 def plugins(
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+    server: ServerOption = None,
 ) -> None:
     """List methods, readers, embedders and all else that can be added by a package; exit code 1 if one is broken."""
     from kgrag.plugins import examined
 
-    found = list(examined())
+    def there(client: Client) -> list[dict[str, Any]]:
+        return [each.model_dump() for each in client.plugins().root]
+
+    found = read_through(server, lambda: [asdict(each) for each in examined()], there)
     if format_ is JsonFormat.JSON:
-        print_json([asdict(each) for each in found])
+        print_json(found)
     else:
         for each in found:
-            group, origin = each.group.removeprefix("kgrag."), f"{each.distribution} {each.version}"
-            typer.echo(f"{group:<10} {each.name:<20} {origin:<20} {'broken' if each.problem else 'ready'}")
+            group, origin = each["group"].removeprefix("kgrag."), f"{each['distribution']} {each['version']}"
+            typer.echo(f"{group:<10} {each['name']:<20} {origin:<20} {'broken' if each['problem'] else 'ready'}")
         for each in found:
-            if each.problem:
-                note(f"{each.name} ({each.group}): {each.problem}")
-    if any(each.problem for each in found):
+            if each["problem"]:
+                note(f"{each['name']} ({each['group']}): {each['problem']}")
+    if any(each["problem"] for each in found):
         raise typer.Exit(1)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kgrag.cli.options import KbOption, open_kb
 from kgrag.cli.printing import print_json
+from kgrag.cli.remote_commands import ServerOption, read_through, through
+from kgrag.errors import InputError
+
+if TYPE_CHECKING:
+    from kgrag.client import Client
 
 __all__ = ["register"]
 
@@ -37,8 +43,16 @@ def profile(
     format_: Annotated[
         ProfileFormat, typer.Option("--format", help="text, one JSON document, or Turtle in the terms of VoID.")
     ] = ProfileFormat.TEXT,
+    server: ServerOption = None,
 ) -> None:
     """Show what the facts have: classes with counts, properties as they are used, samples, empty classes."""
+    if keep:
+        through(server, lambda: _print(kb, graph, format_, keep=True), lambda client: _kept(client, graph, format_))
+    else:
+        read_through(server, lambda: _print(kb, graph, format_), lambda client: _print_remote(client, graph, format_))
+
+
+def _print(kb: Path | None, graph: str | None, format_: ProfileFormat, *, keep: bool = False) -> None:
     with open_kb(kb, access="write" if keep else "read") as opened:
         found = opened.profile(graph=graph, keep=keep)
         names = opened.store.names
@@ -50,3 +64,18 @@ def profile(
         typer.echo(as_turtle(found, names), nl=False)
     else:
         typer.echo(found.as_text())
+
+
+def _kept(client: Client, graph: str | None, format_: ProfileFormat) -> None:
+    if graph is not None:
+        raise InputError("the profile of one graph is not kept, only that of all facts. Leave --graph or --keep out.")
+    client.keep_profile()
+    _print_remote(client, None, format_)
+
+
+def _print_remote(client: Client, graph: str | None, format_: ProfileFormat) -> None:
+    if format_ is ProfileFormat.JSON:
+        print_json(client.profile(graph=graph).model_dump())
+    else:
+        media = "text/turtle" if format_ is ProfileFormat.TURTLE else "text/plain"
+        typer.echo(client.written("/profile", media, graph=graph), nl=format_ is ProfileFormat.TEXT)

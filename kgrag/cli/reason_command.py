@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
 from kgrag.cli.options import JsonFormat, KbOption, open_kb, target_files
 from kgrag.cli.printing import note, print_json
+from kgrag.cli.remote_commands import ServerOption, through
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
     import pyoxigraph as ox
 
+    from kgrag.client import Client
     from kgrag.reasoning.hermit import Classification
     from kgrag.reasoning.inference import Inferences
 
@@ -67,6 +69,7 @@ def reason(
         bool, typer.Option("--drop", help="Drop what was inferred: from TARGETs, else all, and write nothing.")
     ] = False,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
+    server: ServerOption = None,
 ) -> None:
     """Write what follows from ontologies and data; exit code 1 for contradictions, 3 when there is no verdict.
 
@@ -75,6 +78,8 @@ def reason(
     from kgrag.errors import NotDecided
 
     named = tuple(targets or ())
+    if server is not None and (rules or explain or profile is ReasoningProfile.OWL_DL):
+        raise InputError("a server reasons by rdfs and owl-rl over its graphs. Leave --rules, --explain, owl-dl out.")
     by = _By(profile, tuple(rules or ()), timeout or _SECONDS_OF_RULES)
     if rules and (profile is not ReasoningProfile.RDFS or explain):
         raise InputError("--rules stands in place of --profile. Leave one of them out.")
@@ -85,10 +90,10 @@ def reason(
     elif explain:
         raise InputError("--explain belongs to --profile owl-dl. Add it.")
     elif drop:
-        _drop(named, kb, by)
+        _drop(named, kb, by, server)
     else:
         try:
-            _infer(named, kb, by, format_)
+            _infer(named, kb, by, format_, server)
         except NotDecided as reason:
             _undecided(by.name, reason, format_)
 
@@ -119,66 +124,89 @@ def _triples(targets: Sequence[str], kb: Path | None) -> list[ox.Triple]:
 # --- rules --------------------------------------------------------------------------------------------------------
 
 
-def _infer(targets: Sequence[str], kb: Path | None, by: _By, form: JsonFormat) -> None:
+def _infer(targets: Sequence[str], kb: Path | None, by: _By, form: JsonFormat, server: str | None) -> None:
     from kgrag.knowledge_base import reasoning_runs
 
     options: dict[str, Any] = {"profile": by.profile.value, "rules": by.rules, "seconds": by.seconds}
     if files := target_files(targets, "Reason over"):
         found = reasoning_runs.infer_files(files, **options)
         _print_inferences(found, form)
-        _contradicted(found, form)
+        _contradicted(reasoning_runs.as_json(found)["contradictions"], form)
         return
-    with open_kb(kb) as opened:
-        done = reasoning_runs.infer(opened.store, targets, **options)
-        left = [graph for graph in reasoning_runs.stale(opened.store) if graph != done.graph]
-    if form is JsonFormat.JSON:
-        result = _as_json(done.found) if done.found else {"unchanged": True}
-        print_json({"graph": done.graph, "sources": list(done.sources), "stale": left, **result})
-    elif done.found is None:
-        typer.echo(f"{done.graph}: unchanged, no source was changed since")
+
+    def here() -> None:
+        with open_kb(kb) as opened:
+            done = reasoning_runs.infer(opened.store, targets, **options)
+            _print_done(reasoning_runs.materialised_json(opened.store, done), by, form)
+
+    def there(client: Client) -> None:
+        job = client.reason(graphs=list(targets), profile=_sent(by), seconds=min(by.seconds, _SECONDS_OF_RULES))
+        _print_done(client.end_of_job(job.id), by, form)
+
+    if by.rules:
+        here()
     else:
-        where = f" in {done.graph}" if done.graph else ""
-        typer.echo(f"{len(done.found.triples)} triples follow by {by.name} from {len(done.sources)} graphs{where}")
-    for graph in left:
+        through(server, here, there)
+
+
+def _sent(by: _By) -> Literal["rdfs", "owl-rl"]:
+    return "owl-rl" if by.profile is ReasoningProfile.OWL_RL else "rdfs"
+
+
+def _print_done(done: Mapping[str, Any], by: _By, form: JsonFormat) -> None:
+    if form is JsonFormat.JSON:
+        print_json(done)
+    elif "unchanged" in done:
+        typer.echo(f"{done['graph']}: unchanged, no source was changed since")
+    else:
+        where = f" in {done['graph']}" if done["graph"] else ""
+        typer.echo(f"{done['triples']} triples follow by {by.name} from {len(done['sources'])} graphs{where}")
+    for graph in done["stale"]:
         note(f"stale: {graph} is older than what it follows from; reason over its sources again, or --drop it")
-    if done.found is not None:
-        _contradicted(done.found, form)
+    _contradicted(done.get("contradictions", []), form)
 
 
-def _drop(targets: Sequence[str], kb: Path | None, by: _By) -> None:
+def _drop(targets: Sequence[str], kb: Path | None, by: _By, server: str | None) -> None:
     from kgrag.knowledge_base import reasoning_runs
 
     if target_files(targets, "Reason over"):
         raise InputError("--drop takes graphs of a knowledge base, and what follows from files is kept nowhere.")
-    with open_kb(kb) as opened:
-        count = reasoning_runs.drop(opened.store, targets, profile=by.profile.value, rules=by.rules)
-    typer.echo(f"{count} inference graph{'' if count == 1 else 's'} dropped")
 
+    def dropped(count: int) -> None:
+        typer.echo(f"{count} inference graph{'' if count == 1 else 's'} dropped")
 
-def _as_json(found: Inferences) -> dict[str, Any]:
-    return {
-        "triples": len(found.triples),
-        "rounds": found.rounds,
-        "contradictions": [asdict(each) for each in found.contradictions],
-    }
+    def here() -> None:
+        with open_kb(kb) as opened:
+            dropped(reasoning_runs.drop(opened.store, targets, profile=by.profile.value, rules=by.rules))
+
+    def there(client: Client) -> None:
+        job = client.reason(graphs=list(targets), profile=_sent(by), drop=True)
+        dropped(client.end_of_job(job.id)["dropped"])
+
+    if by.rules:
+        here()
+    else:
+        through(server, here, there)
 
 
 def _print_inferences(found: Inferences, form: JsonFormat) -> None:
+    from kgrag.knowledge_base import reasoning_runs
+
     if form is JsonFormat.JSON:
-        print_json({**_as_json(found), "follows": [f"{triple} ." for triple in found.triples]})
+        print_json({**reasoning_runs.as_json(found), "follows": [f"{triple} ." for triple in found.triples]})
         return
     for triple in found.triples:
         typer.echo(f"{triple} .")
     note(f"{len(found.triples)} triples follow")
 
 
-def _contradicted(found: Inferences, form: JsonFormat) -> None:
-    if not found.contradictions:
+def _contradicted(found: Sequence[Mapping[str, str]], form: JsonFormat) -> None:
+    if not found:
         return
     if form is JsonFormat.TEXT:
-        for each in found.contradictions:
-            parts = [part for part in (each.focus, each.value, each.other) if part]
-            note(f"contradiction ({each.rule}): {' '.join(parts)}")
+        for each in found:
+            parts = [each[name] for name in ("focus", "value", "other") if each[name]]
+            note(f"contradiction ({each['rule']}): {' '.join(parts)}")
     raise typer.Exit(1)
 
 

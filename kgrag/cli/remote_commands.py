@@ -9,14 +9,13 @@ import json
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from kgrag.cli.options import Format
 from kgrag.cli.printing import note
 from kgrag.errors import InputError, StoreLocked
-from kgrag.model import plain
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -32,11 +31,14 @@ __all__ = [
     "build_through",
     "documents_through",
     "erase_through",
+    "erasure_of",
     "forget_through",
     "graph_iri",
+    "listed_through",
     "load_through",
     "names_of",
     "query_through",
+    "read_through",
     "source_folder_through",
     "through",
     "update_through",
@@ -51,6 +53,8 @@ ServerOption = Annotated[
     ),
 ]
 
+_Value = TypeVar("_Value")
+_DOCUMENTS_PER_PAGE = 500
 _TABLE = "application/sparql-results+json"
 _ACCEPTED = {
     Format.TABLE: f"{_TABLE}, text/turtle;q=0.9",
@@ -82,6 +86,16 @@ def through(server: str | None, local: Callable[[], None], remote: Callable[[Cli
 
     with Client(server) as client:
         remote(client)
+
+
+def read_through(server: str | None, here: Callable[[], _Value], there: Callable[[Client], _Value]) -> _Value:
+    """Return what is read through the server that is named, else here, which works beside a server too."""
+    if server is None:
+        return here()
+    from kgrag.client import Client
+
+    with Client(server) as client:
+        return there(client)
 
 
 def query_through(server: str, sparql: str, format_: Format) -> None:
@@ -166,16 +180,32 @@ def documents_through(
     return client.end_of_job(job.id, progress)
 
 
+def listed_through(client: Client, where: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the documents of a server that meet conditions, by title, as `kgrag documents` prints them."""
+    found: list[dict[str, Any]] = []
+    page = client.documents(where=list(where), limit=_DOCUMENTS_PER_PAGE)
+    found += [each.model_dump() for each in page.documents]
+    while page.next:
+        page = client.documents(where=list(where), after=page.next, limit=_DOCUMENTS_PER_PAGE)
+        found += [each.model_dump() for each in page.documents]
+    for each in found:
+        each["metadata"] = {name: _plain_value(value) for name, value in each["metadata"].items()}
+    return sorted(found, key=lambda each: (each["title"], each["iri"]))
+
+
+def _plain_value(value: Any) -> Any:
+    """Return a value of metadata without what JSON-LD adds to it."""
+    if isinstance(value, list):
+        return [_plain_value(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    text = value.get("@id") or value["@value"]
+    return float(text) if value.get("@type", "").endswith(("#decimal", "#double")) else text
+
+
 def source_folder_through(client: Client, name: Path) -> Path:
     """Return the folder of the source of this name at a server; the name itself where there is none."""
-    import pyoxigraph as ox
-
-    from kgrag import queries
-    from kgrag.vocab import Names
-
-    rows = client.query(queries.bind("sources/registered", catalogue=Names(client.health().base).catalogue))
-    assert isinstance(rows, ox.QuerySolutions)
-    roots = {plain(row["name"]): plain(row["root"]) for row in rows if plain(row["kind"]) != "feed"}
+    roots = {each.name: each.root for each in client.sources().sources if each.kind != "feed"}
     return Path(roots.get(str(name), name))
 
 
@@ -197,7 +227,6 @@ def erase_through(client: Client, name: str, *, every: bool) -> Erasure:
     """Erase a document by a server, and return what it did and found."""
     from kgrag.client import NotThere
     from kgrag.http_api.write_schemas import JobReply
-    from kgrag.knowledge_base.erasure import Erasure
     from kgrag.text.readers.sources import place
 
     try:
@@ -205,7 +234,13 @@ def erase_through(client: Client, name: str, *, every: bool) -> Erasure:
     except NotThere:
         job = client.forget(name, every=every, erase=True)
     assert isinstance(job, JobReply)
-    done = client.end_of_job(job.id)
+    return erasure_of(client.end_of_job(job.id))
+
+
+def erasure_of(done: Mapping[str, Any]) -> Erasure:
+    """Return an erasure that a server did, from the result of its job."""
+    from kgrag.knowledge_base.erasure import Erasure
+
     read: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in done.items()}
     return Erasure(**read)
 

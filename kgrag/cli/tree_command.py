@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgrag.cli.options import KbOption, open_kb
 from kgrag.cli.printing import print_json
+from kgrag.cli.remote_commands import ServerOption, read_through
+
+if TYPE_CHECKING:
+    from kgrag.client import Client
+    from kgrag.drawing.tree_picture import TreeView
 
 __all__ = ["register"]
 
@@ -38,13 +43,22 @@ def tree(
     width: Annotated[int, typer.Option("--width", help="How many nodes are shown below each.", min=1)] = 3,
     format_: Annotated[TreeFormat, typer.Option("--format", help="text, json, svg, html.")] = TreeFormat.TEXT,
     out: Annotated[Path | None, typer.Option("--to", help="File to write instead of printing.")] = None,
+    server: ServerOption = None,
 ) -> None:
     """Walk down a summary tree, level by level, or draw it."""
-    from kgrag.capabilities import Traverses, capable
     from kgrag.drawing import tree_picture
 
-    with open_kb(kb, access="read") as opened:
-        view = capable(opened.method(method), Traverses, method).traverse(question, node=node, width=width)
+    def here() -> TreeView:
+        from kgrag.capabilities import Traverses, capable
+
+        with open_kb(kb, access="read") as opened:
+            return capable(opened.method(method), Traverses, method).traverse(question, node=node, width=width)
+
+    def there(client: Client) -> TreeView:
+        reply = client.tree(question=question, method=method, node=node, width=width)
+        return tree_picture.read_plain(reply.model_dump())
+
+    view = read_through(server, here, there)
     if format_ is TreeFormat.JSON and out is None:
         print_json(tree_picture.plain(view))
         return

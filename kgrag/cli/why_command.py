@@ -11,12 +11,11 @@ import typer
 from kgrag.cli.options import KbOption, is_iri, open_kb
 from kgrag.cli.printing import print_json
 from kgrag.cli.query_results import read_sparql
+from kgrag.cli.remote_commands import ServerOption
 from kgrag.cli.validate_command import Inference
 from kgrag.errors import InputError
 
 if TYPE_CHECKING:
-    import pyoxigraph as ox
-
     from kgrag.knowledge_base.explanation_runs import Premises
     from kgrag.reasoning.grounds import Grounds
     from kgrag.reasoning.proofs import Proof
@@ -59,12 +58,17 @@ def why(
     ] = "",
     format_: Annotated[ProofFormat, typer.Option("--format", help="text, json, or turtle.")] = ProofFormat.TEXT,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds that it may take.", min=0.1)] = 60.0,
+    server: ServerOption = None,
 ) -> None:
     """Print what a triple follows from, or a finding rests on: as little as suffices; exit code 3 without a verdict."""
     from kgrag.errors import NotDecided
 
     if sum(map(bool, (triple, finding, query))) != 1:
         raise InputError("name one thing to explain: three terms, --finding FINGERPRINT, or --query QUERY.")
+    if server is not None:
+        asked = {"triple": triple or [], "finding": finding, "query": read_sparql(query) if query else ""}
+        _print_there(server, {**asked, "graphs": given or [], "profile": profile, "seconds": timeout}, format_)
+        return
     try:
         found = _explained(triple or [], _premises(given or [], kb), (finding, query, profile), timeout)
     except NotDecided as reason:
@@ -105,22 +109,22 @@ def _explained(
 
 
 def _print(found: Proof | list[Grounds], form: ProofFormat) -> None:
-    from kgrag.reasoning import proof_forms
+    from kgrag.knowledge_base import explanation_runs
 
     if form is ProofFormat.JSON:
-        as_json: Any = [each.to_json() for each in found] if isinstance(found, list) else proof_forms.as_json(found)
-        print_json(as_json)
+        print_json(explanation_runs.as_json(found))
     elif form is ProofFormat.TEXT:
-        texts = [each.to_text() for each in found] if isinstance(found, list) else [proof_forms.as_text(found)]
-        typer.echo("\n\n".join(texts) or "nothing to explain: the check finds no fault with the query")
+        typer.echo(explanation_runs.as_text(found))
     else:
-        lists = [each.to_triples() for each in found] if isinstance(found, list) else [proof_forms.as_triples(found)]
-        typer.echo(_turtle([each for triples in lists for each in triples]), nl=False)
+        typer.echo(explanation_runs.as_turtle(found), nl=False)
 
 
-def _turtle(triples: list[ox.Triple]) -> str:
-    import pyoxigraph as ox
+def _print_there(server: str, asked: dict[str, Any], form: ProofFormat) -> None:
+    from kgrag.client import Client
 
-    from kgrag.vocab import PREFIXES
-
-    return (ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes=PREFIXES) or b"").decode()
+    media = "text/turtle" if form is ProofFormat.TURTLE else "text/plain"
+    with Client(server) as client:
+        if form is ProofFormat.JSON:
+            print_json(client.why(**asked).root)
+        else:
+            typer.echo(client.written("/why", media, json=asked), nl=form is ProofFormat.TEXT)

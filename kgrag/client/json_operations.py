@@ -26,6 +26,8 @@ from kgrag.http_api.json_schemas import (
     RetrievalReply,
 )
 from kgrag.http_api.write_schemas import (
+    IndexListReply,
+    IndexReply,
     JobReply,
     JobsReply,
     ProposalsReply,
@@ -56,9 +58,13 @@ _DECIDE = TypeAdapter[ProposalsReply](ProposalsReply)
 _SAVED_QUERIES = TypeAdapter[SavedQueriesReply](SavedQueriesReply)
 _SAVED_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
 _SAVE_QUERY = TypeAdapter[SavedQueryReply](SavedQueryReply)
-_REMOVE_QUERY = TypeAdapter[str](str)
+_REMOVE_QUERY = TypeAdapter[None](None)
+_INDEXES = TypeAdapter[IndexListReply](IndexListReply)
+_INDEX = TypeAdapter[IndexReply](IndexReply)
+_ADD_INDEX = TypeAdapter[IndexReply](IndexReply)
+_REMOVE_INDEX = TypeAdapter[None](None)
 _RUNNING_QUERIES = TypeAdapter[RunningReply](RunningReply)
-_CANCEL_QUERY = TypeAdapter[str](str)
+_CANCEL_QUERY = TypeAdapter[None](None)
 _HEALTH = TypeAdapter[HealthReply](HealthReply)
 _READY = TypeAdapter[ReadyReply](ReadyReply)
 _METRICS = TypeAdapter[str](str)
@@ -335,15 +341,33 @@ class JsonOperations:
             )
         )
 
-    def remove_query(self, name: str) -> str:
+    def remove_query(self, name: str) -> None:
         """Remove a saved query."""
         return self._call(Call("DELETE", f"/saved-queries/{quote(name, safe='')}", _REMOVE_QUERY))
+
+    def indexes(self) -> IndexListReply:
+        """Return the indexes that users declared, each with how it is."""
+        return self._call(Call("GET", "/indexes", _INDEXES))
+
+    def index(self, name: str) -> IndexReply:
+        """Return an index that a user declared."""
+        return self._call(Call("GET", f"/indexes/{quote(name, safe='')}", _INDEX))
+
+    def add_index(self, name: str, sparql: str, *, title: str | None = None) -> IndexReply:
+        """Declare an index, or replace that of the same name (200)."""
+        return self._call(
+            Call("PUT", f"/indexes/{quote(name, safe='')}", _ADD_INDEX, json={"sparql": sparql, "title": title})
+        )
+
+    def remove_index(self, name: str) -> None:
+        """Remove an index that a user declared."""
+        return self._call(Call("DELETE", f"/indexes/{quote(name, safe='')}", _REMOVE_INDEX))
 
     def running_queries(self) -> RunningReply:
         """Return the queries at work and those that wait."""
         return self._call(Call("GET", "/queries", _RUNNING_QUERIES))
 
-    def cancel_query(self, identifier: str) -> str:
+    def cancel_query(self, identifier: str) -> None:
         """End a query: its client gets 503, or a result without its end."""
         return self._call(Call("DELETE", f"/queries/{quote(identifier, safe='')}", _CANCEL_QUERY))
 

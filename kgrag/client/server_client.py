@@ -12,7 +12,9 @@ import httpx
 import pyoxigraph as ox
 from pydantic import TypeAdapter
 
+from kgrag.client.async_content_calls import AsyncContentOperations
 from kgrag.client.async_operations import AsyncJsonOperations
+from kgrag.client.content_calls import ContentOperations
 from kgrag.client.json_operations import JsonOperations
 from kgrag.client.server_connection import Call, ServerAddress, error_of_connection, failed, refusal
 from kgrag.errors import ServiceUnavailable
@@ -31,7 +33,7 @@ _NOTHING, _TEXT = TypeAdapter(None), TypeAdapter(str)
 _Reply = TypeVar("_Reply")
 
 
-class Client(JsonOperations):
+class Client(JsonOperations, ContentOperations):
     """A server, and calls of it that wait for the answer; a context manager.
 
     Args:
@@ -91,6 +93,13 @@ class Client(JsonOperations):
         with self._opened(_query(sparql, accept)) as response:
             yield response
 
+    def written(self, path: str, media: str, *, json: object = None, **parameters: object) -> str:
+        """Return what an address of the JSON API answers in another form: ``written("/profile", "text/turtle")``.
+
+        With ``json``, which is the body then, it is posted.
+        """
+        return self._call(_written(path, media, json, parameters))
+
     def update(self, sparql: str) -> None:
         """Run an update; it is done and survives the death of the server when this returns."""
         self._call(_update(sparql))
@@ -134,7 +143,7 @@ class Client(JsonOperations):
         raise _broke_off(self.url)
 
 
-class AsyncClient(AsyncJsonOperations):
+class AsyncClient(AsyncJsonOperations, AsyncContentOperations):
     """A server, and calls of it for asyncio; an asynchronous context manager. Arguments and errors as of ``Client``."""
 
     def __init__(self, url: str, key: str | None = None, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
@@ -174,6 +183,10 @@ class AsyncClient(AsyncJsonOperations):
             await response.aread()
             return _result(response)
 
+    async def written(self, path: str, media: str, *, json: object = None, **parameters: object) -> str:
+        """Return what an address of the JSON API answers in another form; as ``Client.written``."""
+        return await self._call(_written(path, media, json, parameters))
+
     async def update(self, sparql: str) -> None:
         """Run an update; it is done and survives the death of the server when this returns."""
         await self._call(_update(sparql))
@@ -211,6 +224,11 @@ class AsyncClient(AsyncJsonOperations):
 def _query(sparql: str, accept: str) -> Call[Any]:
     headers = {"Accept": accept, "Content-Type": "application/sparql-query"}
     return Call("POST", "/sparql", TypeAdapter(Any), body=sparql.encode(), headers=headers)
+
+
+def _written(path: str, media: str, body: object, parameters: Mapping[str, object]) -> Call[str]:
+    method = "GET" if body is None else "POST"
+    return Call(method, path, _TEXT, parameters, json=body, headers={"Accept": media})
 
 
 def _result(response: httpx.Response) -> SparqlResult:

@@ -6,12 +6,13 @@ Templates read: ``tree.svg.j2``, ``tree.html.j2``, which escape what they print.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kgrag.drawing.picture_templates import one_line, render
 
-__all__ = ["TreeNodeView", "TreeView", "outline", "page", "plain", "svg"]
+__all__ = ["TreeNodeView", "TreeView", "outline", "page", "plain", "read_plain", "svg"]
 
 _ROW_HEIGHT_PX, _INDENT_PX, _MARGIN_PX = 26, 26, 14
 _MAX_LETTERS_PER_ROW, _LETTERS_PER_INDENT = 118, 3
@@ -69,6 +70,21 @@ def plain(view: TreeView) -> dict[str, object]:
 def _plain_node(node: TreeNodeView) -> dict[str, object]:
     own = {"iri": node.iri, "kind": node.kind, "level": node.level, "text": node.text, "score": node.score}
     return own | {"hidden": node.hidden, "children": [_plain_node(child) for child in node.children]}
+
+
+def read_plain(found: Mapping[str, Any]) -> TreeView:
+    """Return the tree of a JSON object that ``plain`` made.
+
+    >>> leaf = TreeNodeView("urn:b", "passage", 0, "Barley.")
+    >>> view = TreeView("similarity tree", (TreeNodeView("urn:a", "summary", 1, "Cereals.", 0.5, (leaf,)),))
+    >>> read_plain(plain(view)) == view
+    True
+    """
+    return TreeView(found["title"], tuple(map(_read_node, found["nodes"])), found["hidden"])
+
+
+def _read_node(found: Mapping[str, Any]) -> TreeNodeView:
+    return TreeNodeView(**{**found, "children": tuple(map(_read_node, found["children"]))})
 
 
 def svg(view: TreeView) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
 
 from kgrag.declarations import DEFAULT_METHOD
+from kgrag.http_api.content_schemas import ListedDocument
 
 __all__ = [
     "AddParameters",
@@ -272,16 +273,9 @@ class IngestReply(BaseModel):
     violations: list[str]
 
 
-class DocumentReply(BaseModel):
+class DocumentReply(ListedDocument):
     """A stored document."""
 
-    iri: str
-    id: str
-    title: str
-    url: str
-    locations: list[str]
-    chunks: int
-    metadata: dict[str, Any]
     text: str
 
 

@@ -5,12 +5,8 @@ The routes, ``/openapi.json``, ``/docs`` and ``kgrag.client`` all follow ``OPERA
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
-from pydantic import BaseModel
-
+from kgrag.http_api.api_operation import BINARY, TEXT, ApiOperation, schema_of
+from kgrag.http_api.content_operations import CONTENT_OPERATIONS
 from kgrag.http_api.json_schemas import (
     AddParameters,
     AnswerReply,
@@ -28,7 +24,6 @@ from kgrag.http_api.json_schemas import (
     HealthReply,
     IngestReply,
     IntakeParameters,
-    ProblemReply,
     ReadDocument,
     ReadyReply,
     RetrievalReply,
@@ -39,6 +34,9 @@ from kgrag.http_api.json_schemas import (
 from kgrag.http_api.write_schemas import (
     BuildRequest,
     DecisionsRequest,
+    IndexListReply,
+    IndexReply,
+    IndexRequest,
     JobReply,
     JobsReply,
     ProposalsParameters,
@@ -49,75 +47,12 @@ from kgrag.http_api.write_schemas import (
     SavedQueryReply,
 )
 
-__all__ = ["BINARY", "OPERATIONS", "SCHEMAS", "TEXT", "ApiOperation", "schema_of"]
-
-SCHEMAS = "#/components/schemas/"
-TEXT: Mapping[str, Any] = {"type": "string"}
-BINARY: Mapping[str, Any] = {"type": "string", "format": "binary"}
-_JSON = "application/json"
-
-
-def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Return a reference to the schema of a model.
-
-    >>> schema_of(ProblemReply)
-    {'$ref': '#/components/schemas/ProblemReply'}
-    """
-    return {"$ref": f"{SCHEMAS}{model.__name__}"}
-
-
-@dataclass(frozen=True)
-class ApiOperation:
-    """One method of a path of the API.
-
-    Attributes:
-        name: what the client calls it.
-        path: its address, with the names of its variables in braces.
-        summary: what it does.
-        request: the body, as JSON; None for none.
-        reply: the answer, as JSON; None: none, or one of ``replies``.
-        refusals: statuses of errors.
-        streams: what the events of an answer are, where it may be a stream of them.
-        method: of HTTP.
-        status: of the answer.
-        also: other statuses of the same answer.
-        empty: other statuses, without an answer.
-        accepted: the answer where it becomes a job (202).
-        more: other bodies by media type, each with its schema.
-        replies: other answers by media type, each with its schema.
-        parameters: of the query.
-        tag: the part of the API that it belongs to.
-        problem: what an error is; None: it has no body.
-    """
-
-    name: str
-    path: str
-    summary: str
-    request: type[BaseModel] | None
-    reply: type[BaseModel] | None
-    refusals: tuple[str, ...] = ()
-    streams: str = ""
-    method: str = "post"
-    status: str = "200"
-    also: tuple[str, ...] = ()
-    empty: tuple[str, ...] = ()
-    accepted: type[BaseModel] | None = None
-    more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    replies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    parameters: type[BaseModel] | None = None
-    tag: str = "JSON"
-    problem: type[BaseModel] | None = ProblemReply
-
-    @property
-    def path_variables(self) -> list[str]:
-        """The names of the variables of its path."""
-        return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
-
+__all__ = ["ANSWER_OPERATIONS", "OPERATIONS"]
 
 _COMMON = ("400", "409", "413", "415", "422", "503", "504")
 _ASKING = (*_COMMON, "401", "403", "406", "501")
 _WRITING = ("400", "401", "403", "413", "415", "422", "503")
-OPERATIONS = (
+ANSWER_OPERATIONS = (
     ApiOperation(
         "ask",
         "/ask",
@@ -316,6 +251,49 @@ OPERATIONS = (
         tag="Saved queries",
     ),
     ApiOperation(
+        "indexes",
+        "/indexes",
+        "Return the indexes that users declared, each with how it is",
+        None,
+        IndexListReply,
+        ("503",),
+        method="get",
+        tag="Indexes",
+    ),
+    ApiOperation(
+        "index",
+        "/indexes/{name}",
+        "Return an index that a user declared",
+        None,
+        IndexReply,
+        ("404", "503"),
+        method="get",
+        tag="Indexes",
+    ),
+    ApiOperation(
+        "add_index",
+        "/indexes/{name}",
+        "Declare an index, or replace that of the same name (200)",
+        IndexRequest,
+        IndexReply,
+        _WRITING,
+        method="put",
+        status="201",
+        also=("200",),
+        tag="Indexes",
+    ),
+    ApiOperation(
+        "remove_index",
+        "/indexes/{name}",
+        "Remove an index that a user declared",
+        None,
+        None,
+        ("401", "403", "404", "503"),
+        method="delete",
+        status="204",
+        tag="Indexes",
+    ),
+    ApiOperation(
         "running_queries",
         "/queries",
         "Return the queries at work and those that wait",
@@ -370,4 +348,6 @@ OPERATIONS = (
         tag="Operation",
     ),
 )
+"""What is asked, added, built and saved, and what a server is at."""
+OPERATIONS = (*ANSWER_OPERATIONS, *CONTENT_OPERATIONS)
 """Every operation of the JSON API; those of SPARQL, of OpenAI and of agents stand with their endpoints."""

@@ -1,4 +1,4 @@
-"""What the JSON API takes and returns where it writes: updates and their effects, jobs, proposals, saved queries."""
+"""What the JSON API takes and returns where it writes: updates, jobs, proposals, saved queries, indexes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ __all__ = [
     "DecisionsRequest",
     "EffectParameters",
     "EffectReply",
+    "IndexListReply",
+    "IndexReply",
+    "IndexRequest",
     "JobReply",
     "JobsReply",
     "ProposalsParameters",
@@ -46,7 +49,7 @@ class JobReply(BaseModel):
     """A job; `result` is what it did, once it is done, and `problem` why it failed."""
 
     id: str
-    kind: Literal["documents", "build", "erase"]
+    kind: Literal["documents", "build", "erase", "reason", "vacuum"]
     about: str = Field(default="", description="What it is done to or with.")
     begun: str = Field(default="", description="When it was asked for.")
     state: Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -163,6 +166,34 @@ class SavedQueryReply(QueryRequest):
 
 class SavedQueriesReply(RootModel[list[SavedQueryReply]]):
     """The saved queries, by topic and name."""
+
+
+class IndexRequest(BaseModel):
+    """An index to be declared."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sparql: Annotated[str, StringConstraints(min_length=1, max_length=20_000)] = Field(
+        description="Selects ?iri and ?text: what can be searched for."
+    )
+    title: Annotated[str, StringConstraints(max_length=500)] = ""
+
+
+class IndexReply(IndexRequest):
+    """An index that a user declared, and how it is."""
+
+    name: str
+    iri: str
+    created: str = ""
+    follows: bool = Field(description="A change costs in proportion to it; else all texts are read again.")
+    texts: int | None = Field(description="null before it is first used.")
+    revision: int = Field(description="The store revision that its texts reflect; -1 before it is first used.")
+    waiting: int = Field(description="Texts that wait for their vectors.")
+    problem: str = Field(default="", description="Why it could not be brought up to date.")
+
+
+class IndexListReply(RootModel[list[IndexReply]]):
+    """The indexes that users declared, by name."""
 
 
 class RunningQuery(BaseModel):

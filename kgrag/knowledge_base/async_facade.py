@@ -60,6 +60,7 @@ class AsyncKnowledgeBase:
     remove = _in_thread(KnowledgeBase.remove)
     sources = _in_thread(KnowledgeBase.sources)
     move_source = _in_thread(KnowledgeBase.move_source)
+    rename_source = _in_thread(KnowledgeBase.rename_source)
     retrieve = _in_thread(KnowledgeBase.retrieve)
     ask = _in_thread(KnowledgeBase.ask)
     feedback = _in_thread(KnowledgeBase.feedback)

@@ -18,9 +18,10 @@ from kgrag.index import bm25, vector_files, vector_spaces
 from kgrag.knowledge_base import build_marks
 from kgrag.knowledge_base.receipts import receipts
 from kgrag.ports import Embedder, FindsDamage, Method, TripleStore, VectorSpaces
+from kgrag.querying.text_indexes.text_indexes import TextIndexes
 from kgrag.vocab import local_name
 
-__all__ = ["Finding", "examine"]
+__all__ = ["Finding", "examine", "examine_indexes"]
 
 _MAX_ROWS_PER_CHECK = 10
 
@@ -73,6 +74,11 @@ def examine(
         *_vectors(store, spaces, embedder, repair),
         *_files(store, folder, methods, repair),
     ]
+
+
+def examine_indexes(indexes: TextIndexes) -> list[Finding]:
+    """Bring the indexes that users declared up to date, and return those that cannot be, with the reason."""
+    return [Finding("indexes", problem) for problem in indexes.problems()]
 
 
 def _catalogue(store: TripleStore) -> Iterator[Finding]:

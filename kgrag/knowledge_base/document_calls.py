@@ -197,6 +197,19 @@ class DocumentCalls(ProfileCalls):
         self.store.flush()
         return moved
 
+    def rename_source(self, name: str, new: str) -> str:
+        """Give a source another name, and return that.
+
+        Raises:
+            UnknownName: there is no such source.
+            InputError: the name is none, or that of another source.
+        """
+        from kgrag.knowledge_base import document_sources
+
+        renamed = document_sources.rename(self.store, name, new)
+        self.store.flush()
+        return renamed
+
     def forget(self, *names: str, every: bool = False) -> list[Forgotten]:
         """Delete documents, by IRI, location, id or title, and what was derived from them alone; returns what went.
 

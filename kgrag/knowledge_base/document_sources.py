@@ -45,6 +45,7 @@ __all__ = [
     "planned",
     "register_earlier",
     "registered",
+    "rename",
 ]
 
 FOLDER, FILES, FEED = "folder", "files", "feed"
@@ -194,8 +195,27 @@ def note_places(store: TripleStore, places: Iterable[str]) -> list[Source]:
     return new
 
 
-def move(store: TripleStore, name: str, root: Path) -> int:
+def rename(store: TripleStore, name: str, new: str) -> str:
+    """Give a source another name, and return that; its root stays, also that of a feed.
+
+    Raises:
+        UnknownName: there is no such source.
+        InputError: the name is none, or that of another source.
+    """
+    sources = registered(store)
+    source = named(sources, name)
+    if new == name:
+        return new
+    if any(each.name == new for each in sources):
+        raise InputError(f"the name '{new}' is that of another source. Take another one.")
+    _record(store, replace(source, name=_checked(new)), [source])
+    return new
+
+
+def move(store: TripleStore, name: str, root: Path, *, elsewhere: bool = False) -> int:
     """Say that the folder of a source is another one now, with all that is in it; returns the count of its documents.
+
+    With ``elsewhere`` the folder is on another machine, where it may be that it is there.
 
     Raises:
         UnknownName: there is no such source.
@@ -203,11 +223,13 @@ def move(store: TripleStore, name: str, root: Path) -> int:
     """
     sources = registered(store)
     source = named(sources, name)
-    new = _real(root)
     if source.kind == FEED:
         raise InputError(f"'{source.name}' is a feed and has no folder. Only folders can be moved.")
-    if not root.is_dir():
-        raise InputError(f"{new} is no folder. Move '{source.name}' to where its files are now.")
+    if elsewhere and not (root.is_absolute() and str(root).isprintable()):
+        raise InputError(f"{str(root)[:200]!r} is no real path of a folder. Send the whole path.")
+    if not (elsewhere or root.is_dir()):
+        raise InputError(f"{root} is no folder. Move '{source.name}' to where its files are now.")
+    new = _real(root)
     moving = [each for each in sources if each.kind != FEED and _contains(source.root, each.root)]
     for each in sources:
         crossing = _contains(each.root, new) or _contains(new, each.root)

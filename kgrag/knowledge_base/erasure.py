@@ -43,6 +43,8 @@ from kgrag.llm import completion_cache
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, runs
 from kgrag.model import GraphDraft, Term
 from kgrag.ports import TripleStore, VectorSpaces
+from kgrag.querying.text_indexes import text_indexes
+from kgrag.querying.text_indexes.text_indexes import index_spaces
 from kgrag.resources import version
 from kgrag.store.provenance import Deed, provenance_draft
 from kgrag.text import documents
@@ -312,6 +314,7 @@ def _remove_copies(kb: Erasable) -> None:
     """Remove what is made again from the store when it is next used: word indices, arrays, facts, vectors of texts."""
     kb.release_copies()
     bm25.release(kb.store)
+    text_indexes.release(kb.store)
     if kb.path is not None:
         shutil.rmtree(kb.path / _LEXICAL, ignore_errors=True)
         shutil.rmtree(kb.path / _CACHE / "facts", ignore_errors=True)
@@ -334,6 +337,8 @@ def _is_in(store: TripleStore, graph: ox.NamedNode, needles: _Needles) -> bool:
 
 def _write_vectors(spaces: VectorSpaces) -> None:
     """Write each space anew with the rows that it has, so that no file has a row of something deleted."""
+    for name in index_spaces(spaces):
+        spaces.drop(name)  # their texts are what a query makes of anything
     for name in spaces.names():
         try:
             index = spaces.space(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
@@ -20,7 +20,18 @@ if TYPE_CHECKING:
     from kgrag.reasoning.inference import Contradiction
     from kgrag.reasoning.proofs import Proof
 
-__all__ = ["Premises", "premises", "read_triple", "why", "why_contradiction", "why_found", "why_refused"]
+__all__ = [
+    "Premises",
+    "as_json",
+    "as_text",
+    "as_turtle",
+    "premises",
+    "read_triple",
+    "why",
+    "why_contradiction",
+    "why_found",
+    "why_refused",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +47,13 @@ class Premises:
         return list(self.stated)
 
 
-def premises(store: TripleStore | None, targets: Sequence[str | Path]) -> Premises:
+def premises(store: TripleStore | None, targets: Sequence[str | Path], *, graphs_only: bool = False) -> Premises:
     """Read what is to be explained from.
 
     Args:
         store: where graphs are; None = there are only files.
         targets: RDF files, or IRIs of graphs; none = all ontologies and data of the store.
+        graphs_only: targets are graphs, as for somebody who may not name files of this machine.
 
     Raises:
         InputError: there is no such graph, or nothing is named.
@@ -49,15 +61,18 @@ def premises(store: TripleStore | None, targets: Sequence[str | Path]) -> Premis
     """
     stated: dict[ox.Triple, tuple[str, ...]] = {}
     names = []
-    for name, triples in _read(store, targets):
+    for name, triples in _read(store, targets, graphs_only=graphs_only):
         names.append(name)
         for triple in dict.fromkeys(triples):
             stated[triple] = (*stated.get(triple, ()), name)
     return Premises(stated, " ".join(names))
 
 
-def _read(store: TripleStore | None, targets: Sequence[str | Path]) -> Iterator[tuple[str, list[ox.Triple]]]:
-    files = [Path(each) for each in targets if isinstance(each, Path) or ":" not in each or Path(each).exists()]
+def _read(
+    store: TripleStore | None, targets: Sequence[str | Path], *, graphs_only: bool
+) -> Iterator[tuple[str, list[ox.Triple]]]:
+    named = () if graphs_only else targets
+    files = [Path(each) for each in named if isinstance(each, Path) or ":" not in each or Path(each).exists()]
     graphs = [each for each in targets if isinstance(each, str) and Path(each) not in files]
     for path in files:
         yield str(path), audit_runs.triples_of(path)
@@ -150,3 +165,29 @@ def why_refused(given: Premises, query: str, *, seconds: float = 60.0) -> list[G
 
     found = grounds_of_query(query, given.triples, open_scratch=OxigraphScratch, seconds=seconds)
     return [replace(each, sources={one[0]: given.stated[one[0]] for one in each.stated}) for each in found]
+
+
+def as_json(found: Proof | list[Grounds]) -> dict[str, Any] | list[dict[str, Any]]:
+    """Return a proof, or the grounds of findings, in JSON form."""
+    from kgrag.reasoning import proof_forms
+
+    return [each.to_json() for each in found] if isinstance(found, list) else proof_forms.as_json(found)
+
+
+def as_text(found: Proof | list[Grounds]) -> str:
+    """Return a proof, or the grounds of findings, as lines for a person."""
+    from kgrag.reasoning import proof_forms
+
+    if not isinstance(found, list):
+        return proof_forms.as_text(found)
+    texts = "\n\n".join(each.to_text() for each in found)
+    return texts or "nothing to explain: the check finds no fault with the query"
+
+
+def as_turtle(found: Proof | list[Grounds]) -> str:
+    """Return a proof, or the grounds of findings, as RDF in Turtle."""
+    from kgrag.reasoning import proof_forms
+
+    lists = [each.to_triples() for each in found] if isinstance(found, list) else [proof_forms.as_triples(found)]
+    triples = [each for triples in lists for each in triples]
+    return (ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes=PREFIXES) or b"").decode()

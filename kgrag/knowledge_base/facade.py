@@ -29,6 +29,8 @@ from kgrag.ports import Progress
 from kgrag.querying import saved_queries
 from kgrag.querying.document_filters import Where
 from kgrag.querying.saved_queries import SavedQuery
+from kgrag.querying.text_indexes.declared_indexes import TextIndex
+from kgrag.querying.text_indexes.text_indexes import IndexState
 from kgrag.store import graph_kinds, rdf_files
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.rdflib_copies import rdflib_copy
@@ -228,11 +230,10 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         Args:
             where: which ones, as of ``retrieve``; None for all.
         """
-        listed = documents.listing(self.store)
         if where is None:
-            return listed
-        chosen = self.allowed(where).documents
-        return [one for one in listed if one.iri in chosen]
+            return documents.listing(self.store)
+        chosen = documents.described(self.store, self.allowed(where).documents).values()
+        return sorted(chosen, key=lambda one: (one.title, one.iri))
 
     def check(self, sparql: str) -> Check:
         """Return where a SPARQL query departs from the loaded ontologies and data; nothing is run.
@@ -280,6 +281,28 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         """Remove a saved query. Raises UnknownName."""
         saved_queries.remove(self.store, name)
 
+    def indexes(self) -> list[IndexState]:
+        """Return the indexes that users declared, by name, each with how it is."""
+        return self.text_indexes.states()
+
+    def add_index(self, name: str, sparql: str, title: str = "") -> IndexState:
+        """Declare an index, in the place of that of the same name: searches (``kgv:``) name it as their space.
+
+        Args:
+            name: small letters, digits and hyphens.
+            sparql: a SELECT of ``?iri`` and ``?text``: what can be searched for. It is run at once.
+            title: a line for a person.
+
+        Raises:
+            InputError: the name is none, or taken; or there are too many.
+            InvalidSPARQL: the query is refused, fails, takes too long or returns too much.
+        """
+        return self.text_indexes.add(TextIndex(name, sparql, title))
+
+    def remove_index(self, name: str) -> None:
+        """Remove an index that a user declared. Raises UnknownName."""
+        self.text_indexes.remove(name, self.spaces)
+
     def graph(self, iri: str) -> list[ox.Triple]:
         """Return the triples of one named graph, with literals as they were loaded.
 
@@ -320,7 +343,7 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         """
         from kgrag.knowledge_base import doctor
 
-        return doctor.examine(
+        found = doctor.examine(
             self.store,
             spaces=self.spaces,
             embedder=self.embedder,
@@ -328,6 +351,7 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
             folder=self.path,
             methods=[self.method(name) for name in having(ChecksFiles)],
         )
+        return [*found, *doctor.examine_indexes(self.text_indexes)]
 
     def backup(self, folder: str | Path) -> None:
         """Write a copy that opens as a knowledge base, and read all of it.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -17,7 +18,17 @@ from kgrag.ports import TripleStore
 from kgrag.reasoning.inference import Inferences, inference_draft, inference_graph, stale_inferences
 from kgrag.vocab import KG
 
-__all__ = ["Materialised", "drop", "infer", "infer_files", "sources", "stale", "triples_of"]
+__all__ = [
+    "Materialised",
+    "as_json",
+    "drop",
+    "infer",
+    "infer_files",
+    "materialised_json",
+    "sources",
+    "stale",
+    "triples_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,19 @@ class Materialised:
     graph: str
     found: Inferences | None
     sources: tuple[str, ...] = ()
+
+
+def as_json(found: Inferences) -> dict[str, Any]:
+    """Return how much follows, in how many rounds, and the contradictions, in JSON form."""
+    contradictions = [asdict(each) for each in found.contradictions]
+    return {"triples": len(found.triples), "rounds": found.rounds, "contradictions": contradictions}
+
+
+def materialised_json(store: TripleStore, done: Materialised) -> dict[str, Any]:
+    """Return what became of reasoning, and the inference graphs that are older than what they follow from."""
+    left = [graph for graph in stale(store) if graph != done.graph]
+    found = {"unchanged": True} if done.found is None else as_json(done.found)
+    return {"graph": done.graph, "sources": list(done.sources), "stale": left, **found}
 
 
 def infer(

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kgrag.model import Usage
     from kgrag.querying.query_process import QueryProcess
     from kgrag.querying.searches import Search
+    from kgrag.querying.text_indexes.text_indexes import TextIndexes
 
 __all__ = ["Wiring"]
 
@@ -221,7 +222,16 @@ class Wiring:
         from kgrag.querying.searches import Search
 
         lexical = self._folder(_LEXICAL)
-        return Search(self.store, self.spaces, self.embedder, lexical, read_only=self.read_only)
+        return Search(self.store, self.spaces, self.embedder, self.text_indexes, lexical, read_only=self.read_only)
+
+    @cached_property
+    def text_indexes(self) -> TextIndexes:
+        """The indexes that users declared."""
+        from kgrag.querying.text_indexes.indexed_texts import IndexFiles
+        from kgrag.querying.text_indexes.text_indexes import TextIndexes
+
+        files = IndexFiles(self._folder(_LEXICAL), self._folder(_CACHE), save=not self.read_only)
+        return TextIndexes(self.store, files)
 
     @cached_property
     def runner(self) -> QueryProcess:
@@ -273,6 +283,21 @@ class Wiring:
         kept = CachedModel(self.model, self._folder(_CACHE, "completions.sqlite"))
         return (self.model if isinstance(self.model, CachedModel) else kept).costs()
 
+    def priced_costs(self, method: str | None = None) -> list[dict[str, Any]]:
+        """Return what ``costs`` does, of one method where it is named, each with its price where that is known."""
+        from dataclasses import asdict
+
+        from kgrag.llm.costs import price_of, read_prices
+
+        prices = read_prices(self.settings.prices)
+        rows: list[dict[str, Any]] = []
+        for day, name, model, usage in self.costs():
+            if method in (None, name):
+                price = price_of(prices, model)
+                money = {} if price is None else {"price": round(price.of(usage), 6)}
+                rows.append({"day": day, "method": name, "model": model, **asdict(usage), **money})
+        return rows
+
     def within(self, budget: Budget) -> LanguageModel:
         """Return the language model with a budget; replies go to the same cache, and those in it cost nothing."""
         from kgrag.llm.budget import BudgetedModel
@@ -316,7 +341,7 @@ class Wiring:
             made = self.__dict__.get(name)
             if isinstance(made, Closes):
                 made.close()
-        for name in ("runner", "search"):
+        for name in ("runner", "search", "text_indexes"):
             self.__dict__.pop(name, None)
         self._methods.clear()
 

@@ -38,7 +38,7 @@ from kgrag.store.graph_kinds import fact_kinds
 from kgrag.telemetry import span
 from kgrag.vocab import PREFIXES
 
-__all__ = ["QueryProcess"]
+__all__ = ["QueryProcess", "run_in_process"]
 
 _MAX_RESULT_CHARACTERS = 5_000_000
 _MAX_BYTES = 4 << 30
@@ -87,7 +87,7 @@ class QueryProcess:
             "bytes": _MAX_BYTES,
         }
         with span("sparql query", {"db.system.name": "oxigraph", "db.operation.name": "query"}) as add:
-            done = _run(request)
+            done = run_in_process(request)
             add({"error.type": "query"} if done.problem else {"db.response.returned_rows": len(done.rows)})
         return done
 
@@ -150,7 +150,8 @@ class QueryProcess:
                     yield ox.Quad(triple.subject, triple.predicate, triple.object)
 
 
-def _run(request: Mapping[str, Any]) -> Execution:
+def run_in_process(request: Mapping[str, Any]) -> Execution:
+    """Return the rows of a query that ``query_worker`` ran, or what went wrong; the request is as that has it."""
     seconds = request["seconds"]
     try:
         done = subprocess.run(  # noqa: S603 - our own program; the query goes to its standard input

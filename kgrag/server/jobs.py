@@ -31,7 +31,7 @@ class Job:
     """A piece of work, and how far it is.
 
     Args:
-        kind: what is done: "documents", "build", "erase".
+        kind: what is done: "documents", "build", "erase", "reason", "vacuum".
         loop: of the server.
         about: what it is done to or with, for a person.
 

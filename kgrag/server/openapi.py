@@ -11,9 +11,9 @@ from pydantic.json_schema import models_json_schema
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from kgrag.http_api.api_operation import SCHEMAS, ApiOperation, schema_of
 from kgrag.http_api.json_schemas import ReadDocument
 from kgrag.http_api.operations import OPERATIONS as JSON_OPERATIONS
-from kgrag.http_api.operations import SCHEMAS, ApiOperation, schema_of
 from kgrag.resources import version
 from kgrag.server.api.protocol_operations import OPERATIONS as PROTOCOL_OPERATIONS
 from kgrag.server.openai_api.v1_operations import OPERATIONS as OPENAI_OPERATIONS

@@ -1,8 +1,10 @@
 """Threads that work on the knowledge base for requests, and a bounded queue of what waits for them.
 
 Retrieval brings a knowledge base's vectors and indexes up to date with the store, and is done by one thread at a time;
-while a language model writes an answer, the next question can be retrieved for. Audits wait for each other only.
-Searches of queries have threads of their own: however many there are, a question finds one.
+while a language model writes an answer, the next question can be retrieved for. Searches of queries have threads of
+their own, and so have reports (audits, figures, proofs), which read the store alone: however many there are, a question
+finds one. So have indexes of users, which may take minutes to be made: a search does not wait for that, and it goes on
+without one.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgrag.answering.cited_answers import sentences_of
 from kgrag.answering.conversation import FullQuestion, answer_in_turn, likeness
@@ -30,13 +32,16 @@ if TYPE_CHECKING:
     from kgrag.model import Answer, AnswerSentence, Hit
     from kgrag.querying.document_filters import Where
 
-__all__ = ["WorkerThreads"]
+__all__ = ["Turn", "WorkerThreads"]
 
 _Value = TypeVar("_Value")
 _MAX_CACHED_AUDITS = 8
+_MAX_CACHED_FIGURES = 16
 _MAX_SECONDS_ALONE = 0.05
 _SECONDS_FOR_OTHERS = 0.001
 _SEARCH_THREADS, _MAX_SEARCHES_WAITING = 2, 64
+_REPORT_THREADS, _MAX_REPORTS_WAITING = 3, 32
+_INDEX_THREADS = 2
 
 
 class _Lane:
@@ -62,6 +67,30 @@ class _Lane:
             future.exception()  # retrieved, or asyncio would complain where nobody waits for it any more
 
 
+class Turn:
+    """The turn of a thread that works alone on the knowledge base for longer than others can wait."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+        self._begun = time.monotonic()
+
+    def pause(self) -> None:
+        """Let others in, where the turn has lasted for a while."""
+        if time.monotonic() - self._begun > _MAX_SECONDS_ALONE:
+            with self.away():
+                time.sleep(_SECONDS_FOR_OTHERS)  # else this thread would have the lock again before another wakes up
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Let others in for as long as this lasts."""
+        self._lock.release()
+        try:
+            yield
+        finally:
+            self._lock.acquire()
+            self._begun = time.monotonic()
+
+
 class WorkerThreads:
     """Works on a knowledge base for requests.
 
@@ -75,9 +104,12 @@ class WorkerThreads:
         self.kb = kb
         self._questions = _Lane("questions", threads, waiting)
         self._searches = _Lane("searches", _SEARCH_THREADS, _MAX_SEARCHES_WAITING)
+        self._reports = _Lane("reports", _REPORT_THREADS, _MAX_REPORTS_WAITING)
+        self._index_threads = ThreadPoolExecutor(_INDEX_THREADS, "kgrag-index")
         self._kb_lock = threading.Lock()
         self._audit_lock = threading.Lock()
         self._audits: OrderedDict[tuple[int, str, AuditOptions], Audit] = OrderedDict()
+        self._figures: OrderedDict[Hashable, tuple[int, Any]] = OrderedDict()
         self._warmed = False
 
     @property
@@ -101,25 +133,43 @@ class WorkerThreads:
         """
         return await self._searches.run(work)
 
+    async def report(self, work: Callable[[], _Value]) -> _Value:
+        """Run a function that reads the store alone in one of the threads for reports, as ``run`` does.
+
+        Raises:
+            ServiceUnavailable: too many reports wait already.
+        """
+        return await self._reports.run(work)
+
+    async def figures(self, name: Hashable, count: Callable[[], _Value]) -> _Value:
+        """Return what a report of a name counts; the last few are kept until the store changes.
+
+        Raises:
+            ServiceUnavailable: too many reports wait already.
+        """
+        revision = self.kb.store.revision
+        at, known = self._figures.get(name, (-1, None))
+        if at != revision:
+            known = await self.report(count)
+            self._figures[name] = (revision, known)
+        self._figures.move_to_end(name)
+        while len(self._figures) > _MAX_CACHED_FIGURES:
+            self._figures.popitem(last=False)
+        return known  # type: ignore[no-any-return]
+
+    def begin_search_of_index(self, work: Callable[[], _Value]) -> Future[_Value]:
+        """Begin a search of an index of a user, which is brought up to date before; it ends when nobody waits too."""
+        return self._index_threads.submit(in_context(work))
+
     def alone(self, work: Callable[[], _Value]) -> _Value:
         """Return the result of a function that no two threads may run at the same time."""
         with self._kb_lock:
             return work()
 
-    def alone_in_parts(self, work: Callable[[Callable[[], None]], _Value]) -> _Value:
+    def alone_in_parts(self, work: Callable[[Turn], _Value]) -> _Value:
         """Return the result of a function as ``alone`` does; what it is called with lets others in between."""
-        begun = time.monotonic()
-
-        def pause() -> None:
-            nonlocal begun
-            if time.monotonic() - begun > _MAX_SECONDS_ALONE:
-                self._kb_lock.release()
-                time.sleep(_SECONDS_FOR_OTHERS)  # else this thread would have the lock again before another wakes up
-                self._kb_lock.acquire()
-                begun = time.monotonic()
-
         with self._kb_lock:
-            return work(pause)
+            return work(Turn(self._kb_lock))
 
     def warm(self) -> None:
         """Begin to load an embedding model of this process, once, so that the first question need not wait for it."""
@@ -196,7 +246,14 @@ class WorkerThreads:
                 self._audits.popitem(last=False)
             return self._audits[key]
 
+    def forget_reports(self) -> None:
+        """Drop the audits and figures that are kept: they may have words of what was erased."""
+        with self._audit_lock:
+            self._audits.clear()
+        self._figures.clear()
+
     def close(self) -> None:
         """Begin no more work; what waits is dropped, and what was begun is not waited for."""
-        for lane in (self._questions, self._searches):
-            lane.threads.shutdown(wait=False, cancel_futures=True)
+        lanes = (self._questions, self._searches, self._reports)
+        for threads in (*(lane.threads for lane in lanes), self._index_threads):
+            threads.shutdown(wait=False, cancel_futures=True)

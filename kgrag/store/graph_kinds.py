@@ -116,6 +116,13 @@ PLATFORM = (
         shape="query",
         homes_of=(KG.SavedQuery,),
     ),
+    GraphKind(
+        KG.IndexGraph,
+        "index graph",
+        "A graph of one index that a user declared: which texts can be searched for, as a query.",
+        shape="index",
+        homes_of=(KG.TextIndex,),
+    ),
 )
 """Kinds that belong to no method."""
 

@@ -2,14 +2,17 @@
 
 Graphs written: one document graph per document, named by title, text, format, identifier, citations and metadata, so
 that the same document read twice is published once, and one of which anything changed is another one. Queries read:
-``documents/spans``, ``documents/texts``, ``documents/surroundings``, ``documents/text``, ``documents/titles``,
-``documents/listing``, ``documents/locations``, ``documents/metadata``, ``documents/places``.
+``documents/spans``, ``documents/texts``, ``documents/surroundings``, ``documents/following``, ``documents/text``,
+``documents/titles``, ``documents/listing``, ``documents/locations``, ``documents/metadata``, ``documents/places``; of
+some documents ``documents/described``, ``documents/chunk_counts``, ``documents/locations_of``,
+``documents/metadata_of``; for a page ``documents/graph_count``, ``documents/graphs_between``.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,11 +28,16 @@ from kgrag.vocab import DCTERMS, KG, RDF, Names, number
 
 __all__ = [
     "PLAIN_TEXT",
+    "DocumentPage",
     "StoredDocument",
+    "described",
     "document_draft",
     "document_iri",
     "document_text",
+    "embedded_texts",
     "listing",
+    "page",
+    "page_of",
     "places",
     "spans",
     "surroundings",
@@ -38,6 +46,8 @@ __all__ = [
 ]
 
 _IRIS_PER_QUERY = 1000
+_DIGITS = 20  # of the digest that a document is named by
+_FIRST = ox.NamedNode("urn:kgrag:0")
 PLAIN_TEXT = "text/plain"
 
 
@@ -55,6 +65,14 @@ class StoredDocument:
     id: str = ""
     url: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """Some documents in the order of the names of their graphs; ``after`` leads to those behind, "" where none are."""
+
+    documents: tuple[StoredDocument, ...]
+    after: str = ""
 
 
 def document_iri(document: Document, names: Names) -> ox.NamedNode:
@@ -101,6 +119,14 @@ def document_draft(
         triples=triples,
         described=[(term, ox.Literal(value)) for term, value in described if value],
     )
+
+
+def embedded_texts(draft: GraphDraft) -> list[str]:
+    """Return the texts of the chunks of a drafted document as they are embedded (``queries/spaces/texts``)."""
+    said = {(triple.subject, triple.predicate): triple.object for triple in draft.triples}
+    parts = [triple.subject for triple in draft.triples if triple.predicate == RDF.type and triple.object == KG.Chunk]
+    titles = [plain(value) for (_, predicate), value in said.items() if predicate == DCTERMS.title]
+    return ["\n".join([*titles[:1], plain(said[part, KG.text])]) for part in parts if (part, KG.text) in said]
 
 
 def _document_triples(document: Document, chunks: Sequence[Chunk], iri: ox.NamedNode) -> Iterator[ox.Triple]:
@@ -158,8 +184,10 @@ def surroundings(store: TripleStore, chunks: Sequence[str], *, characters: int) 
     wanted = [ox.NamedNode(chunk) for chunk in dict.fromkeys(chunks) if not chunk.startswith("_:")]
     if not wanted:
         return {}
+    rows = store.select(queries.bind("documents/following", chunks=wanted)).values()
+    following = {chunk: behind for chunk, behind in rows}  # noqa: C416 - typed as pairs
     table = store.select(queries.bind("documents/surroundings", chunks=wanted, characters=characters))
-    return {chunk: (text, following) for chunk, text, following in table.values()}
+    return {chunk: (text, following.get(chunk, "")) for chunk, text in table.values()}
 
 
 def texts(store: TripleStore, chunks: Sequence[str]) -> dict[str, str]:
@@ -215,6 +243,87 @@ def listing(store: TripleStore) -> list[StoredDocument]:
         )
         for document, graph, title, identifier, url, chunks in store.select(queries.bind("documents/listing")).values()
     ]
+
+
+def described(store: TripleStore, documents: Iterable[str]) -> dict[str, StoredDocument]:
+    """Return IRI -> stored document for some documents; one that is not stored is left out."""
+    found = {}
+    for batch in _batches(list(documents)):
+        own: dict[str, dict[str, str]] = {}
+        for document, property_, text in store.select(queries.bind("documents/described", documents=batch)).values():
+            own.setdefault(document, {})[property_] = text
+        locations: dict[str, list[str]] = {}
+        where_from = queries.bind("documents/locations_of", catalogue=store.names.catalogue, documents=batch)
+        for document, location in store.select(where_from).values():
+            locations.setdefault(document, []).append(location)
+        fields: dict[str, list[tuple[str, Any]]] = {}
+        for subject, predicate, value in store.select(queries.bind("documents/metadata_of", documents=batch)):
+            fields.setdefault(plain(subject), []).append((plain(predicate), value))
+        counts = store.select(queries.bind("documents/chunk_counts", documents=batch)).values()
+        chunks = {document: int(count) for document, count in counts}
+        for document, values in own.items():
+            found[document] = StoredDocument(
+                iri=document,
+                title=values.get(DCTERMS.title.value, ""),
+                locations=tuple(locations.get(document, ())),
+                chunks=chunks.get(document, 0),
+                id=values.get(DCTERMS.identifier.value, ""),
+                url=values.get(KG.url.value, ""),
+                metadata=metadata.fields_of(fields.get(document, ())),
+            )
+    return found
+
+
+def page(store: TripleStore, *, after: str = "", limit: int = 100) -> DocumentPage:
+    """Return documents behind a place in the list of all; no more than a few pages of them are ever in memory.
+
+    Names of graphs end with a digest, so that they are spread evenly: what is sorted are those of a stretch that has
+    about two pages, and of one twice as long while it has too few.
+
+    Args:
+        store: has the documents.
+        after: of the page before; "" = from the beginning.
+        limit: how many documents at most.
+    """
+    catalogue = store.names.catalogue
+    count = int(store.select(queries.bind("documents/graph_count", catalogue=catalogue)).values()[0][0])
+    share = 2 * (limit + 1) / max(count, 1)
+    while True:
+        until = _further(after or store.names.document_graph(_FIRST).value, share)
+        bounds = {"after": ox.Literal(after), "until": [ox.Literal(until)] if until else []}
+        found = store.select(queries.bind("documents/graphs_between", catalogue=catalogue, limit=limit + 1, **bounds))
+        rows = found.values()
+        if len(rows) > limit or not until:
+            return _page(store, [(graph, document) for graph, document in rows], limit)
+        share *= 2
+
+
+def page_of(store: TripleStore, documents: Iterable[str], *, after: str = "", limit: int = 100) -> DocumentPage:
+    """Return documents behind a place in the list of some; arguments as of ``page``."""
+    named = ((store.names.document_graph(ox.NamedNode(document)).value, document) for document in documents)
+    return _page(store, heapq.nsmallest(limit + 1, (pair for pair in named if pair[0] > after)), limit)
+
+
+def _page(store: TripleStore, rows: Sequence[tuple[str, str]], limit: int) -> DocumentPage:
+    """Return a page of pairs of graph and document, of which there is one too many where more follow."""
+    shown = [document for _, document in rows[:limit]]
+    known = described(store, shown)
+    after = rows[limit - 1][0] if len(rows) > limit else ""
+    return DocumentPage(tuple(known[document] for document in shown if document in known), after)
+
+
+def _further(name: str, share: float) -> str:
+    """Return the name that a share of all names is between, "" behind the last.
+
+    >>> _further("urn:graph/4000000000000000000f", 0.25)
+    'urn:graph/8000000000000000000f'
+    >>> _further("urn:graph/", 0.5), _further("urn:graph/c", 0.5)
+    ('urn:graph/80000000000000000000', '')
+    """
+    beginning, slash, digits = name.rpartition("/")
+    start = int(digits[:_DIGITS].ljust(_DIGITS, "0"), 16) if set(digits) <= set("0123456789abcdef") else 0
+    end = start + int(share * 16**_DIGITS)
+    return f"{beginning}{slash}{end:0{_DIGITS}x}" if end < 16**_DIGITS else ""
 
 
 def places(store: TripleStore) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,9 +39,10 @@ from kgrag.http_api.json_schemas import (
 from kgrag.knowledge_base import KnowledgeBase, forgetting, intake
 from kgrag.knowledge_base.erasure import Erasure
 from kgrag.model import Document
+from kgrag.server.api.content_endpoints import as_listed
 from kgrag.server.api.json_endpoints import problem_of_body, read_body
 from kgrag.server.api.request_parameters import read_parameters
-from kgrag.server.api.write_steps import accepted, renewed, write_record, written_alone
+from kgrag.server.api.write_steps import accepted, renewed, write_record, written_alone, written_in_parts
 from kgrag.server.document_intake import (
     DocumentIntake,
     IntakeOptions,
@@ -60,7 +61,7 @@ from kgrag.text import documents
 from kgrag.text.ingestion import IngestReport
 from kgrag.text.json_documents import document_json, read_document
 
-__all__ = ["delete", "get", "post", "put"]
+__all__ = ["delete", "get", "post", "put", "vacuum"]
 
 _JSON = "application/json"
 _LINES = ("application/x-ndjson", "application/jsonl")
@@ -246,10 +247,8 @@ def _named(kb: KnowledgeBase, name: str, feed: str | None, *, every: bool = Fals
 
 
 def _stored(kb: KnowledgeBase, iri: str) -> dict[str, Any]:
-    (found,) = (each for each in documents.listing(kb.store) if each.iri == iri)
-    said = document_json(Document("", metadata=found.metadata)).get("metadata", {})
-    known = {"iri": iri, "id": found.id, "title": found.title, "url": found.url, "locations": list(found.locations)}
-    return {**known, "chunks": found.chunks, "metadata": said, "text": documents.document_text(kb.store, iri)}
+    text = documents.document_text(kb.store, iri)
+    return {**as_listed(documents.described(kb.store, [iri])[iri]), "text": text}
 
 
 # --- writing ------------------------------------------------------------------------------------------------------
@@ -259,7 +258,7 @@ async def _add(request: Request, record: RequestRecord, sent: list[Document], op
     """Take in a few documents, and return what became of them."""
     workers = workers_of(request)
     taking = DocumentIntake(workers.kb, Path(), options)
-    await written_alone(state_of(request), record, workers, lambda: taking.add(sent, last=True))
+    await written_in_parts(state_of(request), record, workers, partial(taking.add, sent, True))
     if taking.report.violations:
         reasons = "; ".join(violation.message for violation in taking.report.violations[:5])
         raise Problem(422, f"the document does not conform to its shape and was put into quarantine: {reasons}")
@@ -339,7 +338,7 @@ def _document_job(
                 batch, last = step
                 job.progress("documents", done, total)
                 begun = time.monotonic()
-                await written_alone(state, renewed(record), workers, partial(taking.add, batch, last))
+                await written_in_parts(state, renewed(record), workers, partial(taking.add, batch, last))
                 if workers.is_asked:  # they have as much time as the batch took
                     await asyncio.sleep(time.monotonic() - begun)
                 done += len(batch)
@@ -351,6 +350,24 @@ def _document_job(
     return accepted(request, record, state.jobs.submit("documents", work, about=about))
 
 
+async def vacuum(request: Request) -> Response:
+    """Begin to write every file anew without what is in no triple any more; nobody reads or writes meanwhile.
+
+    Raises:
+        Problem: 401, 403.
+        ServiceUnavailable: too many jobs wait already.
+    """
+    record, workers = write_record(request, "vacuum"), workers_of(request)
+
+    async def work(job: Job) -> dict[str, Any]:
+        job.progress("vacuum", 0, 1)
+        done = await _rewritten(request, record, workers.kb.vacuum)
+        job.progress("vacuum", 1, 1)
+        return _erasure_json(done)
+
+    return accepted(request, record, state_of(request).jobs.submit("vacuum", work))
+
+
 async def _erase_job(request: Request, record: RequestRecord, parameters: ForgetParameters, name: str) -> Response:
     """Return the reply to an erasure: while it rewrites the store, nobody reads or writes, and no copy is left."""
     state, workers = state_of(request), workers_of(request)
@@ -358,25 +375,38 @@ async def _erase_job(request: Request, record: RequestRecord, parameters: Forget
 
     async def work(job: Job) -> dict[str, Any]:
         job.progress("erase", 0, len(named))
-        async with state.write_lock, state.without_copies():
-            erased: list[Erasure] = []
-            there = [each for each in named if _is_there(workers.kb, each)]
-            step = renewed(record)
-            await state.write(step, lambda: erased.append(workers.alone(lambda: workers.kb.erase(*there))), status=200)
+
+        def erase() -> Erasure:
+            return workers.kb.erase(*(each for each in named if _is_there(workers.kb, each)))
+
+        done = await _rewritten(request, record, erase)
         job.progress("erase", len(named), len(named))
-        request.app.state.page_tables.clear()
-        request.app.state.chats.clear()  # answers in memory quote documents
-        done = erased[0]
-        counts = {"dropped": done.dropped, "completions": done.completions, "sought": done.sought, "files": done.files}
-        return {
-            "documents": list(done.documents),
-            **counts,
-            "found": list(done.found),
-            "backups": [Path(each).name for each in done.backups],
-            "receipt": done.receipt,
-        }
+        return _erasure_json(done)
 
     return accepted(request, record, state.jobs.submit("erase", work, about=f"{len(named)} documents"))
+
+
+async def _rewritten(request: Request, record: RequestRecord, rewrite: Callable[[], Erasure]) -> Erasure:
+    """Return what an erasure did, which is done alone, without readers and without copies of the store."""
+    state, workers = state_of(request), workers_of(request)
+    done: list[Erasure] = []
+    async with state.write_lock, state.without_copies():
+        await state.write(renewed(record), lambda: done.append(workers.alone(rewrite)), status=200)
+    request.app.state.page_tables.clear()
+    workers.forget_reports()
+    request.app.state.chats.clear()  # answers in memory quote documents
+    return done[0]
+
+
+def _erasure_json(done: Erasure) -> dict[str, Any]:
+    counts = {"dropped": done.dropped, "completions": done.completions, "sought": done.sought, "files": done.files}
+    return {
+        "documents": list(done.documents),
+        **counts,
+        "found": list(done.found),
+        "backups": [Path(each).name for each in done.backups],
+        "receipt": done.receipt,
+    }
 
 
 def _is_there(kb: KnowledgeBase, document: str) -> bool:

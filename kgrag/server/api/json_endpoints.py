@@ -262,7 +262,7 @@ async def validated(request: Request, body: ValidateRequest) -> dict[str, Any]:
         found = validation_runs.validate(store, [], graphs=graphs, shapes=shapes, options=options, graphs_only=True)
         return replace(found, findings=found.findings[: body.limit]).to_json()
 
-    return await workers.run(lambda: workers.alone(run))
+    return await workers.report(run)
 
 
 async def audit(request: Request) -> Response:
@@ -287,7 +287,7 @@ async def audited(request: Request, target: str, options: AuditOptions) -> Audit
     if options.profile not in profile_names():
         raise UnknownName(f"there is no profile '{options.profile[:50]}'. {closest(options.profile, profile_names())}")
     workers = workers_of(request)
-    return await workers.run(lambda: workers.audit(target, options))
+    return await workers.report(lambda: workers.audit(target, options))
 
 
 def _json(document: dict[str, Any]) -> Response:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from kgrag.http_api.operations import BINARY, TEXT, ApiOperation
+from kgrag.http_api.api_operation import BINARY, TEXT, ApiOperation
 from kgrag.http_api.write_schemas import EffectParameters, EffectReply, VoidParameters
 from kgrag.server.media_types import RDF, RESULTS
 from kgrag.server.protocol_requests import MIN_SECONDS

@@ -8,7 +8,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kgrag.errors import UnknownName
+from kgrag.http_api.content_schemas import SavedTextRequest
 from kgrag.http_api.write_schemas import QueryRequest
+from kgrag.index.ontology_prefixes import ontology_prefixes
 from kgrag.ports import TripleStore
 from kgrag.querying import saved_queries
 from kgrag.querying.saved_queries import QueryParameter, SavedQuery
@@ -17,7 +19,7 @@ from kgrag.server.api.write_steps import write_record, written_alone
 from kgrag.server.problems import Problem
 from kgrag.server.server_state import address, state_of, workers_of
 
-__all__ = ["get", "listed", "put", "remove"]
+__all__ = ["get", "listed", "put", "remove", "text"]
 
 
 async def listed(request: Request) -> Response:
@@ -53,6 +55,22 @@ async def put(request: Request) -> Response:
     saved = await written_alone(state_of(request), record, workers, lambda: saved_queries.save(store, query))
     location = address(request, f"/saved-queries/{saved.name}")
     return JSONResponse(asdict(saved), 200 if name in before else 201, {"Location": location})
+
+
+async def text(request: Request) -> Response:
+    """Return the text of a saved query with values for its parameters.
+
+    Raises:
+        Problem: 400, 413, 415, 422; 404: there is none of this name.
+        InputError: a parameter has no value, or one of another kind; a value is for none of the parameters.
+    """
+    body, workers = await read_body(request, SavedTextRequest), workers_of(request)
+    name, store = request.path_params["name"], workers.kb.store
+
+    def bind() -> str:
+        return saved_queries.bound(_found(store, name), body.values, ontology_prefixes(store))
+
+    return JSONResponse({"sparql": await workers.run(bind)}, headers={"Cache-Control": "no-store"})
 
 
 async def remove(request: Request) -> Response:

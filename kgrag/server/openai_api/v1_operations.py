@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from kgrag.http_api.operations import ApiOperation
+from kgrag.http_api.api_operation import ApiOperation
 from kgrag.server.openai_api.request_bodies import ChatBody, EmbeddingsBody, ResponsesBody
 
 __all__ = ["OPERATIONS"]
