@@ -1,6 +1,6 @@
 """Run compiled shapes on the named graphs of a store.
 
-Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``.
+Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``, ``shacl/list_cells``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from kgrag.model import GraphDraft, Table, Term, Violation, ViolationTerms
 from kgrag.ports import TripleStore, Validator
 from kgrag.resources import find
 from kgrag.shacl.certain_conformance import uncertain
-from kgrag.shacl.compiled_shapes import NESTED, Branch, Constraint, Shapes, Target
+from kgrag.shacl.compiled_shapes import LISTS, NESTED, Branch, Constraint, Shapes, Target
 from kgrag.shacl.constraint_queries import ConstraintQueries, Row, Where, named, rows
+from kgrag.shacl.list_constraints import Lists
 from kgrag.shacl.results import violations_of
 from kgrag.shacl.shapes_graph import ends, is_step
 from kgrag.shacl.shapes_reader import load_shapes
@@ -36,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 _BY_VALUE = frozenset(
     {
         *("class", "datatype", "in", "languageIn", "maxExclusive", "maxInclusive", "maxLength"),
-        *("minExclusive", "minInclusive", "minLength", "nodeKind", "pattern"),
+        *("minExclusive", "minInclusive", "minLength", "nodeKind", "pattern", "singleLine"),
     }
 )
 """Components that read each value alone."""
@@ -253,8 +254,10 @@ class _ValidationRun:
         """
         if constraint.component == "sparql":
             return self._select_rows(constraint)
-        if constraint.component.startswith("qualified"):
+        if constraint.component == "someValue" or constraint.component.startswith("qualified"):
             return self._miscounted(constraint)
+        if constraint.component in LISTS:
+            return self._list_rows(constraint)
         if constraint.component in NESTED:
             return self._nested_rows(constraint, inner=inner)
         shortcut = self._by_all_values(constraint, inner=inner) if self.merged and constraint.target else None
@@ -316,6 +319,13 @@ class _ValidationRun:
             for node in focus.get((graph, row.get("this")), ()):
                 value = {} if constraint.path or row.get("value") else {"value": node}
                 yield row | value | {"graph": graph, "focus": node}
+
+    def _list_rows(self, constraint: Constraint) -> Iterator[Row]:
+        """Yield the values that are no lists, or not as a constraint wants them."""
+        lists = Lists.of(rows(self.asker.ask("shacl/list_cells", constraint)))
+        for row in rows(self._values(constraint, None)):
+            if lists.violates(constraint, row["graph"], row["value"]):
+                yield row
 
     def _nested_rows(self, constraint: Constraint, *, inner: bool) -> Iterator[Row]:
         """Yield the values that conform to too few or too many of the inner shapes."""
@@ -404,7 +414,7 @@ class _ValidationRun:
         miscounted: dict[Where, None] = {}
         for more in sorted({0, *departing_count.values()}):
             limit = {"wanted": constraint.values["wanted"] + more}
-            component = "minCount" if constraint.component == "qualifiedMinCount" else "maxCount"
+            component = "maxCount" if constraint.component == "qualifiedMaxCount" else "minCount"
             counted = replace(constraint, component=component, values=limit)
             with_so_many = {where for where, number in departing_count.items() if number == more}
             for row in self._rows(self._narrowed(counted, with_so_many) if more else counted):

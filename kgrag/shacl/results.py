@@ -23,14 +23,18 @@ __all__ = ["violations_of"]
 MAX_MESSAGE_CHARACTERS = 500
 """How long a message may get that quotes values of the data."""
 _PLACEHOLDER = re.compile(r"\{[?$]?(\w+)\}")
-_NESTED_MESSAGES = {
+_MESSAGES = {
     "and": "{path} has {value}, which departs from one of the shapes that it must conform to",
+    "maxListLength": "{path} has {value}, which is no list of at most {wanted} members",
+    "minListLength": "{path} has {value}, which is no list of at least {wanted} members",
     "node": "{path} has {value}, which departs from the shape wanted",
     "not": "{path} has {value}, which conforms to a shape that it must not conform to",
     "or": "{path} has {value}, which conforms to none of the shapes wanted",
     "qualifiedMaxCount": "has more than {wanted} of {path} that conform to the shape wanted",
     "qualifiedMinCount": "has fewer than {wanted} of {path} that conform to the shape wanted",
+    "someValue": "has no {path} that conforms to the shape wanted",
     "sparql": "departs from a SPARQL constraint",
+    "uniqueMembers": "{path} has {value}, which is no list or has a member twice",
     "xone": "{path} has {value}, which does not conform to exactly one of the shapes wanted",
 }
 
@@ -89,8 +93,8 @@ def _filled(template: Iterable[tuple[str, str]], known: Mapping[str, str]) -> st
 
 def _default_message(constraint: Constraint) -> str:
     """Return the ``message`` line of the component's query with the wanted values."""
-    message = _NESTED_MESSAGES.get(constraint.component, constraint.component)
-    if constraint.component not in _NESTED_MESSAGES:
+    message = _MESSAGES.get(constraint.component, constraint.component)
+    if constraint.component not in _MESSAGES:
         header = queries.describe(constraint.query).header
         line = re.search(r"^message\s+(.*)$", header, flags=re.MULTILINE)
         message = line[1] if line else message
