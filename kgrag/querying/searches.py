@@ -5,9 +5,12 @@
 cosine or a BM25 score. ``kgv:similarity(?node, "text")`` is a function: the cosine of a node's vector and a text's, or
 of two nodes' vectors; without a value where a node has no vector.
 
-What a query asks of ``?node`` beside the search picks from what was found, so it may leave fewer. Conditions on
-documents inside the search, ``kgv:near ("text" 20 "chunk" "tenant=a" "year>=2020")``, are applied before anything is
-ranked: the 20 nearest chunks of these documents (``kgrag.querying.document_filters``).
+What the group of a search asks of ``?node`` beside it decides what may be found: the 20 nearest of the nodes that meet
+its triples, VALUES and FILTERs (``kgrag.sparql.search_reader``). Where the first that are found do not all meet them,
+the nodes that do are listed and ranked alone, up to 20,000; of more the best are looked through, 50,000 at most.
+Whatever else the query asks picks from what was found, so it may leave fewer. Conditions on documents inside the
+search, ``kgv:near ("text" 20 "chunk" "tenant=a" "year>=2020")``, are applied before anything is ranked, too
+(``kgrag.querying.document_filters``).
 
 A space is one of kgrag's own (``kgrag.index.vector_spaces``), or an index that a user declared
 (``kgrag.querying.text_indexes``).
@@ -30,25 +33,31 @@ from pathlib import Path
 import numpy as np
 import pyoxigraph as ox
 
+from kgrag import queries
 from kgrag.errors import InputError, InvalidSPARQL, UnknownName
 from kgrag.index import bm25, vector_spaces
 from kgrag.ports import Embedder, TripleStore, Vectors, VectorSpaces
 from kgrag.querying import document_filters
 from kgrag.querying.text_indexes.text_indexes import TextIndexes, index_spaces
-from kgrag.sparql.search_reader import Call, Searches, Statement, read_searches
+from kgrag.sparql.search_reader import Call, Conditions, Searches, Statement, read_searches
 from kgrag.sparql.syntax import Limits
 from kgrag.sparql.tokens import tokens
 from kgrag.vocab import KGV, XSD
 
-__all__ = ["Function", "Resolved", "Scored", "Search", "functions", "names_search", "refuse_in_update"]
+__all__ = ["Function", "Resolved", "Scored", "Search", "Select", "functions", "names_search", "refuse_in_update"]
 
 Function = Callable[..., ox.Literal | None]
 Scored = list[tuple[str, float]]
 """Nodes and their scores, best first."""
+Select = Callable[[str], list[str]]
+"""Returns the IRIs of the one variable of a SELECT."""
 
 _DEFAULT_COUNT, _MAX_COUNT = 10, 1000
 _DEFAULT_SPACE = "chunk"
 _MARKS = ("kgv:", KGV.prefix)
+_MAX_NODES_LISTED = 20_000
+"""That meet the conditions of a search, as ``searches/allowed`` lists them; of more the best are looked through."""
+_MAX_NODES_LOOKED_THROUGH, _TIMES_WIDER, _NODES_PER_QUERY = 50_000, 8, 10_000
 _MAX_SEARCHES = 10
 """Different searches and compared texts of a query."""
 _MAX_TEXT_CHARACTERS = 8_000
@@ -103,6 +112,7 @@ class Search:
         *,
         step: Callable[[Callable[[], Scored]], Scored] = _at_once,
         aside: Callable[[str, Callable[[], Scored]], Scored] = _at_once_aside,
+        select: Select | None = None,
     ) -> Resolved:
         """Run the searches of a query and put their results in their place.
 
@@ -113,6 +123,8 @@ class Search:
             step: runs each search; for a caller who wants to stop in between, or lets others search in between.
             aside: runs a search of an index that a user declared, which is named first: the index may have to be
                 brought up to date, which takes its time and needs nothing that others wait for.
+            select: returns the IRIs of the one variable of a SELECT that is made of the query; None: what is found is
+                not limited by what the query asks of it.
 
         Raises:
             InvalidSPARQL: not SPARQL, too many searches, a search of another form, or one of an unknown space; with
@@ -122,48 +134,63 @@ class Search:
             return Resolved(sparql)
         found = _read(sparql)
         calls = {_key(call): call for statement in found.statements for call in statement.calls}
-        results = {key: self._result(call, step, aside) for key, call in calls.items()}
+        results = {}
+        for key, call in calls.items():
+            results[key] = self._result(call, partial(aside, _space(call)) if _is_declared(call) else step, select)
         text = sparql
         for statement in reversed(found.statements):
             text = text[: statement.start] + _written(statement, results) + text[statement.end :]
         vectors = self.embedder.embed([compared[:_MAX_TEXT_CHARACTERS] for compared in found.similar], "query")
         return Resolved(text, dict(zip(found.similar, vectors, strict=True)), compares="similarity" in text)
 
-    def _result(
-        self,
-        call: Call,
-        step: Callable[[Callable[[], Scored]], Scored],
-        aside: Callable[[str, Callable[[], Scored]], Scored],
-    ) -> Scored:
-        work = partial(self._run, call)
-        if call.space is None or call.space in vector_spaces.spaces():
-            return step(work)
-        return aside(call.space, work)
+    def _result(self, call: Call, run: Callable[[Callable[[], Scored]], Scored], select: Select | None) -> Scored:
+        """Return the best nodes that meet the conditions of a search."""
 
-    def _run(self, call: Call) -> Scored:
+        def find(count: int, within: frozenset[str] | None = None) -> Scored:
+            return run(partial(self._run, call, count, within))
+
         count = _DEFAULT_COUNT if call.count is None else call.count
-        space = call.space or _DEFAULT_SPACE
+        found = find(count)
+        if call.conditions is None or select is None or not found:
+            return found
+        met, wider, listed = _meeting(found, call.conditions, select), count, False
+        while len(met) < min(count, len(found)) and len(found) == wider < _MAX_NODES_LOOKED_THROUGH:
+            if not listed and len(met) * _TIMES_WIDER < count:  # looking through a few more would not do
+                listed = True
+                allowed = select(_allowed_query(call.conditions))
+                if len(allowed) <= _MAX_NODES_LISTED:
+                    return find(count, frozenset(allowed))
+            wider = min(_TIMES_WIDER * wider, _MAX_NODES_LOOKED_THROUGH)
+            found = find(wider)
+            met = _meeting(found, call.conditions, select)
+        return met[:count]
+
+    def _run(self, call: Call, count: int, among: frozenset[str] | None) -> Scored:
+        asked = _DEFAULT_COUNT if call.count is None else call.count
+        space = _space(call)
         where = f"line {call.line}, column {call.column}: kgv:{call.kind}"
-        if not 1 <= count <= _MAX_COUNT:
-            raise InvalidSPARQL(f"{where} asks for {count} nodes. Ask for 1 to {_MAX_COUNT}.")
+        if not 1 <= asked <= _MAX_COUNT:
+            raise InvalidSPARQL(f"{where} asks for {asked} nodes. Ask for 1 to {_MAX_COUNT}.")
         if space not in vector_spaces.spaces():
-            return self._run_in_index(call, space, count, where)
-        within = self._chunks_where(call, space, where) if call.where else None
+            return self._run_in_index(call, space, where, count=count, within=among)
+        within = self._chunks_where(call, space, where) if call.where else among
+        if among is not None and within is not None:
+            within &= among
         if call.kind == "matches":
             index = bm25.fresh(self.store, self.folder, space=space, save=not self.read_only)
             return index.search(call.text[:_MAX_TEXT_CHARACTERS], count, within)
         near = vector_spaces.fresh(space, store=self.store, spaces=self.spaces, embedder=self.embedder)
         return near.search(self.embedder.embed([call.text[:_MAX_TEXT_CHARACTERS]], "query")[0], count, within)
 
-    def _run_in_index(self, call: Call, name: str, count: int, where: str) -> Scored:
+    def _run_in_index(self, call: Call, name: str, where: str, *, count: int, within: frozenset[str] | None) -> Scored:
         text = call.text[:_MAX_TEXT_CHARACTERS]
         try:
             if call.where:
                 self._chunks_where(call, name, where)
             if call.kind == "matches":
-                return self.indexes.words(name).search(text, count)
+                return self.indexes.words(name).search(text, count, within)
             near = self.indexes.vectors(name, self.spaces, self.embedder)
-            return near.search(self.embedder.embed([text], "query")[0], count)
+            return near.search(self.embedder.embed([text], "query")[0], count, within)
         except UnknownName as error:
             raise InvalidSPARQL(f"{where} names a space that is none: {error}") from error
 
@@ -200,6 +227,35 @@ def _read(sparql: str) -> Searches:
 def _key(call: Call) -> Call:
     """Return a search as it is compared with others: without its variables and place."""
     return replace(call, variables=(), line=0, column=0)
+
+
+def _space(call: Call) -> str:
+    return call.space or _DEFAULT_SPACE
+
+
+def _is_declared(call: Call) -> bool:
+    """Return whether a search is one of an index that a user declared, or of a space that is none."""
+    return _space(call) not in vector_spaces.spaces()
+
+
+def _allowed_query(conditions: Conditions, nodes: Sequence[str] = ()) -> str:
+    """Return the query for the nodes that meet conditions, of some nodes or of all."""
+    name = f"?{conditions.variable}"
+    patterns = f"{{{conditions.patterns}\n}}"
+    group = f"GRAPH {conditions.graph} {patterns}" if conditions.graph else patterns
+    if nodes:
+        group = f"VALUES {name} {{ {' '.join(str(ox.NamedNode(node)) for node in nodes)} }} {group}"
+    text: str = queries.bind("searches/allowed")
+    text = text.replace("?searched", name).replace("WHERE {}", f"{conditions.dataset}\nWHERE {{ {group} }}", 1)
+    return f"{conditions.prologue}\n{text}"
+
+
+def _meeting(found: Scored, conditions: Conditions, select: Select) -> Scored:
+    """Return those of some nodes that meet conditions, in their order."""
+    met: set[str] = set()
+    for first in range(0, len(found), _NODES_PER_QUERY):
+        met |= set(select(_allowed_query(conditions, [node for node, _ in found[first : first + _NODES_PER_QUERY]])))
+    return [pair for pair in found if pair[0] in met]
 
 
 def _written(statement: Statement, results: Mapping[Call, Scored]) -> str:

@@ -3,36 +3,58 @@
 A search is a triple whose object is a list, so that any SPARQL parser reads it. Its statement is noted with the pieces
 of text around it, so that the search can be taken out and its results be put in front of what is left. Further texts in
 the list are conditions on documents: ``("text" 20 "chunk" "tenant=a" "year>=2020")``.
+
+What the group of a search asks of its node beside it (triples, VALUES, GRAPH and other groups without a search in them,
+and FILTERs over variables of triples) is noted too, as it stands: only nodes that meet it are of use. OPTIONAL, MINUS,
+BIND and the groups around are not looked at.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import pyoxigraph as ox
 
+from kgrag.sparql.expression_reader import ExpressionParts
 from kgrag.sparql.path_reader import Ends, Path
 from kgrag.sparql.query_reader import QueryReader
-from kgrag.sparql.syntax import Limits, Query, Variable
-from kgrag.sparql.term_reader import Node
+from kgrag.sparql.selection_reader import Column
+from kgrag.sparql.syntax import Limits, Place, Query, Selected, Variable
+from kgrag.sparql.term_reader import Group, Node, Selection
 from kgrag.vocab import KGV, RDF
 
-__all__ = ["Call", "Searches", "Statement", "read_searches"]
+__all__ = ["Call", "Conditions", "Searches", "Statement", "read_searches"]
 
 _TRIPLES = frozenset({KGV.near, KGV.matches})
 _SPACE = re.compile(r"[\w:.-]+")
 """The name of a space, or a number; whatever has an operator is a condition."""
+_NAMES = re.compile(r"[?$]\w+|_:[\w.-]*\w")
+_READS_GROUPS = re.compile("EXISTS", flags=re.IGNORECASE)
 _FORM = '?node kgv:{} ("text" 20 "chunk") or (?node ?score) kgv:{} ("text" 20 "chunk")'
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What the group of a search asks of ``variable`` beside the search, in the words of the query.
+
+    ``prologue`` has the prefixes, ``dataset`` the FROM clauses, ``graph`` what stands behind GRAPH ("" outside of one).
+    """
+
+    variable: str
+    patterns: str
+    graph: str = ""
+    dataset: str = ""
+    prologue: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """One search: ``kind`` is "near" or "matches", ``variables`` are the node's and, if asked for, the score's.
 
-    ``where`` are conditions on documents: only chunks of these are ranked.
+    ``where`` are conditions on documents: only chunks of these are ranked. ``conditions`` are those of the group.
     """
 
     kind: str
@@ -43,6 +65,7 @@ class Call:
     where: tuple[str, ...] = ()
     line: int = 1
     column: int = 1
+    conditions: Conditions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +76,20 @@ class Statement:
     end: int
     calls: tuple[Call, ...]
     rest: str
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part of a group that every row of it has to meet: a FILTER, or what ``binds`` all its variables, or may not."""
+
+    text: str
+    is_filter: bool = False
+    binds: bool = False
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables and blank nodes that it names; more where a text in quotation marks reads like one."""
+        return frozenset(name.replace("$", "?", 1) for name in _NAMES.findall(self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +140,14 @@ class _SearchReader(QueryReader):
         self._first: dict[object, Node] = {}
         self._rest: dict[object, Node] = {}
         self._given: list[Node | None] = []
+        self._prologue_end = 0
+        self._from = ""
+        self._graph_name = ""
+        self._graph_names: dict[int, str] = {}
+        self._uses = 0
+        self._braces = 0
+        self._parts: list[tuple[Group, _Part]] = []
+        self._searching: list[Group] = []
 
     def query(self) -> Query:
         """Read the whole text, and refuse searches where they cannot be run."""
@@ -111,6 +156,102 @@ class _SearchReader(QueryReader):
         written = [pattern for pattern in (*read.patterns, *read.template) if pattern.predicate in _TRIPLES]
         if len(written) > run:
             self._refuse_search(written[-1].places[1].start, "is in a property path or a template")
+        self.statements = [
+            replace(statement, calls=tuple(self._conditioned(call, group) for call in statement.calls))
+            for statement, group in zip(self.statements, self._searching, strict=True)
+        ]
+        return read
+
+    # what a group asks of a node
+
+    def _conditioned(self, call: Call, group: Group) -> Call:
+        """Return a search with what its group asks of its node."""
+        if any(scope.kind in ("service", "lateral") for scope in group.context):
+            return call
+        parts = [part for own, part in self._parts if own is group]
+        known = {f"?{call.variables[0]}"}
+        chosen: list[_Part] = []
+        while new := [part for part in parts if part not in chosen and not part.is_filter and part.names & known]:
+            chosen += new
+            known |= {name for part in new for name in part.names}
+        if not any(f"?{call.variables[0]}" in part.names for part in chosen):
+            return call
+        bound = {name for part in chosen if part.binds for name in part.names}
+        chosen += [part for part in parts if part.is_filter and part.names <= bound]
+        graphs = [self._graph_names[scope.number] for scope in group.context if scope.kind == "graph"]
+        patterns = "\n".join(part.text if part.is_filter else f"{part.text} ." for part in chosen)
+        prologue = self.text[: self._prologue_end]
+        return replace(
+            call, conditions=Conditions(call.variables[0], patterns, (graphs or [""])[-1], self._from, prologue)
+        )
+
+    def _note(self, text: str, *, is_filter: bool = False, binds: bool = False) -> None:
+        if self._braces and not self.in_template and text.strip():
+            self._parts.append((self.group, _Part(text, is_filter, binds)))
+
+    def _keyword(self) -> None:
+        start, is_graph, before = self.start, self.word.startswith("GRAPH"), self._uses
+        super()._keyword()
+        if is_graph and self._uses == before:
+            self._note(self.text[start : self.last])
+
+    def _union(self) -> None:
+        start, before = self.start, self._uses
+        super()._union()
+        if self._uses == before:
+            self._note(self.text[start : self.last])
+
+    def _prologue(self) -> None:
+        super()._prologue()
+        self._prologue_end = self.start
+
+    def _dataset(self) -> None:
+        start = self.start
+        super()._dataset()
+        if self.last > start:
+            self._from = self.text[start : self.last]
+
+    def braces(self) -> None:
+        """Read a group, and keep the GRAPH that it is in."""
+        self._braces += 1
+        if self.group.context and self.group.context[-1].kind == "graph":
+            self._graph_names[self.group.context[-1].number] = self._graph_name
+        super().braces()
+        self._braces -= 1
+
+    def modifiers(
+        self,
+        columns: list[Column] | None,
+        selection: Selection,
+        form: str,
+        where: Group,
+        braces: Place | None = None,
+    ) -> list[Selected]:
+        """Read what follows WHERE; VALUES there is joined with what is selected, and no part of a group."""
+        before, self._braces = self._braces, 0
+        selected = super().modifiers(columns, selection, form, where, braces)
+        self._braces = before
+        return selected
+
+    def _variable_or_iri(self, where: str) -> Node:
+        node = super()._variable_or_iri(where)
+        self._graph_name = self.text[node.start : node.end]
+        return node
+
+    def data_block(self) -> None:
+        """Read what follows VALUES, and keep it for the searches of the group."""
+        start = self.start
+        super().data_block()
+        text = self.text[start : self.last]
+        self._note(f"VALUES {text}", binds="UNDEF" not in text.upper())
+
+    def constraint(self, clause: str) -> ExpressionParts:
+        """Read what follows FILTER or HAVING, and keep a FILTER for the searches of the group."""
+        start, before = self.start, self._uses
+        read = super().constraint(clause)
+        text = self.text[start : self.last]
+        if clause == "FILTER" and self._uses == before and not _READS_GROUPS.search(text):
+            self._note(f"FILTER {text}", is_filter=True)
         return read
 
     def same_subject(self) -> None:
@@ -120,7 +261,12 @@ class _SearchReader(QueryReader):
         own = [one for one in self._listed if one.subject.start == start]
         calls = [self._call(one) for one in self._listed if _is_search(one)]
         if calls:
-            self.statements.append(Statement(start, self.last, tuple(calls), self._left(own)))
+            left = self._left(own)
+            self.statements.append(Statement(start, self.last, tuple(calls), left))
+            self._searching.append(self.group)
+            self._note(left, binds=True)
+        else:
+            self._note(self.text[start : self.last], binds=True)
         self._listed = before
 
     def _left(self, own: list[_Property]) -> str:
@@ -166,6 +312,7 @@ class _SearchReader(QueryReader):
             node = self._rest.get(node.term)
 
     def _call(self, found: _Property) -> Call:
+        self._uses += 1
         kind = "near" if isinstance(found.verb, Node) and found.verb.term == KGV.near else "matches"
         subject = [found.subject] if isinstance(found.subject.term, Variable) else list(self._members(found.subject))
         names = [node.term.name for node in subject if isinstance(node.term, Variable)]
@@ -209,6 +356,7 @@ class _SearchReader(QueryReader):
         return self._given
 
     def _compare(self, given: list[Node | None], start: int) -> None:
+        self._uses += 1
         other = given[1].term if len(given) == 2 and given[1] is not None else None
         if given[0] is None or not isinstance(other, Variable | ox.NamedNode | ox.Literal):
             self.refuse(

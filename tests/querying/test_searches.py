@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kgrag.errors import InvalidSPARQL
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.ports import Vectors
+from kgrag.querying import searches
 from kgrag.querying.searches import names_search
 from kgrag.resources import folder
 from kgrag.sparql.search_reader import read_searches
@@ -174,3 +175,68 @@ def test_a_long_query_is_read_for_searches_only_where_it_has_one(kb: KnowledgeBa
     assert len(kb.query(f'SELECT * {{ VALUES ?x {{ {values} }} BIND("kgv:near" AS ?text) }}')) == 10_000  # type: ignore[arg-type]
     with pytest.raises(InvalidSPARQL, match="at most 100,000"):
         kb.query(f'SELECT * {{ ?n kgv:near ("a") VALUES ?x {{ {values} }} }}')
+
+
+# --- what the group of a search asks of its node ------------------------------------------------------------------
+
+
+_PARTS = st.sampled_from(
+    [
+        "?n a kg:Chunk . ",
+        "?n dcterms:isPartOf ?d . ?d dcterms:title 'rice' . ",
+        "?n dcterms:isPartOf/dcterms:title ?t . FILTER(?t > 'c') ",
+        "?n dcterms:isPartOf/dcterms:title ?t . FILTER(?t > 'c' && ?s > 0.01) ",
+        "GRAPH ?g { ?n kg:text ?x FILTER(CONTAINS(?x, 'o')) } ",
+        "{ ?n kg:text 'none' } UNION { ?n kg:text ?x FILTER(CONTAINS(?x, 'a')) } ",
+        "OPTIONAL { ?n kg:none ?o } FILTER(!BOUND(?o)) ",
+        "VALUES (?d ?o) { (UNDEF UNDEF) } ?n dcterms:isPartOf ?d . OPTIONAL { ?n a ?o } FILTER(BOUND(?o)) ",
+        "MINUS { ?n kg:text ?x FILTER(CONTAINS(?x, 'M')) } ",
+        "FILTER EXISTS { ?n kg:text ?x FILTER(CONTAINS(?x, 'M')) } ",
+        "?other kgv:matches ('loam' 1) ; dcterms:isPartOf ?e . ?n dcterms:isPartOf ?f FILTER(?e != ?f) ",
+        "FILTER(kgv:similarity(?n, 'Frost in May') > -2) ",
+        "BIND('rice' AS ?title) ?n dcterms:isPartOf/dcterms:title ?title . ",
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(_PARTS, max_size=2, unique=True), st.sampled_from([1, 2, 3]), st.sampled_from(["near", "matches"]))
+def test_the_best_of_what_may_be_found_are_what_is_left_of_everything(
+    kb: KnowledgeBase, parts: list[str], count: int, kind: str
+) -> None:
+    def rows(number: int) -> list[tuple[str, str]]:
+        text = f"SELECT DISTINCT ?n ?s {{ (?n ?s) kgv:{kind} ('water loam may' {number}) . {'  '.join(parts)} }} ORDER BY DESC(?s) ?n"
+        return kb.query(text).values()  # type: ignore[union-attr]
+
+    found, everything = rows(count), rows(1000)
+    assert found == [row for row in everything if row in found]
+    before = " ".join(part for part in parts if not part.startswith(("MINUS", "FILTER", "OPTIONAL", "BIND", "?other")))
+    if before == " ".join(parts) and "?s" not in before:
+        assert found == everything[:count]
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        "?n kgv:near ('loam' 1) ; dcterms:isPartOf ?d . ?d dcterms:title 'rice' . ?n kg:text ?text",
+        "GRAPH ?g { { ?n kgv:near ('loam' 1) ; dcterms:isPartOf/dcterms:title 'rice' ; kg:text ?text } }",
+        "{ SELECT ?text { ?n <https://w3id.org/kgrag/vector#near> ('loam' 1) . GRAPH ?g { ?n kg:text ?text ; dcterms:isPartOf/dcterms:title 'rice' } } }",
+        "VALUES ?d { 'rice' } ?n kgv:near ('loam' 1) ; kg:text ?text ; dcterms:isPartOf/dcterms:title ?d",
+    ],
+)
+def test_one_document_is_searched_where_the_query_asks_for_one(kb: KnowledgeBase, group: str) -> None:
+    assert texts(kb, f"SELECT ?text {{ {group} }}") == [_TEXTS["rice"]]
+
+
+def test_of_too_many_nodes_to_list_the_best_are_looked_through(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searches, "_MAX_NODES_LISTED", 0)
+    query = "SELECT ?text { ?n kgv:near ('loam' 1) ; dcterms:isPartOf/dcterms:title 'rice' ; kg:text ?text }"
+    assert texts(kb, query) == [_TEXTS["rice"]]
+
+
+def test_conditions_inside_and_beside_a_search_both_hold(kb: KnowledgeBase) -> None:
+    query = "SELECT ?text {{ ?n kgv:near ('loam' 5 'chunk' 'title=rice') ; kg:text ?text ; dcterms:isPartOf/dcterms:title '{}' }}"
+    assert texts(kb, query.format("rice")) == [_TEXTS["rice"]]
+    assert texts(kb, query.format("frost")) == []
