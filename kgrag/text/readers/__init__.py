@@ -22,8 +22,8 @@ suffix                      what becomes a document
 These are registered as plug-ins are (group ``kgrag.readers``), so another package may add a suffix.
 
 All but .pdf, .docx, .pptx, .xlsx, .xls, .msg, .epub and .parquet also with ``.gz`` behind. Line ends become ``\n``;
-otherwise the characters of a text file are stored as they stand, so that every offset can be checked against it. Text is data:
-nothing in it is ever executed.
+otherwise the characters of a text file are stored as they stand, so that every offset can be checked against it. Text
+is data: nothing in it is ever executed.
 """
 
 from __future__ import annotations
