@@ -10,6 +10,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL
 from kgrag.index.ontology_prefixes import known_prefixes, ontology_prefixes
+from kgrag.model import Term
 from kgrag.ports import OpenedStore, TripleStore
 from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.sparql.constant_lists import with_values_for_lists
@@ -38,9 +39,9 @@ def run_query(kb: Wiring, store: OpenedStore, sparql: str) -> ox.QuerySolutions 
             if not names_search(text):
                 return store.query(text, union=True)
 
-            def select(query: str) -> list[str]:
+            def select(query: str) -> list[Term]:
                 rows = cast("ox.QuerySolutions", store.query(query, union=True))
-                return [row[0].value for row in rows if isinstance(row[0], ox.NamedNode)]
+                return [row[0] for row in rows if row[0] is not None]
 
             found = kb.search.resolve(text, select=select)
             similarity = functions(kb.spaces, found.similar) if found.compares else None

@@ -20,6 +20,7 @@ from starlette.requests import Request as HttpRequest
 
 import kgrag
 from kgrag.errors import ServiceUnavailable
+from kgrag.model import Term
 from kgrag.querying.searches import Resolved, Scored, Search, Select
 from kgrag.server.problems import Problem
 from kgrag.server.readers.reader_request import ReaderRequest, TookTooLong
@@ -113,14 +114,14 @@ async def _client_left(request: HttpRequest) -> None:
 
 
 def _selection(request: HttpRequest, clock: _QueryClock) -> Select:
-    """Return what runs a SELECT that was made of the query, in a reader, and returns the IRIs of its one variable.
+    """Return what runs a SELECT that was made of the query, in a reader, and returns the terms of its one variable.
 
     A default graph that the query does not name itself is the union of all graphs, which has at least what the query's
     own has.
     """
     state, loop, base = state_of(request), asyncio.get_running_loop(), address(request, "/sparql")
 
-    def select(query: str) -> list[str]:
+    def select(query: str) -> list[Term]:
         clock.check()
         union = not check_query(query).chooses_dataset
         form = {"base": base, "results": _TABLE, "rdf": "", "union": union, "dataset": None}
@@ -130,7 +131,7 @@ def _selection(request: HttpRequest, clock: _QueryClock) -> Select:
         solutions = ox.parse_query_results(rows.result(), ox.QueryResultsFormat.TSV)
         if not isinstance(solutions, ox.QuerySolutions):
             raise TypeError("what a search may find is asked by a SELECT")
-        return [row[0].value for row in solutions if isinstance(row[0], ox.NamedNode)]
+        return [row[0] for row in solutions if row[0] is not None]
 
     return select
 

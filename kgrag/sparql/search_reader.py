@@ -2,7 +2,8 @@
 
 A search is a triple whose object is a list, so that any SPARQL parser reads it. Its statement is noted with the pieces
 of text around it, so that the search can be taken out and its results be put in front of what is left. Further texts in
-the list are conditions on documents: ``("text" 20 "chunk" "tenant=a" "year>=2020")``.
+the list are conditions on documents: ``("text" 20 "chunk" "tenant=a" "year>=2020")``. In the place of the text may
+stand a variable, which something else in the group gives its values, and for ``kgv:near`` a node.
 
 What the group of a search asks of its node beside it (triples, VALUES, GRAPH and other groups without a search in them,
 and FILTERs over variables of triples) is noted too, as it stands: only nodes that meet it are of use. OPTIONAL, MINUS,
@@ -18,22 +19,23 @@ from typing import NoReturn
 
 import pyoxigraph as ox
 
+from kgrag.errors import InvalidSPARQL
 from kgrag.sparql.expression_reader import ExpressionParts
 from kgrag.sparql.path_reader import Ends, Path
 from kgrag.sparql.query_reader import QueryReader
 from kgrag.sparql.selection_reader import Column
-from kgrag.sparql.syntax import Limits, Place, Query, Selected, Variable
+from kgrag.sparql.syntax import Limits, Place, Query, Selected, Term, Variable
 from kgrag.sparql.term_reader import Group, Node, Selection
 from kgrag.vocab import KGV, RDF
 
 __all__ = ["Call", "Conditions", "Searches", "Statement", "read_searches"]
 
-_TRIPLES = frozenset({KGV.near, KGV.matches})
+_KINDS = {KGV.near: "near", KGV.matches: "matches", KGV.fused: "fused"}
 _SPACE = re.compile(r"[\w:.-]+")
 """The name of a space, or a number; whatever has an operator is a condition."""
 _NAMES = re.compile(r"[?$]\w+|_:[\w.-]*\w")
 _READS_GROUPS = re.compile("EXISTS", flags=re.IGNORECASE)
-_FORM = '?node kgv:{} ("text" 20 "chunk") or (?node ?score) kgv:{} ("text" 20 "chunk")'
+_FORM = '?node kgv:{} ("text" 20 "chunk") or (?node ?score ?snippet) kgv:{} ("text" 20 "chunk")'
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,12 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One search: ``kind`` is "near" or "matches", ``variables`` are the node's and, if asked for, the score's.
+    """One search.
 
-    ``where`` are conditions on documents: only chunks of these are ranked. ``conditions`` are those of the group.
+    ``kind`` is "near", "matches" or "fused". ``variables`` are those of node, score and snippet, the last two where
+    they are asked for. ``text`` is what is searched for; or ``like`` is the node that others shall be near to; or the
+    variable ``given`` has such texts or nodes, which ``giving`` asks for. ``where`` are conditions on documents: only
+    chunks of these are ranked. ``conditions`` are those of the group.
     """
 
     kind: str
@@ -66,6 +71,9 @@ class Call:
     line: int = 1
     column: int = 1
     conditions: Conditions | None = None
+    like: str = ""
+    given: str = ""
+    giving: Conditions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +161,7 @@ class _SearchReader(QueryReader):
         """Read the whole text, and refuse searches where they cannot be run."""
         read = super().query()
         run = sum(len(statement.calls) for statement in self.statements)
-        written = [pattern for pattern in (*read.patterns, *read.template) if pattern.predicate in _TRIPLES]
+        written = [pattern for pattern in (*read.patterns, *read.template) if pattern.predicate in _KINDS]
         if len(written) > run:
             self._refuse_search(written[-1].places[1].start, "is in a property path or a template")
         self.statements = [
@@ -165,25 +173,33 @@ class _SearchReader(QueryReader):
     # what a group asks of a node
 
     def _conditioned(self, call: Call, group: Group) -> Call:
-        """Return a search with what its group asks of its node."""
+        """Return a search with what its group asks of its node, and of the variable that gives its text."""
+        giving = self._asked_of(call.given, group) if call.given else None
+        if call.given and giving is None:
+            raise InvalidSPARQL(
+                f"line {call.line}, column {call.column}: nothing in the braces of kgv:{call.kind} gives "
+                f"?{call.given} a value. Write VALUES or triples there."
+            )
+        return replace(call, conditions=self._asked_of(call.variables[0], group), giving=giving)
+
+    def _asked_of(self, variable: str, group: Group) -> Conditions | None:
+        """Return what a group asks of a variable; None where that is nothing."""
         if any(scope.kind in ("service", "lateral") for scope in group.context):
-            return call
+            return None
         parts = [part for own, part in self._parts if own is group]
-        known = {f"?{call.variables[0]}"}
+        known = {f"?{variable}"}
         chosen: list[_Part] = []
         while new := [part for part in parts if part not in chosen and not part.is_filter and part.names & known]:
             chosen += new
             known |= {name for part in new for name in part.names}
-        if not any(f"?{call.variables[0]}" in part.names for part in chosen):
-            return call
+        if not chosen:
+            return None
         bound = {name for part in chosen if part.binds for name in part.names}
         chosen += [part for part in parts if part.is_filter and part.names <= bound]
         graphs = [self._graph_names[scope.number] for scope in group.context if scope.kind == "graph"]
         patterns = "\n".join(part.text if part.is_filter else f"{part.text} ." for part in chosen)
         prologue = self.text[: self._prologue_end]
-        return replace(
-            call, conditions=Conditions(call.variables[0], patterns, (graphs or [""])[-1], self._from, prologue)
-        )
+        return Conditions(variable, patterns, (graphs or [""])[-1], self._from, prologue)
 
     def _note(self, text: str, *, is_filter: bool = False, binds: bool = False) -> None:
         if self._braces and not self.in_template and text.strip():
@@ -313,29 +329,36 @@ class _SearchReader(QueryReader):
 
     def _call(self, found: _Property) -> Call:
         self._uses += 1
-        kind = "near" if isinstance(found.verb, Node) and found.verb.term == KGV.near else "matches"
+        kind = _kind(found)
         subject = [found.subject] if isinstance(found.subject.term, Variable) else list(self._members(found.subject))
         names = [node.term.name for node in subject if isinstance(node.term, Variable)]
-        if len(names) != len(subject) or len(set(names)) != len(names) or not 1 <= len(names) <= 2:
-            self._refuse_search(found.start, "has no variable, or two, before it")
+        if len(names) != len(subject) or len(set(names)) != len(names) or not 1 <= len(names) <= 3:
+            self._refuse_search(found.start, "has no variable, or up to three, before it")
         if self.in_template or self.text[found.subject.start] == "[":
             self._refuse_search(found.start, "is inside brackets or a template")
-        text, count, space, where = self._asked(found)
+        first, count, space, where = self._asked(found)
         line, column = self.position(found.start)
-        return Call(kind, tuple(names), text, count, space, where, line, column)
+        call = Call(kind, tuple(names), "", count, space, where, line, column)
+        if isinstance(first, ox.Literal):
+            return replace(call, text=first.value)
+        if isinstance(first, Variable) and first.name not in names:
+            return replace(call, given=first.name)
+        if isinstance(first, ox.NamedNode) and kind == "near":
+            return replace(call, like=first.value)
+        return self._refuse_search(found.start, "has no text, and no variable with texts, as the first of its list")
 
-    def _asked(self, found: _Property) -> tuple[str, int | None, str | None, tuple[str, ...]]:
-        """Return text, count, space and conditions from the list behind a search."""
+    def _asked(self, found: _Property) -> tuple[Term, int | None, str | None, tuple[str, ...]]:
+        """Return the first of the list behind a search, then count, space and conditions."""
         terms = [node.term for node in self._members(found.objects[0])]
-        if len(found.objects) > 1 or not terms or not all(isinstance(term, ox.Literal) for term in terms):
+        if len(found.objects) > 1 or not terms or not all(isinstance(term, ox.Literal) for term in terms[1:]):
             self._refuse_search(found.start, "has no list of constants behind it")
-        texts = [term.value for term in terms if isinstance(term, ox.Literal)]
+        texts = ["", *(term.value for term in terms[1:] if isinstance(term, ox.Literal))]
         numbers = [text for text in texts[1:] if text.isdecimal()]
         spaces = [text for text in texts[1:] if _SPACE.fullmatch(text) and not text.isdecimal()]
         where = tuple(text for text in texts[1:] if not _SPACE.fullmatch(text))
         if len(numbers) > 1 or len(spaces) > 1:
             self._refuse_search(found.start, "has two numbers or two spaces in its list")
-        return texts[0], int(numbers[0][:9]) if numbers else None, spaces[0] if spaces else None, where
+        return terms[0], int(numbers[0][:9]) if numbers else None, spaces[0] if spaces else None, where
 
     def called(self, *, required: bool) -> Node | None:
         """Read an IRI and its arguments, and keep those of ``kgv:similarity``."""
@@ -368,9 +391,14 @@ class _SearchReader(QueryReader):
             self.similar.append(other.value)
 
     def _refuse_search(self, at: int, why: str) -> NoReturn:
-        name = "matches" if "matches" in self.text[at : at + 200].split("(")[0] else "near"
+        said = self.text[at : at + 200].split("(")[0]
+        name = next((kind for kind in _KINDS.values() if kind in said), "near")
         self.refuse(f"the search kgv:{name} {why}", f"Write {_FORM.format(name, name)}", at=at)
 
 
+def _kind(one: _Property) -> str:
+    return _KINDS[one.verb.term] if isinstance(one.verb, Node) and isinstance(one.verb.term, ox.NamedNode) else ""
+
+
 def _is_search(one: _Property) -> bool:
-    return isinstance(one.verb, Node) and one.verb.term in _TRIPLES
+    return isinstance(one.verb, Node) and one.verb.term in _KINDS
