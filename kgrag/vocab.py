@@ -122,7 +122,7 @@ KG = _Namespace(
 )
 METADATA = "https://w3id.org/kgrag/metadata/"
 """What the metadata fields of documents that have no property of their own are named under."""
-KGV = _Namespace("https://w3id.org/kgrag/vector#", "matches near similarity")
+KGV = _Namespace("https://w3id.org/kgrag/vector#", "fused matches near similarity")
 RDF = _Namespace(
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "type subject predicate object Property first rest nil langString value",

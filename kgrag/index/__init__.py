@@ -13,6 +13,7 @@ module              what it contains
 ``vector_files``    segments, manifest, checksums, atomic commit
 ``bm25``            the BM25 index of a space's texts: scores, files
 ``word_segments``   the parts of a BM25 index: which texts have which terms, how parts are merged
+``word_queries``    phrases, beginnings and misspelt words in what is searched for; snippets
 ``index_terms``     which terms a text is indexed by
 ``change_feed``     what came into a space and went out of it after a revision
 ``array_files``     sidecars: arrays in files next to the store that record the revision they reflect

@@ -72,7 +72,7 @@ class LexicalIndex:
     revision: int
     k1: float
     b: float
-    _parts: tuple[Part, ...]
+    parts: tuple[Part, ...]
     _files: dict[Segment, _File] = field(default_factory=dict)
     _norms_of_parts: dict[int, Scores] = field(default_factory=dict)
 
@@ -109,30 +109,33 @@ class LexicalIndex:
         """
         pairs = dict(added)
         gone = {*removed, *pairs}
-        parts = settled([*(part.without(gone) for part in self._parts), *_parts_of(pairs.items())])
+        parts = settled([*(part.without(gone) for part in self.parts), *_parts_of(pairs.items())])
         files = {part.segment: self._files[part.segment] for part in parts if part.segment in self._files}
         return LexicalIndex(revision, self.k1, self.b, parts, files)
 
     def __len__(self) -> int:
         """Count the texts."""
-        return sum(map(len, self._parts))
+        return sum(map(len, self.parts))
 
     @property
     def iris(self) -> Iris:
         """The keys of all texts, ascending."""
         return self._ascending[0]
 
-    def search(self, question: str, k: int, within: Collection[str] | None = None) -> list[tuple[str, float]]:
+    def search(
+        self, question: str | Sequence[str], k: int, within: Collection[str] | None = None
+    ) -> list[tuple[str, float]]:
         """Return at most k (IRI, score) pairs that share a term with the question, best first, ties by IRI.
 
-        With ``within`` only these keys are found, unknown ones ignored. What a term is worth is that of all texts.
+        With ``within`` only these keys are found, unknown ones ignored. What a term is worth is that of all texts. A
+        question may also be a list of index terms.
 
         >>> LexicalIndex.build(["urn:b", "urn:a"], ["sow deep", "sow deep"]).search("How deep?", 5)[0][0]
         'urn:a'
         """
         best: list[tuple[float, str]] = []
         for number, terms in self._asked(question) if k > 0 else ():
-            segment = self._parts[number].segment
+            segment = self.parts[number].segment
             allowed = None if within is None else segment.kept.of(within, segment.iris.known_places)
             found, scores = self._scored(number, terms, k, allowed)
             if len(found) > k:
@@ -148,10 +151,10 @@ class LexicalIndex:
         >>> LexicalIndex.build(["urn:a", "urn:b"], ["sow deep", "weed"]).relevance("How deep?").astype(bool).tolist()
         [True, False]
         """
-        scores = [np.zeros(len(part.segment), np.float32) for part in self._parts]
+        scores = [np.zeros(len(part.segment), np.float32) for part in self.parts]
         for number, terms in self._asked(question):
             scores[number] = self._sums(number, terms)
-        there = [part if p.alive is None else part[p.alive] for part, p in zip(scores, self._parts, strict=True)]
+        there = [part if p.alive is None else part[p.alive] for part, p in zip(scores, self.parts, strict=True)]
         return np.concatenate([np.zeros(0, np.float32), *there])[self._ascending[1]]
 
     def terms_in(self, question: str, iris: Sequence[str]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
@@ -162,10 +165,10 @@ class LexicalIndex:
         """
         frequencies: list[int] = []
         has: list[npt.NDArray[np.bool_]] = []
-        places = [part.places(iris) for part in self._parts]  # -1 where a part does not have a text
+        places = [part.places(iris) for part in self.parts]  # -1 where a part does not have a text
         for term in sorted(set(tokens_of(question))):
-            numbers = [part.segment.number(term) for part in self._parts]
-            known = [pair for pair in zip(self._parts, numbers, places, strict=True) if pair[1] >= 0]
+            numbers = [part.segment.number(term) for part in self.parts]
+            known = [pair for pair in zip(self.parts, numbers, places, strict=True) if pair[1] >= 0]
             if frequency := sum(part.frequency(number) for part, number, _ in known):
                 frequencies.append(frequency)
                 having = [np.isin(place, part.segment.postings(number)[0]) for part, number, place in known]
@@ -177,8 +180,8 @@ class LexicalIndex:
         """Return what every term is worth in every text: a scipy sparse matrix (texts, terms) with unit rows."""
         from scipy import sparse
 
-        whole = replace(self, _parts=(Part.of(self._merged()),), _files={}, _norms_of_parts={})
-        (part,) = whole._parts
+        whole = replace(self, parts=(Part.of(self._merged()),), _files={}, _norms_of_parts={})
+        (part,) = whole.parts
         terms = [_Term(number, whole._weight(part.frequency(number))) for number in range(len(part.segment.ends))]
         worths = [whole._worths(0, term)[1] for term in terms]
         data = np.concatenate([np.zeros(0, np.float32), *worths])
@@ -190,26 +193,26 @@ class LexicalIndex:
     @cached_property
     def _ascending(self) -> tuple[Iris, npt.NDArray[np.int64]]:
         """Return all keys, ascending, and where each is in the texts of the parts one after the other."""
-        iris = Iris.joined([part.iris for part in self._parts])
+        iris = Iris.joined([part.iris for part in self.parts])
         order = np.argsort(iris.rest, kind="stable")
         return Iris(iris.beginning, iris.rest[order]), order
 
     def _merged(self) -> Segment:
-        return merged(self._parts) if self._parts else built([], [])
+        return merged(self.parts) if self.parts else built([], [])
 
     # what terms are worth
 
-    def _asked(self, question: str) -> Iterator[tuple[int, list[_Term]]]:
+    def _asked(self, question: str | Sequence[str]) -> Iterator[tuple[int, list[_Term]]]:
         """Yield the number of each part that has terms of a question, with these terms in their order."""
         weights, numbers = [], []
-        for term, count in Counter(tokens_of(question)).items():
-            found = [part.segment.number(term) for part in self._parts]
+        for term, count in Counter(tokens_of(question) if isinstance(question, str) else question).items():
+            found = [part.segment.number(term) for part in self.parts]
             frequency = sum(
-                part.frequency(number) for part, number in zip(self._parts, found, strict=True) if number >= 0
+                part.frequency(number) for part, number in zip(self.parts, found, strict=True) if number >= 0
             )
             weights.append(count * self._weight(frequency))
             numbers.append(found if frequency else [-1] * len(found))
-        for place in range(len(self._parts)):
+        for place in range(len(self.parts)):
             terms = [_Term(found[place], weight) for found, weight in zip(numbers, weights, strict=True)]
             if known := [term for term in terms if term.number >= 0]:
                 yield place, known
@@ -220,7 +223,7 @@ class LexicalIndex:
 
     @cached_property
     def _mean_length(self) -> float:
-        return sum(part.length for part in self._parts) / max(len(self), 1)
+        return sum(part.length for part in self.parts) / max(len(self), 1)
 
     def _norms(self, lengths: npt.NDArray[Any]) -> Scores:
         """Return how far the length of each text lowers what terms are worth in it; shape of ``lengths``."""
@@ -228,30 +231,30 @@ class LexicalIndex:
 
     def _norms_of(self, number: int) -> Scores:
         if number not in self._norms_of_parts:
-            self._norms_of_parts[number] = self._norms(self._parts[number].segment.lengths)
+            self._norms_of_parts[number] = self._norms(self.parts[number].segment.lengths)
         return self._norms_of_parts[number]
 
     def _worths(self, number: int, term: _Term) -> tuple[Places, Scores]:
         """Return the places of the texts of a part with a term, gone ones too, and what it is worth in each."""
-        places, counts = self._parts[number].segment.postings(term.number)
+        places, counts = self.parts[number].segment.postings(term.number)
         return places, _saturated(term.weight, counts, self._norms_of(number)[places])
 
     def _worths_in(self, number: int, term: _Term, found: Places) -> Scores:
         """Return what a term is worth in each of some texts, 0 in those without it, shape (len(found),)."""
-        places, counts = self._parts[number].segment.postings(term.number)
+        places, counts = self.parts[number].segment.postings(term.number)
         at = np.minimum(np.searchsorted(places, found), len(places) - 1)
         worths = _saturated(term.weight, counts[at], self._norms_of(number)[found])
         return np.where(places[at] == found, worths, np.float32(0))
 
     def _most(self, number: int, term: _Term) -> float:
         """Return at least what a term is worth in any text of a part: its highest count in its shortest text."""
-        segment = self._parts[number].segment
+        segment = self.parts[number].segment
         shortest = segment.shortest[term.number : term.number + 1]
         return float(_saturated(term.weight, segment.highest[term.number : term.number + 1], self._norms(shortest))[0])
 
     def _sums(self, number: int, terms: Sequence[_Term]) -> Scores:
         """Return the score of every text of a part, gone ones too."""
-        every = np.zeros(len(self._parts[number].segment), np.float32)
+        every = np.zeros(len(self.parts[number].segment), np.float32)
         for term in terms:
             places, worths = self._worths(number, term)
             every[places] += worths
@@ -266,7 +269,7 @@ class LexicalIndex:
 
         ``allowed`` are the only places that may be found, ascending; None for all.
         """
-        part = self._parts[number]
+        part = self.parts[number]
         if allowed is not None and part.alive is not None:
             allowed = allowed[part.alive[allowed]]
         if len(part.segment) <= _MAX_TEXTS_ALL_SCORED:
@@ -290,7 +293,7 @@ class LexicalIndex:
         Terms are added up from the rarest to the most frequent, until the terms left cannot lift a text without the
         others to the k-th best (MaxScore: Turtle and Flood, "Query evaluation: strategies and optimizations", 1995).
         """
-        part = self._parts[number]
+        part = self.parts[number]
         order = sorted(terms, key=lambda term: (len(part.segment.postings(term.number)[0]), term.number))
         most = [self._most(number, term) for term in order]
         sums = np.zeros(len(part.segment), np.float32)
@@ -348,7 +351,7 @@ class LexicalIndex:
             StorageFailed: the disk refused; what was written before is then left as it was.
         """
         listed = []
-        for part in self._parts:
+        for part in self.parts:
             file = self._files.get(part.segment)
             if file is None or not (path.parent / file.name).is_file():
                 name = f"{path.stem}.{secrets.token_hex(8)}.npz"
@@ -356,7 +359,7 @@ class LexicalIndex:
                 self._files[part.segment] = file
             listed.append([file.name, file.checksum])
         settings = {"format": _FORMAT, "revision": self.revision, "k1": self.k1, "b": self.b, "segments": listed}
-        dead = {f"dead_{number}": part.dead for number, part in enumerate(self._parts)}
+        dead = {f"dead_{number}": part.dead for number, part in enumerate(self.parts)}
         write_arrays(path, {**dead, "settings": packed([json.dumps(settings)])}, lineage=lineage)
         names = {name for name, _ in listed}
         for old in path.parent.glob(f"{path.stem}.*.npz"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -123,6 +123,14 @@ class Segment:
     def _term(self, number: int) -> bytes:
         start = int(self.ends[number - 1]) + 1 if number else 0
         return self.terms[start : int(self.ends[number])].tobytes()
+
+    def terms_beginning(self, prefix: str) -> Iterator[str]:
+        """Yield the terms that begin with a text, ascending."""
+        sought = prefix.encode("utf-8", "surrogatepass")
+        number = bisect_left(range(len(self.ends)), sought, key=self._term)
+        while number < len(self.ends) and (term := self._term(number)).startswith(sought):
+            yield term.decode("utf-8", "surrogatepass")
+            number += 1
 
     def postings(self, number: int) -> tuple[Places, npt.NDArray[Any]]:
         """Return the places of the texts with a term, ascending, and how often it is in each."""

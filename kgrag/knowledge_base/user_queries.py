@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL
 from kgrag.index.ontology_prefixes import known_prefixes, ontology_prefixes
+from kgrag.model import Term
 from kgrag.ports import OpenedStore, TripleStore
 from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.sparql.constant_lists import with_values_for_lists
@@ -18,8 +21,6 @@ from kgrag.telemetry import span
 from kgrag.vocab import PREFIXES
 
 if TYPE_CHECKING:
-    import pyoxigraph as ox
-
     from kgrag.knowledge_base.wiring import Wiring
 
 __all__ = ["effect_of_update", "run_query", "run_update"]
@@ -37,7 +38,12 @@ def run_query(kb: Wiring, store: OpenedStore, sparql: str) -> ox.QuerySolutions 
             text = with_values_for_lists(with_declarations(sparql, prefixes), PREFIXES)
             if not names_search(text):
                 return store.query(text, union=True)
-            found = kb.search.resolve(text)
+
+            def select(query: str) -> list[Term]:
+                rows = cast("ox.QuerySolutions", store.query(query, union=True))
+                return [row[0] for row in rows if row[0] is not None]
+
+            found = kb.search.resolve(text, select=select)
             similarity = functions(kb.spaces, found.similar) if found.compares else None
             return store.query(found.text, union=True, calls=similarity)
     except InvalidSPARQL as error:

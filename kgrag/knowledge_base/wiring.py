@@ -219,10 +219,19 @@ class Wiring:
     @cached_property
     def search(self) -> Search:
         """Runs the searches by meaning and by words that a SPARQL query asks for."""
+        from kgrag.answering.fusion import reciprocal_rank
         from kgrag.querying.searches import Search
 
         lexical = self._folder(_LEXICAL)
-        return Search(self.store, self.spaces, self.embedder, self.text_indexes, lexical, read_only=self.read_only)
+        return Search(
+            self.store,
+            self.spaces,
+            self.embedder,
+            self.text_indexes,
+            fuse=reciprocal_rank,
+            folder=lexical,
+            read_only=self.read_only,
+        )
 
     @cached_property
     def text_indexes(self) -> TextIndexes:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kgrag.llm.embedding_process import EmbeddingProcess
 from kgrag.llm.shared_passes import SharedPasses
 from kgrag.ports import Embedder, Vectors
 
@@ -46,7 +47,8 @@ class SentenceTransformerEmbedder:
 
     def __init__(self, precision: Precision = "auto") -> None:
         self._precision = precision
-        self._passes = SharedPasses(self._encode)  # the tokenizer of transformers refuses to be used twice at once
+        self._passes = SharedPasses(self.rows)  # the tokenizer of transformers refuses to be used twice at once
+        self._process: EmbeddingProcess | None = None
 
     @property
     def dimension(self) -> int:
@@ -66,10 +68,22 @@ class SentenceTransformerEmbedder:
         units: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return units
 
-    def _encode(self, texts: list[str]) -> Vectors:
+    def move_apart(self) -> None:
+        """Have the model in a process of its own from now on, as a server wants it (``EmbeddingProcess``)."""
+        if self._process is None:
+            self._process = EmbeddingProcess(self._precision, self.dimension)
+            self._passes = SharedPasses(self._process)
+
+    def close(self) -> None:
+        """End the process of the model, if it has one; a later ``embed`` starts it again."""
+        if self._process is not None:
+            self._process.close()
+
+    def rows(self, texts: Sequence[str]) -> Vectors:
+        """Return the model's rows of at least one text, of any length: one pass, in this process and thread."""
         model = self._model
         with _one_thread() if sum(map(len, texts)) < _FEW_CHARACTERS else nullcontext():
-            rows = model.encode(texts, batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
+            rows = model.encode(list(texts), batch_size=len(texts), convert_to_tensor=True, show_progress_bar=False)
         vectors: Vectors = rows.float().numpy()
         return vectors
 
@@ -166,8 +180,10 @@ class CachedEmbedder:
                 self.seconds += time.perf_counter() - started
 
     def close(self) -> None:
-        """Close the file; a later ``embed`` opens it again."""
+        """Close the file, and the embedder where it has something to close; a later ``embed`` opens both again."""
         self._file.close()
+        if isinstance(self.inner, SentenceTransformerEmbedder):
+            self.inner.close()
 
     def _rows(self, texts: dict[str, str], kind: Kind) -> dict[str, Vectors]:
         """Return the vector of each text by its name: from memory, else from the file, else from the inner embedder."""

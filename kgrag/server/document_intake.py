@@ -17,22 +17,26 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from kgrag.errors import InputError, UnreadableDocument
+from kgrag.errors import InputError, ServiceError, UnreadableDocument
 from kgrag.knowledge_base import KnowledgeBase, document_sources, intake
 from kgrag.knowledge_base.folder_sync import FolderPass
 from kgrag.knowledge_base.forgetting import Forgotten
 from kgrag.knowledge_base.intake import Settling
-from kgrag.model import Document
-from kgrag.text import ingestion
+from kgrag.model import Document, GraphDraft
+from kgrag.text import documents, ingestion
 from kgrag.text.ingestion import IngestReport
 from kgrag.text.json_documents import document_json, read_document
 from kgrag.text.readers import read_paths, suffixes
 from kgrag.text.readers.sources import place
+
+if TYPE_CHECKING:
+    from kgrag.server.worker_threads import Turn
 
 __all__ = ["DocumentIntake", "IntakeOptions", "forgotten_json", "read_files", "report_json", "upload_name"]
 
@@ -123,12 +127,13 @@ class DocumentIntake:
         with self.lines.open(encoding="utf-8") as opened:
             yield from (json.loads(line) for line in opened if not line.isspace())
 
-    def add(self, batch: list[Document], last: bool) -> None:
+    def add(self, batch: list[Document], last: bool, turn: Turn | None = None) -> None:
         """Publish and embed a batch, and take out what it replaces.
 
         Args:
             batch: documents.
             last: whether they are the last ones.
+            turn: left for what takes long and changes nothing that a question reads; None = there is nobody else.
 
         Raises:
             InvalidSettings: ``chunk_tokens`` is below 8.
@@ -138,18 +143,27 @@ class DocumentIntake:
             self._since = self.kb.store.revision
             self._settling, self._folder_pass = self._begun()
         settling, store = self._settling, self.kb.store
+        away = nullcontext if turn is None else turn.away
+
+        def embed(drafts: Sequence[GraphDraft]) -> None:
+            """Have the vectors of texts kept before anybody finds that they are missing."""
+            texts = [text for draft in drafts for text in documents.embedded_texts(draft)]
+            with away(), suppress(ServiceError):  # who misses the vectors says so
+                self.kb.embedder.embed(texts, "passage")
+
         done = ingestion.ingest(
             batch if self._folder_pass is None else self._folder_pass.noted(batch),
             store=store,
             chunk_tokens=self.options.chunk_tokens,
             chunker=self.options.chunker,
+            drafted=embed if self.options.embed else None,
             publishing=lambda documents, _: settling.publishing(documents, last),
         )
         self._note_sources(batch, last)
-        store.flush()
+        with away():
+            store.flush()
         if self.options.embed and done.documents + done.unchanged:
             self.kb.method("passages").build()
-            store.flush()
         added = {name: getattr(self.report, name) + getattr(done, name) for name in _COUNTS}
         added["superseded"] = len(settling.forgotten) if self._folder_pass is None else 0
         self.report = replace(self.report, **added, violations=self.report.violations + done.violations)

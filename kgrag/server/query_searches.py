@@ -15,19 +15,23 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
 
 import kgrag
 from kgrag.errors import ServiceUnavailable
-from kgrag.querying.searches import Resolved, Scored, Search
+from kgrag.model import Term
+from kgrag.querying.searches import Resolved, Scored, Search, Select
 from kgrag.server.problems import Problem
-from kgrag.server.readers.reader_request import TookTooLong
-from kgrag.server.server_state import state_of
-from kgrag.server.streaming import disconnected
+from kgrag.server.readers.reader_request import ReaderRequest, TookTooLong
+from kgrag.server.server_state import address, state_of
+from kgrag.server.streaming import collect_result, disconnected
 from kgrag.server.worker_threads import WorkerThreads
+from kgrag.sparql.gate import check_query
 
 __all__ = ["run_searches"]
 
+_TABLE = "text/tab-separated-values"
 _MAX_SECONDS_FOR_INDEX = 5.0
 _SECONDS_BETWEEN_LOOKS = 0.05
 
@@ -79,10 +83,11 @@ async def run_searches(
     if rules.paid_access.searches_cost:
         rules.paid_access.check(request, rules.keys)
     clock = _QueryClock(seconds)
+    select = _selection(request, clock)
 
     def resolve() -> tuple[str, dict[str, object] | None]:
         search = workers.alone(lambda: workers.kb.search)
-        resolved = _resolved(workers, search, text, clock)
+        resolved = _resolved(workers, search, text, clock, select)
         return resolved.text, _similarity_data(workers, resolved) if resolved.compares else None
 
     searching = asyncio.create_task(workers.search(resolve))
@@ -108,7 +113,30 @@ async def _client_left(request: HttpRequest) -> None:
         await asyncio.Event().wait()
 
 
-def _resolved(workers: WorkerThreads, search: Search, text: str, clock: _QueryClock) -> Resolved:
+def _selection(request: HttpRequest, clock: _QueryClock) -> Select:
+    """Return what runs a SELECT that was made of the query, in a reader, and returns the terms of its one variable.
+
+    A default graph that the query does not name itself is the union of all graphs, which has at least what the query's
+    own has.
+    """
+    state, loop, base = state_of(request), asyncio.get_running_loop(), address(request, "/sparql")
+
+    def select(query: str) -> list[Term]:
+        clock.check()
+        union = not check_query(query).chooses_dataset
+        form = {"base": base, "results": _TABLE, "rdf": "", "union": union, "dataset": None}
+        header = {**form, "prefixes": dict(state.dataset.prefixes)}
+        asked = ReaderRequest("query", header, query.encode(), clock.seconds_left)
+        rows = asyncio.run_coroutine_threadsafe(collect_result(state.pool, asked), loop)
+        solutions = ox.parse_query_results(rows.result(), ox.QueryResultsFormat.TSV)
+        if not isinstance(solutions, ox.QuerySolutions):
+            raise TypeError("what a search may find is asked by a SELECT")
+        return [row[0] for row in solutions if row[0] is not None]
+
+    return select
+
+
+def _resolved(workers: WorkerThreads, search: Search, text: str, clock: _QueryClock, select: Select) -> Resolved:
     """Run one search after the other, each alone on the knowledge base."""
     clock.check()
 
@@ -130,7 +158,7 @@ def _resolved(workers: WorkerThreads, search: Search, text: str, clock: _QueryCl
             if wait < 0:
                 raise ServiceUnavailable(f"{search.indexes.progress(index)}. Ask again in a moment.")
 
-    return search.resolve(text, step=alone, aside=aside)
+    return search.resolve(text, step=alone, aside=aside, select=select)
 
 
 def _similarity_data(workers: WorkerThreads, resolved: Resolved) -> dict[str, object]:

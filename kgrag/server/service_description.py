@@ -28,7 +28,7 @@ _GRAPHS_PER_PAGE = 1000
 _FORMAT_IRIS = "http://www.w3.org/ns/formats/"
 _RESULT_FORMATS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV")
 _GRAPH_FORMATS = ("Turtle", "N-Triples", "TriG", "N-Quads", "JSON-LD", "RDF_XML")
-_SEARCHES = (KGV.near, KGV.matches, KGV.similarity)
+_SEARCHES = (KGV.near, KGV.matches, KGV.fused, KGV.similarity)
 _UPLOAD_FORMATS = ("Turtle", "N-Triples", "JSON-LD", "RDF_XML", "N3")
 
 

@@ -19,6 +19,7 @@ from starlette.applications import Starlette
 
 from kgrag.errors import InvalidSettings
 from kgrag.knowledge_base import KnowledgeBase
+from kgrag.llm.embedders import SentenceTransformerEmbedder
 from kgrag.server.access_keys import Keys
 from kgrag.server.app import create_app
 from kgrag.server.http_transport import BatchedHttpProtocol
@@ -104,6 +105,8 @@ def serve(
     if access.local_writes and not is_loopback(address.host):
         raise InvalidSettings(f"--local-writes is for loopback (--host 127.0.0.1), not for {address.host}. Use keys.")
     paid_access = PaidAccess() if access.open_ask else paid_access_of(kb.settings, address.host)
+    if isinstance(kb.embedder.inner, SentenceTransformerEmbedder):
+        kb.embedder.inner.move_apart()
     note = kb.path / "store.server"
     with closing(WriteLog(logging.writes or kb.path / "writes.jsonl")) as writes:
         app = create_app(

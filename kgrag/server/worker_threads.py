@@ -13,9 +13,9 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgrag.answering.cited_answers import sentences_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgrag.model import Answer, AnswerSentence, Hit
     from kgrag.querying.document_filters import Where
 
-__all__ = ["WorkerThreads"]
+__all__ = ["Turn", "WorkerThreads"]
 
 _Value = TypeVar("_Value")
 _MAX_CACHED_AUDITS = 8
@@ -65,6 +65,30 @@ class _Lane:
         self.requests -= 1
         if not future.cancelled():
             future.exception()  # retrieved, or asyncio would complain where nobody waits for it any more
+
+
+class Turn:
+    """The turn of a thread that works alone on the knowledge base for longer than others can wait."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+        self._begun = time.monotonic()
+
+    def pause(self) -> None:
+        """Let others in, where the turn has lasted for a while."""
+        if time.monotonic() - self._begun > _MAX_SECONDS_ALONE:
+            with self.away():
+                time.sleep(_SECONDS_FOR_OTHERS)  # else this thread would have the lock again before another wakes up
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Let others in for as long as this lasts."""
+        self._lock.release()
+        try:
+            yield
+        finally:
+            self._lock.acquire()
+            self._begun = time.monotonic()
 
 
 class WorkerThreads:
@@ -142,20 +166,10 @@ class WorkerThreads:
         with self._kb_lock:
             return work()
 
-    def alone_in_parts(self, work: Callable[[Callable[[], None]], _Value]) -> _Value:
+    def alone_in_parts(self, work: Callable[[Turn], _Value]) -> _Value:
         """Return the result of a function as ``alone`` does; what it is called with lets others in between."""
-        begun = time.monotonic()
-
-        def pause() -> None:
-            nonlocal begun
-            if time.monotonic() - begun > _MAX_SECONDS_ALONE:
-                self._kb_lock.release()
-                time.sleep(_SECONDS_FOR_OTHERS)  # else this thread would have the lock again before another wakes up
-                self._kb_lock.acquire()
-                begun = time.monotonic()
-
         with self._kb_lock:
-            return work(pause)
+            return work(Turn(self._kb_lock))
 
     def warm(self) -> None:
         """Begin to load an embedding model of this process, once, so that the first question need not wait for it."""

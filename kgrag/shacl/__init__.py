@@ -5,8 +5,10 @@ node and values are taken from one and the same named graph, and only class memb
 a target class) is looked up in all graphs, since an ontology is in a graph of its own; or, with ``merged=True``,
 everything is taken from the union of the chosen graphs, as SHACL's one data graph.
 
-Covered: all of SHACL Core, and ``sh:sparql`` where its SELECT may run once for all focus nodes. Shapes within shapes
-are run for all values at once; which nodes depart from them is what ``sh:not``, ``sh:or`` and the like are decided by.
+Covered: all of SHACL Core; of the drafts of SHACL 1.2 ``sh:singleLine``, ``sh:someValue``, ``sh:minListLength``,
+``sh:maxListLength`` and ``sh:uniqueMembers``, while no other term of theirs is taken for kept; and ``sh:sparql`` where
+its SELECT may run once for all focus nodes. Shapes within shapes are run for all values at once; which nodes depart
+from them is what ``sh:not``, ``sh:or`` and the like are decided by.
 Not covered are recursive shapes, custom components, SHACL Advanced Features, and other SELECTs: ``load_shapes`` refuses
 them by name, or with ``elsewhere=True`` names them for another engine. What is no SHACL at all is refused too, or with
 ``elsewhere=True`` named as not decided, while the rest of the shapes is run.

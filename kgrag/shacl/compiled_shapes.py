@@ -14,10 +14,14 @@ from kgrag.model import Term, plain
 from kgrag.shacl.shapes_graph import SH, PropertyPath, joined
 from kgrag.vocab import RDF, RDFS
 
-__all__ = ["NESTED", "Branch", "Constraint", "Shapes", "Source", "Target"]
+__all__ = ["LISTS", "NESTED", "Branch", "Constraint", "Shapes", "Source", "Target"]
 
-NESTED = frozenset({"and", "node", "not", "or", "property", "qualifiedMaxCount", "qualifiedMinCount", "xone"})
+NESTED = frozenset(
+    {"and", "node", "not", "or", "property", "qualifiedMaxCount", "qualifiedMinCount", "someValue", "xone"}
+)
 """Components whose values are shapes; ``property`` only in a shape within a shape: elsewhere it reports itself."""
+LISTS = frozenset({"maxListLength", "minListLength", "uniqueMembers"})
+"""Components of SHACL 1.2 whose values are RDF lists; they are decided by ``list_constraints``."""
 _COMPARING = frozenset({"disjoint", "equals", "lessThan", "lessThanOrEquals"})
 """Components that name another property."""
 
@@ -97,6 +101,8 @@ class Constraint:
         names.update(target.subjects_of, target.objects_of)
         if self.component in _COMPARING:
             names.add(self.values["wanted"])
+        if self.component in LISTS:
+            names |= {ox.NamedNode(RDF.prefix + "first"), ox.NamedNode(RDF.prefix + "rest")}
         if target.classes or self.component == "class":
             names |= {RDF.type, RDFS.subClassOf}
         return names

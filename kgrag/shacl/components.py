@@ -13,7 +13,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.model import Term, plain
-from kgrag.shacl.compiled_shapes import Constraint, Target
+from kgrag.shacl.compiled_shapes import LISTS, Constraint, Target
 from kgrag.shacl.shapes_graph import SH, Node, ShapesGraph
 from kgrag.vocab import XSD
 
@@ -40,12 +40,16 @@ COMPONENTS = (
     "minLength",
     "nodeKind",
     "pattern",
+    "singleLine",
     "uniqueLang",
 )
 """Components with a stored query of their own."""
 
 _NEED_A_PATH = frozenset({"lessThan", "lessThanOrEquals", "maxCount", "minCount", "uniqueLang"})
-_SWITCHES = frozenset({"closed", "uniqueLang"})
+_SWITCHES = frozenset({"closed", "singleLine", "uniqueLang", "uniqueMembers"})
+_NODE_KINDS = frozenset(
+    SH + kind for kind in ("BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral", "IRI", "IRIOrLiteral", "Literal")
+)
 _SINGLE = frozenset({"class", "datatype", "hasValue"})
 """Components with one value, for which the store may have several terms."""
 # Datatypes that SPARQL can cast a string to, which distinguishes well-formed literals.
@@ -101,7 +105,8 @@ def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str,
             else:
                 yield {}
         return
-    declared = queries.describe(Constraint("", component, Target()).query).parameters["wanted"]
+    in_query = {} if component in LISTS else queries.describe(Constraint("", component, Target()).query).parameters
+    declared = in_query.get("wanted", "integer")
     if declared.endswith(" list") and component not in _SINGLE:
         if graph.objects(node, name):
             kind = declared.removesuffix(" list")
@@ -109,6 +114,8 @@ def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str,
         return
     for term in graph.objects(node, name):
         wanted = typed(graph, node, name, term, declared.removesuffix(" list"))
+        if component == "nodeKind" and plain(wanted) not in _NODE_KINDS:
+            raise graph.error(node, name, f"has {term}, which is no node kind that is covered")
         yield {"wanted": wanted} | _more(graph, node, term, component)
 
 

@@ -73,7 +73,7 @@ class ConstraintQueries:
             only: restricts the values; () = all.
             first: read the values of all nodes first, and then which of these are target nodes.
         """
-        parameters = {"fitting": 0, "mark": ox.Literal(MARK if self.copy else "")}
+        parameters = {"fitting": 0, "conforming": 0, "mark": ox.Literal(MARK if self.copy else "")}
         parameters |= {**self._focus(constraint), **constraint.values, "wanted": self._wanted(constraint)}
         parameters |= {"path": constraint.path, "first": int(first)}
         parameters["only"] = sorted((term for term in only if term is not None), key=str)
@@ -137,10 +137,8 @@ class ConstraintQueries:
 
     def _by_focus_node(self, constraint: Constraint) -> bool:
         """Return whether looking up each focus node is faster than reading all values of the path."""
-        if not self.merged or not constraint.target or not constraint.path:
+        if not self.merged or not constraint.target or not is_step(constraint.path):
             return False
-        if not is_step(constraint.path):
-            return True
         limit = VALUES_READ_PER_LOOK_UP * self._focus_count(constraint.target)
         return self._uses(constraint.path, limit) > limit
 

@@ -1,6 +1,6 @@
 """Run compiled shapes on the named graphs of a store.
 
-Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``.
+Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``, ``shacl/list_cells``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from kgrag.model import GraphDraft, Table, Term, Violation, ViolationTerms
 from kgrag.ports import TripleStore, Validator
 from kgrag.resources import find
 from kgrag.shacl.certain_conformance import uncertain
-from kgrag.shacl.compiled_shapes import NESTED, Branch, Constraint, Shapes, Target
+from kgrag.shacl.compiled_shapes import LISTS, NESTED, Branch, Constraint, Shapes, Target
 from kgrag.shacl.constraint_queries import ConstraintQueries, Row, Where, named, rows
-from kgrag.shacl.results import default_message, violation_of
+from kgrag.shacl.list_constraints import Lists
+from kgrag.shacl.results import violations_of
 from kgrag.shacl.shapes_graph import ends, is_step
 from kgrag.shacl.shapes_reader import load_shapes
 from kgrag.shacl.sparql_constraints import asks_in_graphs, over_union
@@ -36,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 _BY_VALUE = frozenset(
     {
         *("class", "datatype", "in", "languageIn", "maxExclusive", "maxInclusive", "maxLength"),
-        *("minExclusive", "minInclusive", "minLength", "nodeKind", "pattern"),
+        *("minExclusive", "minInclusive", "minLength", "nodeKind", "pattern", "singleLine"),
     }
 )
 """Components that read each value alone."""
@@ -191,14 +192,14 @@ def _refuse_mismatch(constraints: Iterable[Constraint], *, merged: bool) -> None
 
 @dataclass(frozen=True, slots=True)
 class _ValidationRun:
-    """One validation; ``departing`` caches which nodes violate which inner shape.
+    """One validation; ``departing`` caches which nodes violate which inner shape, or conform to it.
 
     ``source`` runs the SELECTs of shapes, which read literals by their value; it is ``asker`` unless that reads a copy.
     """
 
     asker: ConstraintQueries
     source: ConstraintQueries
-    departing: dict[int, set[Where]] = field(default_factory=dict)
+    departing: dict[object, set[Where]] = field(default_factory=dict)
 
     @property
     def merged(self) -> tuple[ox.NamedNode, ...]:
@@ -206,26 +207,23 @@ class _ValidationRun:
 
     def check(self, constraint: Constraint) -> Iterator[Violation]:
         """Yield the violations of one constraint."""
-        message = constraint.message or default_message(constraint)
         columns = ("graph", "focus", "path", "value", "other")
         ordered = sorted(self._rows(constraint), key=lambda row: [str(row.get(name) or "") for name in columns])
         times = self._times(constraint) if ordered and constraint.steps else {}
-        for row, violation in zip(ordered, self._violations(constraint, ordered, message), strict=True):
+        for row, violation in zip(ordered, self._violations(constraint, ordered), strict=True):
             yield from [violation] * times.get((row["graph"], row["focus"]), 1)
 
-    def _violations(self, constraint: Constraint, violating: Sequence[Row], message: str) -> Iterator[Violation]:
+    def _violations(self, constraint: Constraint, violating: Sequence[Row]) -> Iterator[Violation]:
         """Yield one violation per row; where values depart from a shape by sh:node, with the results of that shape."""
         details: dict[Where, list[ViolationTerms]] = {}
         if constraint.component == "node" and violating:
             wanted = {(row["graph"], row["value"]) for row in violating}
             details = self._results(constraint.branches[0], wanted)
-        for row in violating:
-            violation = violation_of(constraint, row, message)
+        for row, violation in zip(violating, violations_of(constraint, violating), strict=True):
             if own := details.get((row["graph"], row.get("value"))):
-                violation = replace(
-                    violation, terms=replace(cast("ViolationTerms", violation.terms), details=tuple(own))
-                )
-            yield violation
+                yield replace(violation, terms=replace(cast("ViolationTerms", violation.terms), details=tuple(own)))
+            else:
+                yield violation
 
     def _results(self, branch: Branch, nodes: set[Where]) -> dict[Where, list[ViolationTerms]]:
         """Return (graph, node) -> the results of an inner shape for some nodes."""
@@ -233,9 +231,7 @@ class _ValidationRun:
         for part in branch:
             narrowed = self._narrowed(part, nodes)
             inner = [row for row in self._rows(narrowed, inner=True) if (row["graph"], row["focus"]) in nodes]
-            for row, violation in zip(
-                inner, self._violations(part, inner, part.message or default_message(part)), strict=True
-            ):
+            for row, violation in zip(inner, self._violations(part, inner), strict=True):
                 results.setdefault((row["graph"], row["focus"]), []).append(cast("ViolationTerms", violation.terms))
         return results
 
@@ -258,16 +254,18 @@ class _ValidationRun:
         """
         if constraint.component == "sparql":
             return self._select_rows(constraint)
-        if constraint.component.startswith("qualified"):
+        if constraint.component == "someValue" or constraint.component.startswith("qualified"):
             return self._miscounted(constraint)
+        if constraint.component in LISTS:
+            return self._list_rows(constraint)
         if constraint.component in NESTED:
-            return self._nested_rows(constraint)
+            return self._nested_rows(constraint, inner=inner)
         shortcut = self._by_all_values(constraint, inner=inner) if self.merged and constraint.target else None
         return rows(self.asker.ask(constraint.query, constraint)) if shortcut is None else iter(shortcut)
 
     def _by_all_values(self, constraint: Constraint, *, inner: bool) -> list[Row] | None:
         """Return the violations, by way of all nodes that have values; None where that would take longer."""
-        if constraint.steps and not inner:
+        if (constraint.steps and not inner) or "conforming" in constraint.values:
             return None
         free = replace(constraint, target=Target(), steps=()) if inner else constraint
         if constraint.component in _BY_VALUE and (violations := self._by_value(constraint, free)) is not None:
@@ -322,12 +320,21 @@ class _ValidationRun:
                 value = {} if constraint.path or row.get("value") else {"value": node}
                 yield row | value | {"graph": graph, "focus": node}
 
-    def _nested_rows(self, constraint: Constraint) -> Iterator[Row]:
+    def _list_rows(self, constraint: Constraint) -> Iterator[Row]:
+        """Yield the values that are no lists, or not as a constraint wants them."""
+        lists = Lists.of(rows(self.asker.ask("shacl/list_cells", constraint)))
+        for row in rows(self._values(constraint, None)):
+            if lists.violates(constraint, row["graph"], row["value"]):
+                yield row
+
+    def _nested_rows(self, constraint: Constraint, *, inner: bool) -> Iterator[Row]:
         """Yield the values that conform to too few or too many of the inner shapes."""
         if constraint.component == "or":
-            return self._conforming_to_none(constraint)
-        if constraint.component == "not" and self.merged and (negation := _complement(constraint.branches[0])):
-            return self._among(constraint, self._departing_from((negation,)))
+            return self._among(constraint, self._conforming_to_none(constraint), inner=inner)
+        if constraint.component == "not" and self.merged:
+            conforming = self._conforming(constraint.branches[0])
+            if conforming is not None:
+                return self._among(constraint, conforming, inner=inner)
         return self._by_conformance_count(constraint)
 
     def _by_conformance_count(self, constraint: Constraint) -> Iterator[Row]:
@@ -343,8 +350,8 @@ class _ValidationRun:
             if number - sum(where in nodes for nodes in departing) not in wanted:
                 yield row
 
-    def _conforming_to_none(self, constraint: Constraint) -> Iterator[Row]:
-        """Yield the values that depart from every inner shape; each is run on what departed from all before it."""
+    def _conforming_to_none(self, constraint: Constraint) -> set[Where] | None:
+        """Return the nodes that depart from every inner shape; each is run on what departed from all before it."""
         left: set[Where] | None = None
         for branch in constraint.branches:
             if left is None:
@@ -352,11 +359,13 @@ class _ValidationRun:
             elif left:
                 narrowed = tuple(self._narrowed(part, left) for part in branch)
                 left &= self._departing(branch) if narrowed == branch else self._departing_from(narrowed)
-        return self._among(constraint, left)
+        return left
 
-    def _among(self, constraint: Constraint, nodes: set[Where] | None) -> Iterator[Row]:
+    def _among(self, constraint: Constraint, nodes: set[Where] | None, *, inner: bool) -> Iterator[Row]:
         """Yield the values of a constraint that are among some nodes; None = all values."""
-        if nodes:
+        if nodes and inner and not constraint.path:
+            yield from ({"graph": graph, "focus": node, "value": node} for graph, node in nodes)
+        elif nodes:
             with_value = rows(self._values(constraint, {node for _, node in nodes}))
             yield from (row for row in with_value if (row["graph"], row["value"]) in nodes)
         elif nodes is None:
@@ -364,7 +373,10 @@ class _ValidationRun:
 
     def _values(self, constraint: Constraint, only: set[Term | None] | None) -> Table:
         """Return the values of a constraint's focus nodes; ``only`` some values, if they are few enough to be named."""
-        return self.asker.ask("shacl/values", constraint, only=named(only or ()))
+        few = named(only or ())
+        # who has them is asked first, and then which of these are focus nodes
+        first = bool(few and self.merged and constraint.path and not constraint.steps and not constraint.target.nodes)
+        return self.asker.ask("shacl/values", constraint, only=few, first=first)
 
     def _miscounted(self, constraint: Constraint) -> Iterator[Row]:
         """Yield the focus nodes with too few or too many values that conform to a shape and to none of its siblings."""
@@ -397,12 +409,12 @@ class _ValidationRun:
         """
         departing_count: dict[Where, int] = {}
         only = {node for _, node in departing}
-        for graph, focus, value in self.asker.ask("shacl/values", constraint, only=only) if only else ():
+        for graph, focus, value in self._values(constraint, only) if only else ():
             departing_count[graph, focus] = departing_count.get((graph, focus), 0) + ((graph, value) in departing)
         miscounted: dict[Where, None] = {}
         for more in sorted({0, *departing_count.values()}):
             limit = {"wanted": constraint.values["wanted"] + more}
-            component = "minCount" if constraint.component == "qualifiedMinCount" else "maxCount"
+            component = "maxCount" if constraint.component == "qualifiedMaxCount" else "minCount"
             counted = replace(constraint, component=component, values=limit)
             with_so_many = {where for where, number in departing_count.items() if number == more}
             for row in self._rows(self._narrowed(counted, with_so_many) if more else counted):
@@ -419,24 +431,42 @@ class _ValidationRun:
     def _departing_from(self, branch: Branch) -> set[Where]:
         return {(row["graph"], row["focus"]) for part in branch for row in self._rows(part, inner=True)}
 
+    def _conforming(self, branch: Branch) -> set[Where] | None:
+        """Return (graph, node) of the nodes that conform to an inner shape; None where no query asks for them."""
+        key = (id(branch), "conforming")
+        if key not in self.departing:
+            negation = _negation(branch)
+            if negation is None:
+                return None
+            if "conforming" in negation.values and not self.asker.all_at_once(negation.path, negation.target):
+                return None
+            self.departing[key] = self._departing_from((negation,))
+        return self.departing[key]
+
     def _narrowed(self, constraint: Constraint, nodes: set[Where]) -> Constraint:
         """Return a constraint for some of its focus nodes only, if a query can name them; else as it was."""
         few = named({node for _, node in nodes}) if self.merged else []
         return replace(constraint, target=Target(nodes=tuple(few)), steps=()) if few else constraint
 
 
-def _complement(branch: Branch) -> Constraint | None:
-    """Return the constraint from which exactly those nodes depart that conform to a shape; None where there is none."""
+def _negation(branch: Branch) -> Constraint | None:
+    """Return a constraint from which those nodes depart that conform to a shape; None where none is known."""
     if len(branch) != 1:
         return None
     (inner,) = branch
-    if inner.component in _BY_VALUE and inner.component != "datatype" and not inner.path:
-        return replace(inner, values={**inner.values, "fitting": 1})
-    if inner.component == "maxCount":
-        return replace(inner, component="minCount", values={"wanted": inner.values["wanted"] + 1})
-    if inner.component == "minCount" and inner.values["wanted"]:
-        return replace(inner, component="maxCount", values={"wanted": inner.values["wanted"] - 1})
-    return None
+    component, values = inner.component, inner.values
+    by_value = component in _BY_VALUE
+    if component == "hasValue" and not inner.path:
+        return replace(inner, component="in", values={"wanted": [values["wanted"]], "fitting": 1})
+    if component == "hasValue" or (by_value and component != "datatype" and not inner.path):
+        return replace(inner, values={**values, "fitting": 1})
+    if by_value and inner.path:
+        return replace(inner, values={**values, "conforming": 1})
+    opposite = {"maxCount": ("minCount", 1), "minCount": ("maxCount", -1)}
+    if component not in opposite or (component == "minCount" and not values["wanted"]):
+        return None
+    other, more = opposite[component]
+    return replace(inner, component=other, values={"wanted": values["wanted"] + more})
 
 
 def _unfit_nodes(departing: Sequence[set[Where]], wanted: set[int]) -> set[Term | None]:

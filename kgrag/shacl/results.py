@@ -6,80 +6,95 @@ Read: the line ``message`` in the headers of the queries ``shacl/<component>``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.model import Term, Violation, ViolationTerms, plain
-from kgrag.shacl.compiled_shapes import Constraint, Source
+from kgrag.shacl.compiled_shapes import Constraint
 from kgrag.shacl.shapes_graph import SH, path_text
 from kgrag.shacl.written_literals import unmarked
 from kgrag.vocab import local_name
 
-__all__ = ["default_message", "violation_of"]
+__all__ = ["violations_of"]
 
 MAX_MESSAGE_CHARACTERS = 500
 """How long a message may get that quotes values of the data."""
-_NESTED_MESSAGES = {
+_PLACEHOLDER = re.compile(r"\{[?$]?(\w+)\}")
+_MESSAGES = {
     "and": "{path} has {value}, which departs from one of the shapes that it must conform to",
+    "maxListLength": "{path} has {value}, which is no list of at most {wanted} members",
+    "minListLength": "{path} has {value}, which is no list of at least {wanted} members",
     "node": "{path} has {value}, which departs from the shape wanted",
     "not": "{path} has {value}, which conforms to a shape that it must not conform to",
     "or": "{path} has {value}, which conforms to none of the shapes wanted",
     "qualifiedMaxCount": "has more than {wanted} of {path} that conform to the shape wanted",
     "qualifiedMinCount": "has fewer than {wanted} of {path} that conform to the shape wanted",
+    "someValue": "has no {path} that conforms to the shape wanted",
     "sparql": "departs from a SPARQL constraint",
+    "uniqueMembers": "{path} has {value}, which is no list or has a member twice",
     "xone": "{path} has {value}, which does not conform to exactly one of the shapes wanted",
 }
 
 
-def violation_of(constraint: Constraint, row: Mapping[str, Term | None], message: str) -> Violation:
-    """Return the violation that a row of a constraint's query is, with the values of the row in its message."""
-    path = path_text(constraint.path)
-    texts = {name: plain(term) for name, term in row.items()}
-    in_message = texts | {"path": local_name(texts.get("path") or path) or "the node", "this": texts["focus"]}
-
-    def filled(template: str) -> str:
-        return re.sub(r"\{[?$]?(\w+)\}", lambda m: in_message.get(m[1], m[0]), template)[:MAX_MESSAGE_CHARACTERS]
-
-    return Violation(
-        graph=texts["graph"],
-        focus=texts["focus"],
-        message=filled(message),
-        shape=constraint.shape,
-        path=texts.get("path") or path,
-        value=texts.get("value", ""),
-        severity=constraint.severity,
-        component=constraint.component,
-        terms=None if constraint.source is None else _terms(constraint, constraint.source, row, filled),
-    )
-
-
-def _terms(
-    constraint: Constraint, source: Source, row: Mapping[str, Term | None], filled: Callable[[str], str]
-) -> ViolationTerms:
-    """Return what a report has of a violation; ``filled`` writes the values of the row into a message."""
+def violations_of(constraint: Constraint, rows: Iterable[Mapping[str, Term | None]]) -> Iterator[Violation]:
+    """Yield the violation that each row of a constraint's query is, with the values of the row in its message."""
+    path, source = path_text(constraint.path), constraint.source
+    template = _template(constraint.message or _default_message(constraint))
+    stated = () if source is None else tuple((_template(text.value), text.language) for text in source.messages)
     name = "SPARQL" if constraint.component == "sparql" else constraint.component[:1].upper() + constraint.component[1:]
-    messages = [ox.Literal(filled(text.value), language=text.language) for text in source.messages]
-    path = row.get("path")
-    return ViolationTerms(
-        focus=cast("Term", unmarked(row["focus"])),
-        shape=source.shape,
-        component=ox.NamedNode(f"{SH}{name}ConstraintComponent"),
-        severity=source.severity,
-        messages=tuple(messages) or (ox.Literal(filled(default_message(constraint))),),
-        value=unmarked(row.get("value")),
-        path=source.path if path is None else path,
-        described=source.described,
-        constraint=source.constraint,
-    )
+    component = ox.NamedNode(f"{SH}{name}ConstraintComponent")
+    for row in rows:
+        texts = {name: plain(term) for name, term in row.items()}
+        row_path = texts.get("path") or path
+        known = texts | {"path": local_name(row_path) or "the node", "this": texts["focus"]}
+        message = _filled(template, known)
+        terms = None
+        if source is not None:
+            messages = tuple(ox.Literal(_filled(text, known), language=language) for text, language in stated)
+            terms = ViolationTerms(
+                focus=cast("Term", unmarked(row["focus"])),
+                shape=source.shape,
+                component=component,
+                severity=source.severity,
+                messages=messages or (ox.Literal(message),),
+                value=unmarked(row.get("value")),
+                path=source.path if row.get("path") is None else row["path"],
+                described=source.described,
+                constraint=source.constraint,
+            )
+        yield Violation(
+            graph=texts["graph"],
+            focus=texts["focus"],
+            message=message,
+            shape=constraint.shape,
+            path=row_path,
+            value=texts.get("value", ""),
+            severity=constraint.severity,
+            component=constraint.component,
+            terms=terms,
+        )
 
 
-def default_message(constraint: Constraint) -> str:
+def _template(text: str) -> list[tuple[str, str]]:
+    """Return a message in pieces: of each the name of the placeholder that it is, or "", and its text."""
+    parts, at = [], 0
+    for match in _PLACEHOLDER.finditer(text):
+        parts += [("", text[at : match.start()]), (match[1], match[0])]
+        at = match.end()
+    return [*parts, ("", text[at:])]
+
+
+def _filled(template: Iterable[tuple[str, str]], known: Mapping[str, str]) -> str:
+    return "".join(known.get(name, text) if name else text for name, text in template)[:MAX_MESSAGE_CHARACTERS]
+
+
+def _default_message(constraint: Constraint) -> str:
     """Return the ``message`` line of the component's query with the wanted values."""
-    message = _NESTED_MESSAGES.get(constraint.component, constraint.component)
-    if constraint.component not in _NESTED_MESSAGES:
+    message = _MESSAGES.get(constraint.component, constraint.component)
+    if constraint.component not in _MESSAGES:
         header = queries.describe(constraint.query).header
         line = re.search(r"^message\s+(.*)$", header, flags=re.MULTILINE)
         message = line[1] if line else message

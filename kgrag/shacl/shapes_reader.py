@@ -15,7 +15,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InputError, InvalidRDF, closest
 from kgrag.model import Term, plain
-from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Source, Target
+from kgrag.shacl.compiled_shapes import LISTS, Branch, Constraint, Shapes, Source, Target
 from kgrag.shacl.components import COMPONENTS, typed, values
 from kgrag.shacl.shapes_graph import SH, Node, NotCovered, ShapesGraph, parse
 from kgrag.shacl.sparql_constraints import select_text
@@ -39,10 +39,10 @@ def _words(names: str) -> frozenset[str]:
     return frozenset(SH + name for name in names.split())
 
 
-_INNER = _words("and node not or property qualifiedValueShape xone")
+_INNER = _words("and node not or property qualifiedValueShape someValue xone")
 _KNOWN = (
     _INNER
-    | _words(" ".join(COMPONENTS))
+    | _words(" ".join((*COMPONENTS, *LISTS)))
     | _words(
         "alternativePath deactivated declare defaultValue description flags group ignoredProperties inversePath "
         "message name namespace oneOrMorePath order path prefix prefixes qualifiedMaxCount qualifiedMinCount "
@@ -58,6 +58,13 @@ _FOREIGN = _words(
     "update validator values"
 )
 _RULE = SH + "rule"
+_NEWER = _words("maxListLength minListLength singleLine someValue uniqueMembers")
+"""Terms of SHACL 1.2, which pyshacl would pass over in silence."""
+_UNCOVERED = _words(
+    "incomplete memberShape nodeByExpression reificationRequired reifierShape rootClass subsetOf "
+    "targetWhere uniqueValuesFor"
+)
+"""Terms of SHACL 1.2 that no engine here covers, since drafts differ in what they report."""
 _REFERRING = _INNER | {RDF.prefix + "first"}
 """Properties by which a shape refers to another, or to a list of others."""
 _REPORT_TYPES = _words("AbstractResult ValidationReport ValidationResult")
@@ -141,9 +148,7 @@ class _Reader:
                 if (target := self._target(node)) or only:
                     constraints += list(self._shape(node, plain(node), Constraint("", "", target), (node,)))
             except NotCovered as error:
-                if not self._tolerant:
-                    raise
-                left[node] = str(error)
+                self._leave(node, error, left)
             except InvalidRDF as error:
                 self._undecide(node, error)
         names = {plain(node): reason for node, reason in left.items()}
@@ -159,6 +164,30 @@ class _Reader:
             targets=targets,
             undecided=undecided,
         )
+
+    def _leave(self, node: Node, error: NotCovered, left: dict[Node, str]) -> None:
+        """Leave a shape to pyshacl; one with terms that it does not know is not decided. Or raise the error."""
+        if not self._tolerant:
+            raise error
+        if newer := self._newer_terms(node):
+            self._undecide(node, InvalidRDF(f"{error} {', '.join(newer)} is not covered by pyshacl."))
+        else:
+            left[node] = str(error)
+
+    def _newer_terms(self, node: Term) -> list[str]:
+        """Return the terms of SHACL 1.2 in a shape and in those that it refers to, as ``sh:name``."""
+        newer: set[str] = set()
+        seen: set[Term] = set()
+        waiting = [node]
+        while waiting:
+            if (each := waiting.pop()) in seen:
+                continue
+            seen.add(each)
+            properties = self._graph.index.get(each, {})
+            newer |= _NEWER & properties.keys()
+            for name in (_REFERRING | {RDF.prefix + "rest"}) & properties.keys():
+                waiting += properties[name]
+        return sorted(name.replace(SH, "sh:") for name in newer)
 
     def _undecide(self, node: Term, error: InvalidRDF) -> None:
         """Record why something in a shape cannot be decided; raise it unless that is tolerated."""
@@ -219,7 +248,8 @@ class _Reader:
             unknown += [(name, _TYPES) for name in by_type - _TYPES]
             if unknown:
                 name, known = min(unknown, key=lambda pair: pair[0])
-                yield node, self._graph.error(node, name, f"is no term of SHACL that is covered{_nearest(name, known)}")
+                nearest = " (SHACL 1.2)" if name in _UNCOVERED else _nearest(name, known)
+                yield node, self._graph.error(node, name, f"is no term of SHACL that is covered{nearest}")
 
     def _target(self, node: Node) -> Target:
         graph = self._graph
@@ -255,7 +285,7 @@ class _Reader:
         source = Source(node, severity, messages, at, described)
         word, message = severity.value.removeprefix(SH), _english(messages)
         base = replace(outer, shape=name, path=path, severity=word, message=message, source=source)
-        for component in COMPONENTS:
+        for component in (*COMPONENTS, *sorted(LISTS)):
             bound = values(self._graph, node, component)
             with_values = (replace(base, component=component, values=each) for each in bound)
             yield from self._decided(with_values, outer, chain)
@@ -303,6 +333,11 @@ class _Reader:
                 inside = replace(inner, component=component)
                 branches = tuple(self._inner(child, SH + component, inside, chain) for child in members)
                 yield replace(base, component=component, branches=branches)
+        for child in self._graph.objects(node, SH + "someValue"):
+            if not base.path:
+                raise self._graph.error(node, SH + "someValue", "needs a sh:path in the same shape")
+            branch = self._inner(child, SH + "someValue", replace(inner, component="someValue"), chain)
+            yield replace(base, component="someValue", values={"wanted": 1}, branches=(branch,))
         yield from self._qualified(node, base, inner, chain)
 
     def _qualified(

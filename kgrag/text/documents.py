@@ -2,10 +2,10 @@
 
 Graphs written: one document graph per document, named by title, text, format, identifier, citations and metadata, so
 that the same document read twice is published once, and one of which anything changed is another one. Queries read:
-``documents/spans``, ``documents/texts``, ``documents/surroundings``, ``documents/text``, ``documents/titles``,
-``documents/listing``, ``documents/locations``, ``documents/metadata``, ``documents/places``; of some documents
-``documents/described``, ``documents/chunk_counts``, ``documents/locations_of``, ``documents/metadata_of``; for a page
-``documents/graph_count``, ``documents/graphs_between``.
+``documents/spans``, ``documents/texts``, ``documents/surroundings``, ``documents/following``, ``documents/text``,
+``documents/titles``, ``documents/listing``, ``documents/locations``, ``documents/metadata``, ``documents/places``; of
+some documents ``documents/described``, ``documents/chunk_counts``, ``documents/locations_of``,
+``documents/metadata_of``; for a page ``documents/graph_count``, ``documents/graphs_between``.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ __all__ = [
     "document_draft",
     "document_iri",
     "document_text",
+    "embedded_texts",
     "listing",
     "page",
     "page_of",
@@ -120,6 +121,14 @@ def document_draft(
     )
 
 
+def embedded_texts(draft: GraphDraft) -> list[str]:
+    """Return the texts of the chunks of a drafted document as they are embedded (``queries/spaces/texts``)."""
+    said = {(triple.subject, triple.predicate): triple.object for triple in draft.triples}
+    parts = [triple.subject for triple in draft.triples if triple.predicate == RDF.type and triple.object == KG.Chunk]
+    titles = [plain(value) for (_, predicate), value in said.items() if predicate == DCTERMS.title]
+    return ["\n".join([*titles[:1], plain(said[part, KG.text])]) for part in parts if (part, KG.text) in said]
+
+
 def _document_triples(document: Document, chunks: Sequence[Chunk], iri: ox.NamedNode) -> Iterator[ox.Triple]:
     tokens = sum(piece.tokens for piece in chunks) if chunks else count_tokens(document.text)
     content = hashlib.sha256(document.text.encode("utf-8")).hexdigest()
@@ -175,8 +184,10 @@ def surroundings(store: TripleStore, chunks: Sequence[str], *, characters: int) 
     wanted = [ox.NamedNode(chunk) for chunk in dict.fromkeys(chunks) if not chunk.startswith("_:")]
     if not wanted:
         return {}
+    rows = store.select(queries.bind("documents/following", chunks=wanted)).values()
+    following = {chunk: behind for chunk, behind in rows}  # noqa: C416 - typed as pairs
     table = store.select(queries.bind("documents/surroundings", chunks=wanted, characters=characters))
-    return {chunk: (text, following) for chunk, text, following in table.values()}
+    return {chunk: (text, following.get(chunk, "")) for chunk, text in table.values()}
 
 
 def texts(store: TripleStore, chunks: Sequence[str]) -> dict[str, str]:

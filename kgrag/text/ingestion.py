@@ -66,13 +66,14 @@ class _ChunkSettings:
         return f"chunk_tokens={self.tokens}" + ("" if self.name == CHUNKER else f" chunker={self.name}")
 
 
-def ingest(
+def ingest(  # noqa: PLR0913 - options of one intake
     source: Iterable[Document],
     *,
     store: TripleStore,
     chunk_tokens: int = 180,
     chunker: str = CHUNKER,
     progress: Progress | None = None,
+    drafted: Callable[[Sequence[GraphDraft]], None] | None = None,
     publishing: Callable[[Sequence[Document], bool], AbstractContextManager[None]] | None = None,
 ) -> IngestReport:
     """Publish documents with their chunks, and report the counts.
@@ -85,6 +86,7 @@ def ingest(
         chunk_tokens: the largest chunk, in words and punctuation marks; at least 8.
         chunker: name of a registered chunker (``kgrag.chunkers``).
         progress: called every second while documents are cut, and after each batch.
+        drafted: called with what is about to be published of each batch.
         publishing: called with each batch, and whether it is the last; what it returns is entered meanwhile.
 
     Raises:
@@ -99,6 +101,8 @@ def ingest(
     violations: list[Violation] = []
     for batch, last in marked_last(_batches(source)):
         drafts = _drafts(batch, store, settings, seen, counts, progress)
+        if drafted is not None:
+            drafted(drafts)
         with nullcontext() if publishing is None else publishing(batch, last):
             violations += store.publish(drafts).violations
         if progress is not None:

@@ -286,15 +286,15 @@ def test_many_single_additions_leave_few_parts_and_write_each_text_a_few_times(m
     index = LexicalIndex.build([f"urn:{i}" for i in range(512)], ["loam"] * 512)
     for i in range(512, 1024):
         index = index.with_changes(added=[(f"urn:{i}", "loam")])
-    assert len(index._parts) <= 4
+    assert len(index.parts) <= 4
     assert sum(written) < 30 * 512
 
 
 def test_texts_that_are_gone_leave_the_index_when_they_are_three_in_ten():
     names = [f"urn:{i}" for i in range(10)]
     index = LexicalIndex.build(names, ["loam"] * 10)
-    assert len(index.with_changes(removed=names[:3])._parts[0].segment) == 10
-    assert len(index.with_changes(removed=names[:4])._parts[0].segment) == 6
+    assert len(index.with_changes(removed=names[:3]).parts[0].segment) == 10
+    assert len(index.with_changes(removed=names[:4]).parts[0].segment) == 6
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from kgrag.vocab import KG, number
 from tests.cut_short import killed_at
 from tests.final_states import METHODS, QUESTIONS, State, build_all, created, opened, state
 
-KILLS = int(os.environ.get("KGRAG_KILLS", "8"))
+KILLS = int(os.environ.get("KGRAG_KILLS", "14"))
 BEFORE: dict[str, Any] = {
     "a.md": "# Barley\n\nBarley is sown in March in the Hill Zone. Barley takes 60 kg of nitrogen per hectare.",
     "b.md": "# Canal\n\nIda Vask leads the trial station of Ostrel. The canal of Ostrel serves the River Zone.",
@@ -245,6 +245,13 @@ class World:
             shutil.rmtree(leftover, ignore_errors=True)
         return Path(shutil.copytree(self.root / operation.folder, path))
 
+    def points(self, name: str) -> int:
+        """Return how many points an operation passes that nobody kills."""
+        operation = OPERATIONS[name]
+        path = self.copy(operation)
+        write(self.root / "docs", operation.disk)
+        return killed_at(1_000_000, work, name, path, self.root)
+
     def kill(self, name: str, point: int) -> tuple[int, list[str]]:
         """Kill an operation at a point, do something else, and return the points passed and what is wrong then."""
         operation = OPERATIONS[name]
@@ -271,8 +278,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_killed_operation_leaves_what_was_or_what_was_to_be(world: World, name: str) -> None:
-    points, wrong = world.kill(name, 1_000_000)
-    assert wrong == []
-    number = max(1, KILLS // len(OPERATIONS))
+    points, number = world.points(name), max(1, KILLS // len(OPERATIONS))
+    if number > 1:  # what is not killed ends right, as other tests see it too
+        assert world.kill(name, points + 1)[1] == []
     for point in sorted({1 + (points - 1) * (2 * part + 1) // (2 * number) for part in range(number)}):
         assert world.kill(name, point)[1] == [], f"killed at point {point} of {points}"

@@ -134,3 +134,13 @@ def test_who_searches_an_index_that_is_being_made_is_asked_to_come_again(
     assert "being brought up to date" in reply.text
     assert running.client.get("/sparql", params={"query": 'SELECT * { ?n kgv:matches ("rice") }'}).status_code == 200
     released.set()
+
+
+def test_what_a_query_asks_of_a_node_limits_its_search(slow: tuple[Inside, _Slow], tmp_path: Path) -> None:
+    running, _ = slow
+    for name in ("loam", "sand"):
+        Path(tmp_path, f"{name}.txt").write_text(f"Barley wants {name}.", encoding="utf-8")
+        running.kb.ingest(tmp_path / f"{name}.txt")
+    group = "{ ?n kgv:matches ('barley wants sand' 1) ; kg:text ?text ; dcterms:isPartOf/dcterms:title 'loam' }"
+    reply = running.client.get("/sparql", params={"query": f"SELECT ?text {group}"}).json()
+    assert [row["text"]["value"] for row in reply["results"]["bindings"]] == ["Barley wants loam."]

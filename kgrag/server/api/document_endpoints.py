@@ -42,7 +42,7 @@ from kgrag.model import Document
 from kgrag.server.api.content_endpoints import as_listed
 from kgrag.server.api.json_endpoints import problem_of_body, read_body
 from kgrag.server.api.request_parameters import read_parameters
-from kgrag.server.api.write_steps import accepted, renewed, write_record, written_alone
+from kgrag.server.api.write_steps import accepted, renewed, write_record, written_alone, written_in_parts
 from kgrag.server.document_intake import (
     DocumentIntake,
     IntakeOptions,
@@ -258,7 +258,7 @@ async def _add(request: Request, record: RequestRecord, sent: list[Document], op
     """Take in a few documents, and return what became of them."""
     workers = workers_of(request)
     taking = DocumentIntake(workers.kb, Path(), options)
-    await written_alone(state_of(request), record, workers, lambda: taking.add(sent, last=True))
+    await written_in_parts(state_of(request), record, workers, partial(taking.add, sent, True))
     if taking.report.violations:
         reasons = "; ".join(violation.message for violation in taking.report.violations[:5])
         raise Problem(422, f"the document does not conform to its shape and was put into quarantine: {reasons}")
@@ -338,7 +338,7 @@ def _document_job(
                 batch, last = step
                 job.progress("documents", done, total)
                 begun = time.monotonic()
-                await written_alone(state, renewed(record), workers, partial(taking.add, batch, last))
+                await written_in_parts(state, renewed(record), workers, partial(taking.add, batch, last))
                 if workers.is_asked:  # they have as much time as the batch took
                     await asyncio.sleep(time.monotonic() - begun)
                 done += len(batch)

@@ -6,7 +6,7 @@ A build is a job: 202 with its address, at which JSON or server-sent events show
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from kgrag.server.jobs import Job
 from kgrag.server.media_types import choose
 from kgrag.server.problems import Problem
 from kgrag.server.server_state import state_of, workers_of, writer_of
+from kgrag.server.worker_threads import Turn
 
 __all__ = ["build", "cancel", "job", "listed"]
 
@@ -55,11 +56,11 @@ async def build(request: Request) -> Response:
     async def work(job: Job) -> dict[str, Any]:
         job.progress("", 0, 0)
 
-        def in_parts(pause: Callable[[], None]) -> BuildReport:
+        def in_parts(turn: Turn) -> BuildReport:
             def progress(stage: str, done: int, total: int) -> None:
                 job.progress(stage, done, total)
                 if not being_made():
-                    pause()
+                    turn.pause()
 
             return workers.kb.build(method, progress=progress, dry_run=body.dry_run, budget=budget, **body.options)
 

@@ -11,9 +11,9 @@ from starlette.responses import JSONResponse, Response
 from kgrag.server.jobs import Job
 from kgrag.server.request_log import RequestRecord, record_of
 from kgrag.server.server_state import ServerState, address, writer_of
-from kgrag.server.worker_threads import WorkerThreads
+from kgrag.server.worker_threads import Turn, WorkerThreads
 
-__all__ = ["accepted", "renewed", "write_record", "written", "written_alone"]
+__all__ = ["accepted", "renewed", "write_record", "written", "written_alone", "written_in_parts"]
 
 _Value = TypeVar("_Value")
 
@@ -35,6 +35,13 @@ async def written_alone(
 ) -> _Value:
     """Return the result of a function that writes; no question is answered meanwhile."""
     return await written(state, record, lambda: workers.alone(work))
+
+
+async def written_in_parts(
+    state: ServerState, record: RequestRecord, workers: WorkerThreads, work: Callable[[Turn], _Value]
+) -> _Value:
+    """Return the result of a function that writes; questions are answered while it is away from its turn."""
+    return await written(state, record, lambda: workers.alone_in_parts(work))
 
 
 async def written(state: ServerState, record: RequestRecord, work: Callable[[], _Value]) -> _Value:

@@ -36,6 +36,7 @@ _MAX_TERMS_PER_KIND = 2000
 _SECONDS_PER_QUERY = 5.0
 _FIRST_QUERY = "pages/example"
 _SEARCHES = {
+    "fused": "Search by words and meaning (kgv:fused)",
     "matches": "Search by words (kgv:matches)",
     "near": "Search by meaning (kgv:near)",
     "similarity": "Rank by meaning (kgv:similarity)",

@@ -16,13 +16,14 @@ suffix                      what becomes a document
 .json                       a record each: ``title``, ``text``, ``id``, ``cites``
 .jsonl .ndjson              a line each, the same
 .parquet                    a row each, the same; needs pyarrow
+.ipynb .msg .xls            what markitdown makes of them, headings as sections; needs markitdown
 ==========================  ===========================================================================
 
 These are registered as plug-ins are (group ``kgrag.readers``), so another package may add a suffix.
 
-All but .pdf, .docx, .pptx, .xlsx, .epub and .parquet also with ``.gz`` behind. Line ends become ``\n``; otherwise the
-characters of a text file are stored as they stand, so that every offset can be checked against it. Text is data:
-nothing in it is ever executed.
+All but .pdf, .docx, .pptx, .xlsx, .xls, .msg, .epub and .parquet also with ``.gz`` behind. Line ends become ``\n``;
+otherwise the characters of a text file are stored as they stand, so that every offset can be checked against it. Text
+is data: nothing in it is ever executed.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from pathlib import Path
 from kgrag import plugins
 from kgrag.errors import KgragError, PluginBroken, UnreadableDocument
 from kgrag.model import Document
-from kgrag.text.readers import book, html, mail, markdown, parquet, pdf, records, slides, word, workbook
+from kgrag.text.readers import book, converted, html, mail, markdown, parquet, pdf, records, slides, word, workbook
 from kgrag.text.readers.sources import Source, cleaned, place, steady
 
 __all__ = ["Reader", "find_files", "read_path", "read_paths", "suffixes"]
@@ -72,6 +73,8 @@ HTML = Reader(html.read, "text/html")
 JSON = Reader(records.read_json, "application/json")
 JSON_LINES = Reader(records.read_lines, "application/jsonl")
 MARKDOWN = Reader(markdown.read, "text/markdown")
+MSG = Reader(converted.read, "application/vnd.ms-outlook", zipped=False)
+NOTEBOOK = Reader(converted.read, "application/x-ipynb+json")
 PARQUET = Reader(parquet.read, "application/vnd.apache.parquet", zipped=False)
 PDF = Reader(pdf.read, "application/pdf", zipped=False)
 PLAIN = Reader(markdown.read_plain, "text/plain")
@@ -79,6 +82,7 @@ PPTX = Reader(slides.read, "application/vnd.openxmlformats-officedocument.presen
 RESTRUCTURED = Reader(markdown.read_plain, "text/x-rst")
 TSV = Reader(records.read, "text/tab-separated-values")
 XHTML = Reader(html.read, "application/xhtml+xml")
+XLS = Reader(converted.read, "application/vnd.ms-excel", zipped=False)
 XLSX = Reader(workbook.read, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", zipped=False)
 
 

@@ -17,7 +17,7 @@ from kgrag.text import references
 from kgrag.text.metadata import typed
 from kgrag.text.readers.sources import Heading, Source, collapsed, label, sections
 
-__all__ = ["read", "read_plain"]
+__all__ = ["document_of", "read", "read_plain"]
 
 _LOG = logging.getLogger(__name__)
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n){0,200})(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
@@ -47,6 +47,13 @@ def read(source: Source) -> Iterator[Document]:
     used = {name for name, value in (("title", title), ("bibliography", bibliography)) if value}
     rest = {name: value for name, value in fields.items() if name not in used}
     yield source.described(document, rest)
+
+
+def document_of(source: Source, text: str, *, title: str = "") -> Document:
+    """Return the document of a text in Markdown without front matter; raises UnreadableDocument for none."""
+    headings = _headings(text)
+    first = next((heading.words for heading in headings if heading.level == 1), "")
+    return source.document(text, title=title or first, sections=sections(headings, len(text)))
 
 
 def _front_matter(source: Source, text: str) -> dict[str, Any]:
