@@ -426,7 +426,8 @@ class OxigraphStore:
         """Write the whole store anew, so that no file of its folder has a term that no triple has.
 
         The engine never takes a deleted term out of its files. The new folder takes the place of the old one by two
-        renames; what a process that dies in between leaves is put right by the next ``open`` for writing.
+        renames; what a process that dies in between leaves is put right by the next ``open`` for writing. It waits for
+        whoever is at a result of the store.
 
         Raises:
             StorageFailed: the disk refused; the old folder is then still in use.
@@ -434,8 +435,11 @@ class OxigraphStore:
         with self._writing() as store, engine():
             self.flush()
             if self._folder is not None:
-                rewriting.rewrite(store, self._folder)
-                self._opened = OpenedFolder(self._folder, writing=True)
+                self._opened = OpenedFolder(self._folder, writing=False)  # it is about to be moved by us
+                try:
+                    rewriting.rewrite(store, self._folder)
+                finally:
+                    self._opened = OpenedFolder(self._folder, writing=True)
 
     def damage(self) -> list[str]:
         """Read every block of the store; return what is damaged, one sentence each. Takes 8 s per 100,000 quads.
