@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 import pyoxigraph as ox
@@ -34,12 +35,14 @@ class ValidationOptions:
     ``shape`` is the IRI of the only shape to run; ``focus`` are the IRIs of the only nodes to report, and with
     ``shape`` they are validated whatever its targets. ``limit`` is how many results per shape are listed; counts stay
     exact. ``inference`` names the rules, "rdfs" or "owl-rl", by which what follows from the data is validated as well.
+    ``catalogues`` are XML catalogues (``catalog-v001.xml``) of what shapes import, besides those next to their files.
     """
 
     shape: str = ""
     focus: tuple[str, ...] = ()
     limit: int | None = None
     inference: str = ""
+    catalogues: tuple[Path, ...] = ()
 
 
 def validate_triples(  # noqa: PLR0913 - each says something else about data or shapes

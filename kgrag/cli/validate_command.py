@@ -48,6 +48,12 @@ def validate(
     inference: Annotated[
         Inference | None, typer.Option("--inference", help="Validate what follows from the data by these rules, too.")
     ] = None,
+    catalog: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--catalog", help="XML catalogue of what shapes import; a catalog-v001.xml next to them counts by itself."
+        ),
+    ] = None,
     format_: Annotated[
         str, typer.Option("--format", help="text, json, shacl, sarif, junit, html, markdown, or a plug-in's.")
     ] = "text",
@@ -63,7 +69,8 @@ def validate(
     from kgrag.audit import ValidationOptions
     from kgrag.knowledge_base import validation_runs
 
-    options = ValidationOptions(shape, tuple(focus or ()), limit, inference.value if inference else "")
+    rules = inference.value if inference else ""
+    options = ValidationOptions(shape, tuple(focus or ()), limit, rules, tuple(catalog or ()))
     names, sources = data or [], shapes or []
     files = [Path(name) for name in names if not is_iri(name)]
     graphs = [*(name for name in names if is_iri(name)), *(graph or ())]

@@ -31,7 +31,7 @@ class ReasoningCalls(Wiring):
         """
         return audit_runs.audit(self.store, target, options)
 
-    def validate(
+    def validate(  # noqa: PLR0913 - each says something else about data or shapes
         self,
         *data: str | Path,
         shapes: Sequence[str | Path] = (),
@@ -40,6 +40,7 @@ class ReasoningCalls(Wiring):
         focus: Sequence[str] = (),
         inference: str = "",
         limit: int | None = None,
+        catalogues: Sequence[str | Path] = (),
     ) -> Audit:
         """Validate files and graphs against SHACL shapes; no check of ontologies is run, and nothing is written.
 
@@ -51,6 +52,7 @@ class ReasoningCalls(Wiring):
             focus: the IRIs of the only nodes to report; with ``shape``, whatever its targets.
             inference: "rdfs" or "owl-rl": validate what follows from the data by these rules, too; "" = nothing.
             limit: how many results per shape are listed; counts stay exact; None = all.
+            catalogues: XML catalogues of what shapes import, besides a catalog-v001.xml next to a file of shapes.
 
         Returns:
             The results. ``conforms`` says that there is none of whatever severity; ``not_decided`` names the shapes
@@ -63,7 +65,7 @@ class ReasoningCalls(Wiring):
         from kgrag.audit import ValidationOptions
         from kgrag.knowledge_base import validation_runs
 
-        options = ValidationOptions(shape, tuple(focus), limit, inference)
+        options = ValidationOptions(shape, tuple(focus), limit, inference, tuple(Path(each) for each in catalogues))
         files = [Path(each) for each in data]
         return validation_runs.validate(self.store, files, graphs=graphs, shapes=shapes, options=options)
 

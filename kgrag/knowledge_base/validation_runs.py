@@ -42,12 +42,13 @@ def validate(
         files: RDF files.
         graphs: IRIs of graphs; without any, and without files, all data and ontologies of the store.
         shapes: files, or IRIs of graphs; none = those that the data name by sh:shapesGraph. What they import is read
-            too, if it is a file of this machine or a graph of the store.
-        options: which shape, which focus nodes, by which rules what follows from the data is validated as well.
+            too, if it is a file of this machine, one that a catalogue of imports names, or a graph of the store.
+        options: which shape, which focus nodes, by which rules what follows from the data is validated as well, and
+            further catalogues of imports than those next to files of shapes.
         graphs_only: read shapes and imports from graphs only, as for somebody who may not name files of this machine.
 
     Raises:
-        InputError: there is no such graph, shape or rules, nothing to validate, or no shapes.
+        InputError: there is no such graph, shape or rules, nothing to validate, no shapes, or an unreadable catalogue.
         InvalidRDF: a file does not parse.
     """
     from kgrag.audit import Undecided, validate_triples
@@ -67,7 +68,7 @@ def validate(
     if not named:
         raise InputError("no shapes were named, and the data name none by sh:shapesGraph. Name them with --shapes.")
     prefixes: dict[str, str] = {}
-    read, missing = _read(store, named, prefixes, graphs_only=graphs_only)
+    read, missing = _read(store, named, prefixes, catalogues=None if graphs_only else options.catalogues)
     name = " ".join([*(str(path) for path in files), *(node.value for node in nodes)])
     parsed = not nodes
     found = validate_triples(
@@ -99,25 +100,34 @@ def _inferred(data: Sequence[ox.Triple], profile: str) -> list[ox.Triple]:
 
 
 def _read(
-    store: TripleStore | None, named: Iterable[str | Path], prefixes: dict[str, str], *, graphs_only: bool
+    store: TripleStore | None,
+    named: Iterable[str | Path],
+    prefixes: dict[str, str],
+    *,
+    catalogues: Sequence[Path] | None,
 ) -> tuple[list[ox.Triple], list[str]]:
     """Return the triples of shapes and of what they import, and the IRIs of those that are not at hand.
 
-    ``prefixes`` takes those that files declare for themselves.
+    ``prefixes`` takes those that files declare for themselves. With None for ``catalogues``, no file is read.
     """
+    from kgrag.audit.import_catalogues import beside, catalogued
+
+    at_hand = dict(catalogued(catalogues or ()))
     triples: list[ox.Triple] = []
     missing: list[str] = []
     waiting: list[str | Path] = list(named)
     seen: set[str] = set()
     while waiting:
         source = waiting.pop(0)
-        path = None if graphs_only else source if isinstance(source, Path) else _local(source)
+        path = source if isinstance(source, Path) else _local(source) or at_hand.get(source)
+        path = None if catalogues is None else path
         key = str(source if path is None else path.resolve())
         if key in seen:
             continue
         seen.add(key)
         if path is not None:
             new = [quad.triple for quad in parse(path, prefixes)]
+            at_hand = {**catalogued(beside([path])), **at_hand}
         elif store is not None and (graph := _iri(key)) is not None and store.described(graph):
             new = list(as_loaded(store, graph))
         else:

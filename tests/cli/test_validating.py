@@ -81,6 +81,17 @@ def test_what_is_imported_and_not_at_hand_is_named(run) -> None:
     assert [each["check"] for each in json.loads(out)["not_decided"]] == ["https://example.org/elsewhere"]
 
 
+CATALOGUE = """<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">
+  <uri name="https://example.org/elsewhere" uri="unread.ttl"/></catalog>"""
+
+
+@pytest.mark.parametrize(("name", "options"), [("catalog-v001.xml", ()), ("mine.xml", ("--catalog", "mine.xml"))])
+def test_what_is_imported_comes_from_a_catalogue(run, name: str, options: tuple[str, ...]) -> None:
+    Path(name).write_text(CATALOGUE, encoding="utf-8")
+    _, out = run("data.ttl", "--shapes", "both.ttl", "--format", "json", *options)
+    assert [each["check"] for each in json.loads(out)["not_decided"]] == ["https://example.org/Odd"]
+
+
 def test_junit_has_a_case_for_every_shape_whether_it_fails_passes_or_is_not_decided(run) -> None:
     _, out = run("data.ttl", "-s", "named.ttl", "-s", "short.ttl", "-s", "unread.ttl", "--format", "junit")
     cases = {case.get("name", ""): [part.tag for part in case] for case in ElementTree.fromstring(out).iter("testcase")}
