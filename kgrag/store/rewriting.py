@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -16,9 +17,14 @@ from kgrag.store.engine import exchanged
 
 __all__ = ["finish", "rewrite"]
 
+_SECONDS_BETWEEN_TRIALS = 0.01
+_MAX_SECONDS_OF_READERS = 300.0
+
 
 def rewrite(store: ox.Store, folder: Path) -> None:
     """Put a folder with the same quads, and no term of others, in the place of a store's folder.
+
+    What reads of the old folder when it is to go is waited for; what begins to read meanwhile finds the store closed.
 
     Args:
         store: a stand-in made by ``closable``; it passes calls on to the new folder afterwards.
@@ -36,12 +42,33 @@ def rewrite(store: ox.Store, folder: Path) -> None:
     _sync(folder.parent)
     exchanged(store, None)
     try:
+        _wait_for_readers(folder)
         folder.rename(old)
         fresh.rename(folder)
         _sync(folder.parent)
     finally:
         finish(folder)
         exchanged(store, ox.Store(str(folder)))
+
+
+def _wait_for_readers(folder: Path) -> None:
+    """Return when nothing has a folder open any more: no thread is at a result of its store.
+
+    An engine that outlives the exchange of its folder deletes files of the other one, since it knows them by path.
+
+    Raises:
+        OSError: it is still open after five minutes.
+    """
+    latest = time.monotonic() + _MAX_SECONDS_OF_READERS
+    while True:
+        try:
+            ox.Store(str(folder))
+        except OSError:
+            if time.monotonic() > latest:
+                raise
+            time.sleep(_SECONDS_BETWEEN_TRIALS)
+        else:
+            return
 
 
 def finish(folder: Path) -> None:
