@@ -8,7 +8,7 @@ hash, so that no figure is that of an embedding model. ``in all`` is what it too
 ``KnowledgeBase.add_many``, and ``peak`` the memory of the process by then. The other figures are milliseconds of
 processor time of the process, medians of five: ``add`` of a document with a new id, ``replace`` of one with a known id,
 ``remove`` by id, each with the question after it (``ask``) and the same with a filter that lets three in thirteen
-documents through (``where``). ``open`` is opening the folder and asking once.
+documents through (``where``). ``open`` is opening the folder and asking once, ``answer`` an answer without a model.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _COLUMNS = (
     "in all s",
     "peak MB",
     "open",
+    "answer",
     "add",
     "ask",
     "where",
@@ -68,6 +69,7 @@ def _measured(folder: Path, size: int) -> Iterator[float]:
         kb.retrieve(_QUESTION)
         yield 1000 * (time.process_time() - started)
         kb.retrieve(_QUESTION, where=_FILTER)
+        yield from _rounds(lambda: kb.ask(_QUESTION))
         numbers = count()
 
         def ask() -> object:

@@ -23,7 +23,7 @@ from kgrag.vocab import DCTERMS, KG
 from tests.fake_openai import FakeOpenAI
 
 ROOT = Path(__file__).parents[1]
-MOMENTS = int(os.environ.get("KGRAG_CRASH_MOMENTS", "2"))
+MOMENTS = int(os.environ.get("KGRAG_CRASH_MOMENTS", "1"))
 WORDS = "barley canal chickpea grain harvest irrigation lentil moisture nitrogen seed soil sowing storage valley weed zone".split()
 
 

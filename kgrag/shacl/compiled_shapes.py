@@ -127,7 +127,7 @@ class Shapes:
     ``elsewhere`` names the shapes that the engine does not cover (shape -> reason), and ``rest`` is the graph of shapes
     in which only these have targets, by the triples ``targets``. ``undecided`` names the shapes of which something
     could not be read (shape -> reasons); what else they ask for is among the constraints. All of them are empty unless
-    ``load_shapes`` was asked to accept such shapes.
+    ``load_shapes`` was asked to accept such shapes. ``prefixes`` are those that the files of ``rest`` declare.
     """
 
     constraints: tuple[Constraint, ...]
@@ -135,6 +135,7 @@ class Shapes:
     rest: tuple[ox.Triple, ...] = ()
     targets: frozenset[ox.Triple] = frozenset()
     undecided: Mapping[str, str] = field(default_factory=dict)
+    prefixes: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of constraints."""

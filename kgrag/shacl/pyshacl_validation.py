@@ -96,21 +96,23 @@ def by_pyshacl(
     except InvalidRDF as error:
         return [], dict.fromkeys(shapes.elsewhere, str(error))
     try:
-        return _run(data, shapes.rest, exact), undecided
+        return _run(data, shapes.rest, shapes.prefixes, exact=exact), undecided
     except InvalidRDF as error:
         if len(shapes.elsewhere) == 1:
             return [], dict.fromkeys(shapes.elsewhere, f"pyshacl, to which it was left, failed: {error}")
     violations: list[Violation] = []
     for name in sorted(shapes.elsewhere):
         try:
-            violations += _run(data, shapes.rest_of(name), exact)
+            violations += _run(data, shapes.rest_of(name), shapes.prefixes, exact=exact)
         except InvalidRDF as error:
             undecided[name] = f"pyshacl, to which it was left, failed: {error}"
     return violations, undecided
 
 
-def _run(data: rdflib.Graph, shapes: Iterable[ox.Triple], exact: bool) -> list[Violation]:
-    """Return the violations that pyshacl finds.
+def _run(
+    data: rdflib.Graph, shapes: Iterable[ox.Triple], prefixes: Mapping[str, str], *, exact: bool
+) -> list[Violation]:
+    """Return the violations that pyshacl finds; SPARQL of shapes may use the prefixes of their files undeclared.
 
     Raises:
         InvalidRDF: it fails.
@@ -119,6 +121,8 @@ def _run(data: rdflib.Graph, shapes: Iterable[ox.Triple], exact: bool) -> list[V
     from rdflib.namespace import SH
 
     rest = rdflib_copy(shapes, exact=exact)
+    for prefix, namespace in prefixes.items():
+        data.bind(prefix, namespace)  # it is with those of the data that rdflib reads a query
     try:
         _, report, _ = pyshacl.validate(data, shacl_graph=rest, advanced=True, inplace=True)
     except Exception as error:  # pyshacl and rdflib raise many kinds

@@ -163,6 +163,7 @@ class _Reader:
             rest=tuple(triple for triple in rest if triple not in targets or plain(triple.subject) in kept),
             targets=targets,
             undecided=undecided,
+            prefixes=self._graph.prefixes,
         )
 
     def _leave(self, node: Node, error: NotCovered, left: dict[Node, str]) -> None:

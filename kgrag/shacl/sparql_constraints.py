@@ -9,7 +9,7 @@ extension of ours, and is always run once.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyoxigraph as ox
 
@@ -19,7 +19,7 @@ from kgrag.shacl.shapes_graph import SH, PropertyPath, ShapesGraph, sparql_path
 from kgrag.sparql.query_reader import read
 from kgrag.sparql.syntax import Scope, Variable
 from kgrag.sparql.tokens import tokens
-from kgrag.vocab import OWL, PREFIXES
+from kgrag.vocab import OWL, PREFIXES, RDF
 
 __all__ = ["asks_in_graphs", "over_union", "select_text"]
 
@@ -52,7 +52,11 @@ def select_text(graph: ShapesGraph, node: Term, path: PropertyPath) -> str:
     # by the gate's tokens: what looks like a string here may be none to the engine, with a call behind it
     if any(token.kind in ("word", "name") and "SERVICE" in token.text.upper() for token in tokens(text)):
         raise graph.error(node, SH + "select", "has SERVICE, which asks another server. SHACL does not allow it")
-    whole = "".join(_prefixes(graph, node)) + text.replace("$PATH", sparql_path(path))
+    prefixes = _prefixes(graph, node)
+    lines = "".join(f"PREFIX {name}: {ox.NamedNode(space)}\n" for name, space in prefixes.items())
+    whole = lines + text.replace("$PATH", sparql_path(path))
+    if function := _declared_function(graph, text, prefixes):
+        raise graph.beyond(node, SH + "select", f"calls <{function}>, a function of the shapes")
     try:
         reason = "" if asks_in_graphs(text) else _reason_against(whole)
     except InvalidSPARQL as error:
@@ -62,8 +66,20 @@ def select_text(graph: ShapesGraph, node: Term, path: PropertyPath) -> str:
     return whole
 
 
-def _prefixes(graph: ShapesGraph, node: Term) -> list[str]:
-    """Return the PREFIX lines that ``sh:prefixes`` leads to, through imports as well, and those of other prefixes.
+def _declared_function(graph: ShapesGraph, text: str, prefixes: Mapping[str, str]) -> str:
+    """Return the IRI of a function that the shapes declare and a text names; "" where it names none."""
+    function = ox.NamedNode(SH + "SPARQLFunction")
+    declared = {plain(each) for each, its in graph.index.items() if function in its.get(RDF.type.value, ())}
+    for token in tokens(text) if declared else ():
+        prefix, _, local = token.text.partition(":")
+        iri = token.text[1:-1] if token.kind == "iri" else prefixes.get(prefix, "") + local
+        if token.kind in ("iri", "name") and iri in declared:
+            return iri
+    return ""
+
+
+def _prefixes(graph: ShapesGraph, node: Term) -> dict[str, str]:
+    """Return the prefixes that ``sh:prefixes`` leads to, through imports as well, and others.
 
     Published shapes use ``owl:`` without declaring it, since some engines know it, and Brick's the prefixes of their
     file, which some engines take.
@@ -81,8 +97,7 @@ def _prefixes(graph: ShapesGraph, node: Term) -> list[str]:
             name, namespace = (plain(graph.single(prefix, SH + part)) for part in ("prefix", "namespace"))
             if declared.setdefault(name, namespace) != namespace:
                 raise graph.error(ontology, SH + "declare", f"has two namespaces for the prefix '{name}'")
-    known = {**_WELL_KNOWN, **graph.prefixes, **declared}
-    return [f"PREFIX {name}: {ox.NamedNode(space)}\n" for name, space in known.items()]
+    return {**_WELL_KNOWN, **graph.prefixes, **declared}
 
 
 def _reason_against(text: str) -> str:

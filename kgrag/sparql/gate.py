@@ -57,6 +57,7 @@ _GLUED = re.compile("ADD|CLEAR|COPY|DELETE|DROP|FROM|INSERT|MOVE|USING|WHERE|WIT
 _ADDING = frozenset({"INSERT", "ADD", "COPY", "MOVE"})
 _REMOVING = frozenset({"DELETE", "CLEAR", "DROP", "COPY", "MOVE"})
 _PROLOGUE = frozenset({"BASE", "PREFIX", "VERSION"})
+_OF_INSERT_DATA = _PROLOGUE | {"INSERT", "DATA", "GRAPH", "A", "TRUE", "FALSE"}
 _BEFORE_NAME = frozenset({"PREFIX", "WITH", "NAMED", "USING", "GRAPH", "TO", "ADD", "MOVE", "COPY", "SILENT", "DROP"})
 _BEFORE_NAME |= {"CLEAR", "CREATE", "INTO"}
 # In a local name, all that can keep it from making an IRI: a second "#", and characters that no IRI has.
@@ -87,6 +88,11 @@ class AdmittedText:
     def adds_and_removes(self) -> bool:
         """Whether an update may both add triples and take some away, so that as many may be others."""
         return bool(self.words & _ADDING) and bool(self.words & _REMOVING)
+
+    @property
+    def only_inserts_data(self) -> bool:
+        """Whether an update has no other operation than INSERT DATA, so that its text has all that it adds."""
+        return "INSERT" in self.words and self.words <= _OF_INSERT_DATA
 
     @property
     def does_nothing(self) -> bool:

@@ -18,9 +18,9 @@ import pyoxigraph as ox
 
 from kgrag.store import publication_plan
 from kgrag.store.graph_kinds import holds_facts
-from kgrag.vocab import Names
+from kgrag.vocab import PREFIXES, Names
 
-__all__ = ["MAX_QUADS", "changes", "note", "note_difference", "quads_of"]
+__all__ = ["MAX_QUADS", "changes", "inserted", "note", "note_difference", "quads_of"]
 
 MAX_QUADS = 50_000
 """Of more in one change, or noted for a store, the facts are counted again: it takes no longer."""
@@ -66,6 +66,28 @@ def quads_of(store: ox.Store, graphs: Sequence[ox.NamedNode] | None, names: Name
     quads = chain.from_iterable(store.quads_for_pattern(None, None, None, graph) for graph in chosen)
     found = set(islice(quads, MAX_QUADS + 1))
     return found if len(found) <= MAX_QUADS else None
+
+
+def inserted(store: ox.Store, update: str, names: Names) -> set[ox.Quad] | None:
+    """Return the quads that an update with INSERT DATA alone adds to facts; None where that cannot be told before.
+
+    Raises:
+        SyntaxError: it does not parse.
+    """
+    scratch = ox.Store()
+    scratch.update(update, prefixes=PREFIXES)
+    if len(scratch) > MAX_QUADS:
+        return None
+    found: set[ox.Quad] = set()
+    for quad in scratch:
+        if isinstance(quad.subject, ox.BlankNode) or isinstance(quad.object, ox.BlankNode | ox.Triple):
+            return None  # the store gives a blank node another name
+        graph = quad.graph_name if isinstance(quad.graph_name, ox.NamedNode) else names.default_data
+        kind = publication_plan.kind_of(graph, store, names.catalogue)
+        own = ox.Quad(quad.subject, quad.predicate, quad.object, graph)
+        if (kind is None or holds_facts(kind)) and own not in store:  # a graph that is new holds data
+            found.add(own)
+    return found
 
 
 def changes(store: object, since: int, until: int) -> tuple[set[ox.Quad], set[ox.Quad]] | None:

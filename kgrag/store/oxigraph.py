@@ -270,25 +270,36 @@ class OxigraphStore:
                 if targets is not None and self._names.catalogue.value not in targets:
                     graphs = [ox.NamedNode(graph) for graph in sorted(targets - {""})]
             try:
-                self._rewrite(store, text, graphs, one_way=not reading.adds_and_removes)
+                inserts = reading.only_inserts_data
+                self._rewrite(store, text, graphs, one_way=not reading.adds_and_removes, inserts=inserts)
             except SyntaxError:
                 ox.Store().update(update, prefixes=PREFIXES)  # raises with the place in the caller's text, not in ours
                 raise
             return self._revision
 
     def _rewrite(
-        self, store: ox.Store, update: str, graphs: Sequence[ox.NamedNode] | None, *, one_way: bool = False
+        self,
+        store: ox.Store,
+        update: str,
+        graphs: Sequence[ox.NamedNode] | None,
+        *,
+        one_way: bool = False,
+        inserts: bool = False,
     ) -> None:
         revision, lineage = self._revision + 1, self._unwritten_lineage
         stated = [*self._stated, *publication_plan.lineage_of(revision, self._names, lineage)]
         touched = None if graphs is None else [*graphs, self._names.default_data]
         facts = fact_journal.quads_of(store, touched, self._names)
+        new = fact_journal.inserted(store, update, self._names) if facts is None and inserts else None
         record = Rewriting(store, self._names, revision=revision, graphs=graphs, one_way=one_way, stated=stated)
         record.write(update)
         identity.write_founding(store, self._names)
         before = self._revision
         self._advance(identity.revision(store, self._names))
         record.settle()
+        if new is not None:
+            fact_journal.note(self, before, self._revision, (new, ()))
+            return
         after = fact_journal.quads_of(store, touched, self._names)
         fact_journal.note_difference(self, before, self._revision, facts, after)
 

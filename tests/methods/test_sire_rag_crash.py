@@ -16,7 +16,7 @@ from kgrag.testing import HashEmbedder
 from kgrag.text import ingestion
 
 ROOT = Path(__file__).parents[2]
-MOMENTS = int(os.environ.get("KGRAG_CRASH_MOMENTS", "2"))
+MOMENTS = int(os.environ.get("KGRAG_CRASH_MOMENTS", "1"))
 WORKER = """
 import sys
 from kgrag import KnowledgeBase

@@ -12,6 +12,7 @@ from kgrag.knowledge_base import KnowledgeBase
 from kgrag.querying.text_indexes import index_queries, indexed_texts, text_indexes
 from kgrag.querying.text_indexes.index_changes import changed_subjects
 from kgrag.querying.text_indexes.indexed_texts import IndexedTexts
+from kgrag.store import fact_journal
 from kgrag.testing import HashEmbedder
 
 NAMES = "SELECT ?iri ?text { ?iri a <urn:x:Crop> ; <urn:x:name> ?text }"
@@ -219,3 +220,59 @@ def test_texts_are_embedded_when_somebody_asks_by_meaning_and_once(kb: Knowledge
     found(kb, 'kgv:near ("rice" 1 "crops")')
     assert kb.indexes()[0].waiting == 0
     assert kb.spaces.names() == [indexed_texts.space_name("crops")]
+
+
+def test_an_erasure_leaves_no_text_of_an_index_behind(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text(
+        "The zymurgist of Ostrel buried sixteen barrels of quince mead.", encoding="utf-8"
+    )
+    (tmp_path / "other.txt").write_text("Rice stands in water.", encoding="utf-8")
+    with KnowledgeBase(tmp_path / "kb", embedder=HashEmbedder()) as kb:
+        kb.ingest(tmp_path / "secret.txt")
+        kb.ingest(tmp_path / "other.txt")
+        kb.add_index("texts", "SELECT ?iri ?text { ?iri <https://w3id.org/kgrag/ns#text> ?text }")
+        assert found(kb, 'kgv:near ("zymurgist mead" 1 "texts")') != []
+        assert kb.erase("secret").found == ()
+        assert found(kb, 'kgv:matches ("zymurgist" 5 "texts")') == []
+        assert len(found(kb, 'kgv:near ("zymurgist" 5 "texts")')) == 2  # the document and its chunk
+    assert not [path for path in (tmp_path / "kb").rglob("*") if path.is_file() and b"zymurgist" in path.read_bytes()]
+
+
+def test_what_is_inserted_into_a_large_graph_is_followed_too(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found(kb, 'kgv:matches ("rice" 5 "crops")')
+    monkeypatch.setattr(fact_journal, "MAX_QUADS", 4)
+    ((graph,),) = kb.query("SELECT DISTINCT ?g { GRAPH ?g { <urn:x:rice> a ?c } }").values()  # type: ignore[union-attr]
+    kb.update(f'INSERT DATA {{ GRAPH <{graph}> {{ <urn:x:oats> a <urn:x:Crop> ; <urn:x:name> "naked oats" }} }}')
+    assert found(kb, 'kgv:matches ("oats" 5 "crops")') == ["oats"]
+    assert opened(kb).made == 1
+    kb.update(f'DELETE DATA {{ GRAPH <{graph}> {{ <urn:x:oats> <urn:x:name> "naked oats" }} }}')
+    assert found(kb, 'kgv:matches ("oats" 5 "crops")') == []
+    assert opened(kb).made == 2
+
+
+@pytest.mark.parametrize(
+    ("update", "added"),
+    [
+        ("INSERT DATA { GRAPH <urn:g> { <urn:a> a <urn:b> ; <urn:p> 1.50 , true , 'a' } }", 4),
+        ("PREFIX x: <urn:> INSERT DATA { x:a x:p x:b } ; INSERT DATA { GRAPH x:g { x:a x:p x:c } }", 1),
+        ("INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:p> [] } }", None),
+    ],
+)
+def test_what_an_update_inserts_is_told_from_its_text(
+    update: str, added: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with KnowledgeBase(embedder=HashEmbedder()) as kb:
+        kb.update(
+            "INSERT DATA { <urn:a> <urn:p> <urn:b> . GRAPH <urn:g> { <urn:a> <urn:q> 1 , 2 , 3 , 4 , 5 , 6 , 7 } }"
+        )
+        before = set(kb.store._engine())  # type: ignore[attr-defined]
+        since = kb.store.revision
+        monkeypatch.setattr(fact_journal, "MAX_QUADS", 6)
+        kb.update(update)
+        told = fact_journal.changes(kb.store, since, kb.store.revision)
+        catalogue = kb.store.names.catalogue
+        now = {quad for quad in set(kb.store._engine()) - before if quad.graph_name != catalogue}  # type: ignore[attr-defined]
+        assert told == (None if added is None else (now, set()))
+        assert added is None or len(now) == added

@@ -181,3 +181,23 @@ def test_a_word_within_a_string_fetches_nothing_and_one_that_rdflib_would_find_d
     ):
         with pytest.raises(InvalidRDF, match="may ask another server"):
             refuse_network(said(text))
+
+
+def test_a_select_that_calls_a_function_of_the_shapes_is_decided(validated) -> None:
+    function = """
+    ex:twice a sh:SPARQLFunction ; sh:parameter [ sh:path ex:number ; sh:datatype xsd:integer ] ;
+      sh:returnType xsd:integer ; sh:select "SELECT ($number * 2 AS ?result) {}" .
+    ex:Twice a sh:NodeShape ; sh:targetSubjectsOf ex:q ; sh:sparql [
+      sh:message "is seven" ; sh:select "SELECT $this ?value { $this ex:q ?value . FILTER(ex:twice(?value) = 14) }" ] .
+    """
+    found = validated(function)
+    assert [(v.focus, v.value) for v in found.violations] == [(EX + "b", "7")]
+    assert list(found.elsewhere) == [EX + "Twice"]
+    assert not found.undecided
+
+
+def test_what_is_left_to_pyshacl_may_use_the_prefixes_of_its_file(validated) -> None:
+    target = '[ a sh:SPARQLTarget ; sh:select "SELECT ?this { ?this ex:q ?number }" ]'
+    found = validated(f"ex:Aimed a sh:NodeShape ; sh:target {target} ; sh:class ex:A .")
+    assert [violation.focus for violation in found.violations] == [EX + "b"]
+    assert not found.undecided
