@@ -22,7 +22,6 @@ from typing import IO
 
 import numpy as np
 
-import kgrag
 from kgrag.errors import ServiceError
 from kgrag.ports import Vectors
 from kgrag.store.child_environment import child_environment
@@ -81,7 +80,7 @@ class EmbeddingProcess:
         return read_frame(process.stdout)
 
     def _started(self) -> subprocess.Popen[bytes]:
-        root = str(Path(kgrag.__file__).parents[1])
+        root = str(Path(__file__).parents[2])
         paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH", "")])])
         threads = str(max(1, (os.cpu_count() or 1) - 1))  # one is the server's
         environment = {"OMP_NUM_THREADS": threads, **child_environment(PYTHONPATH=paths, HF_HUB_OFFLINE="1")}

@@ -26,6 +26,7 @@ from kgrag.sparql.query_reader import QueryReader
 from kgrag.sparql.selection_reader import Column
 from kgrag.sparql.syntax import Limits, Place, Query, Selected, Term, Variable
 from kgrag.sparql.term_reader import Group, Node, Selection
+from kgrag.sparql.tokens import tokens
 from kgrag.vocab import KGV, RDF
 
 __all__ = ["Call", "Conditions", "Searches", "Statement", "read_searches"]
@@ -33,7 +34,7 @@ __all__ = ["Call", "Conditions", "Searches", "Statement", "read_searches"]
 _KINDS = {KGV.near: "near", KGV.matches: "matches", KGV.fused: "fused"}
 _SPACE = re.compile(r"[\w:.-]+")
 """The name of a space, or a number; whatever has an operator is a condition."""
-_NAMES = re.compile(r"[?$]\w+|_:[\w.-]*\w")
+_NAME = re.compile(r"[?$]\w+|_:[\w.-]*\w")
 _READS_GROUPS = re.compile("EXISTS", flags=re.IGNORECASE)
 _FORM = '?node kgv:{} ("text" 20 "chunk") or (?node ?score ?snippet) kgv:{} ("text" 20 "chunk")'
 
@@ -96,8 +97,9 @@ class _Part:
 
     @property
     def names(self) -> frozenset[str]:
-        """The variables and blank nodes that it names; more where a text in quotation marks reads like one."""
-        return frozenset(name.replace("$", "?", 1) for name in _NAMES.findall(self.text))
+        """The variables and blank nodes that it names."""
+        found = (token.text for token in tokens(self.text))
+        return frozenset(f"?{text[1:]}" if text[0] == "$" else text for text in found if _NAME.fullmatch(text))
 
 
 @dataclass(frozen=True, slots=True)

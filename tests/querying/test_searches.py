@@ -242,6 +242,12 @@ def test_of_too_many_nodes_to_list_the_best_are_looked_through(
     assert texts(kb, query) == [_TEXTS["rice"]]
 
 
+def test_a_variable_in_a_string_is_none(kb: KnowledgeBase) -> None:
+    patterns = "?n kg:text ?text ; a kg:Chunk . { ?n a ?c } UNION { ?n a 'no ?o' } OPTIONAL { ?n a ?o }"
+    query = f"SELECT ?text {{ ?n kgv:near ('loam' 1) . VALUES ?x {{ '?o' }} {patterns} FILTER(BOUND(?o) && ?x != '') }}"
+    assert texts(kb, query) == [_TEXTS["barley"]]
+
+
 def test_conditions_inside_and_beside_a_search_both_hold(kb: KnowledgeBase) -> None:
     query = "SELECT ?text {{ ?n kgv:near ('loam' 5 'chunk' 'title=rice') ; kg:text ?text ; dcterms:isPartOf/dcterms:title '{}' }}"
     assert texts(kb, query.format("rice")) == [_TEXTS["rice"]]
