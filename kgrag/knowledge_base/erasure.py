@@ -144,7 +144,6 @@ def erase(kb: Erasable, erased: Sequence[str]) -> Erasure:
         InvalidSettings: the key for the receipt cannot be read; nothing was done.
         StorageFailed: the disk refused; the next opening for writing goes on.
     """
-    signing_key(kb.path, kb.settings.signing_key)
     texts = sorted({text for document in erased for text in _texts_of(kb.store, document)})
     hashes = [_hash_of(kb.store, document) for document in erased]
     intent = {"documents": list(erased), "hashes": hashes, "texts": texts, "begun": _now()}
@@ -159,7 +158,6 @@ def vacuum(kb: Erasable) -> Erasure:
         InvalidSettings: the key for the receipt cannot be read; nothing was done.
         StorageFailed: the disk refused; the next opening for writing goes on.
     """
-    signing_key(kb.path, kb.settings.signing_key)
     intent: dict[str, Any] = {"documents": [], "hashes": [], "texts": [], "begun": _now()}
     _write_intent(kb, intent)
     return _carry_out(kb, intent)
@@ -216,9 +214,11 @@ def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:
 
 
 def _write_intent(kb: Erasable, intent: dict[str, Any]) -> None:
+    if kb.path is not None:
+        kb.store.flush()  # refuses a folder that was moved
+    signing_key(kb.path, kb.settings.signing_key)  # refuses what could not sign in the end
     if kb.path is None:
         return
-    kb.store.flush()  # refuses a folder that was moved
     fresh = kb.path / f"{_INTENT}.new"
     with fresh.open("w", encoding="utf-8") as file:
         json.dump(intent, file)

@@ -22,8 +22,11 @@ from typing import Any, cast
 import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL, KgragError, StateError, StorageFailed, StoreLocked
+from kgrag.model import Table
 
-__all__ = ["closable", "damaged", "engine", "exchanged", "release"]
+__all__ = ["Results", "closable", "damaged", "engine", "exchanged", "release", "table_of"]
+
+Results = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
 _MAX_LINE_CHARACTERS = 120
 _MAX_EXPECTATION_CHARACTERS = 200
@@ -63,6 +66,16 @@ def engine(text: str = "") -> Iterator[None]:
         raise StorageFailed(
             f"the store could not be read or written: {message}. Free space or mend the folder, and try again."
         ) from error
+
+
+def table_of(results: Results) -> Table:
+    """Return the rows of a SELECT. Raises InvalidSPARQL: it was another form of query."""
+    try:
+        if not isinstance(results, ox.QuerySolutions):
+            raise InvalidSPARQL("a SELECT was expected, and this is another form of query. Write SELECT.")
+        return Table(tuple(variable.value for variable in results.variables), [tuple(row) for row in results])
+    finally:
+        del results  # a traceback must not keep the folder open
 
 
 def damaged(error: BaseException) -> StorageFailed:

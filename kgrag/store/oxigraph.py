@@ -25,7 +25,7 @@ from kgrag.ports import Validator
 from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
 from kgrag.store import fact_journal, identity, migrations, publication_plan, quad_files, rewriting, verification
-from kgrag.store.engine import engine, release
+from kgrag.store.engine import Results, engine, release, table_of
 from kgrag.store.lineage import drawn
 from kgrag.store.locking import OpenedFolder, WriterLock
 from kgrag.store.publishing import Publishing, exchange
@@ -33,8 +33,6 @@ from kgrag.store.update_record import Rewriting
 from kgrag.vocab import KG, PREFIXES, RDF, Names
 
 __all__ = ["OxigraphStore"]
-
-Results = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
 
 class OxigraphStore:
@@ -132,7 +130,7 @@ class OxigraphStore:
             InvalidSPARQL: it does not parse, or is no SELECT.
         """
         with engine(query):
-            return _table(self._engine().query(query))
+            return table_of(self._engine().query(query))
 
     def ask(self, query: str) -> bool:
         """Run an ASK of our own.
@@ -212,9 +210,8 @@ class OxigraphStore:
     def publish(self, drafts: Sequence[GraphDraft]) -> Publication:
         """Validate drafts in a scratch store, then let all that conform in at once; the rest goes to quarantine.
 
-        New graphs, added triples and their catalogue entries enter in one atomic step. Where something has to leave
-        (a "replace" draft whose graph exists and differs), all "replace" drafts enter in one atomic step of their own,
-        before the others. Publishing the same again changes nothing.
+        New graphs, added triples and their entries enter in one atomic step. Where something has to leave (a "replace"
+        draft whose graph differs), all "replace" drafts enter before, in a step of their own. The same changes nothing.
 
         Raises:
             InvalidRDF: two drafts of one graph contradict each other, or a literal of ours is not canonical.
@@ -270,8 +267,8 @@ class OxigraphStore:
                 if targets is not None and self._names.catalogue.value not in targets:
                     graphs = [ox.NamedNode(graph) for graph in sorted(targets - {""})]
             try:
-                inserts = reading.only_inserts_data
-                self._rewrite(store, text, graphs, one_way=not reading.adds_and_removes, inserts=inserts)
+                one_way, inserts = not reading.adds_and_removes, reading.only_inserts_data
+                self._rewrite(store, text, graphs, one_way=one_way, inserts=inserts)
             except SyntaxError:
                 ox.Store().update(update, prefixes=PREFIXES)  # raises with the place in the caller's text, not in ours
                 raise
@@ -299,9 +296,9 @@ class OxigraphStore:
         record.settle()
         if new is not None:
             fact_journal.note(self, before, self._revision, (new, ()))
-            return
-        after = fact_journal.quads_of(store, touched, self._names)
-        fact_journal.note_difference(self, before, self._revision, facts, after)
+        else:
+            after = fact_journal.quads_of(store, touched, self._names)
+            fact_journal.note_difference(self, before, self._revision, facts, after)
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs, their lexical companions and their catalogue entries in one atomic step.
@@ -426,8 +423,7 @@ class OxigraphStore:
         """Write the whole store anew, so that no file of its folder has a term that no triple has.
 
         The engine never takes a deleted term out of its files. The new folder takes the place of the old one by two
-        renames; what a process that dies in between leaves is put right by the next ``open`` for writing. It waits for
-        whoever is at a result of the store.
+        renames, once nobody is at a result; the next ``open`` for writing puts right what a process that dies leaves.
 
         Raises:
             StorageFailed: the disk refused; the old folder is then still in use.
@@ -502,12 +498,3 @@ class OxigraphStore:
             if self._read_only:
                 raise StateError("this store was opened for reading only. Open it for writing to change it.")
             yield self._engine()
-
-
-def _table(results: Results) -> Table:
-    try:
-        if not isinstance(results, ox.QuerySolutions):
-            raise InvalidSPARQL("a SELECT was expected, and this is another form of query. Write SELECT.")
-        return Table(tuple(variable.value for variable in results.variables), [tuple(row) for row in results])
-    finally:
-        del results  # a traceback must not keep the folder open

@@ -4,7 +4,7 @@ Graphs with facts note what they gained and lost (``kgrag.store.fact_journal``);
 subjects are taken; of the catalogue the graphs that changed, and sources. Where the store does not say it (an update
 that does not name its graphs, a graph without facts that was replaced or removed, another process), it is not known.
 
-Query read: ``spaces/written-graphs``.
+Query read: ``searches/written_graphs``.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _written(store: TripleStore, revisions: Sequence[int]) -> dict[ox.NamedNode,
     values = {"catalogue": store.names.catalogue, "since": revisions[0] - 1}
     found: dict[ox.NamedNode, bool] = {}
     for graph, kind, before, removed, rewrite in store.select(
-        queries.bind("spaces/written-graphs", publications=publications, **values)
+        queries.bind("searches/written_graphs", publications=publications, **values)
     ):
         if rewrite is not None or (isinstance(removed, ox.NamedNode) and not holds_facts(removed)):
             return None

@@ -26,6 +26,8 @@ def read(source: Source) -> Iterator[Document]:
     Raises:
         UnreadableDocument: markitdown is not installed; it is no file of the format, or damaged; it has no text.
     """
+    if not source.path.stat().st_size:
+        raise source.empty()
     try:
         from markitdown import MarkItDown, MarkItDownException, StreamInfo
     except ModuleNotFoundError:
