@@ -75,14 +75,14 @@ class Turn:
         self._begun = time.monotonic()
 
     def pause(self) -> None:
-        """Let others in, where the turn has lasted for a while."""
+        """Release the turn for a moment, where it has lasted for a while; others come in."""
         if time.monotonic() - self._begun > _MAX_SECONDS_ALONE:
             with self.away():
                 time.sleep(_SECONDS_FOR_OTHERS)  # else this thread would have the lock again before another wakes up
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """Let others in for as long as this lasts."""
+        """Release the turn for as long as this lasts; others come in."""
         self._lock.release()
         try:
             yield
