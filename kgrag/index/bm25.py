@@ -157,7 +157,9 @@ class LexicalIndex:
         there = [part if p.alive is None else part[p.alive] for part, p in zip(scores, self.parts, strict=True)]
         return np.concatenate([np.zeros(0, np.float32), *there])[self._ascending[1]]
 
-    def terms_in(self, question: str, iris: Sequence[str]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    def terms_in(
+        self, question: str | Sequence[str], iris: Sequence[str]
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """Return how rare each known term of a question is, and which of some texts has it.
 
         Returns:
@@ -166,12 +168,12 @@ class LexicalIndex:
         frequencies: list[int] = []
         has: list[npt.NDArray[np.bool_]] = []
         places = [part.places(iris) for part in self.parts]  # -1 where a part does not have a text
-        for term in sorted(set(tokens_of(question))):
-            numbers = [part.segment.number(term) for part in self.parts]
+        terms = sorted(set(tokens_of(question) if isinstance(question, str) else question))
+        for numbers in zip(*(part.segment.numbers(terms) for part in self.parts), strict=True):
             known = [pair for pair in zip(self.parts, numbers, places, strict=True) if pair[1] >= 0]
             if frequency := sum(part.frequency(number) for part, number, _ in known):
                 frequencies.append(frequency)
-                having = [np.isin(place, part.segment.postings(number)[0]) for part, number, place in known]
+                having = [_is_in(place, part.segment.postings(number)[0]) for part, number, place in known]
                 has.append(np.any(having, axis=0))
         rarities = np.log(1 + len(self) / np.array(frequencies, dtype=np.float64))
         return rarities, np.array(has, dtype=np.bool_).reshape(len(has), len(iris)).T
@@ -204,17 +206,16 @@ class LexicalIndex:
 
     def _asked(self, question: str | Sequence[str]) -> Iterator[tuple[int, list[_Term]]]:
         """Yield the number of each part that has terms of a question, with these terms in their order."""
-        weights, numbers = [], []
-        for term, count in Counter(tokens_of(question) if isinstance(question, str) else question).items():
-            found = [part.segment.number(term) for part in self.parts]
-            frequency = sum(
-                part.frequency(number) for part, number in zip(self.parts, found, strict=True) if number >= 0
-            )
-            weights.append(count * self._weight(frequency))
-            numbers.append(found if frequency else [-1] * len(found))
-        for place in range(len(self.parts)):
-            terms = [_Term(found[place], weight) for found, weight in zip(numbers, weights, strict=True)]
-            if known := [term for term in terms if term.number >= 0]:
+        counts = Counter(tokens_of(question) if isinstance(question, str) else question)
+        numbers = [part.segment.numbers(list(counts)) for part in self.parts]
+        weights = []
+        for place, count in enumerate(counts.values()):
+            found = zip(self.parts, numbers, strict=True)
+            frequency = sum(part.frequency(of_part[place]) for part, of_part in found if of_part[place] >= 0)
+            weights.append(count * self._weight(frequency) if frequency else None)
+        for place, of_part in enumerate(numbers):
+            found = zip(of_part, weights, strict=True)
+            if known := [_Term(number, weight) for number, weight in found if number >= 0 and weight is not None]:
                 yield place, known
 
     def _weight(self, frequency: int) -> np.float32:
@@ -389,6 +390,11 @@ def _saturated(weight: np.float32, counts: npt.NDArray[Any], norms: Scores) -> S
     """Return what a term is worth where it comes so often, in texts with these norms; shape of ``counts``."""
     frequencies = counts.astype(np.float32)
     return weight * frequencies / (frequencies + norms)
+
+
+def _is_in(places: npt.NDArray[Any], ascending: Places) -> npt.NDArray[np.bool_]:
+    """Return which places are among some that ascend and are at least one, shape of ``places``."""
+    return ascending[np.minimum(np.searchsorted(ascending, places), len(ascending) - 1)] == places
 
 
 def _parts_of(pairs: Iterable[tuple[str, str]]) -> tuple[Part, ...]:
