@@ -157,9 +157,7 @@ class LexicalIndex:
         there = [part if p.alive is None else part[p.alive] for part, p in zip(scores, self.parts, strict=True)]
         return np.concatenate([np.zeros(0, np.float32), *there])[self._ascending[1]]
 
-    def terms_in(
-        self, question: str | Sequence[str], iris: Sequence[str]
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    def terms_in(self, question: str, iris: Sequence[str]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
         """Return how rare each known term of a question is, and which of some texts has it.
 
         Returns:
@@ -168,13 +166,12 @@ class LexicalIndex:
         frequencies: list[int] = []
         has: list[npt.NDArray[np.bool_]] = []
         places = [part.places(iris) for part in self.parts]  # -1 where a part does not have a text
-        terms = sorted(set(tokens_of(question) if isinstance(question, str) else question))
+        terms = sorted(set(tokens_of(question)))
         for numbers in zip(*(part.segment.numbers(terms) for part in self.parts), strict=True):
             known = [pair for pair in zip(self.parts, numbers, places, strict=True) if pair[1] >= 0]
             if frequency := sum(part.frequency(number) for part, number, _ in known):
                 frequencies.append(frequency)
-                having = [_is_in(place, part.segment.postings(number)[0]) for part, number, place in known]
-                has.append(np.any(having, axis=0))
+                has.append(np.any([part.having(number, place) for part, number, place in known], axis=0))
         rarities = np.log(1 + len(self) / np.array(frequencies, dtype=np.float64))
         return rarities, np.array(has, dtype=np.bool_).reshape(len(has), len(iris)).T
 
@@ -390,11 +387,6 @@ def _saturated(weight: np.float32, counts: npt.NDArray[Any], norms: Scores) -> S
     """Return what a term is worth where it comes so often, in texts with these norms; shape of ``counts``."""
     frequencies = counts.astype(np.float32)
     return weight * frequencies / (frequencies + norms)
-
-
-def _is_in(places: npt.NDArray[Any], ascending: Places) -> npt.NDArray[np.bool_]:
-    """Return which places are among some that ascend and are at least one, shape of ``places``."""
-    return ascending[np.minimum(np.searchsorted(ascending, places), len(ascending) - 1)] == places
 
 
 def _parts_of(pairs: Iterable[tuple[str, str]]) -> tuple[Part, ...]:

@@ -217,6 +217,11 @@ class Part:
         places = self.segment.iris.places(iris)
         return places if self.alive is None else np.where(self.alive[places], places, -1)
 
+    def having(self, number: int, places: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Return which texts, by place, have a term; shape of ``places``."""
+        own, _ = self.segment.postings(number)
+        return own[np.minimum(np.searchsorted(own, places), len(own) - 1)] == places
+
     def frequency(self, number: int) -> int:
         """Count the texts that are there and have a term."""
         places, _ = self.segment.postings(number)
