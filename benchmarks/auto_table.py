@@ -124,10 +124,12 @@ def _cell(values: Mapping[str, float], baseline: Mapping[str, float]) -> str:
 
 def of_all(found: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the rows of all sets together, each set counting the same, and the worst set of each method."""
-    methods = [each for each in next(iter(found.values())) if all(each in scores for scores in found.values())]
+    methods = list(dict.fromkeys(method for scores in found.values() for method in scores))
     lines = [f"\n### all {len(found)} sets, each counting the same\n"]
-    lines += ["| | metric | mean | less passages | auto less it | sets below passages | worst set, less passages |"]
-    lines.append("|---|---|--:|--:|--:|---|---|")
+    lines += [
+        "| | metric | sets | mean | less passages | auto less it | below passages on | worst set, less passages |"
+    ]
+    lines.append("|---|---|--:|--:|--:|--:|---|---|")
     for metric in METRICS[:3]:
         values = {
             method: {
@@ -140,7 +142,7 @@ def of_all(found: Mapping[str, Mapping[str, Any]]) -> str:
         values["the best single one of each set"] = {
             name: of_metric(scores[_best_single(scores, metric)], metric) for name, scores in found.items()
         }
-        lines += [_pooled_row(method, metric, values) for method in values]
+        lines += [_pooled_row(method, metric, values) for method in values if values[method]]
     return "\n".join(lines)
 
 
@@ -152,7 +154,7 @@ def _pooled_row(method: str, metric: str, values: Mapping[str, Values]) -> str:
     worst = min(known, key=lambda name: known[name].mean)
     less = "" if method == BASELINE else written(pooled_difference(ours, base))
     auto = "" if method == DEFAULT or DEFAULT not in values else written(pooled_difference(values[DEFAULT], ours))
-    cells = (f"{pooled(ours):.3f}", less, auto, ", ".join(below), f"{worst} {written(known[worst])}")
+    cells = (str(len(ours)), f"{pooled(ours):.3f}", less, auto, ", ".join(below), f"{worst} {written(known[worst])}")
     return f"| {method} | {metric} | {' | '.join(cells)} |"
 
 

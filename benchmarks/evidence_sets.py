@@ -45,6 +45,7 @@ _METHODS = {
     "auto without coverage": "auto:cover=0",
     DEFAULT: "auto",
 }
+_NEED_TREES = (*_TREES, _PAGERANK, "auto without names")
 Scores = Mapping[str, Mapping[str, float]]
 """Question -> metric -> value."""
 
@@ -58,17 +59,20 @@ class AskedSet:
         own: the method that has a graph of its own here: "og_rag" of mapped facts, "poly_rag" of layers.
         metrics: what is read for each column of the table, where a set is not judged by documents.
         chunk_tokens: of the largest chunk; 0 leaves documents whole, as they are published.
+        trees: whether sire_rag is built, which takes hours for large sets; without it auto has passages alone.
     """
 
     folder: str
     own: str = ""
     metrics: Mapping[str, str] | None = None
     chunk_tokens: int = 0
+    trees: bool = True
 
     @property
     def methods(self) -> dict[str, str]:
         """The methods that are asked, by the name of their row."""
-        return {**_METHODS, **({self.own: self.own} if self.own else {})}
+        asked = {name: spec for name, spec in _METHODS.items() if self.trees or name not in _NEED_TREES}
+        return {**asked, **({self.own: self.own} if self.own else {})}
 
 
 _OF_FACTS = {
@@ -86,11 +90,11 @@ SETS: Mapping[str, AskedSet] = {
     "multihoprag_facts": AskedSet("multihoprag_facts"),
     "news": AskedSet("ograg/news", own="og_rag"),
     "soybean": AskedSet("ograg/soybean", own="og_rag", metrics=_OF_FACTS),
-    "pubmedqa": AskedSet("pubmedqa"),
-    "scifact": AskedSet("scifact"),
+    "pubmedqa": AskedSet("pubmedqa", trees=False),
+    "scifact": AskedSet("scifact", trees=False),
     "popqa": AskedSet("popqa", own="poly_rag"),
     "pyramid": AskedSet("pyramid", own="poly_rag"),
-    "scisumm": AskedSet("scisumm", own="cg_rag", chunk_tokens=180),
+    "scisumm": AskedSet("scisumm", own="cg_rag", chunk_tokens=180, trees=False),
 }
 
 
@@ -116,10 +120,12 @@ def opened(name: str, dataset: Dataset, work: Path) -> Iterator[KnowledgeBase]:
     with KnowledgeBase(work / f"{name}.kb", settings=Settings(), embedder=embedder) as kb:
         if dataset.corpus:
             ingestion.ingest(dataset.documents(), store=kb.store, chunk_tokens=dataset.chunk_tokens)
-        kb.build("passages") if not dataset.mapped else kb.build("og_rag", mapped=dataset.mapped)
+        if dataset.mapped:
+            kb.build("og_rag", mapped=dataset.mapped)
         if SETS[name].own in ("cg_rag", "poly_rag"):
             kb.build(SETS[name].own, **_layers(name))
-        kb.build("sire_rag")
+        if SETS[name].trees:
+            kb.build("sire_rag")
         kb.build("auto")
         yield kb
 

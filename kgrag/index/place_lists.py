@@ -70,7 +70,8 @@ class PlaceLists:
 
     def lengths(self, owners: npt.NDArray[Any]) -> _Integers:
         """Return how many places each of some owners has."""
-        return self.bounds[owners + 1] - self.bounds[owners]
+        lengths: _Integers = self.bounds[owners + 1] - self.bounds[owners]
+        return lengths
 
     def length(self, owner: int) -> int:
         """Return how many places an owner has."""
