@@ -399,4 +399,4 @@ def _english(messages: tuple[ox.Literal, ...]) -> str:
 def _nearest(name: str, known: Iterable[str]) -> str:
     """Return the question that names the known term nearest to a term; "" where none is near."""
     near = get_close_matches(name.removeprefix(SH), sorted(each.removeprefix(SH) for each in known), 1)
-    return f". Did you mean sh:{near[0]}?" if near else ""
+    return f"; sh:{near[0]} is the nearest that is" if near else ""
