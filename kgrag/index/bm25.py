@@ -207,12 +207,12 @@ class LexicalIndex:
         numbers = [part.segment.numbers(list(counts)) for part in self.parts]
         weights = []
         for place, count in enumerate(counts.values()):
-            found = zip(self.parts, numbers, strict=True)
-            frequency = sum(part.frequency(of_part[place]) for part, of_part in found if of_part[place] >= 0)
+            of_parts = zip(self.parts, numbers, strict=True)
+            frequency = sum(part.frequency(found[place]) for part, found in of_parts if found[place] >= 0)
             weights.append(count * self._weight(frequency) if frequency else None)
         for place, of_part in enumerate(numbers):
-            found = zip(of_part, weights, strict=True)
-            if known := [_Term(number, weight) for number, weight in found if number >= 0 and weight is not None]:
+            terms = zip(of_part, weights, strict=True)
+            if known := [_Term(number, weight) for number, weight in terms if number >= 0 and weight is not None]:
                 yield place, known
 
     def _weight(self, frequency: int) -> np.float32:

@@ -220,7 +220,8 @@ class Part:
     def having(self, number: int, places: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Return which texts, by place, have a term; shape of ``places``."""
         own, _ = self.segment.postings(number)
-        return own[np.minimum(np.searchsorted(own, places), len(own) - 1)] == places
+        has: npt.NDArray[np.bool_] = own[np.minimum(np.searchsorted(own, places), len(own) - 1)] == places
+        return has
 
     def frequency(self, number: int) -> int:
         """Count the texts that are there and have a term."""

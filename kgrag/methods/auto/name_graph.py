@@ -172,10 +172,10 @@ class NameGraph:
         scores = np.array(list(aggregates.values()), dtype=np.float64)[places >= 0]
         pairs = np.unique(np.stack([rows, self.documents[chunks].astype(np.int64)]), axis=1)
         documents = np.bincount(pairs[0], minlength=len(scores))
-        best = np.zeros(len(self.chunks))
-        np.maximum.at(best, chunks, (scores / np.sqrt(np.maximum(documents, 1)))[rows])
-        found = np.unique(chunks)
-        return ranked(dict(zip(self.chunks.at(found), best[found].tolist(), strict=True)))
+        found, place = np.unique(chunks, return_inverse=True)
+        best = np.zeros(len(found))
+        np.maximum.at(best, place, (scores / np.sqrt(np.maximum(documents, 1)))[rows])
+        return ranked(dict(zip(self.chunks.at(found), best.tolist(), strict=True)))
 
     def names_of(self, aggregates: Mapping[str, float]) -> dict[str, float]:
         """Return the names that aggregates are about, each with the sum of their weights."""
