@@ -1,9 +1,9 @@
 """Whether every stored query has the same answer on a SPARQL server as in the embedded engine.
 
 Run ``python -m benchmarks.server_queries [ADDRESS]``; without an address an Oxigraph server of its own is started. The
-demo is built embedded, its quads are copied to the server as they are, and each stored SELECT, ASK and CONSTRUCT is bound
-with terms of the demo (of each kind that a parameter takes) and asked of both. Rows are compared in their order, and as
-a set where the query's header says that there is none or only a partial one. Updates are left out.
+demo is built embedded, its quads are copied to the server as they are, and each stored SELECT, ASK and CONSTRUCT is
+bound with terms of the demo (of each kind that a parameter takes) and asked of both. Rows are compared in their order,
+and as a set where the query's header says that there is none or only a partial one. Updates are left out.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ publication names the writer: a second writer is refused, or where the engine le
 
 Queries read: ``catalogue/quads``, ``catalogue/exchange_terms``, ``catalogue/everything``, ``catalogue/quad_count``,
 ``catalogue/filled_graphs``, ``catalogue/writers``, ``catalogue/drop_graphs``, ``catalogue/with_blank_nodes``,
-``catalogue/drop_blank_nodes``.
+``catalogue/drop_blank_nodes``, ``catalogue/graph_triples``.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class ServerQuads:
     def _quads(self, query: str) -> Iterator[ox.Quad]:
         for row in cast("ox.QuerySolutions", self._results(query)):
             subject, predicate, value, graph = (row[name] for name in ("subject", "predicate", "object", "graph"))
-            yield ox.Quad(subject, predicate, value, graph)  # type: ignore[arg-type]
+            yield ox.Quad(subject, predicate, value, graph)
 
     def query(
         self,
@@ -363,8 +363,9 @@ def _with_prefixes(sparql: str, prefixes: Mapping[str, str]) -> str:
 def _triples(quads: Iterable[ox.Quad]) -> ox.QueryTriples:
     """Return triples as the engine's own results."""
     store = ox.Store()
-    store.bulk_extend(ox.Quad(unnamed(quad.subject), quad.predicate, unnamed(quad.object)) for quad in quads)
-    return cast("ox.QueryTriples", store.query(queries.bind("catalogue/default_triples")))
+    graph = Names().catalogue
+    store.bulk_extend(ox.Quad(unnamed(quad.subject), quad.predicate, unnamed(quad.object), graph) for quad in quads)
+    return cast("ox.QueryTriples", store.query(queries.bind("catalogue/graph_triples")))
 
 
 def _in_memory(quads: Iterable[ox.Quad]) -> ox.Store:
