@@ -3,8 +3,9 @@
     python -m benchmarks.shacl_suites FOLDER
     python -m benchmarks.shacl_suites FOLDER --only brick --details
 
-FOLDER has one folder for each entry of ``shacl_suites.toml``, which names the public repository and the commit that its
-files are from; what is not there is said to be missing. Of a suite, every test of SHACL's vocabulary of tests (W3C) or
+FOLDER has one folder for each line of ``shacl_suites.jsonl``, which names the public repository and the commit that its
+files are from; what is not there is said to be missing. ``suite`` is the pattern of files with tests; without it,
+``shapes`` are run on each entry of ``data``, whose files are one graph (``a + b`` are two patterns). Of a suite, every test of SHACL's vocabulary of tests (W3C) or
 of the ``dash`` vocabulary (TopQuadrant) is run, and both engines are compared with the report that it expects. Of real
 shapes there is no such report: the engines are compared with each other. Results are equal if focus node, component,
 path, value and severity are; blank nodes are all one, and so are paths of several steps. Each run of pyshacl is a
@@ -19,7 +20,6 @@ import logging
 import subprocess
 import sys
 import time
-import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ from typing import Any
 
 __all__ = ["main"]
 
-_LIST = Path(__file__).with_suffix(".toml")
+_LIST = Path(__file__).with_suffix(".jsonl")
 _COLUMNS = f"{'':<34}{'kgrag':>8}{'s':>7}{'pyshacl':>9}{'s':>7}  only kgrag / only pyshacl / not decided"
 _SUITE_TERMS = ("sht:Validate", "GraphValidationTestCase")
 
@@ -69,9 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.folder is None:
         parser.error("name the folder of the suites")
     print(_COLUMNS)
-    for name, entry in tomllib.loads(_LIST.read_text(encoding="utf-8")).items():
-        if given.only is None or given.only in name:
-            _entry(given.folder / entry.get("folder", name), name, entry, given)
+    for entry in map(json.loads, _LIST.read_text(encoding="utf-8").splitlines()):
+        if given.only is None or given.only in entry["name"]:
+            _entry(given.folder / entry["folder"], entry["name"], entry, given)
 
 
 def _quieten() -> None:
