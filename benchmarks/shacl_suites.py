@@ -5,7 +5,9 @@
 
 FOLDER has one folder for each line of ``shacl_suites.jsonl``, which names the public repository and the commit that its
 files are from; what is not there is said to be missing. ``suite`` is the pattern of files with tests; without it,
-``shapes`` are run on each entry of ``data``, whose files are one graph (``a + b`` are two patterns). Of a suite, every test of SHACL's vocabulary of tests (W3C) or
+``shapes`` are run on each entry of ``data``, whose files are one graph (``a + b`` are two patterns).
+
+Of a suite, every test of SHACL's vocabulary of tests (W3C) or
 of the ``dash`` vocabulary (TopQuadrant) is run, and both engines are compared with the report that it expects. Of real
 shapes there is no such report: the engines are compared with each other. Results are equal if focus node, component,
 path, value and severity are; blank nodes are all one, and so are paths of several steps. Each run of pyshacl is a
