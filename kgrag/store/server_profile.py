@@ -2,7 +2,7 @@
 
 Everything is written to one graph of the server that is dropped afterwards.
 
-Queries read: ``probe/*``.
+Queries read: ``probe/*``, ``catalogue/identity``.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def probe(connection: SparqlConnection) -> ServerProfile:
     """Ask a server what it does. Raises StorageFailed: it cannot be reached, or refuses the key."""
     quads = ServerQuads(connection, writer="probe")
     graph = ox.NamedNode(f"urn:kgrag:probe:{secrets.token_hex(8)}")
-    connection.query(queries.bind("probe/nothing"))
+    connection.query(queries.bind("catalogue/identity"))
     try:
         found = tuple(Feature(name, *_seen(look, quads, graph)) for name, look in _looks())
     finally:
