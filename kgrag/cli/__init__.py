@@ -10,8 +10,11 @@ import logging
 import re
 import sys
 from collections.abc import Sequence
+from copy import copy
 
 import typer
+from typer.main import get_command_name
+from typer.models import CommandInfo
 
 from kgrag.cli import (
     ask_commands,
@@ -43,6 +46,9 @@ from kgrag.cli.printing import set_loudness
 from kgrag.errors import BudgetSpent, KgragError, ServiceError, ShapeViolation
 
 __all__ = ["app", "main"]
+
+_BEFORE_COMMAND = {"--kb": 2, "-v": 1, "--verbose": 1, "-q": 1, "--quiet": 1}
+"""Options that may come before a command, and how many words each takes."""
 
 app = typer.Typer(
     name="kgrag",
@@ -86,7 +92,7 @@ def main() -> None:
     """Run the command line and exit with its code."""
     set_loudness(logging.NOTSET)
     try:
-        app()
+        _asked_for(sys.argv[1:])()
     except MemoryError:
         typer.echo(
             "MemoryError: this process may take no more memory. Allow more (`ulimit -v`), or do less at once.", err=True
@@ -95,6 +101,24 @@ def main() -> None:
     except KgragError as error:
         typer.echo(f"{type(error).__name__}: {_as_typed(str(error), sys.argv[1:])}", err=True)
         sys.exit(_exit_code(error))
+
+
+def _asked_for(words: Sequence[str]) -> typer.Typer:
+    """Return the application with the one command that the words name; all of it where they do not begin with one.
+
+    To read the signatures of all the commands takes longer than most of them run.
+    """
+    rest = list(words)
+    while rest and rest[0] in _BEFORE_COMMAND:
+        del rest[: _BEFORE_COMMAND[rest[0]]]
+    one = copy(app)
+    one.registered_commands = [each for each in app.registered_commands if rest[:1] == [_name(each)]]
+    one.registered_groups = [each for each in app.registered_groups if rest[:1] == [each.name]]
+    return one if one.registered_commands or one.registered_groups else app
+
+
+def _name(command: CommandInfo) -> str:
+    return command.name or get_command_name(command.callback.__name__ if command.callback else "")
 
 
 def _as_typed(message: str, words: Sequence[str]) -> str:
