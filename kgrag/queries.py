@@ -30,7 +30,6 @@ from typing import Any
 
 import jinja2
 import jinja2.meta
-import jinja2.nodes
 import pyoxigraph as ox
 
 from kgrag.errors import QueryParameterError
@@ -100,16 +99,17 @@ def _read(path: Path, name: str) -> Query:
     lines = text.splitlines()
     head = _leading_comments(lines)
     header = "\n".join(line.removeprefix("#").strip() for line in head)
-    texts = ["\n".join(lines[len(head) :]), *_parts(text)]
+    parts = _parts(text)
+    body = "\n".join([*lines[len(head) :], *parts])
     query = Query(
         name=name,
         title=header.split("\n", 1)[0].strip(),
         header=header,
-        parameters=declarations(header, "param") | declarations("\n".join(texts), "# param"),
+        parameters=declarations(header, "param") | declarations(body, "# param"),
         text=text,
         writes=path.suffix == ".ru",
     )
-    _agree(query, texts)
+    _agree(query, frozenset().union(*(_named_in(each)[1] for each in (text, *parts))))
     return query
 
 
@@ -118,34 +118,21 @@ def _parts(text: str) -> list[str]:
     found: dict[str, str] = {}
     waiting = [text]
     while waiting:
-        for name in sorted(_words(waiting.pop()).includes - found.keys()):
+        for name in sorted(_named_in(waiting.pop())[0] - found.keys()):
             found[name] = _part(name)
             waiting.append(found[name])
     return list(found.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """What a template reads and no loop in it gives, what it sets, and the files that it includes."""
-
-    reads: frozenset[str]
-    sets: frozenset[str]
-    includes: frozenset[str]
+@cache
+def _named_in(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the files that a template includes, and the parameters that it uses; each text is parsed once."""
+    parsed = _environment().parse(text)
+    included = frozenset(str(name) for name in jinja2.meta.find_referenced_templates(parsed))
+    return included, frozenset(jinja2.meta.find_undeclared_variables(parsed))
 
 
 @cache
-def _words(text: str) -> _Words:
-    """Return the names in a template; a part is read once for all the questions that include it."""
-    tree = _environment().parse(text)
-    included = frozenset(str(name) for name in jinja2.meta.find_referenced_templates(tree))
-    set_in = (name for each in tree.find_all(jinja2.nodes.Assign) for name in each.find_all(jinja2.nodes.Name))
-    return _Words(
-        reads=frozenset(jinja2.meta.find_undeclared_variables(tree)),
-        sets=frozenset(name.name for name in set_in if name.ctx == "store"),
-        includes=included,
-    )
-
-
 def _part(name: str) -> str:
     return find("queries", name, ("",)).read_text(encoding="utf-8")
 
@@ -159,7 +146,7 @@ def _leading_comments(lines: Sequence[str]) -> list[str]:
     return head
 
 
-def _agree(query: Query, texts: Sequence[str]) -> None:
+def _agree(query: Query, used: frozenset[str]) -> None:
     where = f"queries/{query.name}"
     needed = ("writes",) if query.writes else ("returns", "reads")
     for word in needed:
@@ -168,8 +155,6 @@ def _agree(query: Query, texts: Sequence[str]) -> None:
     for name, kind in query.parameters.items():
         if kind.removesuffix(" list") not in _TYPES:
             raise QueryParameterError(f"{where}: parameter '{name}' has type '{kind}'. Use one of {', '.join(_TYPES)}.")
-    words = [_words(text) for text in texts]
-    used = {name for each in words for name in each.reads} - {name for each in words for name in each.sets}
     if undeclared := used - query.parameters.keys():
         raise QueryParameterError(f"{where}: uses {sorted(undeclared)} without a 'param' line. Declare it.")
     if unused := query.parameters.keys() - used:

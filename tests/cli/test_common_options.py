@@ -53,22 +53,6 @@ def test_every_command_takes_the_common_options(command: str) -> None:
     assert len(flags) == len(set(flags))
 
 
-@pytest.mark.parametrize(
-    ("words", "made"),
-    [
-        ("ask --kb x", {"ask"}),
-        ("--kb ask -q stats", {"stats"}),
-        ("build og_rag", {"build"}),
-        ("import x.nq", {"import"}),
-        ("", set(COMMANDS)),
-        ("-h ask", set(COMMANDS)),
-        ("aks", set(COMMANDS)),
-    ],
-)
-def test_only_the_command_that_is_asked_for_is_made(words: str, made: set[str]) -> None:
-    assert set(typer.main.get_command(cli._asked_for(words.split())).commands) == made  # type: ignore[attr-defined]
-
-
 def test_quiet_leaves_the_result_and_nothing_on_standard_error(run, texts: str) -> None:
     loud, quiet = run("ingest", texts, "--no-embed"), run("ingest", texts, "--no-embed", "-q", "--kb", "b.kb")
     assert loud[2] == "documents: 1\n"
