@@ -14,6 +14,7 @@ larger one of the two quiet ones, and ``write`` the median and the longest time 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import threading
 import time
@@ -72,6 +73,7 @@ def _measure(server: ServedChunks, size: int, seconds: float) -> None:
     print(f"{'':20} {'asker':8} requests  p50 ms  p95 ms     x   write p50 / max ms")
     for name, write in writers.items():
         parts[name] = _run(server, numbers, seconds, write)
+        print(f"  {name} done", file=sys.stderr)
     for name, taken in parts.items():
         writes = taken.pop("writes")
         written = f"{np.median(writes) * 1000:8.0f} / {max(writes) * 1000:.0f}" if writes else ""
@@ -111,8 +113,10 @@ def _run(server: ServedChunks, numbers: Iterator[int], seconds: float, write: _W
         with _client(server) as client:
             for text in texts():
                 begun = time.perf_counter()
-                send(client, text).raise_for_status()
+                status = send(client, text).status_code
                 taken.append(time.perf_counter() - begun)
+                if status != 200:
+                    print(f"  status {status} after {taken[-1]:.1f} s")
                 over.wait(_REST_SECONDS)
         return taken
 

@@ -52,6 +52,9 @@ _WRITE = "INSERT DATA {{ GRAPH <urn:written> {{ <urn:write:{0}> <urn:at> {0} }} 
 _WRITTEN = "SELECT ?at { GRAPH <urn:written> { ?s <urn:at> ?at } }"
 
 
+_SERVER_IS_GONE = (ConnectionError, asyncio.IncompleteReadError)
+
+
 @dataclass
 class _Seen:
     """What clients met: seconds of each short query, statuses by kind, numbers of acknowledged writes, memory in MB."""
@@ -112,7 +115,9 @@ async def _part(server: ServedChunks, chunks: Sequence[str], seconds: float, *, 
     over.set()
     if loaded:
         os.killpg(server.pid, signal.SIGKILL)
-    await asyncio.gather(*tasks, return_exceptions=loaded)
+    for ended in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(ended, Exception) and not (loaded and isinstance(ended, _SERVER_IS_GONE)):
+            raise ended
     return seen
 
 
@@ -172,6 +177,8 @@ class _Connection:
         """Send a request, and return the status and the body of the answer."""
         self.writer.write(request)
         status, headers = await self.head()
+        if status == 204:
+            return status, b""
         if "content-length" in headers:
             return status, await self.reader.readexactly(int(headers["content-length"]))
         body = b""
