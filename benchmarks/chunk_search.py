@@ -79,7 +79,7 @@ def _questions(size: int) -> tuple[list[_Question], list[set[int]]]:
     """Return pairs of words, each of one chunk, that few enough chunks have; and the chunks that have both."""
     words = [frozenset(words_of(number)) for number in range(size)]
     frequency = Counter(word for each in words for word in each)
-    questions = []
+    questions: list[_Question] = []
     for number in np.random.default_rng(5).permutation(size).tolist():
         known = sorted(
             (word for word in words[number] if frequency[word] <= _MAX_ROWS), key=lambda word: -frequency[word]

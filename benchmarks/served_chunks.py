@@ -99,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         make_chunks(options.folder, options.size)
         return
     with opened(options.folder) as kb:
+        kb.retrieve("w1x")  # indexes that a killed server left behind are brought up to date
         serve(kb, Address(port=0, announce=lambda url: print(url, flush=True)))
 
 
