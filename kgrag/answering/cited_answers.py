@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgrag import prompting
+from kgrag.answering.claim_words import completed
 from kgrag.answering.reply_stream import ReplyStream
 from kgrag.answering.short_answers import short_answers
-from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of, naming
+from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
@@ -301,8 +302,8 @@ class _Judge:
             judged.unsupported.append(Unsupported(sentence.text, tuple(missing), place))
         else:
             first = 1 + sum(len(citations) for _, citations in judged.kept)
-            carried += naming(sentence.text, self._question, carried, self._evidence)
-            citations = tuple(dict.fromkeys(one.citation for one in carried))
+            whole = completed(sentence.text, self._question, carried, self._evidence)
+            citations = tuple(dict.fromkeys(one.citation for one in whole))
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))

@@ -41,7 +41,6 @@ __all__ = [
     "cited",
     "evidence_of",
     "features",
-    "naming",
     "touched",
 ]
 
@@ -181,30 +180,6 @@ def cited(
             about = (*piece.headings, *_quoted_sentences(quote.text, claim, piece))
             return [_carried(*carrier, about, sentence=sentence) for carrier in carriers]
     return []
-
-
-def naming(claim: str, question: str, carried: Sequence[Carried], evidence: Sequence[EvidencePiece]) -> list[Carried]:
-    """Return citations of the lines that name what a claim is about, where its own citations do not.
-
-    Reference documentation names a setting once and says "this parameter" from then on. An identifier of the claim that
-    neither a citation nor the question has is looked up before the cited places, in the same chunks.
-    """
-    known = "\n".join([question, *(one.sentences for one in carried)])
-    chunks = {source.span.chunk: source for piece in evidence for source in piece.sources}
-    found: list[Carried] = []
-    for name in dict.fromkeys(_IDENTIFIER.findall(claim)):
-        if places(name, known):
-            continue
-        for one in carried:
-            source = chunks.get(one.citation.chunk)
-            before = one.citation.start - source.span.start if source else 0
-            spots = [place for place in places(name, source.text) if place[1] <= before] if source else []
-            if source and spots:
-                around = touched(source.text, *spots[-1])
-                place = (around[0].start, around[-1].end) if around else spots[-1]
-                found.append(_carried(source, place, "", (), sentence=one.citation.sentence))
-                break
-    return found
 
 
 def _quoted_sentences(quote: str, claim: str, piece: EvidencePiece) -> list[str]:
