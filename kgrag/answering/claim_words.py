@@ -10,7 +10,7 @@ that has any of them; then the nearest sentences that have them are cited as wel
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -53,10 +53,10 @@ class _Wanted:
     named: _Words
 
     @classmethod
-    def of(cls, claim: str, question: str, texts: Iterable[str]) -> _Wanted:
-        """Return the words of a claim, and the names of its question; ``texts`` decide which are rare."""
+    def of(cls, claim: str, question: str, texts: Iterable[str], headings: _Words) -> _Wanted:
+        """Return the words of a claim, and the names of its question beyond headings; ``texts`` say what is rare."""
         own, named = _words(claim), _words(" ".join(_names(claim)))
-        names = named | _words(" ".join(_names(question)))
+        names = named | (_words(" ".join(_names(question))) - headings)
         sentences = [_words(text[start:end]) for text in texts for start, end in split(text)]
         most = max(2, _RARE * len(sentences))
         counts = Counter(word for sentence in sentences for word in sentence & own)
@@ -87,8 +87,9 @@ def completed(
         At most two citations more, in the order of the claim's; one that another contains is left out.
     """
     chunks = {source.span.chunk: source for piece in evidence for source in piece.sources}
-    wanted = _Wanted.of(claim, question, [source.text for source in chunks.values()])
-    titles = _words(" ".join(text for one in carried for text in _titles(one, evidence)))
+    headings = _words("\n".join(_shown_with(carried, evidence, "heading")))
+    titles = _words("\n".join(_shown_with(carried, evidence, "title")))
+    wanted = _Wanted.of(claim, question, [source.text for source in chunks.values()], headings)
     found = _widened(carried, wanted, chunks, titles)
     for _ in range(_MAX_ADDED):
         known = titles | _cited_words(found)
@@ -98,11 +99,12 @@ def completed(
     return _without_contained(found)
 
 
-def _titles(one: Carried, evidence: Iterable[EvidencePiece]) -> Iterable[str]:
-    """Yield the titles of the document of a citation."""
+def _shown_with(carried: Sequence[Carried], evidence: Iterable[EvidencePiece], name: str) -> Iterator[str]:
+    """Yield the title or the heading that is shown with citations."""
+    cited = {one.citation.chunk for one in carried}
     for piece in evidence:
-        if any(source.span.chunk == one.citation.chunk for source in piece.sources):
-            yield str(piece.hit.attributes.get("title") or "")
+        if any(source.span.chunk in cited for source in piece.sources):
+            yield str(piece.hit.attributes.get(name) or "")
 
 
 def _widened(
