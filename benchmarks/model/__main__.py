@@ -1,4 +1,4 @@
-"""``python -m benchmarks.model run | items | score``: see ``README.md`` in this folder."""
+"""``python -m benchmarks.model run | items | score | plant``: see ``README.md`` in this folder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from pathlib import Path
 from benchmarks.model.asking import BUILT, METHODS, asked, questions_in, run
 from benchmarks.model.judging import answer_items, read_verdicts, table, tally
 from benchmarks.model.planning import plan_table
+from benchmarks.model.planting import planted
 from kgrag.llm.embedders import SentenceTransformerEmbedder
 from kgrag.settings import read_settings
 
 __all__ = ["main"]
 
 _WORLD = Path(__file__).parent / "world"
+_PAGES = [_WORLD / "manuals.ttl", *sorted(_WORLD.glob("*.md"))]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -26,6 +28,8 @@ def main(arguments: Sequence[str]) -> int:
     lines = [line for file in getattr(given, "runs", []) for line in asked(file)]
     if given.command == "run":
         _run(given)
+    elif given.command == "plant":
+        _plant(given)
     elif given.command == "items":
         for item in answer_items(lines):
             print(json.dumps(item, ensure_ascii=False))
@@ -46,6 +50,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     asking.add_argument("--graphs", type=Path, nargs="+", default=[_WORLD / "harbour.ttl"], help="RDF for obqc alone")
     asking.add_argument("--methods", nargs="+", default=list(METHODS), choices=BUILT)
+    planting = commands.add_parser("plant", help="ask a run again with false numbers; print which passed")
+    planting.add_argument("into", type=Path)
+    planting.add_argument("--questions", type=Path, default=_WORLD / "questions.jsonl")
+    planting.add_argument("--methods", nargs="+", default=list(METHODS), choices=BUILT)
     writing = commands.add_parser("items", help="print what a judge is shown, a line per item")
     writing.add_argument("runs", type=Path, nargs="+", help="files METHOD.jsonl of a run")
     scoring = commands.add_parser("score", help="print the table")
@@ -66,6 +74,18 @@ def _run(given: argparse.Namespace) -> None:
     with ThreadPoolExecutor(max_workers=len(given.methods)) as pool:
         for file in pool.map(of, given.methods):
             print(file, file=sys.stderr)
+
+
+def _plant(given: argparse.Namespace) -> None:
+    """Print each sentence that got a false number, behind "passed" or "refused", and the sums."""
+    settings, embedder = read_settings(), SentenceTransformerEmbedder()
+    found: list[str] = []
+    for method in given.methods:
+        questions = [one for one in questions_in(given.questions) if one.is_for(method)]
+        for elsewhere in (False, True):
+            found += planted(given.into, method, questions, settings=settings, elsewhere=elsewhere, embedder=embedder)
+    print("\n".join(found))
+    print(f"planted {len(found)}, passed {sum(line.startswith('passed') for line in found)}")
 
 
 if __name__ == "__main__":
