@@ -312,7 +312,8 @@ class _Judge:
 def _ground(carried: Sequence[Carried], question: str, shown: str) -> Ground:
     cited_texts = dict.fromkeys(one.sentences for one in carried)
     about = dict.fromkeys(text for one in carried for text in one.about)
-    return Ground(tuple(cited_texts), tuple(about), question, shown)
+    facts = dict.fromkeys(one.fact for one in carried if one.fact)
+    return Ground(tuple(cited_texts), tuple(about), question, shown, tuple(facts))
 
 
 def _why_nothing_is_left(sentences: Sequence[_QuotedSentence], judged: _Judged) -> str:

@@ -17,6 +17,7 @@ from functools import lru_cache
 import regex
 
 from kgrag.answering.source_sentences import Carried, EvidencePiece, SourceChunk, SourceSentence, touched
+from kgrag.model import Citation
 from kgrag.text.sentences import STOP_WORDS, split, stem, words
 
 __all__ = ["completed"]
@@ -84,7 +85,7 @@ def completed(
         evidence: what the model was shown; lines are cited from the chunks behind it.
 
     Returns:
-        At most two citations more, in the order of the claim's; one that another contains is left out.
+        At most two citations more, in the order of the claim's; those that overlap are one.
     """
     chunks = {source.span.chunk: source for piece in evidence for source in piece.sources}
     headings = _words("\n".join(_shown_with(carried, evidence, "heading")))
@@ -96,7 +97,7 @@ def completed(
         if wanted.all_in(known) or (line := _nearest(found, wanted, known, chunks, evidence)) is None:
             break
         found = _with_line(found, *line)
-    return _without_contained(found)
+    return _joined(found, chunks)
 
 
 def _shown_with(carried: Sequence[Carried], evidence: Iterable[EvidencePiece], name: str) -> Iterator[str]:
@@ -204,23 +205,24 @@ def _cut(one: Carried, source: SourceChunk, start: int, end: int) -> Carried:
     return replace(one, citation=citation, sentences=source.text[start:end])
 
 
-def _without_contained(found: Sequence[Carried]) -> list[Carried]:
-    """Return citations without those that another one contains."""
+def _joined(found: Sequence[Carried], chunks: Mapping[str, SourceChunk]) -> list[Carried]:
+    """Return citations without repeats; those of one chunk that overlap are one."""
     kept: list[Carried] = []
     for one in found:
         here = one.citation
-        inside = [
-            other
-            for other in found
-            if other.citation != here
-            and other.citation.chunk == here.chunk
-            and other.citation.derived == here.derived
-            and other.citation.start <= here.start
-            and here.end <= other.citation.end
-        ]
-        if not inside and not any(other.citation == here for other in kept):
+        at = next((place for place, other in enumerate(kept) if _overlap(other.citation, here)), None)
+        source = chunks.get(here.chunk)
+        if at is None or source is None:
             kept.append(one)
+            continue
+        ends = min(kept[at].citation.start, here.start), max(kept[at].citation.end, here.end)
+        kept[at] = _cut(kept[at], source, ends[0] - source.span.start, ends[1] - source.span.start)
     return kept
+
+
+def _overlap(one: Citation, other: Citation) -> bool:
+    same = one.chunk == other.chunk and not one.derived and not other.derived
+    return one == other or (same and one.start < other.end and other.start < one.end)
 
 
 def _names(text: str) -> list[str]:

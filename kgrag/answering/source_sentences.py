@@ -15,7 +15,7 @@ Queries read: ``citing/parts``, ``documents/spans``, ``documents/texts``. Nothin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -116,12 +116,13 @@ class EvidencePiece:
 class Carried:
     """A citation, the whole sentences that it touches, and texts that name what these are about.
 
-    Such texts are the headings of the piece, and the fact or the sentences of a model that were quoted.
+    Such texts are the headings of the piece, and the sentences of a model that were quoted; a quoted ``fact`` is apart.
     """
 
     citation: Citation
     sentences: str
     about: tuple[str, ...]
+    fact: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,15 +179,15 @@ def cited(
         carriers = carriers or _verbatim(quote.text, claim, piece.sources, pairs=piece.is_fact)
         if carriers:
             about = (*piece.headings, *_quoted_sentences(quote.text, claim, piece))
-            return [_carried(*carrier, about, sentence=sentence) for carrier in carriers]
+            carried = [_carried(*carrier, about, sentence=sentence) for carrier in carriers]
+            return [replace(one, fact=piece.text) for one in carried] if piece.is_fact else carried
     return []
 
 
 def _quoted_sentences(quote: str, claim: str, piece: EvidencePiece) -> list[str]:
-    """Return the fact that a quote is from, or the sentences of a model; [] for stored text."""
-    if piece.is_fact:
-        return [piece.text]
-    matches = [(piece.text, place) for place in places(quote, piece.text)] if piece.derived else []
+    """Return the sentences of a model that a quote is from; [] for stored text and for facts."""
+    derived = piece.derived and not piece.is_fact
+    matches = [(piece.text, place) for place in places(quote, piece.text)] if derived else []
     if not matches:
         return []
     return [piece.text[one.start : one.end] for one in touched(piece.text, *matches[_closest(matches, claim)][1])]

@@ -76,7 +76,7 @@ def test_a_sentence_beside_the_one_that_the_claim_needs_is_joined_by_that_one() 
     assert quote == f"{wrong} Boats must not be told to ask both red and non-red keepers."
 
 
-def test_a_citation_inside_another_one_is_left_out() -> None:
+def test_citations_that_overlap_are_one() -> None:
     whole = "When the water is cold, it stirs the gates for 90 seconds."
     assert cited("It stirs the gates for 90 seconds.", "?", "for 90 seconds", whole) == [whole]
 
