@@ -106,7 +106,8 @@ def planted(
     """
     replaying = settings.model_copy(update={"completions": "replay"})
     with KnowledgeBase(into / f"{method}.kb", settings=replaying, **parts) as kb:
-        asking, passed = kb.asking(planting := Planting(kb.model, elsewhere=elsewhere)), []
+        passed: list[str] = []
+        asking = kb.asking(planting := Planting(kb.model, elsewhere=elsewhere))
         for question in questions:
             passed += asking.ask(question.text, method=method).sentences
     return [f"{'passed' if one in passed else 'refused'}: {one}" for one in planting.sentences]
