@@ -6,7 +6,7 @@ import pyoxigraph as ox
 import pytest
 
 from kgrag import queries
-from kgrag.vocab import KG, Names
+from kgrag.vocab import KG, RDF, Names
 
 GROUP = re.compile(r"\{([^{}]*)\}")
 PATTERN = re.compile(r"^(\?\w+)\s+(\S*[*+]\S*)\s+(\?\w+)$")
@@ -45,9 +45,10 @@ def test_a_path_of_any_length_has_an_end_that_another_pattern_binds(name: str) -
     assert re.findall(r"\S*[*+]/\S*|\S*\?/\(\S*", text) == []  # nor can the next step bind it
 
 
-def test_the_facts_and_sources_of_an_edge_come_in_one_order() -> None:
+def test_the_facts_and_chunks_of_an_edge_come_in_one_order() -> None:
     store, names, edge = ox.Store(), Names(), ox.NamedNode("urn:edge")
     derived = ox.NamedNode("http://www.w3.org/ns/prov#wasDerivedFrom")
+    store.add(ox.Quad(edge, RDF.type, KG.HyperedgeGraph, names.catalogue))
     for number in range(20):
         node = ox.NamedNode(f"urn:node:{number:02}")
         store.add(ox.Quad(node, ox.NamedNode(f"{KG.prefix}key"), ox.Literal("k"), edge))
@@ -55,7 +56,7 @@ def test_the_facts_and_sources_of_an_edge_come_in_one_order() -> None:
         store.add(ox.Quad(edge, derived, node, names.catalogue))
     for text, column in (
         (queries.bind("og_rag/facts", edges=[edge]), "node"),
-        (queries.bind("og_rag/sources", catalogue=names.catalogue, edges=[edge]), "source"),
+        (queries.bind("og_rag/all_spans", catalogue=names.catalogue), "chunk"),
     ):
         rows = store.query(text)
         assert isinstance(rows, ox.QuerySolutions)
