@@ -151,9 +151,6 @@ def _found(file: str, audit: Audit, checks: Sequence[str], *, pairs: bool) -> It
             yield file, finding.focus
             if pairs and finding.value.startswith(own):
                 yield file, finding.value
-            # one finding for all terms that share a label, of which the message names the others
-            named = (word.strip(",.:;'") for word in finding.message.split() if finding.check == "ANN-04")
-            yield from ((file, name) for name in named if name.startswith(own))
 
 
 def _robot(profile: Path) -> Iterator[_Row]:
