@@ -1,7 +1,7 @@
 """What hyperedges state and where that was read, as arrays, so that a question is answered without a query.
 
-A sidecar beside the hypergraph's arrays, in the order of its places, and made again when these are; a document that
-goes takes its spans out of it. For 10^6 hypernodes it takes about 120 MB.
+A sidecar beside the hypergraph's arrays, in the order of its places, and made again when these are. Where only sources
+of facts came or went, the spans alone are read again. For 10^6 hypernodes it takes about 120 MB.
 
 Queries read: ``og_rag/facts``, ``og_rag/all_spans``, ``documents/spans``, ``spaces/texts`` and those of
 ``kgrag.index.vector_spaces``. No graph is written.
@@ -37,6 +37,8 @@ _FILE_NAME = "facts"
 _FILE_FORMAT = 1
 _EDGES_PER_QUERY = 2000
 _KINDS = (KG.HypernodeGraph, KG.HyperedgeGraph)
+_ORIGINS = (KG.AssertionGraph, KG.DocumentGraph)
+"""Kinds whose graphs add or end a source of a hyperedge that itself stays as it is."""
 _OPEN = Sidecars["FactTexts"]()
 
 
@@ -70,7 +72,7 @@ class FactTexts:
 
     ``keys[i]`` and ``values[i]`` belong to key and value i of the hypergraph. ``chunks_of`` are the places of a
     hyperedge's chunks; of chunk i ``documents[document_of[i]]`` is the document, -1 where it is gone, and ``bounds[i]``
-    its first character and the one behind its last.
+    its first character and the one behind its last. A chunk that is gone is kept, because it may come again.
     """
 
     revision: int
@@ -95,12 +97,6 @@ class FactTexts:
         rows = zip(self.chunks.at(known), self.documents.at(self.document_of[known]), self.bounds[known], strict=True)
         spans = [Span(chunk, document, int(start), int(end)) for chunk, document, (start, end) in rows]
         return sorted(spans, key=lambda span: (span.document, span.start))
-
-    def without(self, chunks: frozenset[str]) -> FactTexts:
-        """Return the same facts without spans in some chunks."""
-        left = self.document_of.copy()
-        left[self.chunks.known_places(chunks)] = -1
-        return replace(self, document_of=left)
 
     def at(self, revision: int) -> FactTexts:
         """Return the same texts as those of another revision of the store."""
@@ -165,40 +161,51 @@ def faults(store: TripleStore, folder: Path | None, graph: Adjacency) -> list[Fi
 
 def _making(store: TripleStore, graph: Adjacency) -> Making[FactTexts]:
     def changed(since: int) -> bool:
-        return any(change_feed.changed(kind, store=store, since=since) for kind in (*_KINDS, KG.DocumentGraph))
+        return any(change_feed.changed(kind, store=store, since=since) for kind in (*_KINDS, *_ORIGINS))
 
     def followed(texts: FactTexts) -> FactTexts | None:
         if any(change_feed.changed(kind, store=store, since=texts.revision) for kind in _KINDS):
             return None
-        chunks = change_feed.changes(vector_spaces.spaces()["chunk"], store=store, since=texts.revision)
-        if chunks is None or len(texts.chunks.known_places(frozenset(chunks.added))):
-            return None
-        return texts.without(chunks.removed).at(store.revision)
+        if not change_feed.changed(KG.AssertionGraph, store=store, since=texts.revision):
+            chunks = change_feed.changes(vector_spaces.spaces()["chunk"], store=store, since=texts.revision)
+            if chunks is not None and not len(texts.chunks.known_places(chunks.removed.union(chunks.added))):
+                return texts.at(store.revision)
+        return replace(texts, revision=store.revision, **_spans(store, graph))
 
     return Making(load=FactTexts.load, make=lambda: _read(store, graph), changed=changed, followed=followed)
 
 
 def _read(store: TripleStore, graph: Adjacency) -> FactTexts:
     values = dict(vector_spaces.texts("hypernode-value", store=store))
-    query = queries.bind("og_rag/all_spans", catalogue=store.names.catalogue)
-    rows = store.select(query).values()
-    spans = documents.spans(store, list(dict.fromkeys(chunk for _, chunk in rows)))
-    chunks = Iris.of(sorted(spans))
-    owners = graph.edge_places([edge for edge, _ in rows])
-    places = chunks.places([chunk for _, chunk in rows])
-    known = (owners >= 0) & (places >= 0)
-    ordered = [spans[chunk] for chunk in chunks.at(range(len(chunks)))]
-    named = Iris.of(sorted({span.document for span in ordered}))
     return FactTexts(
         revision=graph.revision,
         keys=Texts.of(_keys(store, graph)),
         values=Texts.of([values.get(iri, "") for iri in graph.values.at(range(len(graph.values)))]),
-        chunks_of=PlaceLists.grouped(owners[known], places[known], len(graph.edges)),
-        chunks=chunks,
-        documents=named,
-        document_of=named.places([span.document for span in ordered]),
-        bounds=np.array([(span.start, span.end) for span in ordered], dtype=np.int64).reshape(len(ordered), 2),
+        **_spans(store, graph),
     )
+
+
+def _spans(store: TripleStore, graph: Adjacency) -> dict[str, Any]:
+    """Return the fields of ``FactTexts`` about where hyperedges were read."""
+    query = queries.bind("og_rag/all_spans", catalogue=store.names.catalogue)
+    rows = store.select(query).values()
+    names = sorted({chunk for _, chunk in rows})
+    spans = documents.spans(store, names)
+    chunks = Iris.of(names)
+    owners = graph.edge_places([edge for edge, _ in rows])
+    known = owners >= 0
+    places = chunks.places([chunk for _, chunk in rows])
+    named = Iris.of(sorted({span.document for span in spans.values()}))
+    stored = [spans.get(chunk) for chunk in names]
+    return {
+        "chunks_of": PlaceLists.grouped(owners[known], places[known], len(graph.edges)),
+        "chunks": chunks,
+        "documents": named,
+        "document_of": named.places([span.document if span else "" for span in stored]),
+        "bounds": np.array([(span.start, span.end) if span else (0, 0) for span in stored], dtype=np.int64).reshape(
+            len(names), 2
+        ),
+    }
 
 
 def _keys(store: TripleStore, graph: Adjacency) -> list[str]:
