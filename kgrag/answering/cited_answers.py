@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from kgrag import prompting
 from kgrag.answering.reply_stream import ReplyStream
-from kgrag.answering.short_answers import short_answers
+from kgrag.answering.short_answers import named_values, short_answers
 from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of, naming
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
@@ -106,11 +106,11 @@ def answer(
             unknown, explain=(reason,), unsupported=tuple(judged.unsupported), nearest=tuple(dict.fromkeys(near))
         )
     known = replace(unknown, unknown=False, usage=completion.usage, dropped=judged.dropped, confidence=confidence)
-    return _known(replace(known, explain=(reason,) if reason else ()), judged)
+    return _known(replace(known, explain=(reason,) if reason else ()), judged, completion)
 
 
-def _known(answer: Answer, judged: _Judged) -> Answer:
-    """Return an answer with the sentences that are kept."""
+def _known(answer: Answer, judged: _Judged, completion: Completion) -> Answer:
+    """Return an answer with the sentences that are kept, and the values that a model names, else those in them."""
     texts = tuple(text for text, _ in judged.kept)
     citations = tuple(citation for _, citations in judged.kept for citation in citations)
     return replace(
@@ -119,7 +119,7 @@ def _known(answer: Answer, judged: _Judged) -> Answer:
         sentences=texts,
         citations=citations,
         unsupported=tuple(judged.unsupported),
-        values=short_answers(answer.question, texts, citations),
+        values=named_values(completion.data, citations) or short_answers(answer.question, texts, citations),
     )
 
 

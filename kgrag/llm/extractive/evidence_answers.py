@@ -15,6 +15,7 @@ from typing import Any
 
 import regex
 
+from kgrag.llm.extractive.answer_routes import RoutedAnswer, routed
 from kgrag.llm.extractive.evidence_facts import fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, read_sentences
 from kgrag.llm.extractive.question_words import WeighedQuestion, read_question, terms
@@ -22,7 +23,6 @@ from kgrag.llm.extractive.sentence_ranking import (
     FITTED_EMBEDDER,
     Nearness,
     RankedSentence,
-    probability,
     ranked,
     veto_of,
 )
@@ -75,13 +75,17 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
         prose = _prose_candidates(question, rows, by_words=nearness is None or bool(facts))
         chosen = _choose(question, [*fact_candidates(question, facts), *prose])
         return _answered(chosen) if _covers_enough(question, chosen) else _unknown(rows, "")
-    if not rows:
+    lacking = {text.number for text in texts if veto_of(asked).lacking(text)}
+    best = next(iter(routed(asked, question, texts, rows, lacking)), None)
+    if best is None:
         return _unknown(rows, _why_vetoed(asked, texts))
-    confidence = round(probability(question, rows), 3)
+    confidence = round(best.probability, 3)
     if confidence < MIN_PROBABILITY:
-        reason = f"The best sentence answers with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
+        reason = f"The best answer is right with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
         return _unknown(rows, reason) | {"confidence": confidence}
-    return _answered(_choose(question, list(_prose_candidates(question, rows)))) | {"confidence": confidence}
+    if best.route == "sentence":
+        return _answered(_choose(question, list(_prose_candidates(question, rows)))) | {"confidence": confidence}
+    return _quoted(best) | {"confidence": confidence, "values": [dict(value) for value in best.values]}
 
 
 def _evidence_text(piece: Mapping[str, Any]) -> EvidenceText:
@@ -94,6 +98,15 @@ def _answered(chosen: Sequence[Candidate]) -> dict[str, Any]:
     for candidate in chosen:
         citations = [{"evidence": number, "quote": quote} for number, quote in candidate.quotes]
         rows.append({"text": candidate.text, "citations": citations})
+    return {"unknown": False, "sentences": rows}
+
+
+def _quoted(answer: RoutedAnswer) -> dict[str, Any]:
+    """Return the sentences of an answer, each as its own quote."""
+    rows = [
+        {"text": " ".join(quote.split()), "citations": [{"evidence": number, "quote": quote}]}
+        for number, quote in answer.sentences
+    ]
     return {"unknown": False, "sentences": rows}
 
 
