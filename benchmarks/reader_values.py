@@ -1,16 +1,16 @@
 """Short answers of the reader without a model, asked as a user asks: exact match, wrong, unknown, calibration.
 
-``python -m benchmarks.reader_values [SET …] [--third dev|unseen] [--work FOLDER] [--words]``. A question is in the unseen
-third when the SHA-256 of ``SET:ID`` (ID of PubMedQA: the PubMed number) is divisible by three; weights and thresholds
-were fitted on the other two thirds (``benchmarks.reader_routes``).
+``python -m benchmarks.reader_values [SET …] [--third dev|unseen] [--work FOLDER] [--words]``. A question is in the
+unseen third when the SHA-256 of ``SET:ID`` (ID of PubMedQA: the PubMed number) is divisible by three; weights and
+thresholds were fitted on the other two thirds (``benchmarks.reader_routes``).
 
-Two rows a set: ``asked`` is ``kb.ask`` with the default method and k = 5; ``gold passages`` hands the passages over that
-carry the answer, which is as far as this reader comes. Knowledge bases stay in ``--work``. ``--words`` retrieves by BM25
-alone, without embedding the corpus.
+Two rows a set: ``asked`` is ``kb.ask`` with the default method and k = 5; ``gold passages`` hands the passages over
+that carry the answer, which is as far as this reader comes. Knowledge bases stay in ``--work``. ``--words`` retrieves
+by BM25 alone, without embedding the corpus.
 
-*exact*: the first short answer equals a right one after normalisation (SQuAD's). *sentence*: it does not, and a sentence
-that was given contains one. *wrong*: neither. *calibration*: expected calibration error of ``confidence`` over the answers
-that were given, ten bins, right being exact (where there is no short answer: a sentence that contains one).
+*exact*: the first short answer equals a right one after normalisation (SQuAD's). *sentence*: it does not, and a
+sentence that was given contains one. *wrong*: neither. *calibration*: expected calibration error of ``confidence`` over
+the answers that were given, ten bins, right being exact (where there is no short answer: a sentence that contains one).
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """Short answers over two passages, by plan; verdicts of studies. Texts are ours."""
 
+import numpy as np
 import pytest
 
 from kgrag.answering.short_answers import named_values
@@ -51,12 +52,12 @@ def test_a_comparison_names_a_sentence_for_each_step_of_both_things():
     assert all(step.sentence in PAGES[list(PAGES)[step.number - 1]] for step in found.steps)
 
 
-class Near:
+class Same:
+    """An embedder to which all texts are alike."""
+
     identity = "all-MiniLM-L6-v2"
 
     def embed(self, texts, kind):
-        import numpy as np
-
         return np.full((len(texts), 4), 0.5, dtype=np.float32)
 
 
@@ -66,7 +67,7 @@ def test_the_model_names_the_value_and_quotes_every_step():
     ]
     question = "What is the place of birth of the director of film Salt Rain?"
     prompt = Prompt("answering/answer", "", {"question": question, "evidence": rows})
-    reply = ExtractiveModel(Near).complete([prompt])[0].data
+    reply = ExtractiveModel(Same).complete([prompt])[0].data
     assert [value["text"] for value in reply["values"]] == ["Ribe"]
     assert [row["citations"][0]["evidence"] for row in reply["sentences"]] == [1, 3]
     assert 0.4 < reply["confidence"] < 1
@@ -78,16 +79,16 @@ def test_a_value_that_no_citation_has_is_left_out():
     assert [value.text for value in named_values(reply, [citation])] == ["Ribe"]
 
 
+def shares_of(*sentences):
+    features = verdict_features("Does surgery improve survival?", sentences, frozenset({"surgeri"}), [frozenset()] * 3)
+    assert len(features) == len(VERDICT_FEATURES)
+    return {name: share for share, name in verdict(features)}
+
+
 def test_a_study_that_finds_no_difference_speaks_for_no():
-    asked = frozenset({"surgeri"})
-    found = ["Ninety patients were followed.", "There was no significant difference (p = 0.6).", "Both did not differ."]
-    denied = verdict_features("Does surgery improve survival?", found, asked, [frozenset()] * 3)
-    said = dict((name, share) for share, name in verdict(denied))
-    shown = ["Ninety patients were followed.", "Survival was significantly higher (p = 0.01).", "It improved."]
-    affirmed = dict(
-        (name, share)
-        for share, name in verdict(verdict_features("Does surgery improve survival?", shown, asked, [frozenset()] * 3))
+    denied = shares_of(
+        "Ninety were followed.", "There was no significant difference (p = 0.6).", "Both did not differ."
     )
-    assert len(denied) == len(VERDICT_FEATURES)
-    assert said["no"] > affirmed["no"]
-    assert affirmed["yes"] > said["yes"]
+    shown = shares_of("Ninety were followed.", "Survival was significantly higher (p = 0.01).", "It improved.")
+    assert denied["no"] > shown["no"]
+    assert shown["yes"] > denied["yes"]

@@ -8,7 +8,7 @@ span       a name, date or number that no plan leads to, with its sentence and t
 verdict    yes, no or maybe, of a study that was made for the question (``study_verdicts``)
 =========  =====================================================================================================
 
-``benchmarks/reader_values.py`` fits the weights, on the development thirds of its sets.
+``benchmarks/reader_routes.py`` fits the weights, on the development thirds of its sets.
 """
 
 from __future__ import annotations

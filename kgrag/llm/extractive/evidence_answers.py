@@ -27,7 +27,7 @@ from kgrag.llm.extractive.sentence_ranking import (
     veto_of,
 )
 
-__all__ = ["MIN_PROBABILITY", "reply"]
+__all__ = ["MIN_PROBABILITY", "chosen_of", "reply"]
 
 _MIN_COVERAGE = 0.42
 """Share of the question (by weight) that the sentences of an answer from facts cover together, at least."""
@@ -84,7 +84,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
         reason = f"The best answer is right with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
         return _unknown(rows, reason) | {"confidence": confidence}
     if best.route == "sentence":
-        return _answered(_choose(question, list(_prose_candidates(question, rows)))) | {"confidence": confidence}
+        return _answered(chosen_of(question, rows)) | {"confidence": confidence}
     return _quoted(best) | {"confidence": confidence, "values": [dict(value) for value in best.values]}
 
 
@@ -133,6 +133,11 @@ def _covers_enough(question: WeighedQuestion, chosen: Sequence[Candidate]) -> bo
     further_prose = sum(not candidate.is_fact for candidate in chosen[1:])
     covered = question.coverage(frozenset().union(*(candidate.found for candidate in chosen)))
     return covered >= _MIN_COVERAGE + _MIN_COVERAGE_PER_SENTENCE * further_prose
+
+
+def chosen_of(question: WeighedQuestion, rows: Sequence[RankedSentence]) -> list[Candidate]:
+    """Return the sentences of an answer of ranked ones: the best, then those that add to it."""
+    return _choose(question, list(_prose_candidates(question, rows)))
 
 
 def _choose(question: WeighedQuestion, candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -133,9 +133,10 @@ def occupations(text: str) -> list[str]:
     return kinds
 
 
-_NO_KINDS = frozenset(
-    """a an the former retired late early professional one famous noted prominent senior female male communist conservative
-    liberal republican democratic socialist mythical independent amateur award-winning contemporary modern""".split()
+_NO_KINDS = word_set(
+    """a an the former retired late early professional one famous noted prominent senior female male communist
+    conservative liberal republican democratic socialist mythical independent amateur award-winning
+    contemporary modern"""
 )
 
 
@@ -171,7 +172,7 @@ def _compared(question: str, plan: Plan, passages: Sequence[Passage]) -> LinkedA
     if plan.comparison == "same" and (plan.links or plan.attribute):
         return _same(plan, (first, second), passages)
     if plan.comparison == "both" and not plan.links:
-        return _both(question, plan, (first, second), passages)
+        return _both(question, (first, second), passages)
     return None
 
 
@@ -257,7 +258,7 @@ def _same(plan: Plan, things: tuple[Thing, Thing], passages: Sequence[Passage]) 
     return LinkedAnswer("boolean", "yes" if truth else "no", "true" if truth else "false", steps, features)
 
 
-def _both(question: str, plan: Plan, things: tuple[Thing, Thing], passages: Sequence[Passage]) -> LinkedAnswer | None:
+def _both(question: str, things: tuple[Thing, Thing], passages: Sequence[Passage]) -> LinkedAnswer | None:
     """Return whether the opening sentences of two passages have what the question says of both."""
     named = {term for thing in things for term in terms(thing.text)}
     wanted = [term for term in terms(question) if term not in named and term != "both"]

@@ -17,7 +17,7 @@ from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.named_relations import NAME, RELATIONS, Relation, date_key
 from kgrag.llm.extractive.nationalities import PEOPLES, countries_in, country_of
 from kgrag.llm.extractive.question_plans import Plan, Thing, key_of
-from kgrag.text.sentences import split
+from kgrag.text.sentences import split, word_set
 
 __all__ = ["Finding", "Passage", "Step", "follow", "passages_of", "stated"]
 
@@ -30,8 +30,9 @@ _SUBJECT = "SUBJECT"
 _MIN_ABOUT = 0.55
 _MAX_BRACKET_CHARACTERS = 300
 _PARTS_OF_TITLE = regex.compile(r"\s*(?:\(| / ).*")
-_NO_VALUES = frozenset(
-    "he she it they his her the a an this that in on at after before during while when who as king queen film i ii iii".split()
+_NO_VALUES = word_set(
+    """he she it they his her the a an this that in on at after before during while when who as king queen film i
+    ii iii"""
 )
 _BY_NAME = {relation.name: relation for relation in RELATIONS}
 _ORIGIN = regex.compile(r"[\p{Lu}][\p{L}]+-\s?born\b")

@@ -2,7 +2,7 @@
 
 A span is described by features of itself (is it of the kind that is asked for, is it in the question), of its sentence
 (words shared with the question, how near they are) and of its passage: whether the question names the passage, or a
-passage that it names mentions it, so that an answer two passages away is reached. ``benchmarks/reader_values.py`` fits
+passage that it names mentions it, so that an answer two passages away is reached. ``benchmarks/reader_routes.py`` fits
 the weights.
 """
 
@@ -22,6 +22,7 @@ from kgrag.llm.extractive.nationalities import PEOPLES
 from kgrag.llm.extractive.question_plans import key_of
 from kgrag.llm.extractive.question_types import asked_for
 from kgrag.llm.extractive.question_words import WeighedQuestion, read_question, term, terms
+from kgrag.text.sentences import word_set
 
 __all__ = ["SPAN_FEATURES", "Span", "best_spans", "spans_of"]
 
@@ -53,20 +54,22 @@ SPAN_FEATURES = (
     "chain",
     "opens sentence",
 )
-_PERSONS = frozenset(
-    """actor actress singer author writer man woman person director musician artist player footballer politician president
-    king queen emperor scientist painter poet composer producer rapper guitarist drummer comedian driver boxer wrestler
-    novelist playwright philosopher general leader founder owner host coach star character brother sister wife husband
-    father mother son daughter child sibling spouse friend lady designer architect lawyer senator governor mayor cyclist
-    physicist historian model dancer journalist photographer DJ celebrity who whom whose""".split()
+_PERSONS = word_set(
+    """actor actress singer author writer man woman person director musician artist player footballer politician
+    president king queen emperor scientist painter poet composer producer rapper guitarist drummer comedian
+    driver boxer wrestler novelist playwright philosopher general leader founder owner host coach star
+    character brother sister wife husband father mother son daughter child sibling spouse friend lady designer
+    architect lawyer senator governor mayor cyclist physicist historian model dancer journalist photographer
+    DJ celebrity who whom whose"""
 )
-_PLACES = frozenset(
-    """city town village country state county province region district place island river continent location borough
-    nation municipality suburb area where capital birthplace""".split()
+_PLACES = word_set(
+    """city town village country state county province region district place island river continent location
+    borough nation municipality suburb area where capital birthplace"""
 )
 _NUMBER_WORD = "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _NUMBER = regex.compile(
-    rf"(?<![\w.,-])(?:over |about |around |nearly |approximately |more than )?(?P<value>[$£€]?\d+(?:[.,]\d+)*(?:\s?%|\s(?:million|billion|thousand|percent))?|{_NUMBER_WORD})(?![\w])",
+    rf"(?<![\w.,-])(?:over |about |around |nearly |approximately |more than )?(?P<value>[$£€]?\d+(?:[.,]\d+)*(?:\s?"
+    rf"%|\s(?:million|billion|thousand|percent))?|{_NUMBER_WORD})(?![\w])",
     flags=regex.IGNORECASE,
 )
 _NAMES = regex.compile(NAME)
@@ -75,7 +78,9 @@ _YEARS = regex.compile(r"(?<!\d)(?:1[0-9]\d\d|20\d\d)(?!\d)")
 _QUOTED = regex.compile(r"[\"“]\s*([^\"”]{2,60}?)\s*[\"”]")
 _WORD = regex.compile(r"[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*")
 _HEAD = regex.compile(
-    r"\b(?:what|which)(?:\s+(?:is|was|are|were)\s+the)?(?:\s+name\s+of\s+the)?\s+((?:[\p{L}\p{N}'’.-]+\s+){0,5}?[\p{L}-]+)(?=\s+(?:is|was|are|were|did|does|do|has|had|have|can|that|who|which|in|of|at|for|from|by|on|with|where|to)\b|\s*\?|$)",
+    r"\b(?:what|which)(?:\s+(?:is|was|are|were)\s+the)?(?:\s+name\s+of\s+the)?\s+((?:[\p{L}\p{N}'’.-]+\s+){0,5}?["
+    r"\p{L}-]+)(?=\s+(?:is|was|are|were|did|does|do|has|had|have|can|that|who|which|in|of|at|for|from|by|on|with|wh"
+    r"ere|to)\b|\s*\?|$)",
     flags=regex.IGNORECASE,
 )
 _NEAR_WORDS = 6
@@ -114,6 +119,16 @@ class _Read:
     named: float
 
 
+@dataclass(frozen=True, slots=True)
+class _About:
+    """The question, keys of the titles, and in how many passages each name is."""
+
+    asked: _Asked
+    weighed: WeighedQuestion
+    keys: set[str]
+    count: Counter[str]
+
+
 @lru_cache(maxsize=4096)
 def _terms(text: str) -> frozenset[str]:
     return frozenset(terms(text))
@@ -147,6 +162,7 @@ def spans_of(question: str, passages: Sequence[Passage]) -> list[Span]:
     count = Counter(
         key for one in read for key in {key_of(name) for name in _NAMES.findall(" ".join(one.passage.sentences))}
     )
+    about = _About(asked, weighed, keys, count)
     found: dict[tuple[str, int], Span] = {}
     for one in read:
         linked, bridge, chain = _links(one, read, weighed)
@@ -158,9 +174,7 @@ def spans_of(question: str, passages: Sequence[Passage]) -> list[Span]:
                 key = key_of(text)
                 if not key or f" {key} " in asked.key or (key, one.passage.number) in found:
                     continue
-                features = _features(
-                    text, start, sentence, place, one, asked, weighed, keys, count, (linked, on, chain)
-                )
+                features = _features(text, start, place, one, about, links=(linked, on, chain))
                 found[key, one.passage.number] = Span(text, kind, one.passage.number, sentence, place, features, bridge)
                 if len(found) >= _MAX_SPANS:
                     return list(found.values())
@@ -223,25 +237,19 @@ def _candidates(sentence: str, asked: _Asked) -> Iterator[tuple[str, str, int]]:
         yield match[1].strip(), "name", match.start(1)
 
 
-_OPENERS = frozenset(
-    """The A An In On At It He She They His Her Its Their This That These Those After Before During As From By With For And But
-    Also Although When While Since However Although One Two Three Born Many Most Some Other Another Both Other There Here To Of
-    Their Under Following Along I January February March April May June July August September October November December""".split()
+_OPENERS = word_set(
+    """The A An In On At It He She They His Her Its Their This That These Those After Before During As From By
+    With For And But Also Although When While Since However One Two Three Born Many Most Some Other Another
+    Both There Here To Of Under Following Along I January February March April May June July August September
+    October November December"""
 )
 
 
-def _features(  # noqa: PLR0913 - what speaks for a span comes from many places
-    text: str,
-    start: int,
-    sentence: str,
-    place: int,
-    one: _Read,
-    asked: _Asked,
-    weighed: WeighedQuestion,
-    keys: set[str],
-    count: Counter[str],
-    links: tuple[float, float, float],
+def _features(
+    text: str, start: int, place: int, one: _Read, about: _About, *, links: tuple[float, float, float]
 ) -> tuple[float, ...]:
+    asked, weighed, keys, count = about.asked, about.weighed, about.keys, about.count
+    sentence = one.passage.sentences[place]
     key, own = key_of(text), _terms(text)
     row = one.rows[place]
     around = one.rows[max(0, place - 1)] | one.rows[min(len(one.rows) - 1, place + 1)]
@@ -252,7 +260,7 @@ def _features(  # noqa: PLR0913 - what speaks for a span comes from many places
     near = {term(word) for _, word in (*before, *behind)}
     head = bool(asked.head & ({term(word) for _, word in (*before[-3:], *behind[:3])} | own))
     titled = key in keys
-    head_of_title = titled and bool(asked.head & _opening_of(key, one, keys))
+    head_of_title = titled and bool(asked.head & _opening_of(key, one))
     linked, on, chain = links
     return (
         *_fit(text, sentence, start, asked),
@@ -278,7 +286,7 @@ def _features(  # noqa: PLR0913 - what speaks for a span comes from many places
     )
 
 
-def _opening_of(key: str, one: _Read, keys: set[str]) -> frozenset[str]:
+def _opening_of(key: str, one: _Read) -> frozenset[str]:
     return one.rows[0] if one.passage.key == key and one.rows else frozenset()
 
 

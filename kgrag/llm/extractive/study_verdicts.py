@@ -1,7 +1,7 @@
 """Yes, no or maybe to a question that a study was made for, from the polarity of what the study reports.
 
-The findings of an abstract are its last sentences. Words that affirm an effect, that deny one, and that hedge are counted
-there and weighed together with the form of the question; ``benchmarks/reader_values.py`` fits the weights.
+The findings of an abstract are its last sentences. Words that affirm an effect, that deny one, and that hedge are
+counted there and weighed together with the form of the question; ``benchmarks/reader_routes.py`` fits the weights.
 """
 
 from __future__ import annotations
@@ -18,20 +18,26 @@ __all__ = ["FINDINGS", "VERDICTS", "VERDICT_FEATURES", "is_closed", "is_study", 
 
 VERDICTS: Final = ("yes", "no", "maybe")
 _STUDY = regex.compile(
-    r"\b(?:patients?|participants|subjects|women|men|children|infants|respondents|study|studied|trial|cohort|cases|controls|"
-    r"rats|mice|cells|samples|questionnaires?|survey|odds ratio|confidence interval|CI|results|compared|analy[sz]ed|evaluated|"
-    r"assess(?:ed)?|retrospective(?:ly)?|prospective(?:ly)?|underwent|treatment|surgery|clinical|disease|hospitals?|group|groups|"
+    r"\b(?:patients?|participants|subjects|women|men|children|infants|respondents|study|studied|trial|cohort|cases|"
+    r"controls|"
+    r"rats|mice|cells|samples|questionnaires?|survey|odds ratio|confidence interval|CI|results|compared|analy[sz]ed"
+    r"|evaluated|"
+    r"assess(?:ed)?|retrospective(?:ly)?|prospective(?:ly)?|underwent|treatment|surgery|clinical|disease|hospitals?"
+    r"|group|groups|"
     r"mean|median|significant(?:ly)?)\b",
     flags=regex.IGNORECASE,
 )
 _TELLING = regex.compile(
-    r"\b(?:patients?|participants|respondents|cohort|odds ratio|confidence interval|CI|retrospective(?:ly)?|prospective(?:ly)?|underwent|"
-    r"p\s?[<=>]|significantly|statistically|clinical|infants|rats|mice|questionnaires?|mortality|incidence|prevalence|diagnos\w+)\b",
+    r"\b(?:patients?|participants|respondents|cohort|odds ratio|confidence interval|CI|retrospective(?:ly)?|prospec"
+    r"tive(?:ly)?|underwent|"
+    r"p\s?[<=>]|significantly|statistically|clinical|infants|rats|mice|questionnaires?|mortality|incidence|prevalen"
+    r"ce|diagnos\w+)\b",
     flags=regex.IGNORECASE,
 )
 _MIN_STUDY_WORDS = 4
 _OPEN_QUESTION = regex.compile(
-    r"(?:^|[:.,;?–—-]\s+)(?:and |but |so |in |of |to |for |from |by |at |on |with )?(?:what|which|who|whom|whose|when|where|why|how)\b",
+    r"(?:^|[:.,;?–—-]\s+)(?:and |but |so |in |of |to |for |from |by |at |on |with )?(?:what|which|who|whom|whose|wh"
+    r"en|where|why|how)\b",
     flags=regex.IGNORECASE,
 )
 FINDINGS: Final = 3
@@ -42,7 +48,12 @@ _SAYS: Final = tuple(
     for name, pattern in (
         (
             "no difference",
-            r"\bno (?:statistically |clinically )?(?:significant |major |clear |obvious )?(?:differences?|associations?|correlations?|effects?|relationships?|changes?|improvements?|increases?|evidence|influence|impact|benefits?)\b|\b(?:was|were) (?:similar|comparable|equivalent)\b|\b(?:not|n't) (?:statistically )?significant(?:ly)?\b|\bno(?:t| statistical(?:ly)?) significan(?:t|ce)\b|\bdid not (?:differ|change|affect|improve|influence|correlate|predict|reduce|increase)\b|\bnot (?:associated|correlated|related|different|affected)\b",
+            r"\bno (?:statistically |clinically )?(?:significant |major |clear |obvious )?(?:differences?|associati"
+            r"ons?|correlations?|effects?|relationships?|changes?|improvements?|increases?|evidence|influence|impac"
+            r"t|benefits?)\b|\b(?:was|were) (?:similar|comparable|equivalent)\b|\b(?:not|n't) (?:statistically )?si"
+            r"gnificant(?:ly)?\b|\bno(?:t| statistical(?:ly)?) significan(?:t|ce)\b|\bdid not (?:differ|change|affe"
+            r"ct|improve|influence|correlate|predict|reduce|increase)\b|\bnot (?:associated|correlated|related|diff"
+            r"erent|affected)\b",
         ),
         ("not", r"\b(?:no|not|n't|neither|nor|none|without|never|fail(?:s|ed)?|cannot|unable|lack(?:s|ed)?|absence)\b"),
         ("significant", r"(?<!not )(?<!no )(?<!non)\bsignificant(?:ly)?\b"),
@@ -50,28 +61,34 @@ _SAYS: Final = tuple(
         ("p large", r"\bp\s?(?:=|>|&gt;)\s?0?\.(?:0[6-9]|[1-9])|\bNS\b"),
         (
             "more",
-            r"\b(?:increas(?:e[sd]?|ing)|higher|greater|more|better|improv(?:e[sd]?|ing|ement)|superior|faster|larger|longer)\b",
+            r"\b(?:increas(?:e[sd]?|ing)|higher|greater|more|better|improv(?:e[sd]?|ing|ement)|superior|faster|larg"
+            r"er|longer)\b",
         ),
         (
             "less",
-            r"\b(?:decreas(?:e[sd]?|ing)|lower|fewer|less|reduc(?:e[sd]?|tion|ing)|smaller|shorter|declin(?:e[sd]?|ing))\b",
+            r"\b(?:decreas(?:e[sd]?|ing)|lower|fewer|less|reduc(?:e[sd]?|tion|ing)|smaller|shorter|declin(?:e[sd]?|"
+            r"ing))\b",
         ),
         (
             "linked",
-            r"\b(?:associated|correlat(?:e[sd]?|ion)|predict(?:s|ed|or|ive)?|related|linked|independent(?:ly)?|risk factors?|odds ratio|hazard ratio|OR|HR)\b",
+            r"\b(?:associated|correlat(?:e[sd]?|ion)|predict(?:s|ed|or|ive)?|related|linked|independent(?:ly)?|risk"
+            r" factors?|odds ratio|hazard ratio|OR|HR)\b",
         ),
         (
             "hedged",
-            r"\b(?:may|might|could|possibl[ey]|perhaps|suggest(?:s|ed|ive)?|appear(?:s|ed)?|seem(?:s|ed)?|trend|tend(?:s|ed|ency)?|likely|potential(?:ly)?)\b",
+            r"\b(?:may|might|could|possibl[ey]|perhaps|suggest(?:s|ed|ive)?|appear(?:s|ed)?|seem(?:s|ed)?|trend|ten"
+            r"d(?:s|ed|ency)?|likely|potential(?:ly)?)\b",
         ),
         ("but", r"\b(?:however|although|but|while|whereas|only|despite|except)\b"),
         (
             "unsettled",
-            r"\b(?:further (?:studies|research|investigation)|limited|unclear|controversial|inconclusive|caution|remains?|insufficient|mixed|varied|some)\b",
+            r"\b(?:further (?:studies|research|investigation)|limited|unclear|controversial|inconclusive|caution|re"
+            r"mains?|insufficient|mixed|varied|some)\b",
         ),
         (
             "works",
-            r"\b(?:effective(?:ly|ness)?|useful|successful(?:ly)?|safe(?:ly|ty)?|accurate(?:ly)?|reliabl[ey]|feasible|sensitiv(?:e|ity)|confirmed|demonstrated|showed|revealed|identified)\b",
+            r"\b(?:effective(?:ly|ness)?|useful|successful(?:ly)?|safe(?:ly|ty)?|accurate(?:ly)?|reliabl[ey]|feasib"
+            r"le|sensitiv(?:e|ity)|confirmed|demonstrated|showed|revealed|identified)\b",
         ),
     )
 )
@@ -87,7 +104,8 @@ _ASKS: Final = tuple(
         ("asks link", r"\b(?:associat|correlat|predict|relat|link|risk|marker|factor|role)"),
         (
             "asks useful",
-            r"\b(?:useful|safe|feasible|reliable|valid|adequate|accurate|appropriate|sufficient|necessary|needed|justified|worth)",
+            r"\b(?:useful|safe|feasible|reliable|valid|adequate|accurate|appropriate|sufficient|necessary|needed|ju"
+            r"stified|worth)",
         ),
         ("asks still", r"\b(?:still|always|really|only|all|any|enough|too|same|equal)\b"),
         ("asks or", r"\bor\b|\bversus\b|\bvs\b"),
