@@ -385,9 +385,9 @@ class Value:
 
     Args:
         kind: of what; an identifier such as an ISBN is "text".
-        text: as the citation has it; "yes", "no" or (of a study that leaves it open) "maybe".
+        text: as the citation has it; "yes" or "no"; "maybe" is a choice, of a study that leaves it open.
         value: in normal form: ISO 8601 for a date (also ``2021-08``, ``1957`` or ``1908/1913``), digits and a point
-            for a number, "true" or "false"; "" where it is the text, and for "maybe".
+            for a number, "true" or "false"; "" where it is the text.
         unit: of a number; "" for none.
         iri: of an entity; "" for none.
         citation: the number of the citation that has it, from 0; -1 where there is none.

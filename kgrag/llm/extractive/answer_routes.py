@@ -22,6 +22,7 @@ from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.llm.extractive.fitted_weights import fitted
 from kgrag.llm.extractive.linked_answers import LINKED_FEATURES, LinkedAnswer, linked_answer
 from kgrag.llm.extractive.linked_facts import Passage, passages_of
+from kgrag.llm.extractive.named_relations import iso_of
 from kgrag.llm.extractive.question_types import asked_for
 from kgrag.llm.extractive.question_words import WeighedQuestion, terms
 from kgrag.llm.extractive.sentence_ranking import RankedSentence, certainty
@@ -148,7 +149,8 @@ def _verdict(asked: str, study: Passage) -> RoutedAnswer:
     first = max(0, len(stems) - FINDINGS)
     quote = study.sentences[max(range(first, len(stems)), key=lambda at: len(stems[at] & wanted))]
     truth = {"yes": "true", "no": "false"}.get(said, "")
-    value = {"kind": "boolean", "text": said, "value": truth, "evidence": study.number, "quote": quote}
+    kind = "boolean" if truth else "choice"
+    value = {"kind": kind, "text": said, "value": truth, "evidence": study.number, "quote": quote}
     return RoutedAnswer("verdict", ((study.number, quote),), (value,), features, share)
 
 
@@ -202,5 +204,6 @@ def _span(
         min(len(asked.split()) / _MANY_WORDS, 2.0),
     )
     kind = {"date": "date", "number": "number"}.get(span.kind, "text")
-    value = {"kind": kind, "text": span.text, "value": "", "evidence": span.number, "quote": span.sentence}
+    normal = iso_of(span.text) if kind == "date" else ""
+    value = {"kind": kind, "text": span.text, "value": normal, "evidence": span.number, "quote": span.sentence}
     return RoutedAnswer("span", tuple(sentences), (value,), features)

@@ -14,7 +14,7 @@ from typing import Literal
 import regex
 
 from kgrag.llm.extractive.linked_facts import Finding, Passage, Step, follow
-from kgrag.llm.extractive.named_relations import RELATIONS, Relation, date_key
+from kgrag.llm.extractive.named_relations import RELATIONS, Relation, date_key, iso_of
 from kgrag.llm.extractive.question_plans import Plan, Thing, key_of, plan_of
 from kgrag.llm.extractive.question_types import asked_for
 from kgrag.llm.extractive.question_words import terms
@@ -95,7 +95,7 @@ def _by_plan(question: str, plan: Plan, passages: Sequence[Passage]) -> LinkedAn
         return None
     kind: Kind = "date" if relation.kind == "date" else "text"
     return LinkedAnswer(
-        kind, value, _iso(value) if kind == "date" else "", best.steps, _features(findings, things[0], passages, plan)
+        kind, value, iso_of(value) if kind == "date" else "", best.steps, _features(findings, things[0], passages, plan)
     )
 
 
@@ -138,11 +138,6 @@ _NO_KINDS = word_set(
     conservative liberal republican democratic socialist mythical independent amateur award-winning
     contemporary modern"""
 )
-
-
-def _iso(date: str) -> str:
-    year, month, day = date_key(date)
-    return f"{year:04}" + (f"-{month:02}" if month else "") + (f"-{day:02}" if day else "")
 
 
 def _features(

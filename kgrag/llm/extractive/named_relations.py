@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import regex
 
-__all__ = ["DATE", "NAME", "RELATIONS", "Relation", "date_key"]
+__all__ = ["DATE", "NAME", "RELATIONS", "Relation", "date_key", "iso_of"]
 
 Kind = Literal["person", "date", "place", "nationality", "name", "text"]
 
@@ -370,3 +370,13 @@ def date_key(date: str) -> tuple[int, int, int]:
     month = next((number for name, number in _MONTHS.items() if name in date), 0)
     day = regex.search(r"(?<!\d)\d{1,2}(?!\d)", date)
     return (int(year[0]) if year else 0), month, (int(day[0]) if day and month else 0)
+
+
+def iso_of(date: str) -> str:
+    """Return a date as ISO 8601 writes it, as far as it goes.
+
+    >>> iso_of("May 4, 1961"), iso_of("July 1922"), iso_of("995")
+    ('1961-05-04', '1922-07', '0995')
+    """
+    year, month, day = date_key(date)
+    return f"{year:04}" + (f"-{month:02}" if month else "") + (f"-{day:02}" if day else "")
