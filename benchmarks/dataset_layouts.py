@@ -137,6 +137,16 @@ def _ograg_news(folder: Path) -> dict[str, Iterable[JsonObject]]:
     return {"questions.jsonl": map(question, _records(folder / "questions.jsonl"))}
 
 
+def _pyramid(folder: Path) -> dict[str, Iterable[JsonObject]]:
+    def question(record: JsonObject) -> JsonObject:
+        return {**record, "supporting": record["sentences"]}
+
+    return {
+        "questions.jsonl": map(question, _records(folder / "questions.jsonl")),
+        "corpus.jsonl": _records(next(folder.glob("text.jsonl*"))),
+    }
+
+
 def _scalars(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         value = list(value.values())
@@ -247,6 +257,7 @@ LAYOUTS: Mapping[str, Callable[[Path], dict[str, Iterable[JsonObject]]]] = {
     "multihoprag_facts": _news_facts,
     "news": _ograg_news,
     "pubmedqa": _pubmedqa,
+    "pyramid": _pyramid,
     "scifact": _scifact,
     "scisumm": _scisumm,
 }

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
 import pyoxigraph as ox
 
 from kgrag.model import (
@@ -28,6 +26,10 @@ from kgrag.model import (
     Violation,
 )
 from kgrag.vocab import Names
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 __all__ = [
     "Chunker",
@@ -50,7 +52,7 @@ __all__ = [
     "Workbench",
 ]
 
-Vectors = npt.NDArray[np.float32]
+Vectors: TypeAlias = "npt.NDArray[np.float32]"
 Progress = Callable[[str, int, int], None]
 """Called after each batch with (what is being done, how many are done, of how many; 0 when that is not known)."""
 
@@ -233,6 +235,12 @@ class Workbench(Scratch, Protocol):
 
     def change(self, update: str) -> None:
         """Run a SPARQL Update. Raises InvalidSPARQL."""
+
+    def move_to_disk(self) -> None:
+        """Hold the content, and what is added, on disk rather than in memory."""
+
+    def __contains__(self, quad: ox.Quad) -> bool:
+        """Return whether a quad is held."""
 
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
         """Yield the triples of one named graph."""

@@ -99,7 +99,8 @@ def _read(path: Path, name: str) -> Query:
     lines = text.splitlines()
     head = _leading_comments(lines)
     header = "\n".join(line.removeprefix("#").strip() for line in head)
-    body = "\n".join([*lines[len(head) :], *_parts(text)])
+    parts = _parts(text)
+    body = "\n".join([*lines[len(head) :], *parts])
     query = Query(
         name=name,
         title=header.split("\n", 1)[0].strip(),
@@ -108,7 +109,7 @@ def _read(path: Path, name: str) -> Query:
         text=text,
         writes=path.suffix == ".ru",
     )
-    _agree(query, body)
+    _agree(query, frozenset().union(*(_named_in(each)[1] for each in (text, *parts))))
     return query
 
 
@@ -117,13 +118,21 @@ def _parts(text: str) -> list[str]:
     found: dict[str, str] = {}
     waiting = [text]
     while waiting:
-        named = jinja2.meta.find_referenced_templates(_environment().parse(waiting.pop()))
-        for name in sorted({str(each) for each in named} - found.keys()):
+        for name in sorted(_named_in(waiting.pop())[0] - found.keys()):
             found[name] = _part(name)
             waiting.append(found[name])
     return list(found.values())
 
 
+@cache
+def _named_in(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the files that a template includes, and the parameters that it uses; each text is parsed once."""
+    parsed = _environment().parse(text)
+    included = frozenset(str(name) for name in jinja2.meta.find_referenced_templates(parsed))
+    return included, frozenset(jinja2.meta.find_undeclared_variables(parsed))
+
+
+@cache
 def _part(name: str) -> str:
     return find("queries", name, ("",)).read_text(encoding="utf-8")
 
@@ -137,7 +146,7 @@ def _leading_comments(lines: Sequence[str]) -> list[str]:
     return head
 
 
-def _agree(query: Query, body: str) -> None:
+def _agree(query: Query, used: frozenset[str]) -> None:
     where = f"queries/{query.name}"
     needed = ("writes",) if query.writes else ("returns", "reads")
     for word in needed:
@@ -146,7 +155,6 @@ def _agree(query: Query, body: str) -> None:
     for name, kind in query.parameters.items():
         if kind.removesuffix(" list") not in _TYPES:
             raise QueryParameterError(f"{where}: parameter '{name}' has type '{kind}'. Use one of {', '.join(_TYPES)}.")
-    used = jinja2.meta.find_undeclared_variables(_environment().parse(body))
     if undeclared := used - query.parameters.keys():
         raise QueryParameterError(f"{where}: uses {sorted(undeclared)} without a 'param' line. Declare it.")
     if unused := query.parameters.keys() - used:

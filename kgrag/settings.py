@@ -20,11 +20,12 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from kgrag.errors import InvalidSettings
 from kgrag.vocab import DEFAULT_BASE
 
-__all__ = ["EXTRACTIVE", "MINILM", "Settings", "as_toml", "read_settings"]
+__all__ = ["EXTRACTIVE", "MINILM", "Settings", "as_toml", "is_address", "read_settings"]
 
 EXTRACTIVE = "extractive"
 MINILM = "all-MiniLM-L6-v2"
 _FILE = Path("kgrag.toml")
+_SECRETS = ("api_key", "api_keys", "store_auth")
 
 
 class Settings(BaseSettings):
@@ -36,7 +37,16 @@ class Settings(BaseSettings):
     base_iri: str = Field(
         default=DEFAULT_BASE, description="base of every minted IRI, fixed when the folder is created"
     )
-    store: str = Field(default="oxigraph", description="name of a registered triple store")
+    store: str = Field(
+        default="oxigraph",
+        description="name of a registered triple store, or the address of a SPARQL server: `http://host:7878`, below "
+        "which `/query` and `/update` are, or these two addresses with a space between",
+    )
+    store_auth: SecretStr = Field(
+        default=SecretStr(""),
+        description="key of that server: `basic NAME:PASSWORD`, `digest NAME:PASSWORD` or `bearer KEY`; environment "
+        "only",
+    )
     vectors: str = Field(default="hnsw", description="name of a registered vector index")
     model: str = Field(
         default=EXTRACTIVE, description="'extractive', another registered model, or a chat model's name at `base_url`"
@@ -109,9 +119,14 @@ def read_settings(**overrides: Any) -> Settings:
         raise InvalidSettings(_explain(error)) from None
 
 
+def is_address(store: str) -> bool:
+    """Return whether the setting ``store`` is the address of a server, not the name of a registered store."""
+    return store.startswith(("http://", "https://"))
+
+
 def as_toml(settings: Settings) -> str:
     """Return the settings that were set, as the text of a ``kgrag.toml``: no secret, and not where the folder is."""
-    shown = settings.model_fields_set - {"kb", "api_key", "api_keys"}
+    shown = settings.model_fields_set - {"kb", *_SECRETS}
     values = settings.model_dump(mode="json", include=shown, exclude_none=True)
     if "base_url" in values:  # it may contain a name and a password
         address = urlsplit(values["base_url"])
@@ -128,7 +143,7 @@ def _toml(value: Any) -> str:
 
 def _refuse_secrets_in_file() -> None:
     written = tomllib.loads(_FILE.read_text(encoding="utf-8")) if _FILE.is_file() else {}
-    for name in ("api_key", "api_keys"):
+    for name in _SECRETS:
         if name in written:
             raise InvalidSettings(
                 f"{_FILE} holds '{name}'. Take it out, and set KGRAG_{name.upper()} in the environment instead."

@@ -37,6 +37,12 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFi
     return go
 
 
+def test_each_command_is_loaded_from_the_module_that_is_said_to_have_it() -> None:
+    for part, commands in cli._PARTS.items():
+        group = typer.main.get_command(cli._with([part]))
+        assert list(group.commands) == commands.split()
+
+
 def _described(name: str, command: Any) -> Iterator[str]:
     """Say what a command is and takes, whatever the layout of its help page."""
     yield f"{name}: {' '.join((command.help or '').split())}"

@@ -16,9 +16,10 @@ import pyoxigraph as ox
 from kgrag.audit.audit_context import AuditTarget, prepare
 from kgrag.audit.check_runner import CheckResults, run_checks
 from kgrag.audit.checks import SEVERITIES, Catalogue
-from kgrag.audit.findings import Audit, AuditFinding
+from kgrag.audit.findings import Audit
 from kgrag.audit.gathering import gathered
 from kgrag.audit.import_catalogues import catalogued
+from kgrag.audit.listed_findings import ENGINE, limited
 from kgrag.audit.ontology_metrics import measure
 from kgrag.audit.profiles import Profile, catalogue_of, load_profile
 from kgrag.audit.reports import as_text
@@ -30,9 +31,8 @@ from kgrag.ports import Embedder, TripleStore, Workbench
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.vocab import KG
 
-__all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine", "limited", "refuse_violations"]
+__all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine", "refuse_violations"]
 
-ENGINE = "kgrag SHACL engine on Oxigraph"
 MAX_FINDINGS_IN_REFUSAL = 5
 """How many findings per check the message of a refusal lists."""
 
@@ -163,15 +163,6 @@ def _report(
         namespaces=target.namespaces,
         fingerprints=tuple(f.fingerprint for f in kept.findings),
     )
-
-
-def limited(findings: Sequence[AuditFinding], limit: int | None) -> Iterable[AuditFinding]:
-    """Yield the first findings of each check, at most ``limit``; None = all."""
-    listed: Counter[str] = Counter()
-    for finding in findings:
-        listed[finding.check] += 1
-        if limit is None or listed[finding.check] <= limit:
-            yield finding
 
 
 def refuse_violations(

@@ -7,18 +7,16 @@ the engine does not cover (in a user's shapes) goes to pyshacl, and the results 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 from kgrag import queries, shacl
-from kgrag.audit.audit_context import AuditTarget
-from kgrag.audit.blank_node_names import BlankNodes
 from kgrag.audit.checks import OFF, SEVERITIES, Catalogue, Check
 from kgrag.audit.findings import AuditFinding, Undecided
+from kgrag.audit.listed_findings import level, with_fingerprints
 from kgrag.audit.profiles import Profile
 from kgrag.audit.step_input import Row, StepInput, Unasked, filled, message_template
 from kgrag.audit.steps import run_step
@@ -26,9 +24,9 @@ from kgrag.errors import NotDecided, UnknownName
 from kgrag.model import Violation
 from kgrag.ports import TripleStore, Workbench
 from kgrag.shacl.pyshacl_validation import by_pyshacl
-from kgrag.vocab import AUDIT, digest, local_name
+from kgrag.vocab import AUDIT, local_name
 
-__all__ = ["CheckResults", "compiled", "level", "run_checks", "with_fingerprints"]
+__all__ = ["CheckResults", "compiled", "run_checks"]
 
 SLOW_SECONDS = 0.1
 """A check that took longer is listed as slow."""
@@ -101,34 +99,6 @@ def run_checks(catalogue: Catalogue, profile: Profile, given: StepInput) -> Chec
     findings.sort(key=lambda f: (order[f.severity], f.check, f.focus, f.path, f.value, f.message))
     marked = tuple(with_fingerprints(findings, given.target))
     return CheckResults(marked, tuple(undecided), seconds, tuple(sorted(runner.shapes.elsewhere)))
-
-
-def level(severity: str) -> str:
-    """Return which of the three severities one counts as that a shape states: one of a user's own is a violation.
-
-    ``Debug`` and ``Trace`` are those of SHACL 1.2 below ``Info``.
-    """
-    if severity in ("Debug", "Trace"):
-        return "Info"
-    return severity if severity in SEVERITIES else "Violation"
-
-
-def with_fingerprints(findings: Sequence[AuditFinding], target: AuditTarget) -> Iterator[AuditFinding]:
-    """Yield findings with fingerprints; a blank node counts by its content, and the message names its owner."""
-    blank = any(text.startswith("_:") for finding in findings for text in (finding.focus, finding.value))
-    nodes = BlankNodes.of(target.bench.triples(AUDIT.target)) if blank else BlankNodes({}, {})
-    seen: Counter[str] = Counter()
-    for finding in findings:
-        owner = nodes.owner(finding.focus[2:]) if finding.focus.startswith("_:") else ""
-        focus, value = (nodes.names.get(text[2:], text) for text in (finding.focus, finding.value))
-        mark = digest(finding.check, owner, focus, finding.path, value)
-        seen[mark] += 1
-        # two blank nodes with the same content are two findings, and a baseline has to count both
-        mark = mark if seen[mark] == 1 else digest(mark, str(seen[mark]))
-        message = finding.message
-        if owner and owner not in message:
-            message = f"{message} It is part of {owner}."
-        yield replace(finding, fingerprint=mark, message=message)
 
 
 @dataclass(frozen=True, slots=True)

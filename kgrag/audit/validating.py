@@ -6,8 +6,9 @@ Graph written: ``aud:target`` of a scratch store, which holds the data.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -15,17 +16,23 @@ import pyoxigraph as ox
 
 from kgrag import shacl
 from kgrag.audit.audit_context import AuditTarget
-from kgrag.audit.auditing import ENGINE, limited
-from kgrag.audit.check_runner import level, with_fingerprints
 from kgrag.audit.checks import SEVERITIES
 from kgrag.audit.findings import Audit, AuditFinding, Undecided
+from kgrag.audit.listed_findings import ENGINE, level, with_fingerprints
 from kgrag.errors import InputError
-from kgrag.model import Violation
+from kgrag.model import Violation, plain
 from kgrag.ports import TripleStore, Workbench
-from kgrag.shacl.pyshacl_validation import validate_shapes
+from kgrag.shacl.pyshacl_validation import each_violation
+from kgrag.shacl.shapes_graph import SH
 from kgrag.vocab import AUDIT
 
-__all__ = ["ValidationOptions", "validate_triples"]
+__all__ = ["LoadedData", "ValidationOptions", "validate_data", "validate_triples"]
+
+_BATCH = 50_000
+_MAX_TRIPLES_IN_MEMORY = 2_000_000
+"""About 1.3 GB in memory; from there on the data are on disk, and memory no longer grows with them."""
+_FEW = 100
+_SHAPES_GRAPH = ox.NamedNode(SH + "shapesGraph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,39 @@ class ValidationOptions:
     limit: int | None = None
     inference: str = ""
     catalogues: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedData:
+    """Data in a scratch store, ready to be validated.
+
+    ``shapes`` are the IRIs that the data name by sh:shapesGraph.
+    """
+
+    bench: Workbench
+    written: shacl.Written = field(repr=False)
+    shapes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, triples: Iterable[ox.Triple], bench: Workbench, *, parsed: bool = True) -> LoadedData:
+        """Load data, batch after batch; beyond some millions of triples they are on disk.
+
+        Args:
+            triples: the data.
+            bench: a scratch store; its former content is deleted.
+            parsed: whether the literals are as they were written, and not as a store keeps them.
+        """
+        bench.fill([])
+        reader = shacl.WrittenReader(bench, AUDIT.target)
+        named: set[str] = set()
+        rest, number = iter(triples), 0
+        while batch := list(islice(rest, _BATCH)):
+            named.update(plain(triple.object) for triple in batch if triple.predicate == _SHAPES_GRAPH)
+            reader.take(batch)
+            if number <= _MAX_TRIPLES_IN_MEMORY < number + len(batch):
+                bench.move_to_disk()
+            number += len(batch)
+        return cls(bench, reader.written(whole=parsed), tuple(sorted(named)))
 
 
 def validate_triples(  # noqa: PLR0913 - each says something else about data or shapes
@@ -69,38 +109,104 @@ def validate_triples(  # noqa: PLR0913 - each says something else about data or 
     Raises:
         InputError: there is no shape of the IRI that is asked for, or the limit is below 0.
     """
+    data = LoadedData.of(triples, bench, parsed=parsed)
+    return validate_data(data, shapes, name=name, options=options, prefixes=prefixes)
+
+
+def validate_data(
+    data: LoadedData,
+    shapes: Iterable[ox.Triple | ox.Quad],
+    *,
+    name: str,
+    options: ValidationOptions = ValidationOptions(),
+    prefixes: Mapping[str, str] | None = None,
+    each: Callable[[AuditFinding], None] | None = None,
+) -> Audit:
+    """Return what shapes find in data that are loaded, as ``validate_triples`` does.
+
+    With a limit, no more results than those of one constraint and those that are listed are in memory at a time.
+
+    Args:
+        data: the data.
+        shapes: triples of SHACL shapes.
+        name: what the data are called in reports.
+        options: which shape and focus nodes, and how many results are listed.
+        prefixes: of the files of the shapes, for SELECTs that use them undeclared.
+        each: is called with every result as soon as it is found, without its fingerprint.
+
+    Raises:
+        InputError: there is no shape of the IRI that is asked for, or the limit is below 0.
+    """
     if options.limit is not None and options.limit < 0:
         raise InputError(f"the limit is {options.limit}. It counts results per shape, from 0.")
     compiled = shacl.load_shapes((), triples=shapes, elsewhere=True, shape=options.shape, prefixes=prefixes)
     if options.shape and options.focus:
-        compiled = compiled.aimed_at(options.shape, [ox.NamedNode(each) for each in options.focus])
-    data = list(dict.fromkeys(triples))
-    written = shacl.as_written(data, bench, whole=parsed)
-    bench.fill([])
-    bench.add(ox.Quad(triple.subject, triple.predicate, triple.object, AUDIT.target) for triple in data)
-    blanks = frozenset(term.value for t in data for term in (t.subject, t.object) if isinstance(term, ox.BlankNode))
-    target = AuditTarget(bench, (), (), name, blanks, written)
-    found = validate_shapes(cast("TripleStore", bench), compiled, graphs=[AUDIT.target], written=written)
-    findings = [
-        _finding(violation, target)
-        for violation in found.violations
-        if not options.focus or violation.focus in options.focus
-    ]
-    findings.sort(key=lambda f: (SEVERITIES.index(f.severity), f.check, f.focus, f.path, f.value, f.message))
-    undecided = [Undecided(shape, reason, asked=True) for shape, reason in sorted(found.undecided.items())]
+        compiled = compiled.aimed_at(options.shape, [ox.NamedNode(focus) for focus in options.focus])
+    reasons: dict[str, str] = {}
+    found = each_violation(
+        cast("TripleStore", data.bench), compiled, reasons, graphs=[AUDIT.target], written=data.written
+    )
+    results = _Results(options.limit)
+    for violation in found:
+        if not options.focus or violation.focus in options.focus:
+            finding = _finding(violation)
+            results.add(finding)
+            if each is not None:
+                each(finding)
+    undecided = [Undecided(shape, reason, asked=True) for shape, reason in sorted(reasons.items())]
     if not (compiled.constraints or compiled.elsewhere or undecided):
         reason = (
             "nothing was validated: no shape has both a target and a constraint. Name them with --shape and --focus"
         )
         undecided = [Undecided(options.shape or "shapes", reason, asked=True)]
-    return _report(target, list(with_fingerprints(findings, target)), undecided, compiled, options)
+    target = AuditTarget(data.bench, (), (), name, frozenset(), data.written)
+    return _report(target, results, undecided, compiled)
 
 
-def _finding(violation: Violation, target: AuditTarget) -> AuditFinding:
-    focus, value = (f"_:{term}" if term in target.blanks else term for term in (violation.focus, violation.value))
+@dataclass(slots=True)
+class _Results:
+    """The results of a validation: exact counts, and of each shape those that are listed.
+
+    These are the first ones in the order of the report, whatever the order in which they come.
+    """
+
+    limit: int | None
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    listed: dict[str, list[AuditFinding]] = field(default_factory=dict)
+
+    def add(self, finding: AuditFinding) -> None:
+        self.counts[finding.severity, finding.check] += 1
+        listed = self.listed.setdefault(finding.check, [])
+        listed.append(finding)
+        if self.limit is not None and len(listed) > 2 * self.limit + _FEW:
+            listed[:] = sorted(listed, key=_order)[: self.limit]
+
+    def in_order(self) -> list[AuditFinding]:
+        return sorted(
+            (each for listed in self.listed.values() for each in sorted(listed, key=_order)[: self.limit]), key=_order
+        )
+
+    def totals(self) -> Counter[str]:
+        totals: Counter[str] = Counter()
+        for (_, check), count in self.counts.items():
+            totals[check] += count
+        return totals
+
+
+def _order(finding: AuditFinding) -> tuple[int, str, str, str, str, str]:
+    level = SEVERITIES.index(finding.severity)
+    return (level, finding.check, finding.focus, finding.path, finding.value, finding.message)
+
+
+def _finding(violation: Violation) -> AuditFinding:
+    terms = violation.terms
+    focus, value = violation.focus, violation.value
+    if terms is not None:  # a blank node is marked as one
+        focus = f"_:{focus}" if isinstance(terms.focus, ox.BlankNode) else focus
+        value = f"_:{value}" if isinstance(terms.value, ox.BlankNode) else value
     return AuditFinding(
         check=violation.shape,
-        terms=violation.terms,
+        terms=terms,
         severity=level(violation.severity),
         focus=focus,
         message=violation.message,
@@ -111,25 +217,20 @@ def _finding(violation: Violation, target: AuditTarget) -> AuditFinding:
     )
 
 
-def _report(
-    target: AuditTarget,
-    findings: Sequence[AuditFinding],
-    undecided: Sequence[Undecided],
-    shapes: shacl.Shapes,
-    options: ValidationOptions,
-) -> Audit:
-    counts = {severity: sum(f.severity == severity for f in findings) for severity in SEVERITIES}
+def _report(target: AuditTarget, results: _Results, undecided: Sequence[Undecided], shapes: shacl.Shapes) -> Audit:
+    counts = {severity: sum(n for (of, _), n in results.counts.items() if of == severity) for severity in SEVERITIES}
     run = {constraint.shape for constraint in shapes.constraints} | shapes.elsewhere.keys()
     by_pyshacl = ", ".join(sorted(shapes.elsewhere))
+    findings = tuple(with_fingerprints(results.in_order(), target))
     return Audit(
         target=target.name,
         profile="",
         counts={**counts, "suppressed": 0, "not_decided": len(undecided)},
-        findings=tuple(limited(findings, options.limit)),
+        findings=findings,
         engine=f"{ENGINE}; by pyshacl: {by_pyshacl}" if by_pyshacl else ENGINE,
         not_decided=tuple(undecided),
-        totals=dict(sorted(Counter(f.check for f in findings).items())),
-        levels=Counter((f.severity, f.check) for f in findings),
+        totals=dict(sorted(results.totals().items())),
+        levels=results.counts,
         fingerprints=tuple(f.fingerprint for f in findings),
         shapes=tuple(sorted(run)),
         conforms_below="Info",

@@ -6,87 +6,93 @@ Exit codes: 0 done; 1 what was asked about does not hold; 2 wrong usage or bad i
 
 from __future__ import annotations
 
+import importlib
 import logging
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import typer
 
-from kgrag.cli import (
-    ask_commands,
-    audit_command,
-    build_command,
-    chat_command,
-    check_command,
-    content_commands,
-    eval_command,
-    index_command,
-    jobs_command,
-    maintenance_commands,
-    mcp_command,
-    pipeline_command,
-    plugins_command,
-    profile_command,
-    proposals_command,
-    reason_command,
-    saved_command,
-    serve_command,
-    sources_command,
-    train_command,
-    tree_command,
-    validate_command,
-    why_command,
-)
-from kgrag.cli.options import Commands, remember
+from kgrag.cli.options import PART_DONE, Commands, remember
 from kgrag.cli.printing import set_loudness
 from kgrag.errors import BudgetSpent, KgragError, ServiceError, ShapeViolation
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
-    name="kgrag",
-    cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Retrieval-augmented generation on one triple store: documents, ontologies and facts as named graphs.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.callback()(remember)
-for part in (
-    content_commands,
-    sources_command,
-    build_command,
-    ask_commands,
-    saved_command,
-    index_command,
-    chat_command,
-    check_command,
-    profile_command,
-    audit_command,
-    validate_command,
-    pipeline_command,
-    reason_command,
-    why_command,
-    maintenance_commands,
-    serve_command,
-    jobs_command,
-    mcp_command,
-    eval_command,
-    train_command,
-    tree_command,
-    proposals_command,
-    plugins_command,
-):
-    part.register(app)
+_PARTS = {
+    "content_commands": "init load ingest sync documents forget import",
+    "sources_command": "sources",
+    "build_command": "build",
+    "ask_commands": "ask retrieve query update queries",
+    "saved_command": "saved",
+    "index_command": "index",
+    "chat_command": "chat",
+    "check_command": "check",
+    "profile_command": "profile",
+    "audit_command": "audit",
+    "validate_command": "validate",
+    "pipeline_command": "pipeline",
+    "reason_command": "reason",
+    "why_command": "why",
+    "maintenance_commands": "stats status doctor export backup vacuum receipts demo",
+    "serve_command": "serve",
+    "jobs_command": "jobs",
+    "mcp_command": "mcp",
+    "eval_command": "eval",
+    "train_command": "train draw",
+    "tree_command": "tree",
+    "proposals_command": "proposals",
+    "plugins_command": "plugins",
+}
+"""Module -> the commands that it registers, in the order of the help text."""
+_LOUDNESS = frozenset({"-q", "--quiet", "-v", "--verbose"})
+
+
+app: typer.Typer
+"""The command line with every command; made when it is first asked for, since loading them all takes a second."""
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module 'kgrag.cli' has no attribute {name!r}; it has {', '.join(__all__)}")
+    globals()["app"] = _with(_PARTS)
+    return globals()["app"]
+
+
+def _with(parts: Iterable[str]) -> typer.Typer:
+    """Return the command line with the commands of some modules."""
+    commands = typer.Typer(
+        name="kgrag",
+        cls=Commands,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="Retrieval-augmented generation on one triple store: documents, ontologies and facts as named graphs.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    commands.callback()(remember)
+    for part in parts:
+        importlib.import_module(f"kgrag.cli.{part}").register(commands)
+    return commands
+
+
+def _needed(words: Sequence[str]) -> list[str]:
+    """Return the modules of the command that these words call; all where that is not plain.
+
+    >>> _needed(["-q", "validate", "data.ttl"])
+    ['validate_command']
+    """
+    first = next((word for word in words if word not in _LOUDNESS), "")
+    return [part for part, commands in _PARTS.items() if first in commands.split()] or list(_PARTS)
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
     set_loudness(logging.NOTSET)
     try:
-        app()
+        _with(_needed(sys.argv[1:]))()
     except MemoryError:
         typer.echo(
             "MemoryError: this process may take no more memory. Allow more (`ulimit -v`), or do less at once.", err=True
@@ -114,5 +120,5 @@ def _exit_code(error: KgragError) -> int:
     if isinstance(error, ServiceError):
         return 3
     if isinstance(error, BudgetSpent):
-        return build_command.PART_DONE
+        return PART_DONE
     return 1 if isinstance(error, ShapeViolation) else 2

@@ -14,6 +14,7 @@ import typer
 import typer.core
 
 from kgrag.cli.options import (
+    PART_DONE,
     BudgetOption,
     DryRunOption,
     JsonFormat,
@@ -32,10 +33,8 @@ from kgrag.model import BuildReport
 if TYPE_CHECKING:
     from kgrag.client import Client
 
-__all__ = ["PART_DONE", "register"]
+__all__ = ["register"]
 
-PART_DONE = 4
-"""Exit code of a build that did a part of its work; the output says what is pending."""
 _MAX_LINES_SHOWN = 20
 
 

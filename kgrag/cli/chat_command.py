@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kgrag.answering.json_forms import answer_json
-from kgrag.cli.build_command import PART_DONE
 from kgrag.cli.options import (
+    PART_DONE,
     BudgetOption,
     JsonFormat,
     KbOption,

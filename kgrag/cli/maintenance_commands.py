@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgrag.cli.build_command import PART_DONE
-from kgrag.cli.options import JsonFormat, KbOption, open_kb
+from kgrag.cli.options import PART_DONE, JsonFormat, KbOption, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import ServerOption, erasure_of, read_through, through
 

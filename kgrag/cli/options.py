@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kgrag.llm.budget import Budget
 
 __all__ = [
+    "PART_DONE",
     "Access",
     "BudgetOption",
     "Commands",
@@ -43,6 +44,9 @@ __all__ = [
 ]
 
 _LOG = logging.getLogger(__name__)
+
+PART_DONE = 4
+"""Exit code of a build that did a part of its work; the output says what is pending."""
 
 Access = Literal["write", "read", "either"]
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kgrag.cli.audit_command import FailOn, print_report
 from kgrag.cli.options import KbOption, is_iri, open_kb
+from kgrag.errors import InputError
+
+if TYPE_CHECKING:
+    from kgrag.audit import Audit, AuditFinding
 
 __all__ = ["register"]
 
@@ -19,6 +27,35 @@ class Inference(StrEnum):
 
     RDFS = "rdfs"
     OWL_RL = "owl-rl"
+
+
+class _Lines:
+    """Results as lines of JSON, each written as soon as it is found, and none of them kept; at the end the counts."""
+
+    def __init__(self, output: Path | None, limit: int | None) -> None:
+        self._stream = sys.stdout
+        if output is not None:
+            try:
+                self._stream = output.open("w", encoding="utf-8")
+            except OSError as error:
+                raise InputError(f"{output}: {error.strerror or error}. Name a file that can be written.") from None
+        self._limit = limit
+        self._written: Counter[str] = Counter()
+
+    def write(self, finding: AuditFinding) -> None:
+        if self._limit is not None and self._written[finding.check] >= self._limit:
+            return
+        self._written[finding.check] += 1
+        self._line({key: value for key, value in finding.to_json().items() if key not in ("anchors", "fingerprint")})
+
+    def end(self, found: Audit) -> None:
+        summary = found.to_json()
+        self._line({key: summary[key] for key in ("target", "conforms", "counts", "engine", "not_decided")})
+        if self._stream is not sys.stdout:
+            self._stream.close()
+
+    def _line(self, document: Mapping[str, Any]) -> None:
+        print(json.dumps(document, ensure_ascii=False), file=self._stream, flush=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -55,7 +92,7 @@ def validate(
         ),
     ] = None,
     format_: Annotated[
-        str, typer.Option("--format", help="text, json, shacl, sarif, junit, html, markdown, or a plug-in's.")
+        str, typer.Option("--format", help="text, json, jsonl, shacl, sarif, junit, html, markdown, or a plug-in's.")
     ] = "text",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the report to a file.", show_default=False)
@@ -70,16 +107,23 @@ def validate(
     from kgrag.knowledge_base import validation_runs
 
     rules = inference.value if inference else ""
-    options = ValidationOptions(shape, tuple(focus or ()), limit, rules, tuple(catalog or ()))
+    lines = _Lines(output, limit) if format_ == "jsonl" else None
+    options = ValidationOptions(shape, tuple(focus or ()), 0 if lines else limit, rules, tuple(catalog or ()))
+    each = lines.write if lines else None
     names, sources = data or [], shapes or []
     files = [Path(name) for name in names if not is_iri(name)]
     graphs = [*(name for name in names if is_iri(name)), *(graph or ())]
     if files and not graphs and kb is None and not any(is_iri(source) for source in sources):
-        found = validation_runs.validate(None, files, shapes=sources, options=options)
+        found = validation_runs.validate(None, files, shapes=sources, options=options, each=each)
     else:
         with open_kb(kb, access="read") as opened:
-            found = validation_runs.validate(opened.store, files, graphs=graphs, shapes=sources, options=options)
-    print_report(found, format_, output)
+            found = validation_runs.validate(
+                opened.store, files, graphs=graphs, shapes=sources, options=options, each=each
+            )
+    if lines:
+        lines.end(found)
+    else:
+        print_report(found, format_, output)
     if found.at_or_above(fail_on.value):
         raise typer.Exit(1)
     if found.undecided_though_asked:

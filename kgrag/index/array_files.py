@@ -45,6 +45,7 @@ __all__ = [
 Places = npt.NDArray[np.int64]
 
 _CHECKSUM_BYTES = 32
+_IN_NO_IRI = b"\xff"  # a byte that UTF-8 does not have
 _MAX_SETS_KEPT = 8
 _KEYS_COMPARED_PER_KEY_FOUND = 10  # in the time that looking up one takes
 _LINEAGE = "lineage"
@@ -301,13 +302,13 @@ class Iris:
         >>> Iris.of(["urn:a", "urn:b"]).places(["urn:b", "urn:c", "tag:b"]).tolist()
         [1, -1, -1]
         """
-        cut, beginning = len(self.beginning), self.beginning
-        sought = np.array([iri[cut:].encode() for iri in iris], dtype=np.bytes_)
-        if not len(self) or not len(sought):
+        if not len(self) or not len(iris):
             return np.full(len(iris), -1, dtype=np.int64)
+        cut, beginning = len(self.beginning), self.beginning
+        rests = [iri[cut:].encode() if iri.startswith(beginning) else _IN_NO_IRI for iri in iris]
+        sought = np.array(rests, dtype=np.bytes_)
         nearest = np.minimum(np.searchsorted(self.rest, sought), len(self) - 1)
-        ours = np.fromiter((iri.startswith(beginning) for iri in iris), dtype=np.bool_, count=len(iris))
-        return np.where((self.rest[nearest] == sought) & ours, nearest, -1)
+        return np.where(self.rest[nearest] == sought, nearest, -1)
 
     def known_places(self, iris: Collection[str]) -> Places:
         """Return the places of those IRIs that are here, ascending; these must be in ascending order.

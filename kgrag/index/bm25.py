@@ -166,13 +166,12 @@ class LexicalIndex:
         frequencies: list[int] = []
         has: list[npt.NDArray[np.bool_]] = []
         places = [part.places(iris) for part in self.parts]  # -1 where a part does not have a text
-        for term in sorted(set(tokens_of(question))):
-            numbers = [part.segment.number(term) for part in self.parts]
+        terms = sorted(set(tokens_of(question)))
+        for numbers in zip(*(part.segment.numbers(terms) for part in self.parts), strict=True):
             known = [pair for pair in zip(self.parts, numbers, places, strict=True) if pair[1] >= 0]
             if frequency := sum(part.frequency(number) for part, number, _ in known):
                 frequencies.append(frequency)
-                having = [np.isin(place, part.segment.postings(number)[0]) for part, number, place in known]
-                has.append(np.any(having, axis=0))
+                has.append(np.any([part.having(number, place) for part, number, place in known], axis=0))
         rarities = np.log(1 + len(self) / np.array(frequencies, dtype=np.float64))
         return rarities, np.array(has, dtype=np.bool_).reshape(len(has), len(iris)).T
 
@@ -204,17 +203,16 @@ class LexicalIndex:
 
     def _asked(self, question: str | Sequence[str]) -> Iterator[tuple[int, list[_Term]]]:
         """Yield the number of each part that has terms of a question, with these terms in their order."""
-        weights, numbers = [], []
-        for term, count in Counter(tokens_of(question) if isinstance(question, str) else question).items():
-            found = [part.segment.number(term) for part in self.parts]
-            frequency = sum(
-                part.frequency(number) for part, number in zip(self.parts, found, strict=True) if number >= 0
-            )
-            weights.append(count * self._weight(frequency))
-            numbers.append(found if frequency else [-1] * len(found))
-        for place in range(len(self.parts)):
-            terms = [_Term(found[place], weight) for found, weight in zip(numbers, weights, strict=True)]
-            if known := [term for term in terms if term.number >= 0]:
+        counts = Counter(tokens_of(question) if isinstance(question, str) else question)
+        numbers = [part.segment.numbers(list(counts)) for part in self.parts]
+        weights = []
+        for place, count in enumerate(counts.values()):
+            of_parts = zip(self.parts, numbers, strict=True)
+            frequency = sum(part.frequency(found[place]) for part, found in of_parts if found[place] >= 0)
+            weights.append(count * self._weight(frequency) if frequency else None)
+        for place, of_part in enumerate(numbers):
+            terms = zip(of_part, weights, strict=True)
+            if known := [_Term(number, weight) for number, weight in terms if number >= 0 and weight is not None]:
                 yield place, known
 
     def _weight(self, frequency: int) -> np.float32:

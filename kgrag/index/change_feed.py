@@ -21,7 +21,7 @@ from kgrag import queries
 from kgrag.declarations import VectorSpace
 from kgrag.ports import TripleStore
 
-__all__ = ["MAX_PUBLICATIONS", "Changes", "changed", "changes", "note_removed"]
+__all__ = ["MAX_PUBLICATIONS", "Changes", "changed", "changes", "gone", "note_removed"]
 
 MAX_PUBLICATIONS = 5_000
 """Of more, all keys are compared: it takes no longer."""
@@ -58,6 +58,14 @@ def changed(kind: ox.NamedNode, *, store: TripleStore, since: int) -> bool:
     publications = [store.names.publication(number) for number in latest] if len(latest) <= MAX_PUBLICATIONS else []
     values = {"catalogue": store.names.catalogue, "kind": kind, "since": since}
     return store.ask(queries.bind("spaces/changed", **values, publications=publications))
+
+
+def gone(space: VectorSpace, *, store: TripleStore, since: int) -> bool:
+    """Return whether texts of a space can have gone after a revision; False is certain."""
+    if not changed(space.kind, store=store, since=since):
+        return False
+    known = changes(space, store=store, since=since)
+    return known is None or bool(known.removed)
 
 
 def changes(space: VectorSpace, *, store: TripleStore, since: int) -> Changes | None:

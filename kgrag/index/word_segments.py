@@ -37,6 +37,7 @@ class Segment:
         lengths: count of terms of each text, shape (n,).
         terms: the terms as packed bytes, ascending, each in some text.
         ends: where each term ends in ``terms``, shape (v,).
+        beginnings: the first eight bytes of each term as a number, by which terms are found, shape (v,).
         starts: where the postings of each term start, shape (v + 1,).
         places: texts with the term, ascending in each term, shape (p,).
         counts: how often it is in each, shape (p,), an unsigned dtype.
@@ -49,6 +50,7 @@ class Segment:
     lengths: Places
     terms: npt.NDArray[np.uint8]
     ends: npt.NDArray[np.int64]
+    beginnings: npt.NDArray[np.uint64]
     starts: npt.NDArray[np.int64]
     places: Places
     counts: npt.NDArray[Any]
@@ -87,11 +89,13 @@ class Segment:
         starts, places, counts = postings
         counts = counts.astype(np.min_scalar_type(int(counts.max(initial=0))), copy=False)
         some = bool(len(places))
+        ends = np.flatnonzero(terms == ord("\n"))
         return cls(
             iris=iris,
             lengths=lengths,
             terms=terms,
-            ends=np.flatnonzero(terms == ord("\n")),
+            ends=ends,
+            beginnings=_beginnings(terms, ends),
             starts=starts,
             places=places,
             counts=counts,
@@ -116,9 +120,20 @@ class Segment:
 
     def number(self, term: str) -> int:
         """Return the number of a term, -1 of an unknown one."""
-        sought = term.encode("utf-8", "surrogatepass")
-        number = bisect_left(range(len(self.ends)), sought, key=self._term)
-        return number if number < len(self.ends) and self._term(number) == sought else -1
+        return self.numbers([term])[0]
+
+    def numbers(self, terms: Sequence[str]) -> list[int]:
+        """Return the number of each term, -1 of an unknown one."""
+        sought = [term.encode("utf-8", "surrogatepass") for term in terms]
+        beginnings = np.array([int.from_bytes(term[:8].ljust(8, b"\0")) for term in sought], dtype=np.uint64)
+        first = np.searchsorted(self.beginnings, beginnings).tolist()
+        behind = np.searchsorted(self.beginnings, beginnings, side="right").tolist()
+        return [self._number(*each) for each in zip(sought, first, behind, strict=True)]
+
+    def _number(self, term: bytes, first: int, behind: int) -> int:
+        """Return the number of a term that is among those from ``first`` on if anywhere."""
+        number = bisect_left(range(behind), term, lo=first, key=self._term) if behind > first + 1 else first
+        return number if number < behind and self._term(number) == term else -1
 
     def _term(self, number: int) -> bytes:
         start = int(self.ends[number - 1]) + 1 if number else 0
@@ -136,6 +151,16 @@ class Segment:
         """Return the places of the texts with a term, ascending, and how often it is in each."""
         part = slice(int(self.starts[number]), int(self.starts[number + 1]))
         return self.places[part], self.counts[part]
+
+
+def _beginnings(terms: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """Return the first eight bytes of each packed term as a number that ascends with the terms."""
+    starts = np.append(0, ends[:-1] + 1)[: len(ends)]
+    numbers = np.zeros(len(ends), np.uint64)
+    for byte in range(8):
+        inside = starts + byte < ends
+        numbers[inside] |= terms[starts[inside] + byte].astype(np.uint64) << np.uint64(8 * (7 - byte))
+    return numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,6 +216,12 @@ class Part:
         """Return the place of each text, -1 of one that is not here or gone, shape (len(iris),)."""
         places = self.segment.iris.places(iris)
         return places if self.alive is None else np.where(self.alive[places], places, -1)
+
+    def having(self, number: int, places: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Return which texts, by place, have a term; shape of ``places``."""
+        own, _ = self.segment.postings(number)
+        has: npt.NDArray[np.bool_] = own[np.minimum(np.searchsorted(own, places), len(own) - 1)] == places
+        return has
 
     def frequency(self, number: int) -> int:
         """Count the texts that are there and have a term."""

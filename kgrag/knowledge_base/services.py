@@ -1,7 +1,8 @@
-"""Language models and embedders from the settings: those that kgrag registers, and any OpenAI-compatible service."""
+"""Services that the settings name: language models, embedders, any OpenAI-compatible service, a SPARQL server."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,9 +10,10 @@ if TYPE_CHECKING:
     from kgrag.llm.extractive import ExtractiveModel
     from kgrag.llm.openai_chat import OpenAIModel
     from kgrag.llm.openai_embeddings import OpenAIEmbedder
+    from kgrag.ports import OpenedStore, Validator
     from kgrag.settings import Settings
 
-__all__ = ["chat_service", "embedding_service", "extractive", "minilm"]
+__all__ = ["chat_service", "embedding_service", "extractive", "minilm", "store_on_server"]
 
 
 def extractive(settings: Settings) -> ExtractiveModel:  # noqa: ARG001 - the form of a registered model
@@ -48,3 +50,20 @@ def embedding_service(settings: Settings) -> OpenAIEmbedder:
 
     key = settings.api_key.get_secret_value()
     return OpenAIEmbedder(settings.embedder, base_url=settings.base_url, api_key=key)
+
+
+def store_on_server(
+    settings: Settings, folder: Path | None, *, base: str | None, validator: Validator, read_only: bool
+) -> OpenedStore:
+    """Return the store on the SPARQL server whose address ``store`` is; ``folder`` is where an embedded one would be.
+
+    Raises:
+        InvalidSettings: the address or the key is in no known form.
+        StorageFailed: the server cannot be reached, or refuses the key.
+    """
+    from kgrag.store.sparql_connection import ServerAddress, SparqlConnection, key_of
+    from kgrag.store.sparql_server import ServerStore
+
+    key = key_of(settings.store_auth.get_secret_value())
+    connection = SparqlConnection(ServerAddress.of(settings.store), key=key, seconds=settings.timeout)
+    return ServerStore.open(connection, folder, base=base, validator=validator, read_only=read_only)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -11,22 +12,21 @@ from urllib.parse import unquote, urlsplit
 import pyoxigraph as ox
 
 from kgrag.errors import InputError
-from kgrag.knowledge_base import audit_runs, reasoning_runs
+from kgrag.knowledge_base import reasoning_runs
 from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
-from kgrag.shacl.shapes_graph import SH, parse
+from kgrag.shacl.shapes_graph import parse
 from kgrag.store.lexical_forms import as_loaded
+from kgrag.store.rdf_files import read_triples
 from kgrag.vocab import OWL
 
 if TYPE_CHECKING:
-    from kgrag.audit import Audit, ValidationOptions
+    from kgrag.audit import Audit, AuditFinding, ValidationOptions
 
 __all__ = ["validate"]
 
-_SHAPES_GRAPH = SH + "shapesGraph"
 
-
-def validate(
+def validate(  # noqa: PLR0913 - each says something else about data or shapes
     store: TripleStore | None,
     files: Sequence[Path],
     *,
@@ -34,6 +34,7 @@ def validate(
     shapes: Sequence[str | Path] = (),
     options: ValidationOptions,
     graphs_only: bool = False,
+    each: Callable[[AuditFinding], None] | None = None,
 ) -> Audit:
     """Validate the union of files and graphs against shapes; nothing is fetched, and nothing is written.
 
@@ -46,12 +47,14 @@ def validate(
         options: which shape, which focus nodes, by which rules what follows from the data is validated as well, and
             further catalogues of imports than those next to files of shapes.
         graphs_only: read shapes and imports from graphs only, as for somebody who may not name files of this machine.
+        each: is called with every result as soon as it is found.
 
     Raises:
         InputError: there is no such graph, shape or rules, nothing to validate, no shapes, or an unreadable catalogue.
         InvalidRDF: a file does not parse.
     """
-    from kgrag.audit import Undecided, validate_triples
+    from kgrag.audit import Undecided
+    from kgrag.audit.validating import LoadedData, validate_data
     from kgrag.store.scratch import OxigraphScratch
 
     if graphs and store is None:
@@ -59,26 +62,31 @@ def validate(
     nodes = reasoning_runs.sources(store, graphs) if store is not None and (graphs or not files) else []
     if not files and not nodes:
         raise InputError("there is nothing to validate. Name files, or graphs of a knowledge base.")
-    data = [triple for path in files for triple in audit_runs.triples_of(path)]
-    if store is not None:
-        data += [triple for node in nodes for triple in as_loaded(store, node)]
+    triples: Iterable[ox.Triple] = chain(_of_files(files), _of_graphs(store, nodes))
     if options.inference:
-        data += _inferred(data, options.inference)
-    named = shapes or sorted({plain(triple.object) for triple in data if triple.predicate.value == _SHAPES_GRAPH})
+        stated = list(triples)
+        triples = [*stated, *_inferred(stated, options.inference)]
+    data = LoadedData.of(triples, OxigraphScratch(), parsed=not nodes)
+    named = shapes or data.shapes
     if not named:
         raise InputError("no shapes were named, and the data name none by sh:shapesGraph. Name them with --shapes.")
     prefixes: dict[str, str] = {}
     read, missing = _read(store, named, prefixes, catalogues=None if graphs_only else options.catalogues)
     name = " ".join([*(str(path) for path in files), *(node.value for node in nodes)])
-    parsed = not nodes
-    found = validate_triples(
-        data, read, name=name, bench=OxigraphScratch(), options=options, parsed=parsed, prefixes=prefixes
-    )
+    found = validate_data(data, read, name=name, options=options, prefixes=prefixes, each=each)
     # an import may be of no use to the shapes; what the data themselves name as their shapes is what was asked for
     absent = [Undecided(iri, "is not at hand, and was not fetched", asked=iri in named) for iri in missing]
     not_decided = (*found.not_decided, *absent)
     counts = {**found.counts, "not_decided": len(not_decided)}
     return replace(found, not_decided=not_decided, counts=counts, files=tuple(str(path) for path in files))
+
+
+def _of_files(files: Iterable[Path]) -> Iterator[ox.Triple]:
+    return chain.from_iterable(read_triples(path) for path in files)
+
+
+def _of_graphs(store: TripleStore | None, nodes: Iterable[ox.NamedNode]) -> Iterator[ox.Triple]:
+    return iter(()) if store is None else chain.from_iterable(as_loaded(store, node) for node in nodes)
 
 
 def _inferred(data: Sequence[ox.Triple], profile: str) -> list[ox.Triple]:

@@ -25,7 +25,7 @@ from kgrag.knowledge_base.given_parts import (
 )
 from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
-from kgrag.settings import EXTRACTIVE, Settings, read_settings
+from kgrag.settings import EXTRACTIVE, Settings, is_address, read_settings
 from kgrag.store.lineage import lineage
 from kgrag.typed_method import tunable
 
@@ -74,6 +74,10 @@ class Wiring:
         from kgrag.shacl import graph_validator
 
         base = self.settings.base_iri if "base_iri" in self.settings.model_fields_set else None
+        if is_address(self.settings.store):
+            return services.store_on_server(
+                self.settings, self._folder(_STORE), base=base, validator=graph_validator(), read_only=self.read_only
+            )
         opened: OpenedStore = plugins.load("kgrag.stores", self.settings.store)(
             self._folder(_STORE), base=base, validator=graph_validator(), read_only=self.read_only
         )

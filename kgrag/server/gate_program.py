@@ -19,6 +19,7 @@ import pyoxigraph as ox
 
 from kgrag.audit import AuditFinding, AuditOptions, audit_triples
 from kgrag.ports import TripleStore
+from kgrag.store.embedded_quads import EmbeddedQuads
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.rdf_files import is_ontology
 from kgrag.store.scratch import OxigraphScratch
@@ -84,7 +85,7 @@ def refused_by(header: _Header, past: ox.Store, present: ox.Store) -> list[dict[
 
 
 def _refused(header: _Header, present: ox.Store, changes: Iterable[_OntologyChange]) -> list[dict[str, object]]:
-    store = OxigraphStore(present, Names(header["names"]), read_only=True)
+    store = OxigraphStore(EmbeddedQuads(present, read_only=True), Names(header["names"]), read_only=True)
     changed = (change for change in changes if set(change.before) != set(change.after))
     verdicts = (_verdict(change, header["profile"], store) for change in changed)
     return [verdict for verdict in verdicts if verdict["new"]]

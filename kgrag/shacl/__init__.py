@@ -24,10 +24,10 @@ classes above it.
 """
 
 from kgrag.shacl.compiled_shapes import Branch, Constraint, Shapes, Target
-from kgrag.shacl.engine_run import graph_shapes, graph_validator, validate, validation
+from kgrag.shacl.engine_run import graph_shapes, graph_validator, validate, validation, violations_of_each
 from kgrag.shacl.shapes_graph import path_text
 from kgrag.shacl.shapes_reader import load_shapes
-from kgrag.shacl.written_literals import Written, as_written
+from kgrag.shacl.written_literals import Written, WrittenReader, as_written
 
 __all__ = [
     "Branch",
@@ -35,6 +35,7 @@ __all__ = [
     "Shapes",
     "Target",
     "Written",
+    "WrittenReader",
     "as_written",
     "graph_shapes",
     "graph_validator",
@@ -42,4 +43,5 @@ __all__ = [
     "path_text",
     "validate",
     "validation",
+    "violations_of_each",
 ]

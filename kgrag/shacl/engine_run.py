@@ -30,7 +30,7 @@ from kgrag.shacl.written_literals import Written
 from kgrag.shacl.written_statements import WrittenView
 from kgrag.store import graph_kinds
 
-__all__ = ["graph_shapes", "graph_validator", "validate", "validation"]
+__all__ = ["graph_shapes", "graph_validator", "validate", "validation", "violations_of_each"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -114,6 +114,22 @@ def validation(
 ) -> Callable[[Shapes], list[Violation]]:
     """Return a function that validates some named graphs against shapes; its counts are reused for the next shapes.
 
+    Arguments and errors are those of ``violations_of_each``.
+    """
+    check = violations_of_each(store, graphs=graphs, merged=merged, written=written, undecided=undecided)
+    return lambda shapes: list(check(shapes))
+
+
+def violations_of_each(
+    store: TripleStore,
+    *,
+    graphs: Sequence[ox.NamedNode] | None = None,
+    merged: bool = False,
+    written: Written | None = None,
+    undecided: dict[str, str] | None = None,
+) -> Callable[[Shapes], Iterator[Violation]]:
+    """Return a function that yields the violations of shapes, constraint after constraint, as each is run.
+
     Arguments and errors are those of ``validate``. The graphs must not change meanwhile. With ``undecided``, a shape
     that cannot be run is no error: it is written there with the reason.
     """
@@ -129,9 +145,9 @@ def validation(
         asker = ConstraintQueries(store, confined, union, stored=dict(written.stored), whole=written.whole)
         view = WrittenView.of(asker, written)
 
-    def check(shapes: Shapes) -> list[Violation]:
+    def check(shapes: Shapes) -> Iterator[Violation]:
         if graphs is not None and not graphs:
-            return []
+            return iter(())
         if undecided is None:
             _refuse_mismatch(shapes.each(), merged=merged)
         kinds = asker.kinds() if any(c.target.kinds for c in shapes.constraints) else frozenset()
@@ -141,7 +157,7 @@ def validation(
         copied = [False] * len(constraints) if view is None else view.take(constraints)
         runs = [on_copy if on_its_copy else run for on_its_copy in copied]
         if undecided is None:
-            return [violation for each, its in zip(constraints, runs, strict=True) for violation in its.check(each)]
+            return (violation for each, its in zip(constraints, runs, strict=True) for violation in its.check(each))
         return _as_far_as_decided(constraints, runs, undecided, merged=merged)
 
     return check
@@ -149,16 +165,14 @@ def validation(
 
 def _as_far_as_decided(
     constraints: Sequence[Constraint], runs: Sequence[_ValidationRun], undecided: dict[str, str], *, merged: bool
-) -> list[Violation]:
-    """Return the violations of those constraints that can be run; write the shapes of the others to ``undecided``."""
-    violations: list[Violation] = []
+) -> Iterator[Violation]:
+    """Yield the violations of those constraints that can be run; write the shapes of the others to ``undecided``."""
     for constraint, run in zip(constraints, runs, strict=True):
         try:
             _refuse_mismatch(constraint.each(), merged=merged)
-            violations += list(run.check(constraint))
+            yield from list(run.check(constraint))
         except (InvalidRDF, InvalidSPARQL) as error:
             undecided[constraint.shape] = str(error)
-    return violations
 
 
 def graph_validator() -> Validator:

@@ -8,7 +8,7 @@ one run per focus node are decided here. What neither can decide is named with t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,12 @@ from kgrag.model import Term, Violation, ViolationTerms, plain
 from kgrag.ports import TripleStore
 from kgrag.shacl.shapes_graph import SH as _SH
 from kgrag.shacl.shapes_graph import ShapesGraph, path_text
-from kgrag.sparql.tokens import tokens
 from kgrag.store.rdflib_copies import rdflib_copy
 
 if TYPE_CHECKING:
     import rdflib
 
-__all__ = ["Validation", "by_pyshacl", "refuse_network", "validate", "validate_shapes"]
+__all__ = ["Validation", "by_pyshacl", "each_violation", "refuse_network", "validate", "validate_shapes"]
 
 _SPARQL = frozenset(_SH + name for name in ("ask", "construct", "select", "update"))
 _FETCHES = re.compile(r"\b(FROM|LOAD|SERVICE)\b", flags=re.IGNORECASE)
@@ -66,14 +65,26 @@ def validate_shapes(
     store: TripleStore, shapes: shacl.Shapes, *, graphs: Sequence[ox.NamedNode], written: shacl.Written | None = None
 ) -> Validation:
     """Validate the union of some named graphs against compiled shapes; arguments as of ``validate``."""
-    undecided = dict(shapes.undecided)
-    run = shacl.validation(store, graphs=graphs, merged=True, written=written, undecided=undecided)
-    violations = run(shapes)
+    undecided: dict[str, str] = {}
+    violations = tuple(each_violation(store, shapes, undecided, graphs=graphs, written=written))
+    return Validation(violations, dict(shapes.elsewhere), undecided)
+
+
+def each_violation(
+    store: TripleStore,
+    shapes: shacl.Shapes,
+    undecided: dict[str, str],
+    *,
+    graphs: Sequence[ox.NamedNode],
+    written: shacl.Written | None = None,
+) -> Iterator[Violation]:
+    """Yield what ``validate_shapes`` finds as it is found; ``undecided`` takes the shapes without a verdict."""
+    undecided |= shapes.undecided
+    yield from shacl.violations_of_each(store, graphs=graphs, merged=True, written=written, undecided=undecided)(shapes)
     if shapes.elsewhere and graphs:
         further, failed = by_pyshacl(store, shapes, graphs, written=written)
-        violations += further
+        yield from further
         undecided |= failed
-    return Validation(tuple(violations), dict(shapes.elsewhere), undecided)
 
 
 def by_pyshacl(
@@ -152,6 +163,8 @@ def refuse_network(triples: Iterable[ox.Triple]) -> None:
 
 def _without_strings(text: str) -> str:
     r"""Return SPARQL without its strings, which have no keywords; all of it with ``\u``, which rdflib reads first."""
+    from kgrag.sparql.tokens import tokens
+
     if "\\u" in text.lower():
         return text
     kept, at = [], 0

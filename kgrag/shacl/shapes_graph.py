@@ -5,8 +5,12 @@ Source: SHACL (W3C Recommendation 20 July 2017), sections 1 and 2.3.1.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pyoxigraph as ox
 
@@ -25,6 +29,7 @@ __all__ = [
     "joined",
     "parse",
     "path_text",
+    "remember",
     "sparql_path",
 ]
 
@@ -34,6 +39,10 @@ Node = ox.NamedNode | ox.BlankNode
 PropertyPath = tuple[ox.NamedNode | ox.Literal, ...]
 """A property path: properties, and the literals ``( ) / | ^ * + ?`` for syntax; () is the focus node itself."""
 
+_MAX_SHAPES_KEPT = 8
+_MAX_TRIPLES_KEPT = 100_000
+_PARSED: dict[Any, Any] = {}
+"""Shapes files by their content: many files of data are validated by the same few in one process."""
 _SUFFIXES = {"zeroOrMorePath": "*", "oneOrMorePath": "+", "zeroOrOnePath": "?"}
 
 
@@ -51,18 +60,40 @@ def parse(path: Path, prefixes: dict[str, str] | None = None) -> list[ox.Quad]:
     Raises:
         InvalidRDF: the file does not parse.
     """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidRDF(f"{path}: cannot be read as shapes: {error}. Mend the file.") from error
+    key = path.absolute().as_uri(), path.suffix, hashlib.sha256(content).digest()
+    quads, declared = _PARSED.get(key) or _parsed(path, content)
+    remember(_PARSED, key, (quads, declared), size=len(quads))
+    if prefixes is not None:
+        prefixes.update(declared)
+    return list(quads)
+
+
+def _parsed(path: Path, content: bytes) -> tuple[tuple[ox.Quad, ...], dict[str, str]]:
+    """Return the triples of a shapes file and the prefixes that it declares."""
     failure: Exception | None = None
+    format_ = ox.RdfFormat.from_extension(path.suffix.removeprefix("."))
     for lenient in (False, True):
         try:
-            parser = ox.parse(path=path, base_iri=path.absolute().as_uri(), rename_blank_nodes=True, lenient=lenient)
-            quads = list(parser)
-        except (OSError, SyntaxError, ValueError) as error:
+            parser = ox.parse(
+                content, format_, base_iri=path.absolute().as_uri(), rename_blank_nodes=True, lenient=lenient
+            )
+            return tuple(parser), dict(parser.prefixes)
+        except (SyntaxError, ValueError) as error:
             failure = failure or error
-            continue
-        if prefixes is not None:
-            prefixes.update(parser.prefixes)
-        return quads
     raise InvalidRDF(f"{path}: cannot be read as shapes: {failure}. Mend the file.") from failure
+
+
+def remember(kept: dict[Any, Any], key: object, value: object, *, size: int) -> None:
+    """Keep what was made from shapes of so many triples: the last few of them, and none that are very large."""
+    kept.pop(key, None)
+    if size <= _MAX_TRIPLES_KEPT:
+        kept[key] = value
+    while len(kept) > _MAX_SHAPES_KEPT:
+        kept.pop(next(iter(kept)))
 
 
 def joined(first: PropertyPath, second: PropertyPath) -> PropertyPath:
@@ -163,12 +194,34 @@ class ShapesGraph:
         """Return the name of a node for a message: its IRI, or that of the shape that it is part of."""
         seen = {node}
         while isinstance(node, ox.BlankNode):
-            owners = (owner for owner, values in self.index.items() if any(node in terms for terms in values.values()))
-            owner = next((owner for owner in owners if owner not in seen), None)
+            owner = next((owner for owner in self._owners.get(node, ()) if owner not in seen), None)
             if owner is None:
                 return "without a name"
             seen.add(node := owner)
         return plain(node)
+
+    @cached_property
+    def _owners(self) -> dict[Term, list[Term]]:
+        """Blank node -> the nodes that it is a value of."""
+        owners: dict[Term, list[Term]] = {}
+        for owner, properties in self.index.items():
+            for term in chain.from_iterable(properties.values()):
+                if isinstance(term, ox.BlankNode):
+                    owners.setdefault(term, []).append(owner)
+        return owners
+
+    def families(self, node: Term) -> list[list[Term]]:
+        """Return, for each shape that a property shape belongs to, all property shapes of that shape."""
+        return self._families.get(node, [])
+
+    @cached_property
+    def _families(self) -> dict[Term, list[list[Term]]]:
+        families: dict[Term, list[list[Term]]] = {}
+        for properties in self.index.values():
+            family = properties.get(SH + "property", [])
+            for child in dict.fromkeys(family):
+                families.setdefault(child, []).append(family)
+        return families
 
     def objects(self, node: Term, name: str) -> list[Term]:
         """Return the values of a property."""

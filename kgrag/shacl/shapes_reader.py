@@ -17,7 +17,7 @@ from kgrag.errors import InputError, InvalidRDF, closest
 from kgrag.model import Term, plain
 from kgrag.shacl.compiled_shapes import LISTS, Branch, Constraint, Shapes, Source, Target
 from kgrag.shacl.components import COMPONENTS, typed, values
-from kgrag.shacl.shapes_graph import SH, Node, NotCovered, ShapesGraph, parse
+from kgrag.shacl.shapes_graph import SH, Node, NotCovered, ShapesGraph, parse, remember
 from kgrag.shacl.sparql_constraints import select_text
 from kgrag.vocab import KG, OWL, RDF, RDFS
 
@@ -39,6 +39,9 @@ def _words(names: str) -> frozenset[str]:
     return frozenset(SH + name for name in names.split())
 
 
+_COMPILED: dict[object, Shapes] = {}
+"""Shapes by the triples that they were compiled from, which take longer to compile than a small file to validate."""
+_IN_ORDER = (*COMPONENTS, *sorted(LISTS))
 _INNER = _words("and node not or property qualifiedValueShape someValue xone")
 _KNOWN = (
     _INNER
@@ -105,7 +108,12 @@ def load_shapes(
     further = ox.parse(also, format=ox.RdfFormat.TURTLE, rename_blank_nodes=True)
     known = dict(prefixes or {})
     whole = [*(triple for path in paths for triple in parse(path, known)), *further, *triples]
-    return _Reader(whole, known, tolerant=elsewhere).shapes(shape)
+    key = tuple(whole), tuple(known.items()), elsewhere, shape
+    compiled = _COMPILED.get(key)
+    if compiled is None:
+        compiled = _Reader(whole, known, tolerant=elsewhere).shapes(shape)
+    remember(_COMPILED, key, compiled, size=len(whole))
+    return compiled
 
 
 class _Reader:
@@ -286,7 +294,10 @@ class _Reader:
         source = Source(node, severity, messages, at, described)
         word, message = severity.value.removeprefix(SH), _english(messages)
         base = replace(outer, shape=name, path=path, severity=word, message=message, source=source)
-        for component in (*COMPONENTS, *sorted(LISTS)):
+        present = self._graph.index.get(node, {})
+        for component in _IN_ORDER:
+            if SH + component not in present:
+                continue
             bound = values(self._graph, node, component)
             with_values = (replace(base, component=component, values=each) for each in bound)
             yield from self._decided(with_values, outer, chain)
@@ -363,8 +374,7 @@ class _Reader:
         """Return the other shapes that the values must not conform to, where qualified shapes are disjoint."""
         if not self._graph.true(node, SH + "qualifiedValueShapesDisjoint"):
             return []
-        families = [properties.get(SH + "property", []) for properties in self._graph.index.values()]
-        nearby = [child for family in families if node in family for child in family]
+        nearby = [child for family in self._graph.families(node) for child in family]
         shapes = {shape for child in nearby for shape in self._graph.objects(child, SH + "qualifiedValueShape")}
         return sorted(shapes - {wanted}, key=str)
 
@@ -389,4 +399,4 @@ def _english(messages: tuple[ox.Literal, ...]) -> str:
 def _nearest(name: str, known: Iterable[str]) -> str:
     """Return the question that names the known term nearest to a term; "" where none is near."""
     near = get_close_matches(name.removeprefix(SH), sorted(each.removeprefix(SH) for each in known), 1)
-    return f". Did you mean sh:{near[0]}?" if near else ""
+    return f"; sh:{near[0]} is the nearest that is" if near else ""

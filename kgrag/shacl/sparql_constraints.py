@@ -16,9 +16,7 @@ import pyoxigraph as ox
 from kgrag.errors import InvalidSPARQL
 from kgrag.model import Term, plain
 from kgrag.shacl.shapes_graph import SH, PropertyPath, ShapesGraph, sparql_path
-from kgrag.sparql.query_reader import read
 from kgrag.sparql.syntax import Scope, Variable
-from kgrag.sparql.tokens import tokens
 from kgrag.vocab import OWL, PREFIXES, RDF
 
 __all__ = ["asks_in_graphs", "over_union", "select_text"]
@@ -43,6 +41,8 @@ def select_text(graph: ShapesGraph, node: Term, path: PropertyPath) -> str:
         InvalidRDF: there is no single SELECT with ``$this``.
         NotCovered: the engine cannot run it for all focus nodes at once.
     """
+    from kgrag.sparql.tokens import tokens  # loading what reads SPARQL takes 0.1 s, and few shapes have any
+
     select = graph.single(node, SH + "select")
     text = plain(select)
     if select is None or not re.search(r"[$?]this\b", text):
@@ -68,6 +68,8 @@ def select_text(graph: ShapesGraph, node: Term, path: PropertyPath) -> str:
 
 def _declared_function(graph: ShapesGraph, text: str, prefixes: Mapping[str, str]) -> str:
     """Return the IRI of a function that the shapes declare and a text names; "" where it names none."""
+    from kgrag.sparql.tokens import tokens
+
     function = ox.NamedNode(SH + "SPARQLFunction")
     declared = {plain(each) for each, its in graph.index.items() if function in its.get(RDF.type.value, ())}
     for token in tokens(text) if declared else ():
@@ -102,6 +104,8 @@ def _prefixes(graph: ShapesGraph, node: Term) -> dict[str, str]:
 
 def _reason_against(text: str) -> str:
     """Return why a SELECT must be run for one focus node after the other; "" when it need not."""
+    from kgrag.sparql.query_reader import read
+
     bare = re.sub(_QUOTED, " ", text, flags=re.DOTALL)
     if match := _REFUSED.search(bare) or _OWN.search(bare):
         return f"has {match[0]}"

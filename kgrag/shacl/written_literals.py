@@ -8,7 +8,7 @@ each of these literals has a datatype of its own, which the store leaves as it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyoxigraph as ox
@@ -17,7 +17,7 @@ from kgrag.model import Term
 from kgrag.ports import Workbench
 from kgrag.vocab import RDF, XSD
 
-__all__ = ["MARK", "Written", "as_written", "marked", "unmarked"]
+__all__ = ["MARK", "Written", "WrittenReader", "as_written", "marked", "unmarked"]
 
 MARK = "urn:kgrag:written:"
 """Prefix of the datatype of a literal that is in the copy as it was written."""
@@ -99,6 +99,44 @@ def as_written(triples: Iterable[ox.Triple], bench: Workbench, *, whole: bool = 
         if (key := (subject, predicate, changed.get(literal, literal))) in written:
             written[key][literal] = None
     return Written({key: tuple(literals) for key, literals in written.items()}, bench.another, whole)
+
+
+@dataclass(slots=True)
+class WrittenReader:
+    """Reads triples into a scratch store, batch after batch, and records the literals that it changes.
+
+    ``graph`` is where in ``bench`` they go.
+    """
+
+    bench: Workbench
+    graph: ox.NamedNode
+    literals: dict[_Key, dict[ox.Literal, None]] = field(default_factory=dict)
+
+    def take(self, triples: Sequence[ox.Triple]) -> None:
+        """Add some triples."""
+        valued = [
+            (triple.subject, triple.predicate, triple.object)
+            for triple in triples
+            if isinstance(triple.object, ox.Literal) and triple.object.datatype not in _KEPT
+        ]
+        changed = _changed((literal for _, _, literal in valued), self.bench.another())
+        for subject, predicate, literal in valued:
+            stored = changed.get(literal)
+            if stored is None or (subject, predicate, stored) in self.literals:
+                continue
+            # what the store has already was written in this form, too: no changed literal that became it was met
+            quad = ox.Quad(subject, predicate, stored, self.graph)
+            self.literals[subject, predicate, stored] = {stored: None} if quad in self.bench else {}
+        for subject, predicate, literal in valued if self.literals else ():
+            key = subject, predicate, changed.get(literal, literal)
+            if key in self.literals:
+                self.literals[key][literal] = None
+        self.bench.add(ox.Quad(each.subject, each.predicate, each.object, self.graph) for each in triples)
+
+    def written(self, *, whole: bool) -> Written:
+        """Return what was written; ``whole`` as of ``Written``."""
+        literals = {key: tuple(forms) for key, forms in self.literals.items()}
+        return Written(literals, self.bench.another, whole)
 
 
 def _changed(literals: Iterable[ox.Literal], bench: Workbench) -> dict[ox.Literal, ox.Literal]:

@@ -1,9 +1,17 @@
-"""The triple store: named graphs in an embedded Oxigraph, with a catalogue, one writer, and atomic publications.
+"""The triple store: named graphs in an embedded Oxigraph or on a SPARQL server, with a catalogue and one writer.
 
 =====================  ================================================================================
 module                 what it does
 =====================  ================================================================================
-``oxigraph``           ``OxigraphStore``: the port ``TripleStore``
+``catalogued_store``   the port ``TripleStore``: catalogue, publications, updates, once for every engine
+``quad_store``         the port below it: quads read by pattern or query, changed in atomic steps
+``oxigraph``           ``OxigraphStore``: a catalogued store in this process
+``embedded_quads``     its quads, in Oxigraph's own engine
+``sparql_server``      ``ServerStore``: a catalogued store on a SPARQL server
+``server_quads``       its quads, over SPARQL 1.1 Protocol
+``sparql_connection``  requests to a SPARQL server: addresses, keys, whole replies
+``server_profile``     what a SPARQL server does, found by asking it
+``skolem_names``       blank nodes as IRIs, which servers neither rename nor refuse
 ``publication_plan``   what a list of drafts changes, as quads; pure but for look-ups
 ``publishing``         one ``publish``, and the exchange of quads in one atomic step
 ``update_record``      one ``update``, and which graphs it changed

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from itertools import chain, islice
+from itertools import islice
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -18,6 +18,7 @@ import pyoxigraph as ox
 
 from kgrag.store import publication_plan
 from kgrag.store.graph_kinds import holds_facts
+from kgrag.store.quad_store import QuadStore, of_graph
 from kgrag.vocab import PREFIXES, Names
 
 __all__ = ["MAX_QUADS", "changes", "inserted", "note", "note_difference", "quads_of"]
@@ -57,18 +58,20 @@ def note_difference(
     note(store, before, revision, None if facts is None or after is None else (after - facts, facts - after))
 
 
-def quads_of(store: ox.Store, graphs: Sequence[ox.NamedNode] | None, names: Names) -> set[ox.Quad] | None:
+def quads_of(store: QuadStore, graphs: Sequence[ox.NamedNode] | None, names: Names) -> set[ox.Quad] | None:
     """Return the quads of those graphs that have facts; None where they are not known, or are more than are noted."""
     if graphs is None:
         return None
-    kinds = {graph: publication_plan.kind_of(graph, store, names.catalogue) for graph in graphs}
-    chosen = (graph for graph, kind in kinds.items() if holds_facts(kind))
-    quads = chain.from_iterable(store.quads_for_pattern(None, None, None, graph) for graph in chosen)
-    found = set(islice(quads, MAX_QUADS + 1))
-    return found if len(found) <= MAX_QUADS else None
+    kinds = publication_plan.kinds_of(graphs, store, names.catalogue)
+    found: set[ox.Quad] = set()
+    for graph in (graph for graph, kind in kinds.items() if holds_facts(kind)):
+        found |= set(islice(store.match(of_graph(graph)), MAX_QUADS + 1 - len(found)))
+        if len(found) > MAX_QUADS:
+            return None
+    return found
 
 
-def inserted(store: ox.Store, update: str, names: Names) -> set[ox.Quad] | None:
+def inserted(store: QuadStore, update: str, names: Names) -> set[ox.Quad] | None:
     """Return the quads that an update with INSERT DATA alone adds to facts; None where that cannot be told before.
 
     Raises:
@@ -78,16 +81,16 @@ def inserted(store: ox.Store, update: str, names: Names) -> set[ox.Quad] | None:
     scratch.update(update, prefixes=PREFIXES)
     if len(scratch) > MAX_QUADS:
         return None
-    found: set[ox.Quad] = set()
+    graphs: dict[ox.NamedNode, list[ox.Quad]] = {}
     for quad in scratch:
         if isinstance(quad.subject, ox.BlankNode) or isinstance(quad.object, ox.BlankNode | ox.Triple):
             return None  # the store gives a blank node another name
         graph = quad.graph_name if isinstance(quad.graph_name, ox.NamedNode) else names.default_data
-        kind = publication_plan.kind_of(graph, store, names.catalogue)
-        own = ox.Quad(quad.subject, quad.predicate, quad.object, graph)
-        if (kind is None or holds_facts(kind)) and own not in store:  # a graph that is new holds data
-            found.add(own)
-    return found
+        graphs.setdefault(graph, []).append(ox.Quad(quad.subject, quad.predicate, quad.object, graph))
+    kinds = publication_plan.kinds_of(graphs, store, names.catalogue)
+    facts = (quads for graph, quads in graphs.items() if graph not in kinds or holds_facts(kinds[graph]))
+    entering = {quad for quads in facts for quad in quads}  # a graph that is new holds data
+    return entering - store.contained(entering)
 
 
 def changes(store: object, since: int, until: int) -> tuple[set[ox.Quad], set[ox.Quad]] | None:

@@ -12,6 +12,7 @@ from kgrag import queries
 from kgrag.errors import SchemaMismatch, StorageFailed, StoreLocked
 from kgrag.store import publication_plan
 from kgrag.store.engine import closable
+from kgrag.store.quad_store import QuadStore, of_graph
 from kgrag.vocab import DEFAULT_BASE, SCHEMA_VERSION, Names
 
 __all__ = ["FOUNDING_QUADS", "creation_quads", "open_folder", "recorded_names", "revision", "write_founding"]
@@ -64,7 +65,7 @@ def _open_for_reading(folder: Path) -> ox.Store:
     raise StorageFailed(f"{folder} cannot be opened for reading: {str(failure).rstrip('.')}.{advice}") from failure
 
 
-def recorded_names(store: ox.Store, base: str | None) -> Names:
+def recorded_names(store: QuadStore, base: str | None) -> Names:
     """Return the names of the knowledge base in a store: the recorded base IRI, or the given one for a new store.
 
     Raises:
@@ -92,22 +93,20 @@ def recorded_names(store: ox.Store, base: str | None) -> Names:
     return recorded
 
 
-def revision(store: ox.Store, names: Names) -> int:
+def revision(store: QuadStore, names: Names) -> int:
     """Return the largest revision in the catalogue, 0 when there is none."""
     rows = cast("ox.QuerySolutions", store.query(queries.bind("catalogue/revision", catalogue=names.catalogue)))
     return max((int(row["revision"].value) for row in rows if row["revision"] is not None), default=0)
 
 
-def write_founding(store: ox.Store, names: Names) -> None:
+def write_founding(store: QuadStore, names: Names) -> None:
     """Write those statements that every catalogue begins with, as far as they are missing."""
+    founding = publication_plan.founding(names, publication_plan.now())
+    stated = store.matching([(cast("ox.NamedNode", q.subject), q.predicate, None, names.catalogue) for q in founding])
+    if missing := [quad for quad, there in zip(founding, stated, strict=True) if not there]:
+        store.add(missing)
 
-    def missing(subject: ox.NamedNode, predicate: ox.NamedNode) -> bool:
-        return next(store.quads_for_pattern(subject, predicate, None, names.catalogue), None) is None
 
-    store.extend(publication_plan.founding(names, publication_plan.now(), missing))
-
-
-def creation_quads(store: ox.Store, names: Names) -> list[ox.Quad]:
+def creation_quads(store: QuadStore, names: Names) -> list[ox.Quad]:
     """Return the catalogue's statements about the creation of a new store; a dump brings its own in their place."""
-    quads = store.quads_for_pattern(None, None, None, names.catalogue)
-    return [quad for quad in quads if quad.subject != names.knowledge_base]
+    return [quad for quad in store.match(of_graph(names.catalogue)) if quad.subject != names.knowledge_base]

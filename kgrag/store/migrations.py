@@ -17,20 +17,20 @@ from kgrag.errors import SchemaMismatch
 from kgrag.model import plain
 from kgrag.store import identity, publication_plan
 from kgrag.store.lineage import drawn
-from kgrag.store.publishing import exchange
+from kgrag.store.quad_store import QuadStore
 from kgrag.vocab import KG, Names, number
 
 __all__ = ["MIGRATIONS", "Migration", "migrate", "refuse_earlier"]
 
 _LOG = logging.getLogger(__name__)
 
-Migration = Callable[[ox.Store, Names], tuple[list[ox.Quad], list[ox.Quad]]]
+Migration = Callable[[QuadStore, Names], tuple[list[ox.Quad], list[ox.Quad]]]
 
 MIGRATIONS: Mapping[int, Migration] = {}
 """Schema version -> what leads from it to the next one."""
 
 
-def migrate(store: ox.Store, names: Names) -> None:
+def migrate(store: QuadStore, names: Names) -> None:
     """Bring a store to the present schema version, one version after the other; a killed run goes on where it was.
 
     Raises:
@@ -44,16 +44,16 @@ def migrate(store: ox.Store, names: Names) -> None:
                 f"{vocab.SCHEMA_VERSION}. Open it with an earlier kgrag, and ingest into a new one."
             )
         leaving, entering = MIGRATIONS[version](store, names)
-        old = list(store.quads_for_pattern(names.knowledge_base, KG.schemaVersion, None, names.catalogue))
+        old = list(store.match((names.knowledge_base, KG.schemaVersion, None, names.catalogue)))
         new = ox.Quad(names.knowledge_base, KG.schemaVersion, number(version + 1), names.catalogue)
         change = publication_plan.publication(
             identity.revision(store, names) + 1, KG.Rewrite, publication_plan.now(), names, lineage=drawn()
         )
-        exchange(store, [*leaving, *old], [*entering, new, *change])
+        store.exchange([*leaving, *old], [*entering, new, *change])
         _LOG.warning("the knowledge base was migrated from schema version %d to %d", version, version + 1)
 
 
-def refuse_earlier(store: ox.Store, names: Names) -> None:
+def refuse_earlier(store: QuadStore, names: Names) -> None:
     """Refuse to read a store of an earlier version. Raises SchemaMismatch."""
     earliest = min(_versions(store, names), default=vocab.SCHEMA_VERSION)
     if earliest < vocab.SCHEMA_VERSION:
@@ -63,7 +63,7 @@ def refuse_earlier(store: ox.Store, names: Names) -> None:
         )
 
 
-def _versions(store: ox.Store, names: Names) -> list[int]:
+def _versions(store: QuadStore, names: Names) -> list[int]:
     """Return the versions in the catalogue: one, or two where a file of an earlier version was imported."""
-    quads = store.quads_for_pattern(names.knowledge_base, KG.schemaVersion, None, names.catalogue)
+    quads = store.match((names.knowledge_base, KG.schemaVersion, None, names.catalogue))
     return [int(plain(quad.object)) for quad in quads]

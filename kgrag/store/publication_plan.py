@@ -1,12 +1,13 @@
 """What a list of drafts changes: which graphs, which quads of theirs, and which catalogue statements.
 
-Nothing is written here. A ``Change`` is one draft compared with the store; ``entry`` and ``publication`` are the
-catalogue's statements.
+Nothing is written here. ``compared`` reads the store for many drafts at once, since a store over HTTP takes longer to
+ask than to answer; a ``Change`` is one draft compared with it. ``entry`` and ``publication`` are the catalogue's
+statements.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import cast
@@ -17,14 +18,15 @@ from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft, Term, Violation, plain
 from kgrag.store.checksums import account, checksum, read_account
 from kgrag.store.graph_kinds import kinds
+from kgrag.store.quad_store import QuadStore, kind_pattern, of_graph
 from kgrag.vocab import DCTERMS, KG, PROV, RDF, SCHEMA_VERSION, VOID, XSD, Names, local_name, number
 
 __all__ = [
     "Change",
-    "compare",
+    "compared",
     "entry",
     "founding",
-    "kind_of",
+    "kinds_of",
     "lineage_of",
     "merge",
     "now",
@@ -95,40 +97,62 @@ def _joined(first: GraphDraft, second: GraphDraft) -> GraphDraft:
     )
 
 
-def compare(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Change:
-    """Work out what publishing a draft would change.
+def compared(drafts: Sequence[GraphDraft], store: QuadStore, catalogue: ox.NamedNode) -> list[Change]:
+    """Work out what publishing drafts would change, by three reads of the store at most.
 
     Raises:
         InvalidRDF: triples are to be added to a graph that the catalogue lists as of another kind.
     """
-    kind = kind_of(draft.iri, store, catalogue)
-    if kind is None:
-        return Change(draft, known=False, added=list(dict.fromkeys(draft.triples)))
-    if draft.mode == "new":
-        return Change(draft, known=True)
-    if draft.mode == "replace":
-        return _replaced(draft, store, catalogue)
-    if kind != draft.kind:
-        raise InvalidRDF(
-            f"graph {draft.iri.value} is a {kind.value} and cannot take triples of a {draft.kind.value}. "
-            "Publish them under another IRI."
-        )
-    added = [triple for triple in dict.fromkeys(draft.triples) if quad_of(triple, draft.iri) not in store]
+    kinds = kinds_of([draft.iri for draft in drafts], store, catalogue)
+    known = {draft.iri: draft for draft in drafts if draft.iri in kinds}
+    for draft in known.values():
+        if draft.mode == "append" and kinds[draft.iri] != draft.kind:
+            raise InvalidRDF(
+                f"graph {draft.iri.value} is a {kinds[draft.iri].value} and cannot take triples of a "
+                f"{draft.kind.value}. Publish them under another IRI."
+            )
+    replaced = [draft for draft in known.values() if draft.mode == "replace"]
+    appended = [draft for draft in known.values() if draft.mode == "append"]
+    graphs = [draft.iri for draft in (*replaced, *appended)]
+    found = store.matching(
+        [*((graph, None, None, catalogue) for graph in graphs), *(of_graph(draft.iri) for draft in replaced)]
+    )
+    entries, content = found[: len(graphs)], found[len(graphs) :]
+    changes = {
+        draft.iri: _replaced(draft, {quad.triple for quad in quads}, entry, catalogue)
+        for draft, entry, quads in zip(replaced, entries, content, strict=False)
+    }
+    there = store.contained([quad_of(triple, draft.iri) for draft in appended for triple in draft.triples])
+    for draft, entry in zip(appended, entries[len(replaced) :], strict=True):
+        changes[draft.iri] = _appended(draft, there, entry)
+    for draft in drafts:
+        if draft.iri not in known:
+            changes[draft.iri] = Change(draft, known=False, added=list(dict.fromkeys(draft.triples)))
+        elif draft.mode == "new":
+            changes[draft.iri] = Change(draft, known=True)
+    return [changes[draft.iri] for draft in drafts]
+
+
+def kinds_of(
+    graphs: Iterable[ox.NamedNode], store: QuadStore, catalogue: ox.NamedNode
+) -> dict[ox.NamedNode, ox.NamedNode]:
+    """Return the kinds that the catalogue lists graphs as; those that it does not list are left out."""
+    distinct = list(dict.fromkeys(graphs))
+    found = store.matching([kind_pattern(graph, catalogue) for graph in distinct])
+    return {graph: cast("ox.NamedNode", quads[0].object) for graph, quads in zip(distinct, found, strict=True) if quads}
+
+
+def _appended(draft: GraphDraft, there: Collection[ox.Quad], entry: Sequence[ox.Quad]) -> Change:
+    added = [triple for triple in dict.fromkeys(draft.triples) if quad_of(triple, draft.iri) not in there]
     accounts = (VOID.triples, KG.checksum) if added and _is_counted(draft) else ()
-    old = [quad for name in accounts for quad in store.quads_for_pattern(draft.iri, name, None, catalogue)]
+    old = [quad for name in accounts for quad in entry if quad.predicate == name]
     return Change(draft, known=True, added=added, removed_entries=old)
 
 
-def kind_of(graph: ox.NamedNode, store: ox.Store, catalogue: ox.NamedNode) -> ox.NamedNode | None:
-    """Return the kind that the catalogue lists a graph as; None when it does not list it."""
-    quad = next(store.quads_for_pattern(graph, RDF.type, None, catalogue), None)
-    return None if quad is None else cast("ox.NamedNode", quad.object)
-
-
-def _replaced(draft: GraphDraft, store: ox.Store, catalogue: ox.NamedNode) -> Change:
-    stored = {quad.triple for quad in store.quads_for_pattern(None, None, None, draft.iri)}
+def _replaced(
+    draft: GraphDraft, stored: Collection[ox.Triple], entry: Sequence[ox.Quad], catalogue: ox.NamedNode
+) -> Change:
     drafted = set(draft.triples)
-    entry = list(store.quads_for_pattern(draft.iri, None, None, catalogue))
     old_entry = {quad for quad in entry if quad.predicate not in (DCTERMS.created, KG.publication, KG.checksum)}
     new_entry = {
         *statements(draft, catalogue),
@@ -237,8 +261,8 @@ def lineage_of(revision: int, names: Names, lineage: str) -> list[ox.Quad]:
     return [ox.Quad(names.publication(revision), KG.lineage, ox.Literal(lineage), names.catalogue)] if lineage else []
 
 
-def founding(names: Names, created: ox.Literal, missing: Callable[[ox.NamedNode, ox.NamedNode], bool]) -> list[ox.Quad]:
-    """Return the statements that every catalogue begins with, as far as they are missing: identity, and revision 0."""
+def founding(names: Names, created: ox.Literal) -> list[ox.Quad]:
+    """Return the statements that every catalogue begins with: identity, and revision 0."""
     root, catalogue, zero = names.knowledge_base, names.catalogue, names.publication(0)
     triples: list[tuple[ox.NamedNode, ox.NamedNode, Term]] = [
         (root, RDF.type, KG.KnowledgeBase),
@@ -251,7 +275,7 @@ def founding(names: Names, created: ox.Literal, missing: Callable[[ox.NamedNode,
         (zero, KG.revision, number(0)),
         (zero, DCTERMS.created, created),
     ]
-    return [ox.Quad(*triple, catalogue) for triple in triples if missing(triple[0], triple[1])]
+    return [ox.Quad(*triple, catalogue) for triple in triples]
 
 
 def quarantine(draft: GraphDraft, violations: Sequence[Violation], names: Names) -> GraphDraft:

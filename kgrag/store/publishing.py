@@ -1,50 +1,31 @@
-"""One ``publish``: compare drafts with the store, put failing ones aside, write the rest.
-
-``exchange`` takes quads out of a store and puts others in, in one atomic step. The engine has no transactions but
-updates, so quads are handed to an update as row numbers that functions turn into terms: no term is written as text, and
-blank nodes keep their names. Measured: about 40,000 quads/s.
-
-Queries read: ``catalogue/exchange``.
-"""
+"""One ``publish``: compare drafts with the store, put failing ones aside, write the rest."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import cast
 
 import pyoxigraph as ox
 
-from kgrag import queries
 from kgrag.errors import ShapeViolation
 from kgrag.model import GraphDraft, Publication, Term, Violation
 from kgrag.store import publication_plan
 from kgrag.store.graph_kinds import holds_facts
 from kgrag.store.lexical_forms import companions, refuse_rewritten
 from kgrag.store.publication_plan import Change
+from kgrag.store.quad_store import QuadStore
 from kgrag.vocab import KG, RDF, Names
 
-__all__ = [
-    "Publishing",
-    "exchange",
-    "functions",
-]
-
-_MIN_QUADS_FOR_BULK = 2_000
-"""From so many quads on, bulk (new files: 7 ms per call, then 8 µs per quad) is faster than a transaction."""
-
-_ROW = "https://w3id.org/kgrag/row#"
-
-_RowFunction = Callable[..., ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple | None]
+__all__ = ["Publishing"]
 
 
 class Publishing:
     """One call of ``publish``; call ``compare``, ``rehearsal``, ``put_aside``, ``write``, ``outcome`` in this order."""
 
     def __init__(
-        self, store: ox.Store, names: Names, revision: int, *, stated: Sequence[ox.Quad] = (), lineage: str = ""
+        self, store: QuadStore, names: Names, revision: int, *, stated: Sequence[ox.Quad] = (), lineage: str = ""
     ) -> None:
         self.revision = revision
         self._stated = stated
@@ -67,11 +48,11 @@ class Publishing:
         ours = [draft for draft in merged if draft.mode != "replace"]
         # what is replaced may be somebody else's RDF, whose literals lexical graphs keep as they were spelled
         loaded = companions((draft for draft in merged if draft.mode == "replace"), self._names)
-        self._changes = [self._change(draft) for draft in (*ours, *publication_plan.merge(loaded))]
+        self._changes = self._compared([*ours, *publication_plan.merge(loaded)])
         refuse_rewritten({change.draft.iri: change.added for change in self._changes if change.draft.mode != "replace"})
 
-    def _change(self, draft: GraphDraft) -> Change:
-        return publication_plan.compare(draft, self._store, self._names.catalogue)
+    def _compared(self, drafts: Sequence[GraphDraft]) -> list[Change]:
+        return publication_plan.compared(drafts, self._store, self._names.catalogue)
 
     def writes(self) -> bool:
         """Return whether any graph is new or changes."""
@@ -109,15 +90,15 @@ class Publishing:
         self._violations = [violation for violation in violations if violation.severity == "Violation"]
         blamed = self._violations_by_draft(self._violations)
         companions_aside = {self._names.lexical_graph(graph) for graph in blamed}
-        kept: list[Change] = []
-        for change in self._changes:
-            graph = change.draft.iri.value
-            if graph in blamed:
-                kept.append(self._change(publication_plan.quarantine(change.draft, blamed[graph], self._names)))
-                self._quarantined.append(graph)
-            elif change.draft.iri not in companions_aside:
-                kept.append(change)
-        self._changes = kept
+        aside = [change.draft for change in self._changes if change.draft.iri.value in blamed]
+        self._quarantined = [draft.iri.value for draft in aside]
+        quarantined = self._compared([publication_plan.quarantine(d, blamed[d.iri.value], self._names) for d in aside])
+        instead = dict(zip(self._quarantined, quarantined, strict=True))
+        self._changes = [
+            instead.get(change.draft.iri.value, change)
+            for change in self._changes
+            if change.draft.iri not in companions_aside or change.draft.iri.value in instead
+        ]
 
     def _violations_by_draft(self, violations: Sequence[Violation]) -> dict[str, list[Violation]]:
         drafted = {draft.iri.value for draft in self.drafts()}
@@ -152,10 +133,11 @@ class Publishing:
             publication_plan.quad_of(triple, change.draft.iri) for change in changes for triple in change.removed
         ]
         entries = [quad for change in changes for quad in change.removed_entries]
-        entries += [quad for graph in stale for quad in self._store.quads_for_pattern(graph, None, None, catalogue)]
-        entering = [quad for change in changes for quad in self._entering_quads(change)]
+        for entry in self._store.matching([(graph, None, None, catalogue) for graph in stale]):
+            entries += entry
+        entering = [quad for quads in self._entering_quads(changes) for quad in quads]
         entering += self._publication(quad.object for quad in entries if quad.predicate == RDF.type)
-        exchange(self._store, [*leaving, *entries], entering, [*emptied, *stale])
+        self._store.exchange([*leaving, *entries], entering, [*emptied, *stale])
         self.revision += 1
         self._lineage = ""
         self._quads_by_graph.clear()  # entries name the publication, which is the next one from here on
@@ -165,30 +147,29 @@ class Publishing:
         drafted = {change.draft.iri for change in self._changes}
         replaced = (change.draft for change in self._changes if change.known and change.draft.mode == "replace")
         lexical = (self._names.lexical_graph(draft.iri.value) for draft in replaced)
-        return [
-            graph
-            for graph in lexical
-            if graph not in drafted and publication_plan.kind_of(graph, self._store, self._names.catalogue) is not None
-        ]
+        undrafted = [graph for graph in lexical if graph not in drafted]
+        return list(publication_plan.kinds_of(undrafted, self._store, self._names.catalogue))
 
     def _add(self, changes: Sequence[Change]) -> None:
-        entering = [self._entering_quads(change) for change in changes]
-        total = sum(len(quads) for quads in entering)
-        if not total:
-            return
-        quads = chain(chain.from_iterable(entering), self._publication())
-        if total < _MIN_QUADS_FOR_BULK:
-            self._store.extend(quads)
-        else:
-            self._store.bulk_extend(quads)
-        self.revision += 1
+        entering = list(chain.from_iterable(self._entering_quads(changes)))
+        if entering:
+            self._store.add([*entering, *self._publication()])
+            self.revision += 1
 
-    def _entering_quads(self, change: Change) -> list[ox.Quad]:
-        if change.writes or change.rewrites:
-            return self._quads_of(change)
+    def _entering_quads(self, changes: Sequence[Change]) -> list[list[ox.Quad]]:
         # a graph published again by another method keeps the first one's name and gains sources and descriptions
-        repeated = publication_plan.statements(replace(change.draft, method=""), self._names.catalogue)
-        return [quad for quad in repeated if quad not in self._store]
+        repeated = {
+            change.draft.iri: publication_plan.statements(replace(change.draft, method=""), self._names.catalogue)
+            for change in changes
+            if not (change.writes or change.rewrites)
+        }
+        there = self._store.contained([quad for quads in repeated.values() for quad in quads])
+        return [
+            [quad for quad in repeated[change.draft.iri] if quad not in there]
+            if change.draft.iri in repeated
+            else self._quads_of(change)
+            for change in changes
+        ]
 
     def _publication(self, removed: Iterable[Term] = ()) -> list[ox.Quad]:
         publication = publication_plan.publication(
@@ -214,34 +195,3 @@ class Publishing:
             quarantined=tuple(self._quarantined),
             violations=tuple(self._violations),
         )
-
-
-def exchange(
-    store: ox.Store,
-    leaving: Sequence[ox.Quad],
-    entering: Sequence[ox.Quad],
-    dropped: Sequence[ox.NamedNode] = (),
-) -> None:
-    """Drop graphs, then take out ``leaving``, then put in ``entering``: all of it or nothing.
-
-    Raises:
-        OSError: the disk refused.
-    """
-    rows = [*leaving, *entering]
-    text = queries.bind(
-        "catalogue/exchange",
-        dropped=list(dropped),
-        gone=list(range(len(leaving))),
-        come=list(range(len(leaving), len(rows))),
-    )
-    store.update(text, custom_functions=functions(rows))
-
-
-def functions(rows: Sequence[ox.Quad]) -> dict[ox.NamedNode, _RowFunction]:
-    """Return the functions ``row:graph``, ``row:subject``, ``row:predicate`` and ``row:object`` of a row number."""
-    return {
-        ox.NamedNode(f"{_ROW}graph"): lambda row: cast("ox.NamedNode", rows[int(row.value)].graph_name),
-        ox.NamedNode(f"{_ROW}subject"): lambda row: rows[int(row.value)].subject,
-        ox.NamedNode(f"{_ROW}predicate"): lambda row: rows[int(row.value)].predicate,
-        ox.NamedNode(f"{_ROW}object"): lambda row: rows[int(row.value)].object,
-    }

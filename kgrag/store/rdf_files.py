@@ -26,7 +26,7 @@ from kgrag.resources import files
 from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
 from kgrag.vocab import KG, OWL, RDF, Names, digest
 
-__all__ = ["SUFFIXES", "is_ontology", "plugin_quads", "read_rdf"]
+__all__ = ["SUFFIXES", "is_ontology", "plugin_quads", "read_rdf", "read_triples"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,6 +54,11 @@ SUFFIXES = {
     ".n3": "n3",
 }
 """File suffix -> format; each may be followed by ``.gz``."""
+
+_MAX_BYTES_READ_WHOLE = 64 * 1024 * 1024
+_BLOCK_BYTES = 8 * 1024 * 1024
+_LINES = {"ntriples", "nquads"}
+"""Formats in which a statement is a line, so that a file can be read in blocks."""
 
 _CLASSES = frozenset({OWL.Class, ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#Class")})
 
@@ -94,12 +99,69 @@ def read_rdf(
     return [_draft(iri, triples, path, names) for iri, triples in content.graphs(target, own.value).items()]
 
 
+def read_triples(path: Path) -> Iterator[ox.Triple]:
+    """Yield the triples of every graph of an RDF file, as ``read_rdf`` reads them.
+
+    A large file of N-Triples or N-Quads is read in blocks of lines, so that it is never in memory as a whole; its
+    triples may then come more than once, and its blank nodes have the names that it uses, behind one of the file.
+
+    Raises:
+        InvalidRDF: as ``read_rdf``; of a large file, after the triples before the mistake.
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    form = SUFFIXES.get(suffixes[-1] if suffixes else "", "")
+    if form not in _LINES or not path.exists() or path.stat().st_size <= _MAX_BYTES_READ_WHOLE:
+        for draft in read_rdf(path, names=Names()):
+            yield from draft.triples
+        return
+    scope = digest(path.absolute().as_uri())
+    for before, block in _blocks(path):
+        text = _text(block, path)
+        check_turtle(text, path)
+        try:
+            for quad in ox.parse(input=text, format=_FORMATS[form]):
+                yield cast("ox.Triple", _scoped(quad.triple, scope))
+        except SyntaxError as error:
+            line = before + (error.lineno or 1)
+            raise InvalidRDF(f"{path}, line {line}: {_parser_message(error)} It was read as {form}.") from error
+        except ValueError as error:
+            raise InvalidRDF(f"{path}, after line {before}: {error}. It was read as {form}.") from error
+
+
+def _blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield a file in blocks of whole lines, each with the number of lines before it."""
+    before = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+            while block := lines.read(_BLOCK_BYTES):
+                block += lines.readline()
+                yield before, block
+                before += block.count(b"\n")
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(path, error) from error
+
+
+def _scoped(term: object, scope: str) -> object:
+    """Return a term with the names of its blank nodes behind that of their file."""
+    if isinstance(term, ox.BlankNode):
+        return ox.BlankNode(f"b{scope}n{term.value}")
+    if isinstance(term, ox.Triple):
+        subject, predicate, value = term.subject, term.predicate, term.object
+        if not (isinstance(subject, ox.NamedNode) and isinstance(value, (ox.NamedNode, ox.Literal))):
+            return ox.Triple(_scoped(subject, scope), predicate, _scoped(value, scope))  # type: ignore[arg-type]
+    return term
+
+
 def _bytes(path: Path) -> bytes:
     try:
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:
-        reason = "it is not whole gzip data" if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)) else error
-        raise InvalidRDF(f"{path} cannot be read: {reason}. Give the path of an RDF file.") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> InvalidRDF:
+    reason = "it is not whole gzip data" if isinstance(error, (gzip.BadGzipFile, EOFError, zlib.error)) else error
+    return InvalidRDF(f"{path} cannot be read: {reason}. Give the path of an RDF file.")
 
 
 def _format(path: Path, wanted: str | None, data: bytes) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from typing import cast
 
@@ -27,11 +30,22 @@ class OxigraphScratch:
 
     def __init__(self) -> None:
         self._store = ox.Store()
+        self._on_disk = False
 
     def fill(self, quads: Sequence[ox.Quad]) -> None:
         """Replace the content by these quads."""
         self._store = ox.Store()
+        self._on_disk = False
         self._store.extend(quads)
+
+    def move_to_disk(self) -> None:
+        """Move the content to a folder of its own, which is deleted with this object; more can be added there."""
+        quads = iter(self._store)
+        folder = tempfile.mkdtemp(prefix="kgrag-scratch-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._store = ox.Store(folder)
+        self._store.bulk_extend(quads)
+        self._on_disk = True
 
     def select(self, query: str) -> Table:
         """Run a SELECT.
@@ -50,7 +64,14 @@ class OxigraphScratch:
 
     def add(self, quads: Iterable[ox.Quad]) -> None:
         """Add these quads to the content."""
-        self._store.extend(quads)
+        if self._on_disk:
+            self._store.bulk_extend(quads)
+        else:
+            self._store.extend(quads)
+
+    def __contains__(self, quad: ox.Quad) -> bool:
+        """Return whether a quad is in the content."""
+        return quad in self._store
 
     def ask(self, query: str) -> bool:
         """Run an ASK.

@@ -10,7 +10,8 @@ Queries: ``catalogue/emptied``, ``catalogue/rewrite``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import cast
 
 import pyoxigraph as ox
@@ -19,13 +20,14 @@ from kgrag import queries
 from kgrag.model import plain
 from kgrag.store import publication_plan
 from kgrag.store.checksums import account
-from kgrag.store.publishing import exchange, functions
-from kgrag.vocab import KG, PREFIXES, VOID, Names
+from kgrag.store.quad_store import QuadStore, of_graph
+from kgrag.vocab import KG, VOID, Names
 
 __all__ = ["MAX_COMPARED_TRIPLES", "Rewriting"]
 
 MAX_COMPARED_TRIPLES = 50_000
 """Comparing so many takes half a second on disk."""
+_QUADS_PER_LOOK = 1_000
 
 
 class Rewriting:
@@ -37,7 +39,7 @@ class Rewriting:
 
     def __init__(
         self,
-        store: ox.Store,
+        store: QuadStore,
         names: Names,
         *,
         revision: int,
@@ -60,15 +62,12 @@ class Rewriting:
         self._names = names
         self._revision = revision
         self._graphs = graphs
-        self._sizes = {graph: self._size(graph) for graph in graphs or ()}
+        self._sizes = self._sizes_of(graphs or ())
         self._doubtful = [graph for graph, size in self._sizes.items() if size is None or not one_way]
-        self._checksums = [
-            quad
-            for graph in self._doubtful
-            for quad in store.quads_for_pattern(graph, KG.checksum, None, names.catalogue)
-        ]
+        checksums = store.matching([(graph, KG.checksum, None, names.catalogue) for graph in self._doubtful])
+        self._checksums = [quad for quads in checksums for quad in quads]
         self._before = {
-            graph: store.quads_for_pattern(None, None, None, graph)  # reads the store as it is now, whenever it is read
+            graph: store.match(of_graph(graph))  # of the store as it is now, whenever they are taken
             for graph in self._doubtful
             if (size := self._sizes[graph]) is not None and size <= MAX_COMPARED_TRIPLES
         }
@@ -78,10 +77,11 @@ class Rewriting:
         """Graphs to be looked at after the update: none given = every graph."""
         return [] if self._graphs is None else list(dict.fromkeys([*self._graphs, self._names.default_data]))
 
-    def _size(self, graph: ox.NamedNode) -> int | None:
-        """Return the catalogue's count of a graph's triples; None where it keeps none."""
-        quad = next(self._store.quads_for_pattern(graph, VOID.triples, None, self._names.catalogue), None)
-        return None if quad is None else int(plain(quad.object))
+    def _sizes_of(self, graphs: Sequence[ox.NamedNode]) -> dict[ox.NamedNode, int | None]:
+        """Return the catalogue's counts of the triples of graphs; None where it keeps none."""
+        found = self._store.matching([(graph, VOID.triples, None, self._names.catalogue) for graph in graphs])
+        sizes = [int(plain(quads[0].object)) if quads else None for quads in found]
+        return dict(zip(graphs, sizes, strict=True))
 
     def write(self, update: str) -> None:
         """Run an update and set the catalogue right, in one atomic step.
@@ -106,10 +106,12 @@ class Rewriting:
             touched=self._touched,
             doubtful=self._doubtful,
             unknown=account(self._revision, ""),
-            come=list(range(len(rows))),
+            subjects=[row.subject for row in rows],
+            predicates=[row.predicate for row in rows],
+            objects=[row.object for row in rows],
         )
         try:
-            self._store.update(update + after, prefixes=PREFIXES, custom_functions=functions(rows))
+            self._store.update(update + after, revision=self._revision)
         except BaseException:
             self._before.clear()  # a traceback must not keep the folder open
             raise
@@ -120,16 +122,22 @@ class Rewriting:
         Graphs that are as they were get back their checksums, which ``write`` took away.
         """
         publication, catalogue = self._names.publication(self._revision), self._names.catalogue
+        sizes = self._sizes_of(list(self._before))
         same = [
             graph
             for graph, quads in self._before.items()
-            if self._size(graph) == self._sizes[graph] and all(quad in self._store for quad in quads)
+            if sizes[graph] == self._sizes[graph] and self._are_there(quads)
         ]
         self._before.clear()
         if same:
             named = [ox.Quad(graph, KG.publication, publication, catalogue) for graph in same]
             unknown = [ox.Quad(graph, KG.checksum, account(self._revision, ""), catalogue) for graph in same]
-            exchange(self._store, [*named, *unknown], [quad for quad in self._checksums if quad.subject in same])
-        emptied = self._store.query(queries.bind("catalogue/emptied", touched=self._touched))
-        for row in cast("ox.QuerySolutions", emptied):
-            self._store.remove_graph(cast("ox.NamedNode", row["graph"]))
+            self._store.exchange([*named, *unknown], [quad for quad in self._checksums if quad.subject in same])
+        emptied = cast("ox.QuerySolutions", self._store.query(queries.bind("catalogue/emptied", touched=self._touched)))
+        self._store.forget_empty([cast("ox.NamedNode", row["graph"]) for row in emptied])
+
+    def _are_there(self, quads: Iterator[ox.Quad]) -> bool:
+        while batch := list(islice(quads, _QUADS_PER_LOOK)):
+            if len(self._store.contained(batch)) < len(batch):
+                return False
+        return True

@@ -15,16 +15,17 @@
 # param touched: IRI list     the graphs that the update may have changed; none given = any
 # param doubtful: IRI list    those of them whose count does not tell whether they changed
 # param unknown: literal      the account of a graph whose checksum is not known
-# param come: integer list    rows to put in: the revision and the catalogue's own entry
+# param subjects: IRI list    statements to put in, the revision and the catalogue's own entry: their subjects,
+# param predicates: IRI list  predicates
+# param objects: term list    and objects
 # writes  the catalogue, and the graph for default triples
 
-INSERT { GRAPH ?graph { ?subject ?predicate ?object } }
-WHERE {
-  VALUES ?row { {{ come }} }
-  BIND(<https://w3id.org/kgrag/row#graph>(?row) AS ?graph)
-  BIND(<https://w3id.org/kgrag/row#subject>(?row) AS ?subject)
-  BIND(<https://w3id.org/kgrag/row#predicate>(?row) AS ?predicate)
-  BIND(<https://w3id.org/kgrag/row#object>(?row) AS ?object)
+INSERT DATA {
+  GRAPH {{ catalogue }} {
+{% for subject in subjects %}
+    {{ subject }} {{ predicates[loop.index0] }} {{ objects[loop.index0] }} .
+{% endfor %}
+  }
 } ;
 ADD SILENT DEFAULT TO {{ default }} ;
 DROP SILENT DEFAULT ;

@@ -18,6 +18,7 @@ DATA = 'ex:ada a ex:Person ; ex:name "Ada" . ex:bob a ex:Person . ex:tool ex:nam
 NAMED = "ex:Named a sh:NodeShape ; sh:targetClass ex:Person ; sh:property [ sh:path ex:name ; sh:minCount 1 ] ."
 SHORT = "ex:Short a sh:NodeShape ; sh:targetClass ex:Person ; sh:property [ sh:path ex:name ; sh:maxLength 3 ] ."
 UNREAD = "ex:Odd a sh:NodeShape ; sh:targetClass ex:Person ; sh:nodekind sh:IRI ."
+INT = "http://www.w3.org/2001/XMLSchema#int"
 BOB, NAMED_SHAPE = "https://example.org/bob", "https://example.org/Named"
 
 
@@ -142,3 +143,47 @@ def test_a_select_may_use_the_prefixes_of_its_file_and_a_file_may_have_an_iri_th
     odd = "<https://example.org/a#b#c> a sh:NodeShape ; sh:nodeKind sh:IRI ."
     Path("select.ttl").write_text(f"{HEAD} {text} {odd}", encoding="utf-8")
     assert run("data.ttl", "--shapes", "select.ttl")[0] == 1
+
+
+def test_jsonl_has_a_line_per_result_and_the_counts_at_the_end(run, tmp_path: Path) -> None:
+    Path("many.ttl").write_text(f"{HEAD} ex:a a ex:Person . ex:b a ex:Person . ex:c a ex:Person .", encoding="utf-8")
+    code, out = run("many.ttl", "--shapes", "named.ttl", "--format", "jsonl", "--limit", "2")
+    *results, summary = map(json.loads, out.splitlines())
+    assert code == 1
+    assert [result["check"] for result in results] == [NAMED_SHAPE] * 2
+    assert (summary["conforms"], summary["counts"]["Violation"]) == (False, 3)
+    run("many.ttl", "--shapes", "named.ttl", "--format", "jsonl", "-o", "report.jsonl")
+    assert len(Path("report.jsonl").read_text(encoding="utf-8").splitlines()) == 4
+
+
+def test_with_a_limit_the_first_results_of_each_shape_are_listed_in_the_order_of_the_whole_report(run) -> None:
+    nodes = " ".join(f"ex:n{number} a ex:Person ." for number in range(250))
+    Path("many.ttl").write_text(HEAD + nodes, encoding="utf-8")
+    whole, few = (
+        json.loads(run("many.ttl", "--shapes", "named.ttl", "--format", "json", *limit)[1])
+        for limit in ((), ("--limit", "7"))
+    )
+    assert few["findings"] == whole["findings"][:7]
+    assert few["counts"] == whole["counts"]
+
+
+def test_data_on_disk_give_the_results_of_data_in_memory(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"_:n{n} <https://example.org/name> " + (f'"{n}"', f'"0{n % 9}"^^<{INT}>')[n % 2] for n in range(40)]
+    types = [
+        f"_:n{n} <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <https://example.org/Person>" for n in range(60)
+    ]
+    Path("many.nt").write_text(" .\n".join([*lines, *types, ""]), encoding="utf-8")
+    shape = 'ex:S a sh:NodeShape ; sh:targetClass ex:Person ; sh:property [ sh:path ex:name ; sh:pattern "^0" ] .'
+    Path("own.ttl").write_text(f"{HEAD}{shape}", encoding="utf-8")
+    arguments = ("many.nt", "--shapes", "own.ttl", "--shapes", "named.ttl", "--format", "json")
+    in_memory = json.loads(run(*arguments)[1])
+    monkeypatch.setattr("kgrag.audit.validating._BATCH", 7)
+    monkeypatch.setattr("kgrag.audit.validating._MAX_TRIPLES_IN_MEMORY", 20)
+    monkeypatch.setattr("kgrag.store.rdf_files._MAX_BYTES_READ_WHOLE", 0)
+    monkeypatch.setattr("kgrag.store.rdf_files._BLOCK_BYTES", 200)
+    on_disk = json.loads(run(*arguments)[1])
+    assert in_memory["counts"]["Violation"] == 39
+    assert on_disk["counts"] == in_memory["counts"]
+    assert {each["fingerprint"] for each in on_disk["findings"]} == {
+        each["fingerprint"] for each in in_memory["findings"]
+    }

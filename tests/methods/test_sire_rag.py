@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,15 @@ import pytest
 from kgrag import KnowledgeBase, prompting, queries, shacl
 from kgrag.errors import InputError, InvalidSettings, NotBuilt, ServiceError, UnknownName
 from kgrag.methods.sire_rag.aggregates import Proposition, aggregates
+from kgrag.methods.sire_rag.method import SireRag
 from kgrag.methods.sire_rag.propositions import ChunkInContext, facts_prompt
 from kgrag.methods.sire_rag.summary_trees import SummaryNode
+from kgrag.methods.sire_rag.tree_arrays import TreeArrays
 from kgrag.methods.sire_rag.tree_drafts import chunk_tree_draft
 from kgrag.model import Completion, Document
 from kgrag.settings import Settings
+from kgrag.store.lineage import lineage
+from kgrag.store.oxigraph import OxigraphStore
 from kgrag.testing import HashEmbedder, ScriptedModel
 from kgrag.text import ingestion
 from kgrag.text.chunking import count_tokens
@@ -601,15 +606,51 @@ def test_an_entry_of_many_documents_comes_behind_the_passage_that_answers(built:
         divided: {hit.iri: hit for hit in built.retrieve(question, method=f"sire_rag:per_document={divided}", k=200)}
         for divided in ("true", "false")
     }
-    query = queries.bind("sire_rag/documents", nodes=[ox.NamedNode(iri) for iri in scores["false"]])
-    rows = built.store.select(query).values()
-    documents = {node: min(int(count), 3) if int(level) else int(count) for node, level, count in rows}
-    assert {level for _, level, _ in rows} >= {"0", "1"}
+    names = ("below", "documents", "levels")
+    below, documents, levels = (
+        built.store.select(queries.bind(f"sire_rag/all_{name}", catalogue=built.store.names.catalogue)).values()
+        for name in names
+    )
+    level_of = {node: int(level) for _, node, level in levels}
+
+    def counted(iri: str) -> int:
+        leaves, reached = {iri}, set[str]()
+        while leaves:
+            reached |= leaves
+            leaves = {child for node, child in below if node in leaves}
+        count = len({document for chunk, document in documents if chunk in reached})
+        return min(count, 3) if level_of[iri] else count
+
+    assert {level_of[iri] for iri in scores["false"] if counted(iri) > 1} >= {0, 1}
     for iri in scores["true"].keys() & scores["false"].keys():
         if scores["true"][iri].score:
-            ratio = scores["false"][iri].score / scores["true"][iri].score
-            assert ratio == pytest.approx(documents.get(iri, 1) ** 0.5)
+            assert scores["false"][iri].score / scores["true"][iri].score == pytest.approx(counted(iri) ** 0.5)
     assert built.retrieve(question, method="sire_rag", k=1)[0].kind == "passage"
+
+
+def test_only_texts_and_places_are_queried_for_a_question(built: KnowledgeBase, monkeypatch) -> None:
+    method = built.method("sire_rag")
+    method.retrieve("Where was Singer 7 born?", 10)
+    asked: list[str] = []
+    select = OxigraphStore.select
+    monkeypatch.setattr(OxigraphStore, "select", lambda store, query: asked.append(query) or select(store, query))
+    assert "aggregate" in {hit.kind for hit in method.retrieve("Who sang in Bath?", 10)}
+    assert len(asked) == 2
+
+
+def test_the_file_of_the_trees_is_checked(built: KnowledgeBase, tmp_path: Path) -> None:
+    method = built.method("sire_rag")
+    assert isinstance(method, SireRag)
+    method = replace(method, lexical=tmp_path)
+    assert method.retrieve("Who sang in Bath?", 1)
+    assert method.file_faults() == []
+    path = tmp_path / "trees.npz"
+    stored = TreeArrays.load(path)
+    assert stored is not None
+    replace(stored, documents=stored.documents + 1).save(path, lineage=lineage(built.store, stored.revision))
+    assert [fault.path for fault in method.file_faults()] == [path]
+    path.write_bytes(path.read_bytes()[:-9])
+    assert TreeArrays.load(path) is None
 
 
 def test_an_answer_quotes_the_chunk_behind_an_aggregate(built: KnowledgeBase) -> None:

@@ -511,3 +511,15 @@ def test_numbers_among_texts_do_not_end_the_process(target: str, path: str, tmp_
         [sys.executable, "-c", MIXED, str(shapes)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_shapes_file_is_compiled_once_for_as_long_as_it_says_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "shapes.ttl"
+    path.write_text(
+        "@prefix sh: <http://www.w3.org/ns/shacl#> . "
+        "<urn:s> sh:targetNode <urn:a> ; sh:property [ sh:path <urn:p> ; sh:minCount 1 ] ."
+    )
+    first = shacl.load_shapes([path])
+    assert shacl.load_shapes([path]) is first
+    path.write_text(path.read_text().replace("minCount 1", "minCount 2"))
+    assert [each.values for each in shacl.load_shapes([path]).constraints] == [{"wanted": 2}]

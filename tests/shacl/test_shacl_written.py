@@ -160,3 +160,23 @@ def test_shapes_see_literals_as_they_were_written(seed: int, tmp_path: Path) -> 
         with mock.patch.multiple(constraint_queries, **way):
             mine = ours(shapes, data)
         assert (sorted(mine - oracle), sorted(oracle - mine)) == ([], [])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_literals_that_come_in_batches_are_known_as_those_that_come_at_once(seed: int) -> None:
+    chooser = random.Random(seed)
+    text = " . ".join(
+        f"ex:{chooser.choice('abc')} ex:{chooser.choice('pq')} {chooser.choice(FORMS)}" for _ in range(60)
+    )
+    triples = [quad.triple for quad in ox.parse(f"{PREFIXES} {text} .", format=ox.RdfFormat.TURTLE)]
+    at_once = shacl.as_written(triples, OxigraphScratch())
+    reader = shacl.WrittenReader(OxigraphScratch(), ox.NamedNode("urn:g"))
+    while triples:
+        size = chooser.randint(1, 20)
+        reader.take(triples[:size])
+        triples = triples[size:]
+    in_batches = reader.written(whole=True)
+    assert {key: set(forms) for key, forms in in_batches.literals.items()} == {
+        key: set(forms) for key, forms in at_once.literals.items()
+    }
+    assert in_batches.stored == at_once.stored

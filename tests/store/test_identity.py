@@ -23,6 +23,7 @@ from kgrag.errors import (
 )
 from kgrag.store import migrations
 from kgrag.store.oxigraph import OxigraphStore
+from kgrag.store.quad_store import QuadStore
 from kgrag.vocab import KG, SCHEMA_VERSION, VOID, XSD, number
 from tests.store.oxigraph_drafts import EDGE, N, content, edge, listed, ontology
 
@@ -63,8 +64,8 @@ def earlier(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         version = f"GRAPH {names.catalogue} {{ {names.knowledge_base} {KG.schemaVersion} "
         store.update(f"DELETE DATA {{ {version} 1 }} }} ; INSERT DATA {{ {version} 0 }} }}")
 
-    def rename(engine: ox.Store, names: object) -> tuple[list[ox.Quad], list[ox.Quad]]:
-        old = list(engine.quads_for_pattern(None, None, paper, None))
+    def rename(engine: QuadStore, names: object) -> tuple[list[ox.Quad], list[ox.Quad]]:
+        old = list(engine.match((None, None, paper, None)))
         return old, [ox.Quad(quad.subject, quad.predicate, KG.Document, quad.graph_name) for quad in old]
 
     monkeypatch.setattr(migrations, "MIGRATIONS", {0: rename})

@@ -13,7 +13,7 @@ from kgrag import KnowledgeBase, queries
 from kgrag.errors import InvalidRDF, ShapeViolation, StateError, StorageFailed
 from kgrag.model import GraphDraft, Violation
 from kgrag.ports import TripleStore
-from kgrag.store import publishing
+from kgrag.store import embedded_quads, publishing
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.vocab import KG, RDF, XSD, number
 from tests.store.oxigraph_drafts import EDGE, N, content, edge, entry, listed, ontology
@@ -283,7 +283,7 @@ def test_an_error_of_the_validator_comes_through_as_it_is() -> None:
 
 @pytest.mark.parametrize("bulk", [1, 10_000])
 def test_a_failure_while_writing_leaves_nothing(bulk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publishing, "_MIN_QUADS_FOR_BULK", bulk)
+    monkeypatch.setattr(embedded_quads, "_MIN_QUADS_FOR_BULK", bulk)
 
     def failing(change: object):
         yield ox.Quad(N("urn:t:s"), KG.value, number(1), EDGE)
@@ -298,7 +298,7 @@ def test_a_failure_while_writing_leaves_nothing(bulk: int, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("bulk", [1, 10_000])
 def test_both_ways_of_writing_give_the_same(bulk: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(publishing, "_MIN_QUADS_FOR_BULK", bulk)
+    monkeypatch.setattr(embedded_quads, "_MIN_QUADS_FOR_BULK", bulk)
     with OxigraphStore.open(tmp_path / "store") as store:
         store.publish([edge(str(row)) for row in range(20)])
         assert len(store.graphs()) == 21

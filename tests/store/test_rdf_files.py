@@ -13,6 +13,7 @@ import pytest
 
 from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft
+from kgrag.store import rdf_files
 from kgrag.store.rdf_files import SUFFIXES, read_rdf
 from kgrag.store.rdf_guard import MAX_DEPTH
 from kgrag.vocab import KG, XSD, Names
@@ -292,3 +293,20 @@ def test_real_ontologies_are_read_twice_alike(data: Path) -> None:
             first, second = (read_rdf(path, names=NAMES) for _ in range(2))
             assert first == second
             assert {draft.kind for draft in first} == {KG.OntologyGraph}
+
+
+def test_a_large_file_of_lines_is_read_in_blocks_to_the_same_triples(tmp_path: Path, monkeypatch) -> None:
+    lines = [f'_:n{n % 5} <urn:p> "{n}" <urn:g{n % 2}>' for n in range(30)]
+    whole, packed, broken = (tmp_path / name for name in ("data.nq", "data.nq.gz", "broken.nq"))
+    whole.write_text(" .\n".join([*lines, ""]), encoding="utf-8")
+    packed.write_bytes(gzip.compress(whole.read_bytes()))
+    broken.write_text(" .\n".join([*lines, "<urn:s> oops"]), encoding="utf-8")
+    at_once = sorted(str(each.object) for each in rdf_files.read_triples(whole))
+    monkeypatch.setattr(rdf_files, "_MAX_BYTES_READ_WHOLE", 0)
+    monkeypatch.setattr(rdf_files, "_BLOCK_BYTES", 100)
+    for path in (whole, packed):
+        triples = list(rdf_files.read_triples(path))
+        assert sorted(str(each.object) for each in triples) == at_once
+        assert len({each.subject for each in triples}) == 5
+    with pytest.raises(InvalidRDF, match=r"broken\.nq, line 31"):
+        list(rdf_files.read_triples(broken))

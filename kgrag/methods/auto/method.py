@@ -222,16 +222,18 @@ class Auto:
 def names_in(question: str, graph: NameGraph, names: Names) -> list[str]:
     """Return the names of the graph that a question has, the longest first, none inside another."""
     words = [word.strip(string.punctuation + "’“”").removesuffix("'s").removesuffix("’s") for word in question.split()]
+    spans = [
+        (start, length, " ".join(words[start : start + length]))
+        for length in range(min(_LONGEST_NAME, len(words)), 0, -1)
+        for start in range(len(words) - length + 1)
+    ]
+    iris = [names.entity(entity_key(span)).value for _, _, span in spans]
     free = [True] * len(words)
     found = []
-    for length in range(min(_LONGEST_NAME, len(words)), 0, -1):
-        starts = range(len(words) - length + 1)
-        spans = [" ".join(words[start : start + length]) for start in starts]
-        iris = [names.entity(entity_key(span)).value for span in spans]
-        for start, span, iri, count in zip(starts, spans, iris, graph.mentions(iris), strict=True):
-            if count and len(span) > 2 and tokens_of(span) and all(free[start : start + length]):
-                free[start : start + length] = [False] * length
-                found.append(iri)
+    for (start, length, span), iri, count in zip(spans, iris, graph.mentions(iris), strict=True):
+        if count and len(span) > 2 and tokens_of(span) and all(free[start : start + length]):
+            free[start : start + length] = [False] * length
+            found.append(iri)
     return found
 
 

@@ -32,49 +32,23 @@ from kgrag.index.array_files import (
     unpacked,
     write_arrays,
 )
+from kgrag.index.place_lists import PlaceLists
 from kgrag.model import Allowed
 from kgrag.ports import TripleStore
 from kgrag.vocab import KG
 
-__all__ = ["Edges", "NameGraph", "faults", "fresh"]
+__all__ = ["NameGraph", "faults", "fresh"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 _FILE_NAME = "names"
 _KINDS = (KG.PropositionGraph, KG.TreeGraph)
 _IRIS = ("chunks", "names", "aggregates")
 _EDGES = ("shared", "joined", "about")
 _STEPS = 10  # with a damping of a half, what comes later adds up to less than a thousandth
 _LEAST = 1e-5  # of the whole weight: what a step would bring each neighbour less of goes no further
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Edges:
-    """Sorted adjacency of n nodes: the neighbours of node i are ``neighbours[offsets[i]:offsets[i + 1]]``."""
-
-    offsets: IntArray
-    neighbours: npt.NDArray[np.int32]
-
-    @classmethod
-    def of(cls, pairs: npt.NDArray[np.int64], nodes: int) -> Edges:
-        """Return the adjacency of pairs (node, neighbour), shape (m, 2); a pair that occurs twice counts once."""
-        distinct = np.unique(pairs, axis=0) if len(pairs) else pairs
-        offsets = np.zeros(nodes + 1, np.int64)
-        np.cumsum(np.bincount(distinct[:, 0], minlength=nodes), out=offsets[1:])
-        return cls(offsets, distinct[:, 1].astype(np.int32))
-
-    def degrees(self, nodes: IntArray) -> IntArray:
-        """Count the neighbours of each of some nodes, shape (len(nodes),)."""
-        return self.offsets[nodes + 1] - self.offsets[nodes]
-
-    def of_nodes(self, nodes: IntArray) -> tuple[IntArray, IntArray]:
-        """Return every edge of some nodes: its place in ``nodes``, and the neighbour, each shape (m,)."""
-        counts = self.degrees(nodes)
-        rows = np.repeat(np.arange(len(nodes)), counts)
-        first = np.repeat(self.offsets[nodes] - (np.cumsum(counts) - counts), counts)
-        return rows, self.neighbours[first + np.arange(len(rows))].astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,9 +64,9 @@ class NameGraph:
     names: Iris
     aggregates: Iris
     documents: npt.NDArray[np.int32]
-    shared: Edges
-    joined: Edges
-    about: Edges
+    shared: PlaceLists
+    joined: PlaceLists
+    about: PlaceLists
     propositions: int
     revision: int = -1
     _kept: KeptPlaces = field(default_factory=KeptPlaces)
@@ -120,9 +94,9 @@ class NameGraph:
             names=Iris.of(list(names)),
             aggregates=Iris.of(list(aggregates)),
             documents=np.array([documents[document_of[chunk]] for chunk in chunks], np.int32),
-            shared=Edges.of(np.concatenate([mentioned, mentioned[:, ::-1]]), len(chunks) + len(names)),
-            joined=Edges.of(_pairs(joined, aggregates, chunks), len(aggregates)),
-            about=Edges.of(_pairs(about, aggregates, names), len(aggregates)),
+            shared=PlaceLists.of_pairs(np.concatenate([mentioned, mentioned[:, ::-1]]), len(chunks) + len(names)),
+            joined=PlaceLists.of_pairs(_pairs(joined, aggregates, chunks), len(aggregates)),
+            about=PlaceLists.of_pairs(_pairs(about, aggregates, names), len(aggregates)),
             propositions=propositions,
             revision=revision,
         )
@@ -146,9 +120,9 @@ class NameGraph:
         closed = None if within is None else ~self._may_be_read(within.chunks)
         came, amount = [nodes], [(1 - damping) * mass]
         for _ in range(_STEPS):
-            share = damping * mass / np.maximum(self.shared.degrees(nodes), 1)
+            share = damping * mass / np.maximum(self.shared.lengths(nodes), 1)
             passing = share >= _LEAST
-            rows, neighbours = self.shared.of_nodes(nodes[passing])
+            rows, neighbours = self.shared.pairs(nodes[passing])
             shares = share[passing][rows]
             if closed is not None:
                 kept = ~closed[neighbours]
@@ -184,7 +158,7 @@ class NameGraph:
 
     def joined_from(self, chunks: frozenset[str]) -> frozenset[str]:
         """Return the aggregates all of whose chunks are among these."""
-        rows, neighbours = self.joined.of_nodes(np.arange(len(self.aggregates)))
+        rows, neighbours = self.joined.pairs(np.arange(len(self.aggregates)))
         missing = np.bincount(rows, weights=~self._may_be_read(chunks)[neighbours], minlength=len(self.aggregates))
         return frozenset(self.aggregates.at(np.flatnonzero(missing == 0)))
 
@@ -194,20 +168,20 @@ class NameGraph:
         What an aggregate gives a chunk is its own score over the square root of the number of documents it joins.
         """
         places = self.aggregates.places(list(aggregates))
-        rows, chunks = self.joined.of_nodes(places[places >= 0])
+        rows, chunks = self.joined.pairs(places[places >= 0])
         scores = np.array(list(aggregates.values()), dtype=np.float64)[places >= 0]
         pairs = np.unique(np.stack([rows, self.documents[chunks].astype(np.int64)]), axis=1)
         documents = np.bincount(pairs[0], minlength=len(scores))
-        best = np.zeros(len(self.chunks))
-        np.maximum.at(best, chunks, (scores / np.sqrt(np.maximum(documents, 1)))[rows])
-        found = np.unique(chunks)
-        return ranked(dict(zip(self.chunks.at(found), best[found].tolist(), strict=True)))
+        found, place = np.unique(chunks, return_inverse=True)
+        best = np.zeros(len(found))
+        np.maximum.at(best, place, (scores / np.sqrt(np.maximum(documents, 1)))[rows])
+        return ranked(dict(zip(self.chunks.at(found), best.tolist(), strict=True)))
 
     def names_of(self, aggregates: Mapping[str, float]) -> dict[str, float]:
         """Return the names that aggregates are about, each with the sum of their weights."""
         places = self.aggregates.places(list(aggregates))
         weights = np.array(list(aggregates.values()), dtype=np.float64)[places >= 0]
-        rows, names = self.about.of_nodes(places[places >= 0])
+        rows, names = self.about.pairs(places[places >= 0])
         distinct, place = np.unique(names, return_inverse=True)
         sums = np.bincount(place, weights=weights[rows], minlength=len(distinct))
         return dict(zip(self.names.at(distinct), sums.tolist(), strict=True))
@@ -215,7 +189,7 @@ class NameGraph:
     def mentions(self, names: Sequence[str]) -> list[int]:
         """Count the chunks that mention each name, 0 for an unknown one."""
         places = self.names.places(names)
-        counts = self.shared.degrees(places[places >= 0] + len(self.chunks))
+        counts = self.shared.lengths(places[places >= 0] + len(self.chunks))
         found = np.zeros(len(places), np.int64)
         found[places >= 0] = counts
         return [int(count) for count in found]
@@ -230,8 +204,8 @@ class NameGraph:
         for name in _IRIS:
             members |= getattr(self, name).members(name)
         for name in _EDGES:
-            edges: Edges = getattr(self, name)
-            members |= {f"{name}_offsets": edges.offsets, f"{name}_neighbours": edges.neighbours}
+            edges: PlaceLists = getattr(self, name)
+            members |= edges.members(name)
         settings = packed(
             [json.dumps({"format": _FORMAT_VERSION, "revision": self.revision, "propositions": self.propositions})]
         )
@@ -246,7 +220,7 @@ class NameGraph:
             if settings["format"] != _FORMAT_VERSION:
                 return None
             parts: dict[str, Any] = {name: Iris.restored(members, name) for name in _IRIS}
-            parts |= {name: Edges(members[f"{name}_offsets"], members[f"{name}_neighbours"]) for name in _EDGES}
+            parts |= {name: PlaceLists.restored(members, name) for name in _EDGES}
             parts |= {name: settings[name] for name in ("propositions", "revision")}
             return cls(**parts, documents=members["documents"])
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):
@@ -279,11 +253,8 @@ def _making(store: TripleStore) -> Making[NameGraph]:
     def changed(since: int) -> bool:
         if any(change_feed.changed(kind, store=store, since=since) for kind in _KINDS):
             return True
-        if not change_feed.changed(KG.DocumentGraph, store=store, since=since):
-            return False
         # a document that came has no names until propositions are taken from it, which are graphs of their own
-        chunks = change_feed.changes(vector_spaces.spaces()["chunk"], store=store, since=since)
-        return chunks is None or bool(chunks.removed)
+        return change_feed.gone(vector_spaces.spaces()["chunk"], store=store, since=since)
 
     return Making(load=NameGraph.load, make=lambda: _read(store), changed=changed)
 

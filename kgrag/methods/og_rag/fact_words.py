@@ -7,10 +7,7 @@ are made again when a hyperedge changed. Queries read: ``spaces/texts`` and thos
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
-
-import numpy as np
 
 from kgrag.index import change_feed, vector_spaces
 from kgrag.index.array_files import FileFault, Iris, Making, Sidecars
@@ -56,11 +53,9 @@ def _making(store: TripleStore, graph: Adjacency) -> Making[LexicalIndex]:
 def _read(store: TripleStore, graph: Adjacency) -> LexicalIndex:
     keys, values = _texts(store, "hypernode-key", graph.keys), _texts(store, "hypernode-value", graph.values)
     pairs = [f"{keys[key]} {values[value]}" for key, value in zip(graph.key_of, graph.value_of, strict=True)]
-    owners = np.repeat(np.arange(len(graph.nodes)), np.diff(graph.edges_of.bounds))
-    order = np.argsort(graph.edges_of.places, kind="stable")
-    bounds = np.searchsorted(graph.edges_of.places[order], np.arange(len(graph.edges) + 1))
-    lines = ["\n".join(pairs[node] for node in owners[order[first:last]]) for first, last in pairwise(bounds)]
-    return LexicalIndex.build(graph.edges.at(range(len(graph.edges))), lines, revision=graph.revision)
+    every = range(len(graph.edges))
+    lines = ["\n".join(pairs[node] for node in graph.nodes_of.of(edge)) for edge in every]
+    return LexicalIndex.build(graph.edges.at(every), lines, revision=graph.revision)
 
 
 def _texts(store: TripleStore, space: str, terms: Iris) -> list[str]:

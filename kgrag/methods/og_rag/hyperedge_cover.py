@@ -19,7 +19,8 @@ from typing import Literal
 
 import numpy as np
 
-from kgrag.methods.og_rag.hypergraph_arrays import Adjacency, Places
+from kgrag.index.place_lists import Places
+from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
 from kgrag.methods.og_rag.relevance import Relevance
 
 __all__ = ["Cover", "Rank", "covering", "exact_cover", "greedy_cover"]

@@ -1,8 +1,8 @@
 """The hypergraph as arrays: the key, value and hyperedges of each hypernode, without a query per question.
 
 OG-RAG, section 4.2. A sidecar like the vectors and the BM25 indexes: one file next to the store, made again from it
-when it is missing, damaged or out of date. It contains no text; what a question is answered with is read from the
-store. For 10^6 hypernodes in 570,000 hyperedges it takes about 90 MB.
+when it is missing, damaged or out of date. It contains no text (``fact_texts`` does). For 10^6 hypernodes in 570,000
+hyperedges it takes about 90 MB.
 
 Queries read: ``og_rag/hypernodes_of``, ``og_rag/members``, ``og_rag/sized``, ``spaces/hypernode-key``.
 """
@@ -23,13 +23,12 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.index import change_feed, vector_spaces
 from kgrag.index.array_files import FileFault, Iris, Making, Sidecars, packed, read_arrays, unpacked, write_arrays
+from kgrag.index.place_lists import PlaceLists, Places
 from kgrag.model import plain
 from kgrag.ports import TripleStore
 from kgrag.vocab import KG
 
-__all__ = ["Adjacency", "PlaceLists", "Places", "fresh"]
-
-Places = npt.NDArray[np.int32]
+__all__ = ["Adjacency", "fresh"]
 
 _FILE_NAME = "hypergraph"
 _FILE_FORMAT = 1  # raise it whenever the arrays in the file change, so that older files are made again
@@ -39,41 +38,13 @@ _OPEN = Sidecars["Adjacency"]()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlaceLists:
-    """A list of places for each of n owners, in one array: list i is ``places[bounds[i]:bounds[i + 1]]``."""
-
-    bounds: npt.NDArray[np.int64]
-    places: Places
-
-    @classmethod
-    def grouped(cls, owners: npt.NDArray[Any], places: npt.NDArray[Any], count: int) -> PlaceLists:
-        """Return the places of each of ``count`` owners, ascending; both arrays have shape (m,)."""
-        order = np.lexsort((places, owners))
-        bounds = np.zeros(count + 1, np.int64)
-        np.cumsum(np.bincount(owners, minlength=count), out=bounds[1:])
-        return cls(bounds, places[order].astype(np.int32))
-
-    def of(self, owner: int) -> Places:
-        """Return the places of one owner."""
-        return self.places[self.bounds[owner] : self.bounds[owner + 1]]
-
-    def of_all(self, owners: Sequence[int]) -> Places:
-        """Return the places of several owners, one list after the other."""
-        return np.concatenate([np.zeros(0, np.int32), *(self.of(owner) for owner in owners)])
-
-    def length(self, owner: int) -> int:
-        """Return how many places an owner has."""
-        return int(self.bounds[owner + 1] - self.bounds[owner])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Adjacency:
     """Hypernodes, keys and values by ascending IRI, hyperedges by falling size and then IRI; each named by its place.
 
     ``key_of`` and ``value_of`` are the key and the value of each hypernode, shape (hypernodes,); ``with_key`` and
-    ``with_value`` the hypernodes of a key or a value; ``edges_of`` the hyperedges of a hypernode, larger ones first;
-    ``sizes`` the number of hypernodes of each hyperedge, shape (hyperedges,). ``named_edges`` are the hyperedges by
-    ascending IRI, ``place_of_named`` the place of each.
+    ``with_value`` the hypernodes of a key or a value; ``edges_of`` the hyperedges of a hypernode, larger ones first,
+    ``nodes_of`` the hypernodes of a hyperedge; ``sizes`` the number of hypernodes of each hyperedge, shape
+    (hyperedges,). ``named_edges`` are the hyperedges by ascending IRI, ``place_of_named`` the place of each.
     """
 
     revision: int
@@ -85,6 +56,7 @@ class Adjacency:
     key_of: Places
     value_of: Places
     edges_of: PlaceLists
+    nodes_of: PlaceLists
     with_key: PlaceLists
     with_value: PlaceLists
     named_edges: Iris
@@ -106,11 +78,17 @@ class Adjacency:
             key_of=hypernodes.key_of,
             value_of=hypernodes.value_of,
             edges_of=edges_of,
+            nodes_of=edges_of.inverted(len(edges)),
             with_key=PlaceLists.grouped(hypernodes.key_of, nodes, len(hypernodes.keys)),
             with_value=PlaceLists.grouped(hypernodes.value_of, nodes, len(hypernodes.values)),
             named_edges=Iris(edges.beginning, edges.rest[by_name]),
             place_of_named=by_name,
         )
+
+    @property
+    def mean_size(self) -> float:
+        """The mean number of hypernodes of a hyperedge; 1 where there is none."""
+        return len(self.nodes_of.places) / len(self.edges) if len(self.nodes_of.places) else 1.0
 
     def edge_places(self, iris: Sequence[str]) -> npt.NDArray[np.int64]:
         """Return the place of each hyperedge, -1 of an unknown one, shape (len(iris),)."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
-
-import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.answering import cited_answers
@@ -17,7 +15,7 @@ from kgrag.index import bm25, vector_spaces
 from kgrag.index.array_files import FileFault
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.mapping.factual_blocks import Pair, line
-from kgrag.methods.og_rag import OgRagOptions, fact_words, hypergraph_arrays, hypergraph_drafts, user_rules
+from kgrag.methods.og_rag import OgRagOptions, fact_texts, fact_words, hypergraph_arrays, hypergraph_drafts, user_rules
 from kgrag.methods.og_rag.allowed_edges import AllowedEdges, allowed_edges
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering
 from kgrag.methods.og_rag.mapped_data import build_mapped
@@ -26,9 +24,8 @@ from kgrag.methods.og_rag.relevance import Asked, Relevance, by_fusion, by_paper
 from kgrag.methods.og_rag.text_mapping import build_from_text
 from kgrag.methods.og_rag.weighed_cover import WeighedCover, weighed_covering
 from kgrag.methods.og_rag.windows import fitting
-from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit, Span
+from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
-from kgrag.text import documents
 from kgrag.text.chunking import count_tokens
 
 __all__ = ["OgRag"]
@@ -138,6 +135,7 @@ class OgRag:
                 self._space(space, progress)
                 self._words(space, progress)
             self._fact_words()
+            self._fact_texts()
         return report
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
@@ -186,7 +184,7 @@ class OgRag:
         """Return the covering hyperedges, then other facts of what the question names, up to ``fact_tokens``."""
         hits = self._covering(question, k, allowed)
         part = None if allowed is None else allowed_edges(allowed, self._graph(None), self.store)
-        known = [pair for pairs in self._facts([(hit.iri, 0.0) for hit in hits]).values() for pair in pairs]
+        known = self._pairs(hits)
         graph = part.graph if part else self._graph(None)
         chosen = {hit.iri for hit in hits}
         others = named_facts(question, known, self._relevant(question, part), graph, self.store.names)
@@ -210,9 +208,13 @@ class OgRag:
         }
 
     def file_faults(self) -> list[FileFault]:
-        """Compare the files of the hypergraph's arrays and of the words of hyperedges with the store."""
+        """Compare the files of the hypergraph's arrays, words and texts with the store."""
         of_arrays = hypergraph_arrays.faults(self.store, self.lexical)
-        return of_arrays or fact_words.faults(self.store, self.lexical, self._graph(None))
+        if of_arrays:
+            return of_arrays
+        graph = self._graph(None)
+        of_words = fact_words.faults(self.store, self.lexical, graph)
+        return [*of_words, *fact_texts.faults(self.store, self.lexical, graph)]
 
     def _relevant(self, question: str, part: AllowedEdges | None) -> dict[str, Relevance]:
         """Return the relevant hypernodes, N(Q), of a part of the hypergraph where there is a filter."""
@@ -234,6 +236,9 @@ class OgRag:
     def _fact_words(self) -> LexicalIndex:
         return fact_words.fresh(self.store, self.lexical, self._graph(None), save=not self.read_only)
 
+    def _fact_texts(self) -> fact_texts.FactTexts:
+        return fact_texts.fresh(self.store, self.lexical, self._graph(None), save=not self.read_only)
+
     def _space(self, name: str, progress: Progress | None) -> VectorIndex:
         return vector_spaces.fresh(
             name, store=self.store, spaces=self.spaces, embedder=self.embedder, progress=progress
@@ -243,35 +248,22 @@ class OgRag:
         return bm25.fresh(self.store, self.lexical, space=name, save=not self.read_only, progress=progress)
 
     def _hits(self, chosen: Sequence[tuple[str, float]]) -> list[Hit]:
-        facts, sources = self._facts(chosen), self._sources(chosen)
+        graph, texts = self._graph(None), self._fact_texts()
         hits = []
-        for edge, share in chosen:
-            pairs = facts.get(edge, [])
+        for (edge, share), place in zip(chosen, graph.edge_places([edge for edge, _ in chosen]), strict=True):
+            pairs = texts.pairs(graph, int(place))
             values: dict[str, list[str]] = defaultdict(list)
             for key, value in sorted(pairs):
                 values[key].append(value)
             attributes = {key: several if len(several) > 1 else several[0] for key, several in values.items()}
-            spans = tuple(sources.get(edge, []))
+            spans = tuple(texts.spans(int(place)))
             hits.append(Hit(edge, "hyperedge", line(pairs), share, sources=spans, attributes=attributes))
         return hits
 
-    def _facts(self, chosen: Sequence[tuple[str, float]]) -> Mapping[str, list[Pair]]:
-        found: dict[str, list[Pair]] = defaultdict(list)
-        query = queries.bind("og_rag/facts", edges=[ox.NamedNode(edge) for edge, _ in chosen])
-        for edge, _, key, value in self.store.select(query).values():
-            found[edge].append((key, value))
-        return found
-
-    def _sources(self, chosen: Sequence[tuple[str, float]]) -> Mapping[str, list[Span]]:
-        edges = [ox.NamedNode(edge) for edge, _ in chosen]
-        query = queries.bind("og_rag/sources", catalogue=self.store.names.catalogue, edges=edges)
-        rows = self.store.select(query).values()
-        known = documents.spans(self.store, [source for _, source in rows])
-        by_edge: dict[str, list[Span]] = defaultdict(list)
-        for edge, source in rows:
-            if source in known:
-                by_edge[edge].append(known[source])
-        return {edge: sorted(spans, key=lambda span: (span.document, span.start)) for edge, spans in by_edge.items()}
+    def _pairs(self, hits: Sequence[Hit]) -> list[Pair]:
+        graph, texts = self._graph(None), self._fact_texts()
+        places = graph.edge_places([hit.iri for hit in hits])
+        return [pair for place in places for pair in texts.pairs(graph, int(place))]
 
 
 def _spread(row: Sequence[str]) -> dict[str, float]:

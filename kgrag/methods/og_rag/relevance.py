@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from kgrag.index.array_files import Iris
 from kgrag.index.bm25 import LexicalIndex
-from kgrag.methods.og_rag.hypergraph_arrays import Adjacency, Places
+from kgrag.index.index_terms import tokens_of
+from kgrag.index.place_lists import Places
+from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
 from kgrag.ports import VectorIndex, Vectors
 
 __all__ = ["Asked", "Relevance", "by_fusion", "by_paper"]
@@ -62,7 +64,7 @@ def by_paper(asked: Asked, k: int) -> dict[str, Relevance]:
             by_key = np.concatenate([by_key, _nearest_with_key(asked, key, k - len(by_key))])
     nearest_values = asked.values.search(asked.vector, k, asked.known_values)
     of_values = graph.with_value.of_all(_known(graph.values, [value for value, _ in nearest_values]))
-    scores = _by_place(graph.values, dict(nearest_values))[graph.value_of[of_values]]
+    scores = _scores_at(graph.values, dict(nearest_values), graph.value_of[of_values])
     by_value = of_values[np.lexsort((of_values, -_key_cosines(asked, of_values), -scores))][:k]
     nodes = np.unique(np.concatenate([by_key, by_value]))
     cosines = _key_cosines(asked, nodes) + _value_cosines(asked, nodes)
@@ -89,29 +91,30 @@ def by_fusion(asked: Asked, k: int, *, depth: int) -> dict[str, Relevance]:
     for the best. Candidates are the hypernodes of the ``depth`` best values by either signal, and those of the k / 2
     best keys that have at most 50 each.
     """
-    graph = asked.graph
-    key_words = _word_scores(asked.key_words, asked.text, depth, asked.known_keys)
-    value_words = _word_scores(asked.value_words, asked.text, depth, asked.known_values)
-    values = {**dict(asked.values.search(asked.vector, depth, asked.known_values)), **value_words}
+    graph, terms = asked.graph, tokens_of(asked.text)
+    key_words = _word_scores(asked.key_words, terms, depth, asked.known_keys)
+    value_words = _word_scores(asked.value_words, terms, depth, asked.known_values)
+    values = [value for value, _ in asked.values.search(asked.vector, depth, asked.known_values)]
     keys = sorted({*(key for key, _ in asked.keys.search(asked.vector, depth, asked.known_keys)), *key_words})
     cosines = dict(zip(keys, (asked.keys.vectors(keys) @ asked.vector).tolist(), strict=True)) if keys else {}
     best_keys = sorted(keys, key=lambda key: (-cosines[key] - key_words.get(key, 0.0), key))[: (k + 1) // 2]
     small = [key for key in _known(graph.keys, best_keys) if graph.with_key.length(key) <= _MAX_NODES_OF_FUSED_KEY]
-    of_values = graph.with_value.of_all(_known(graph.values, list(values)))
-    nodes = np.unique(np.concatenate([of_values, graph.with_key.of_all(small)]))
-    scores = _key_cosines(asked, nodes) + _value_cosines(asked, nodes)
-    scores += _by_place(graph.keys, key_words)[graph.key_of[nodes]]
-    scores += _by_place(graph.values, value_words)[graph.value_of[nodes]]
+    of_values = graph.with_value.of_all(_known(graph.values, [*values, *value_words]))
+    nodes = _distinct(np.concatenate([of_values, graph.with_key.of_all(small)]))
+    scores = _cosines(asked.keys, graph.keys, graph.key_of[nodes], asked.vector)
+    scores += _cosines(asked.values, graph.values, graph.value_of[nodes], asked.vector)
+    scores += _scores_at(graph.keys, key_words, graph.key_of[nodes])
+    scores += _scores_at(graph.values, value_words, graph.value_of[nodes])
     best = np.lexsort((nodes, -scores))[: 2 * k]
     pairs = zip(graph.nodes.at(nodes[best]), scores[best].tolist(), strict=True)
     return {iri: Relevance(score**2, score) for iri, score in pairs if score > 0}
 
 
 def _word_scores(
-    index: LexicalIndex | None, question: str, depth: int, within: frozenset[str] | None
+    index: LexicalIndex | None, terms: Sequence[str], depth: int, within: frozenset[str] | None
 ) -> dict[str, float]:
     """Return term -> BM25 score, scaled to 1 for the best."""
-    ranking = index.search(question, depth, within) if index is not None else []
+    ranking = index.search(terms, depth, within) if index is not None else []
     return {iri: score / ranking[0][1] for iri, score in ranking}
 
 
@@ -127,11 +130,17 @@ def _value_cosines(asked: Asked, nodes: Places) -> _Scores:
 
 def _cosines(index: VectorIndex, terms: Iris, places: Places, vector: Vectors) -> _Scores:
     # Many hypernodes share a term: each distinct vector is read once.
-    distinct, back = np.unique(places, return_inverse=True)
+    distinct = _distinct(places)
     if not len(distinct):
         return np.zeros(0)
-    cosines: _Scores = (index.vectors(terms.at(distinct)) @ vector).astype(np.float64)[back]
-    return cosines
+    cosines: _Scores = (index.vectors(terms.at(distinct)) @ vector).astype(np.float64)
+    return cosines[np.searchsorted(distinct, places)]
+
+
+def _distinct(places: Places) -> Places:
+    """Return places ascending and each once; as ``np.unique``, which takes longer over a few."""
+    ascending = np.sort(places)
+    return ascending[np.append(True, ascending[1:] != ascending[:-1])] if len(ascending) else ascending
 
 
 def _known(terms: Iris, iris: Sequence[str]) -> list[int]:
@@ -139,9 +148,12 @@ def _known(terms: Iris, iris: Sequence[str]) -> list[int]:
     return [place for place in terms.places(iris).tolist() if place >= 0]
 
 
-def _by_place(terms: Iris, scores: Mapping[str, float]) -> _Scores:
-    """Return the score of each term, 0 for one without, shape (terms,)."""
-    by_place = np.zeros(len(terms))
-    places = terms.places(list(scores))
-    by_place[places[places >= 0]] = np.array(list(scores.values()))[places >= 0]
-    return by_place
+def _scores_at(terms: Iris, scores: Mapping[str, float], places: Places) -> _Scores:
+    """Return the score of the term at each of some places, 0 for one without, shape of ``places``."""
+    found = terms.places(list(scores))
+    order = np.argsort(found, kind="stable")
+    ascending, values = found[order], np.array(list(scores.values()), dtype=np.float64)[order]
+    if not len(ascending):
+        return np.zeros(len(places))
+    at = np.minimum(np.searchsorted(ascending, places), len(ascending) - 1)
+    return np.where(ascending[at] == places, values[at], 0.0)

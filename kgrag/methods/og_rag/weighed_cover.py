@@ -24,7 +24,6 @@ from kgrag.methods.og_rag.relevance import Relevance
 __all__ = ["WeighedCover", "weighed_covering"]
 
 _HUB = 100  # hyperedges of a hypernode that are listed; those of one with more join by another one or by their words
-_PAST_ALL_PLACES = 2**31 - 1
 Scores = npt.NDArray[np.float64]
 
 
@@ -58,38 +57,39 @@ def weighed_covering(
         by_words: hyperedge -> BM25 of its text, above 0; those that are not listed have none.
         cover: how to choose.
     """
-    nodes = graph.nodes.places(sorted(relevant)).tolist()
-    known = [(iri, place) for iri, place in zip(sorted(relevant), nodes, strict=True)
-             if place >= 0 and graph.edges_of.length(place)]  # fmt: skip
-    places = np.array([place for _, place in known], dtype=np.int64)
-    degrees = np.array([graph.edges_of.length(int(place)) for place in places], dtype=np.float64)
-    rarity = np.log1p(len(graph.edges) / np.maximum(degrees, 1)) / np.log1p(max(len(graph.edges), 1))
-    worth = np.array([relevant[iri].worth for iri, _ in known]) * rarity
-    worded = graph.edge_places(sorted(by_words))
-    listed = graph.edges_of.of_all([int(place) for place in places[degrees <= _HUB]])
+    iris = sorted(relevant)
+    nodes = graph.nodes.places(iris)
+    degrees = np.where(nodes >= 0, graph.edges_of.lengths(nodes), 0)
+    known = np.flatnonzero(degrees)
+    places, degrees = nodes[known], degrees[known]
+    rarity = np.log1p(len(graph.edges) / degrees) / np.log1p(max(len(graph.edges), 1))
+    worth = np.array([relevant[iris[row]].worth for row in known.tolist()], dtype=np.float64) * rarity
+    worded = graph.edge_places(list(by_words))
+    listed = graph.edges_of.of_all(places[degrees <= _HUB])
     if not len(listed) and not len(worded):
-        listed = graph.edges_of.of_all(places.tolist())[: _HUB * max(len(places), 1)]
+        listed = graph.edges_of.of_all(places)[: _HUB * max(len(places), 1)]
     edges = np.unique(np.concatenate([listed.astype(np.int64), worded[worded >= 0]]))
     has = _membership(graph, places, edges)
     words = np.zeros(len(edges))
-    scores = np.array([by_words[iri] for iri in sorted(by_words)], dtype=np.float64)
-    words[np.searchsorted(edges, worded[worded >= 0])] = scores[worded >= 0]
+    words[np.searchsorted(edges, worded[worded >= 0])] = np.array(list(by_words.values()))[worded >= 0]
     chosen = _chosen(has, worth, _lengths(graph, edges, cover.length), words, cover)
     return [(graph.edges[int(edges[row])], gain) for row, gain in chosen]
 
 
 def _membership(graph: Adjacency, nodes: npt.NDArray[np.int64], edges: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Return which hyperedge contains which hypernode, shape (edges, nodes)."""
+    """Return which hyperedge contains which hypernode, shape (edges, nodes); ``nodes`` ascend."""
     has = np.zeros((len(edges), len(nodes)), dtype=np.bool_)
-    for column, node in enumerate(nodes.tolist()):
-        containing = graph.edges_of.of(node)
-        has[:, column] = np.append(containing, _PAST_ALL_PLACES)[np.searchsorted(containing, edges)] == edges
+    if len(nodes):
+        rows, members = graph.nodes_of.pairs(edges)
+        columns = np.minimum(np.searchsorted(nodes, members), len(nodes) - 1)
+        inside = nodes[columns] == members
+        has[rows[inside], columns[inside]] = True
     return has
 
 
 def _lengths(graph: Adjacency, edges: npt.NDArray[np.int64], b: float) -> Scores:
     """Return by what the worth of each hyperedge is divided: 1 for one of mean length."""
-    mean = float(graph.sizes.mean()) if len(graph.sizes) else 1.0
+    mean = graph.mean_size
     lengths: Scores = 1 - b + b * graph.sizes[edges].astype(np.float64) / max(mean, 1e-9)
     return lengths
 

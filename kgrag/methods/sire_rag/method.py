@@ -11,8 +11,9 @@ from kgrag import queries
 from kgrag.answering import fusion
 from kgrag.drawing.tree_picture import TreeView
 from kgrag.errors import InvalidSettings, NotBuilt
+from kgrag.index.array_files import FileFault
 from kgrag.index.revision_cache import RevisionCache
-from kgrag.methods.sire_rag import SireRagOptions, pool_evidence, propositions, traversal, tree_drafts
+from kgrag.methods.sire_rag import SireRagOptions, pool_evidence, propositions, traversal, tree_arrays, tree_drafts
 from kgrag.methods.sire_rag.allowed_nodes import allowed_nodes
 from kgrag.methods.sire_rag.build_estimate import estimate
 from kgrag.methods.sire_rag.clustering import Clustering
@@ -196,6 +197,10 @@ class SireRag:
             tree: len({node for (node,) in self.store.select(queries.bind("sire_rag/nodes", tree=graph)).values()})
             for tree, graph in graphs.items()
         }
+
+    def file_faults(self) -> Sequence[FileFault]:
+        """Return the file of the trees' arrays where it does not have what the store has."""
+        return tree_arrays.faults(self.store, self.lexical)
 
     @property
     def _pool(self) -> NodePool:

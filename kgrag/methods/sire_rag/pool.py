@@ -4,24 +4,23 @@ Each kind of entry is a vector space and a BM25 index of its own, and a search o
 parts by cosine or by BM25 score. So one tree alone, both, and the ablations of Table 5 are choices of parts, and chunks
 are indexed once for every method.
 
-Queries read: ``sire_rag/stated``, ``sire_rag/documents``, and those of ``kgrag.index.vector_spaces``. Nothing is
-written but index files.
+Queries read: those of ``kgrag.methods.sire_rag.tree_arrays`` and ``kgrag.index.vector_spaces``. Nothing is written but
+index files.
 """
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import pyoxigraph as ox
+import numpy as np
 
-from kgrag import queries
 from kgrag.answering import fusion
 from kgrag.index import bm25, vector_spaces
+from kgrag.methods.sire_rag import tree_arrays
+from kgrag.methods.sire_rag.tree_arrays import TreeArrays
 from kgrag.ports import Embedder, TripleStore, VectorIndex, Vectors, VectorSpaces
 
 __all__ = ["ABLATIONS", "SIGNALS", "TREES", "Ablation", "NodePool", "Signal", "Tree", "parts_of"]
@@ -70,6 +69,11 @@ class NodePool:
     read_only: bool = False
     within: frozenset[str] | None = None
 
+    @property
+    def arrays(self) -> TreeArrays:
+        """The trees at the store's present revision."""
+        return tree_arrays.fresh(self.store, self.folder, save=not self.read_only)
+
     def indices(self, progress: vector_spaces.Progress = None) -> list[VectorIndex]:
         """Return the vector spaces of the parts at the store's present revision."""
         return [self.index(part, progress) for part in self.parts]
@@ -100,10 +104,9 @@ class NodePool:
             ranking: best first.
             cited: the largest number of documents that a summary counts for: so many of its chunks are cited.
         """
-        nodes = [ox.NamedNode(iri) for iri, _ in ranking]
-        rows = self.store.select(queries.bind("sire_rag/documents", nodes=nodes)).values()
-        documents = {node: min(int(count), cited) if int(level) else int(count) for node, level, count in rows}
-        return fusion.ranked({iri: score / math.sqrt(documents.get(iri, 1)) for iri, score in ranking}, len(ranking))
+        documents = self.arrays.documents_of([iri for iri, _ in ranking], cited=cited)
+        scores = zip(ranking, np.sqrt(documents).tolist(), strict=True)
+        return fusion.ranked({iri: score / root for (iri, score), root in scores}, len(ranking))
 
     def without_repeats(self, ranking: fusion.Ranking, k: int, *, novelty: float) -> fusion.Ranking:
         """Return the first k entries that state something new.
@@ -117,22 +120,15 @@ class NodePool:
         if not novelty:
             return ranking[:k]
         kept: list[tuple[str, float]] = []
-        known: set[str] = set()
-        for first in range(0, len(ranking), 2 * k):  # most often the first 2 * k entries are enough, and one query
-            batch = ranking[first : first + 2 * k]
-            nodes = [ox.NamedNode(iri) for iri, _ in batch]
-            query = queries.bind("sire_rag/stated", catalogue=self.store.names.catalogue, nodes=nodes)
-            stated: dict[str, set[str]] = defaultdict(set)
-            for node, proposition in self.store.select(query).values():
-                stated[node].add(proposition)
-            for iri, score in batch:
-                new = stated[iri] - known
-                if len(new) < novelty * len(stated[iri]):
-                    continue
-                known |= new
-                kept.append((iri, score))
-                if len(kept) == k:
-                    return kept
+        known: set[int] = set()
+        for (iri, score), stated in zip(ranking, self.arrays.stated_by([iri for iri, _ in ranking]), strict=True):
+            new = stated - known
+            if len(new) < novelty * len(stated):
+                continue
+            known |= new
+            kept.append((iri, score))
+            if len(kept) == k:
+                break
         return kept
 
 

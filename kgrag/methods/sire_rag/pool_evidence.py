@@ -3,7 +3,7 @@
 A summary may have hundreds of chunks below it. So the descent goes down level by level, and follows of each node only
 the few children that are nearest to the question (RAPTOR's tree traversal).
 
-Queries read: ``sire_rag/evidence``, ``sire_rag/below``, ``sire_rag/origins``. Nothing is written.
+Queries read: ``sire_rag/evidence``, ``sire_rag/origins``. Nothing is written.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kgrag.ports import Vectors
 from kgrag.text import documents
 from kgrag.vocab import KG, local_name
 
-__all__ = ["ScoredNode", "TreeDescent", "hits", "part_of"]
+__all__ = ["ScoredNode", "TreeDescent", "hits"]
 
 _CHUNK_PART = "chunk"
 _UNKNOWN_COSINE = -2.0  # below every cosine: a node whose text was taken away, until the next build
@@ -92,14 +92,13 @@ class TreeDescent:
 
     def below(self, nodes: Iterable[str]) -> dict[str, list[ScoredNode]]:
         """Return the children of each node, in the order of their IRIs."""
-        wanted = [ox.NamedNode(node) for node in dict.fromkeys(nodes)]
-        rows = self.pool.store.select(queries.bind("sire_rag/below", nodes=wanted)).values()
-        parts = {child: part_of(local_name(tree), level) for tree, _, child, level in rows}
-        cosines = self.cosines(parts)
-        below: dict[str, list[ScoredNode]] = defaultdict(list)
-        for _, node, child, _ in rows:
-            below[node].append(ScoredNode(child, parts[child], cosines[child]))
-        return below
+        parents = list(dict.fromkeys(nodes))
+        below = dict(zip(parents, self.pool.arrays.children(parents), strict=True))
+        cosines = self.cosines({child: part for children in below.values() for child, part in children})
+        return {
+            node: [ScoredNode(child, part, cosines[child]) for child, part in children]
+            for node, children in below.items()
+        }
 
     def cosines(self, parts: Mapping[str, str]) -> dict[str, float]:
         """Return the cosine of each node to the vector; ``parts`` maps a node to the part of the pool that it is in."""
@@ -117,10 +116,3 @@ class TreeDescent:
                 return [(nodes[0], _UNKNOWN_COSINE)]
             middle = len(nodes) // 2
             return [*self._cosines_in(part, nodes[:middle]), *self._cosines_in(part, nodes[middle:])]
-
-
-def part_of(tree: str, level: str) -> str:
-    """Return the part of the pool that a node is in; a chunk below an aggregate is in no tree and has level ""."""
-    if level and int(level):
-        return f"{tree}-summary"
-    return "aggregate" if level and tree == "relatedness" else _CHUNK_PART

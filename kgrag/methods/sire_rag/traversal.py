@@ -3,7 +3,7 @@
 RAPTOR calls this tree traversal; SiReRAG retrieves from the flat pool instead. Without a question, children come in the
 order of their IRIs.
 
-Queries read: ``sire_rag/roots``, ``sire_rag/evidence``, ``sire_rag/below``. Nothing is written.
+Queries read: ``sire_rag/roots``, ``sire_rag/evidence``. Nothing is written.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from kgrag import queries
 from kgrag.drawing.tree_picture import TreeNodeView, TreeView
 from kgrag.errors import UnknownName
 from kgrag.methods.sire_rag.pool import NodePool
-from kgrag.methods.sire_rag.pool_evidence import ScoredNode, TreeDescent, part_of
+from kgrag.methods.sire_rag.pool_evidence import ScoredNode, TreeDescent
+from kgrag.methods.sire_rag.tree_arrays import part_of
 from kgrag.ports import Vectors
 from kgrag.vocab import KG, local_name
 

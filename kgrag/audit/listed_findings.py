@@ -1,0 +1,54 @@
+"""What findings of audits and of validations have in common: fingerprints, severities, and how many are listed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from kgrag.audit.audit_context import AuditTarget
+from kgrag.audit.blank_node_names import BlankNodes
+from kgrag.audit.checks import SEVERITIES
+from kgrag.audit.findings import AuditFinding
+from kgrag.vocab import AUDIT, digest
+
+__all__ = ["ENGINE", "level", "limited", "with_fingerprints"]
+
+ENGINE = "kgrag SHACL engine on Oxigraph"
+
+
+def level(severity: str) -> str:
+    """Return which of the three severities one counts as that a shape states: one of a user's own is a violation.
+
+    ``Debug`` and ``Trace`` are those of SHACL 1.2 below ``Info``.
+    """
+    if severity in ("Debug", "Trace"):
+        return "Info"
+    return severity if severity in SEVERITIES else "Violation"
+
+
+def with_fingerprints(findings: Sequence[AuditFinding], target: AuditTarget) -> Iterator[AuditFinding]:
+    """Yield findings with fingerprints; a blank node counts by its content, and the message names its owner."""
+    blank = any(text.startswith("_:") for finding in findings for text in (finding.focus, finding.value))
+    nodes = BlankNodes.of(target.bench.triples(AUDIT.target)) if blank else BlankNodes({}, {})
+    seen: Counter[str] = Counter()
+    for finding in findings:
+        owner = nodes.owner(finding.focus[2:]) if finding.focus.startswith("_:") else ""
+        focus, value = (nodes.names.get(text[2:], text) for text in (finding.focus, finding.value))
+        mark = digest(finding.check, owner, focus, finding.path, value)
+        seen[mark] += 1
+        # two blank nodes with the same content are two findings, and a baseline has to count both
+        mark = mark if seen[mark] == 1 else digest(mark, str(seen[mark]))
+        message = finding.message
+        if owner and owner not in message:
+            message = f"{message} It is part of {owner}."
+        yield replace(finding, fingerprint=mark, message=message)
+
+
+def limited(findings: Sequence[AuditFinding], limit: int | None) -> Iterable[AuditFinding]:
+    """Yield the first findings of each check, at most ``limit``; None = all."""
+    listed: Counter[str] = Counter()
+    for finding in findings:
+        listed[finding.check] += 1
+        if limit is None or listed[finding.check] <= limit:
+            yield finding

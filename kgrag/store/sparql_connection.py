@@ -1,0 +1,162 @@
+"""Requests to a SPARQL server: addresses, keys, and replies that are read whole.
+
+Keys come from the environment only (``KGRAG_STORE_AUTH``) and are in no message, log or file: what is reported of an
+address is without name, password and query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import httpx
+
+from kgrag.errors import InvalidSettings, InvalidSPARQL, StorageFailed
+from kgrag.settings import is_address
+
+__all__ = ["Reply", "ServerAddress", "SparqlConnection", "key_of"]
+
+_RESULTS, _TRIPLES = "application/sparql-results+json", "application/n-triples"
+_MAX_CHARACTERS_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """Where a server takes queries and updates."""
+
+    query: str
+    update: str
+
+    @classmethod
+    def of(cls, setting: str) -> ServerAddress:
+        """Read the setting ``store``: one address, below which are ``/query`` and ``/update``; or these two.
+
+        Raises:
+            InvalidSettings: it is neither, or contains a name or a password.
+        """
+        parts = setting.split()
+        if not 1 <= len(parts) <= 2 or not all(is_address(part) and urlsplit(part).hostname for part in parts):
+            raise InvalidSettings(
+                "store: one http address was expected, below which /query and /update are, or the two addresses with a "
+                "space between. Write KGRAG_STORE=http://host:7878"
+            )
+        if any("@" in urlsplit(part).netloc for part in parts):
+            raise InvalidSettings(
+                "store: an address contains a name or a password. Take it out, and set KGRAG_STORE_AUTH in the "
+                "environment to 'basic NAME:PASSWORD', 'digest NAME:PASSWORD' or 'bearer KEY'."
+            )
+        base = parts[0].rstrip("/")
+        return cls(parts[0], parts[1]) if len(parts) == 2 else cls(f"{base}/query", f"{base}/update")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A whole reply: its body, and whether it is N-Triples, not results in JSON."""
+
+    body: bytes
+    is_triples: bool
+
+
+class _Bearer(httpx.Auth):
+    def __init__(self, key: str) -> None:
+        self._key = key
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Add the key to a request."""
+        request.headers["Authorization"] = f"Bearer {self._key}"
+        yield request
+
+
+def key_of(setting: str) -> httpx.Auth | None:
+    """Return what ``KGRAG_STORE_AUTH`` names; None for "".
+
+    Raises:
+        InvalidSettings: it is none of the three forms.
+    """
+    form, _, value = setting.strip().partition(" ")
+    name, _, password = value.partition(":")
+    if not form:
+        return None
+    if form.lower() == "bearer" and value:
+        return _Bearer(value)
+    if form.lower() in ("basic", "digest") and name and password:
+        return (httpx.BasicAuth if form.lower() == "basic" else httpx.DigestAuth)(name, password)
+    raise InvalidSettings("KGRAG_STORE_AUTH is 'basic NAME:PASSWORD', 'digest NAME:PASSWORD' or 'bearer KEY'.")
+
+
+class SparqlConnection:
+    """Sends queries and updates as forms, over connections that stay open; may be used by several threads.
+
+    Args:
+        address: of the server.
+        key: what it wants to be shown; None = nothing.
+        seconds: how long a request may take.
+    """
+
+    def __init__(self, address: ServerAddress, *, key: httpx.Auth | None = None, seconds: float = 120.0) -> None:
+        self.address = address
+        self.calls = 0
+        self.software = ""
+        self._client = httpx.Client(
+            auth=key, timeout=seconds, follow_redirects=False, headers={"User-Agent": "kgrag"}, trust_env=False
+        )
+
+    def query(self, sparql: str, *, options: Mapping[str, str] | None = None) -> Reply:
+        """Return the reply to a query, read to its end.
+
+        Raises:
+            InvalidSPARQL: the server refuses the query.
+            StorageFailed: it cannot be reached, refuses the key, or fails.
+        """
+        form = {"query": sparql, **(options or {})}
+        try:
+            return self._sent(self.address.query, form)
+        except httpx.TransportError:  # a connection that had been closed meanwhile; reading twice changes nothing
+            try:
+                return self._sent(self.address.query, form)
+            except httpx.TransportError as error:
+                raise self._unreachable(self.address.query, error) from None
+
+    def update(self, sparql: str) -> None:
+        """Run an update; it is on record when this returns.
+
+        Raises:
+            InvalidSPARQL: the server refuses it.
+            StorageFailed: it refuses the key, or fails.
+            ConnectionError: no reply came, so that nobody knows whether it entered.
+        """
+        try:
+            self._sent(self.address.update, {"update": sparql})
+        except httpx.TransportError as error:
+            raise ConnectionError(str(self._unreachable(self.address.update, error))) from None
+
+    def _sent(self, address: str, form: Mapping[str, str]) -> Reply:
+        self.calls += 1
+        reply = self._client.post(address, data=dict(form), headers={"Accept": f"{_RESULTS}, {_TRIPLES};q=0.9"})
+        self.software = reply.headers.get("Server", self.software)
+        if reply.is_success:
+            return Reply(reply.content, reply.headers.get("Content-Type", "").startswith(_TRIPLES))
+        told = " ".join(reply.text[:_MAX_CHARACTERS_SHOWN].split()) or reply.reason_phrase
+        shown = _shown(address)
+        if reply.status_code in (401, 403):
+            raise StorageFailed(f"{shown} refuses the key (status {reply.status_code}). Set KGRAG_STORE_AUTH.")
+        if reply.status_code == 400:
+            raise InvalidSPARQL(f"the server at {shown} refuses this text: {told.rstrip('.')}. Correct the text.")
+        raise StorageFailed(
+            f"{shown} answers with status {reply.status_code}: {told.rstrip('.')}. See the server's log."
+        )
+
+    def _unreachable(self, address: str, error: Exception) -> StorageFailed:
+        return StorageFailed(
+            f"{_shown(address)} cannot be reached ({type(error).__name__}). Start the server, or correct KGRAG_STORE."
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def _shown(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"

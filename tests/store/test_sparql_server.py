@@ -1,0 +1,219 @@
+"""A store on a SPARQL server is the same store: contents, revisions, refusals; and nobody writes over somebody else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from pydantic import SecretStr
+
+from benchmarks.oxigraph_server import OxigraphServer, program
+from kgrag import KnowledgeBase
+from kgrag.errors import InvalidSettings, StorageFailed, StoreLocked
+from kgrag.model import GraphDraft
+from kgrag.resources import folder
+from kgrag.settings import Settings, as_toml, read_settings
+from kgrag.store.catalogued_store import CataloguedStore
+from kgrag.store.oxigraph import OxigraphStore
+from kgrag.store.skolem_names import with_tests_of_names
+from kgrag.store.sparql_connection import ServerAddress, SparqlConnection, key_of
+from kgrag.store.sparql_server import ServerStore
+from kgrag.testing import HashEmbedder
+from kgrag.vocab import KG
+from tests.conftest import DEMO
+
+N = ox.NamedNode
+EDGE = N("urn:t:edge")
+
+served = pytest.mark.skipif(program() is None, reason="the program `oxigraph` (PyPI package of that name) is absent")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OxigraphServer]:
+    with OxigraphServer(tmp_path_factory.mktemp("oxigraph") / "data") as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: OxigraphServer) -> OxigraphServer:
+    """The server of this module, emptied."""
+    connection = SparqlConnection(ServerAddress.of(running.address))
+    connection.update("DROP ALL")
+    connection.close()
+    return running
+
+
+def opened(server: OxigraphServer) -> ServerStore:
+    return ServerStore.open(server.address, None)
+
+
+def draft(*values: str, graph: ox.NamedNode = EDGE, mode: str = "replace") -> GraphDraft:
+    nodes = [ox.Triple(ox.BlankNode("b1"), KG.value, ox.BlankNode("b2"))]
+    triples = [*nodes, *(ox.Triple(N("urn:s"), KG.value, ox.Literal(value)) for value in values)]
+    return GraphDraft(graph, KG.DataGraph, triples, mode=mode)  # type: ignore[arg-type]
+
+
+def contents(store: CataloguedStore) -> set[str]:
+    """Return everything but the catalogue, which says when and by whom."""
+    graphs = [N(graph) for graph in store.graphs() if graph.startswith("urn:t:") or "/data/" in graph]
+    return {f"{graph} {triple}" for graph in graphs for triple in store.triples(graph)}
+
+
+def changed(store: CataloguedStore) -> list[tuple[int, ...]]:
+    """Change a store in every way; return what each change said."""
+    first = store.publish([draft("a", 'quoted "\\\n😀'), draft("x", graph=N("urn:t:other"), mode="new")])
+    again = store.publish([draft("a", 'quoted "\\\n😀'), draft("x", graph=N("urn:t:other"), mode="new")])
+    swapped = store.publish([draft("b", "c"), draft("y", graph=N("urn:t:grows"), mode="append")])
+    grown = store.publish([draft("y", "z", graph=N("urn:t:grows"), mode="append")])
+    updated = store.update(
+        "INSERT DATA { GRAPH <urn:t:loaded> { <urn:s> kg:value 01 , 2.50 . <urn:s> <urn:p> <urn:o> } }"
+    )
+    moved = store.update("INSERT DATA { <urn:s> <urn:p> 'no graph' }")
+    dropped = store.update("DROP GRAPH <urn:t:other>")
+    removed = store.remove([N("urn:t:grows"), N("urn:t:none")])
+    reports = [(each.revision, len(each.published), len(each.unchanged)) for each in (first, again, swapped, grown)]
+    return [*reports, (updated, moved, dropped, removed, store.revision)]
+
+
+@served
+def test_both_profiles_go_through_the_same_states(server: OxigraphServer) -> None:
+    with opened(server) as remote, OxigraphStore.open(None) as embedded:
+        assert changed(remote) == changed(embedded)
+        assert contents(remote) == contents(embedded)
+        assert remote.damage() == []
+        query = "SELECT ?s { GRAPH <urn:t:edge> { ?s ?p ?o FILTER(isIRI(?s)) } } ORDER BY ?s"
+        assert remote.select(query).rows == embedded.select(query).rows
+
+
+@served
+def test_a_writer_that_is_behind_is_refused_and_nothing_of_it_enters(server: OxigraphServer) -> None:
+    with opened(server) as first, opened(server) as second:
+        first.publish([draft("first", graph=N("urn:t:first"))])
+        with pytest.raises(StoreLocked, match="another writer wrote change 1"):
+            second.publish([draft("second", graph=N("urn:t:second"))])
+        with pytest.raises(StoreLocked, match="another writer"):
+            second.update("INSERT DATA { GRAPH <urn:t:second> { <urn:s> <urn:p> 'late' } }")
+        assert "urn:t:second" not in first.graphs()
+        assert first.publish([draft("next", graph=N("urn:t:first"))]).revision == 2
+
+
+@served
+def test_blank_nodes_of_an_update_get_names_and_can_be_deleted(server: OxigraphServer) -> None:
+    with opened(server) as store:
+        graph = N("urn:t:blank")
+        store.update("INSERT DATA { GRAPH <urn:t:blank> { <urn:s> <urn:p> [ <urn:q> 1 ] } }")
+        (node,) = (triple.object for triple in store.triples(graph) if triple.predicate == N("urn:p"))
+        assert isinstance(node, ox.BlankNode)
+        store.publish([GraphDraft(graph, KG.DataGraph, [ox.Triple(N("urn:s"), N("urn:p"), node)], mode="replace")])
+        assert [triple.object for triple in store.triples(graph)] == [node]
+
+
+@served
+def test_a_snapshot_and_a_dump_have_everything(server: OxigraphServer, tmp_path: Path) -> None:
+    with opened(server) as store:
+        store.publish([draft("a", graph=N("urn:t:copied"))])
+        store.snapshot(tmp_path / "copy")
+        assert len(ox.Store.read_only(str(tmp_path / "copy"))) == len(store) == store.dump(tmp_path / "all.nq")
+
+
+@served
+def test_a_knowledge_base_on_a_server_answers_as_the_embedded_one(server: OxigraphServer, tmp_path: Path) -> None:
+    answers = []
+    for settings in (Settings(), Settings(store=server.address)):
+        with KnowledgeBase(tmp_path / settings.store[:4], settings=settings, embedder=HashEmbedder()) as kb:
+            kb.load(folder("ontologies") / "crops.ttl")
+            kb.ingest(sorted((DEMO / "texts").iterdir())[0])
+            answers.append(kb.ask("How much water does soybean need?", method="passages"))
+            assert [finding for finding in kb.doctor() if finding.fault] == []
+    first, second = answers
+    assert (first.text, first.hits) == (second.text, second.hits)
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def replying(
+    status: int, body: bytes, kind: str = "application/sparql-results+json"
+) -> Iterator[tuple[str, list[str]]]:
+    """A server that always replies so; yields its address, and the keys that it was shown."""
+    shown: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            shown.append(self.headers.get("Authorization", ""))
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{running.server_port}", shown
+    finally:
+        running.shutdown()
+        thread.join()
+        running.server_close()
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"head":{"vars":["a"]},"results":{"bindings":[{', b'{"head":{},"results":{"bindings":[]}}time out']
+)
+def test_a_reply_that_is_cut_or_has_an_error_in_it_is_refused(body: bytes) -> None:
+    with replying(200, body) as (address, _), pytest.raises(StorageFailed, match="not whole"):
+        ServerStore.open(address, None)
+
+
+@pytest.mark.parametrize(
+    ("setting", "sent"), [("bearer s3cret", "Bearer s3cret"), ("basic me:s3cret", "Basic bWU6czNjcmV0")]
+)
+def test_a_key_is_shown_to_the_server_and_to_nobody_else(setting: str, sent: str) -> None:
+    with replying(401, b"no") as (address, shown), pytest.raises(StorageFailed, match="KGRAG_STORE_AUTH") as raised:
+        ServerStore.open(SparqlConnection(ServerAddress.of(address), key=key_of(setting)), None)
+    assert shown == [sent]
+    assert "s3cret" not in str(raised.value)
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    with pytest.raises(StorageFailed, match=r"http://127.0.0.1:9/query cannot be reached"):
+        ServerStore.open("http://127.0.0.1:9", None)
+
+
+@pytest.mark.parametrize("setting", ["http://me:s3cret@host/", "http://", "http://a http://b http://c"])
+def test_an_address_with_a_password_or_of_no_known_form_is_refused(setting: str) -> None:
+    with pytest.raises(InvalidSettings) as raised:
+        ServerAddress.of(setting)
+    assert "s3cret" not in str(raised.value)
+
+
+def test_a_key_of_no_known_form_is_refused_without_being_shown() -> None:
+    with pytest.raises(InvalidSettings) as raised:
+        key_of("s3cret")
+    assert "s3cret" not in str(raised.value)
+
+
+def test_the_key_of_a_server_is_in_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "s3cret" not in as_toml(Settings(store_auth=SecretStr("bearer s3cret")))
+    monkeypatch.chdir(tmp_path)
+    Path("kgrag.toml").write_text('store_auth = "bearer s3cret"\n', encoding="utf-8")
+    with pytest.raises(InvalidSettings, match="KGRAG_STORE_AUTH"):
+        read_settings()
+
+
+def test_tests_of_names_are_asked_of_the_nodes_that_had_none() -> None:
+    asked = with_tests_of_names("SELECT ?s { ?s ?p 'isIRI(?s)' FILTER(isIRI(?s) && !isblank( ?o )) }")
+    assert "'isIRI(?s)'" in asked
+    assert asked.count("STRSTARTS") == 2
+    ox.Store().query(asked)
