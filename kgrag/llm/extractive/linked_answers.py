@@ -7,7 +7,7 @@ from which ``answer_certainty`` makes a probability.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -236,10 +236,11 @@ def _joined(
     kind: str,
 ) -> tuple[float, ...]:
     rows = [_features(found, thing, passages, plan, kind=kind) for found, thing in zip(pair, things, strict=True)]
-    return tuple(
-        pick(values)
-        for pick, values in zip((max, sum, max, max, min, max, max, max), zip(*rows, strict=True), strict=True)
-    )
+    return tuple(pick(values) for pick, values in zip(_JOINED, zip(*rows, strict=True), strict=True))
+
+
+_JOINED: tuple[Callable[[Sequence[float]], float], ...] = (max, sum, max, max, min, max, max, max)
+"""How each feature of two things becomes one, in the order of the features of a plan."""
 
 
 def _same(plan: Plan, things: tuple[Thing, Thing], passages: Sequence[Passage]) -> LinkedAnswer | None:
