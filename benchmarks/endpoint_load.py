@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["main"]
+__all__ = ["free_port", "main", "processes_of", "proportional_memory"]
 
 _ITEM = "http://example.org/item/"
 _SMALL = "SELECT ?o { <http://example.org/item/%d> <http://example.org/rank> ?o }"
@@ -80,21 +80,10 @@ class _Server:
     port: int
     pid: int
 
-    def processes(self) -> list[int]:
-        """Return the ids of all its processes, the first one first."""
-        found = [self.pid]
-        for pid in found:
-            for task in Path(f"/proc/{pid}/task").glob("*/children"):
-                try:
-                    found += map(int, task.read_text(encoding="ascii").split())
-                except OSError:  # the thread, or the process, has just ended
-                    continue
-        return found
-
     def cpu(self) -> float:
         """Return the CPU seconds that its processes used so far, those that ended included."""
         total = 0
-        for pid in self.processes():
+        for pid in processes_of(self.pid):
             try:
                 fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
             except OSError:
@@ -104,10 +93,23 @@ class _Server:
 
     def memory(self) -> list[float]:
         """Return the PSS of each of its processes in MB, the first one first."""
-        return [_pss(pid) for pid in self.processes()]
+        return [proportional_memory(pid) for pid in processes_of(self.pid)]
 
 
-def _pss(pid: int) -> float:
+def processes_of(first: int) -> list[int]:
+    """Return the ids of a process and of all that it began, the first one first."""
+    found = [first]
+    for pid in found:
+        for task in Path(f"/proc/{pid}/task").glob("*/children"):
+            try:
+                found += map(int, task.read_text(encoding="ascii").split())
+            except OSError:  # the thread, or the process, has just ended
+                continue
+    return found
+
+
+def proportional_memory(pid: int) -> float:
+    """Return the PSS of a process in MB, 0 for one that ended."""
     try:
         told = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
     except OSError:
@@ -184,7 +186,7 @@ def _write(data: Path, items: int) -> None:
 
 
 def _kgrag(folder: Path, data: Path, readers: int) -> Any:
-    kb, port = folder / "kb", _free_port()
+    kb, port = folder / "kb", free_port()
     kgrag = [sys.executable, "-m", "kgrag"]
     _prepared([*kgrag, "load", str(data), "--kb", str(kb)])
     command = [*kgrag, "serve", "--kb", str(kb), "--port", str(port), "--readers", str(readers), "--log", "none"]
@@ -192,14 +194,14 @@ def _kgrag(folder: Path, data: Path, readers: int) -> Any:
 
 
 def _oxigraph(oxigraph: str, folder: Path, data: Path) -> Any:
-    store, port = folder / "oxigraph", _free_port()
+    store, port = folder / "oxigraph", free_port()
     _prepared([oxigraph, "load", "--location", str(store), "--file", str(data)])
     command = [oxigraph, "serve-read-only", "--location", str(store), "--bind", f"127.0.0.1:{port}"]
     return _serving("oxigraph", "/query", port, command, folder)
 
 
 def _rdflib(folder: Path, data: Path) -> Any:
-    port = _free_port()
+    port = free_port()
     start = "from rdflib_endpoint.__main__ import cli; cli()"
     command = [sys.executable, "-c", start, "serve", "--host", "127.0.0.1", "--port", str(port), str(data)]
     return _serving("rdflib-endpoint", "/", port, command, folder)
@@ -211,7 +213,7 @@ def _prepared(command: list[str]) -> None:
         sys.exit(f"'{' '.join(command)}' ended with {done.returncode}: {done.stderr[-2000:]}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as opened:
         return int(opened.getsockname()[1])
 
@@ -331,7 +333,7 @@ def _alone(store: Path) -> float:
     """Return the most memory in MB of a process that only runs the query of the large result."""
     peak, process = 0.0, subprocess.Popen([sys.executable, "-c", _ALONE, str(store), _LARGE])
     while process.poll() is None:
-        peak = max(peak, _pss(process.pid))
+        peak = max(peak, proportional_memory(process.pid))
         time.sleep(0.02)
     return peak
 

@@ -80,7 +80,7 @@ class Plugin:
 def registered(group: str) -> Mapping[str, Plugin]:
     """Return the plug-ins of a group by name, in the order of names; nothing is imported."""
     found: dict[str, list[Plugin]] = {}
-    for point in metadata.entry_points(group=group):
+    for point in _points().select(group=group):
         distribution = point.dist.name if point.dist else "?"
         version = point.dist.version if point.dist else "?"
         found.setdefault(point.name, []).append(Plugin(group, point.name, point.value, distribution, version))
@@ -90,6 +90,12 @@ def registered(group: str) -> Mapping[str, Plugin]:
         problem = f"two distributions register this name: {owners}. Uninstall one of them."
         first[name] = plugins[0] if len(plugins) == 1 else replace(plugins[0], problem=problem)
     return MappingProxyType(first)
+
+
+@cache
+def _points() -> Any:  # its type differs between Pythons
+    """Return the entry points of all groups; to look for them reads the metadata of every package."""
+    return metadata.entry_points()
 
 
 @cache

@@ -148,7 +148,7 @@ def test_cg_rag_puts_no_cut_summary_beside_a_hit(opened: Callable[..., Opened], 
     kb.ingest(small(tmp_path))
     kb.build("cg_rag")
     hits = kb.retrieve("soil", method="cg_rag", k=3)
-    read = neighbourhoods.with_context("soil", hits, neighbourhoods.Neighbourhood(kb.store, 4), model=service)
+    read, _ = neighbourhoods.with_context("soil", hits, neighbourhoods.Neighbourhood(kb.store, 4), model=service)
     assert read[:3] == hits
     assert "cg_rag/neighbourhood" in service.names.values()
 

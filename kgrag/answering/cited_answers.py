@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgrag import prompting
+from kgrag.answering.claim_words import completed
 from kgrag.answering.reply_stream import ReplyStream
 from kgrag.answering.short_answers import named_values, short_answers
-from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of, naming
+from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
@@ -301,8 +302,8 @@ class _Judge:
             judged.unsupported.append(Unsupported(sentence.text, tuple(missing), place))
         else:
             first = 1 + sum(len(citations) for _, citations in judged.kept)
-            carried += naming(sentence.text, self._question, carried, self._evidence)
-            citations = tuple(dict.fromkeys(one.citation for one in carried))
+            whole = completed(sentence.text, self._question, carried, self._evidence)
+            citations = tuple(dict.fromkeys(one.citation for one in whole))
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))
@@ -311,7 +312,8 @@ class _Judge:
 def _ground(carried: Sequence[Carried], question: str, shown: str) -> Ground:
     cited_texts = dict.fromkeys(one.sentences for one in carried)
     about = dict.fromkeys(text for one in carried for text in one.about)
-    return Ground(tuple(cited_texts), tuple(about), question, shown)
+    facts = dict.fromkeys(one.fact for one in carried if one.fact)
+    return Ground(tuple(cited_texts), tuple(about), question, shown, tuple(facts))
 
 
 def _why_nothing_is_left(sentences: Sequence[_QuotedSentence], judged: _Judged) -> str:

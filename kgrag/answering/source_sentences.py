@@ -15,7 +15,7 @@ Queries read: ``citing/parts``, ``documents/spans``, ``documents/texts``. Nothin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -41,7 +41,6 @@ __all__ = [
     "cited",
     "evidence_of",
     "features",
-    "naming",
     "touched",
 ]
 
@@ -117,12 +116,13 @@ class EvidencePiece:
 class Carried:
     """A citation, the whole sentences that it touches, and texts that name what these are about.
 
-    Such texts are the headings of the piece, and the fact or the sentences of a model that were quoted.
+    Such texts are the headings of the piece, and the sentences of a model that were quoted; a quoted ``fact`` is apart.
     """
 
     citation: Citation
     sentences: str
     about: tuple[str, ...]
+    fact: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,39 +179,15 @@ def cited(
         carriers = carriers or _verbatim(quote.text, claim, piece.sources, pairs=piece.is_fact)
         if carriers:
             about = (*piece.headings, *_quoted_sentences(quote.text, claim, piece))
-            return [_carried(*carrier, about, sentence=sentence) for carrier in carriers]
+            carried = [_carried(*carrier, about, sentence=sentence) for carrier in carriers]
+            return [replace(one, fact=piece.text) for one in carried] if piece.is_fact else carried
     return []
 
 
-def naming(claim: str, question: str, carried: Sequence[Carried], evidence: Sequence[EvidencePiece]) -> list[Carried]:
-    """Return citations of the lines that name what a claim is about, where its own citations do not.
-
-    Reference documentation names a setting once and says "this parameter" from then on. An identifier of the claim that
-    neither a citation nor the question has is looked up before the cited places, in the same chunks.
-    """
-    known = "\n".join([question, *(one.sentences for one in carried)])
-    chunks = {source.span.chunk: source for piece in evidence for source in piece.sources}
-    found: list[Carried] = []
-    for name in dict.fromkeys(_IDENTIFIER.findall(claim)):
-        if places(name, known):
-            continue
-        for one in carried:
-            source = chunks.get(one.citation.chunk)
-            before = one.citation.start - source.span.start if source else 0
-            spots = [place for place in places(name, source.text) if place[1] <= before] if source else []
-            if source and spots:
-                around = touched(source.text, *spots[-1])
-                place = (around[0].start, around[-1].end) if around else spots[-1]
-                found.append(_carried(source, place, "", (), sentence=one.citation.sentence))
-                break
-    return found
-
-
 def _quoted_sentences(quote: str, claim: str, piece: EvidencePiece) -> list[str]:
-    """Return the fact that a quote is from, or the sentences of a model; [] for stored text."""
-    if piece.is_fact:
-        return [piece.text]
-    matches = [(piece.text, place) for place in places(quote, piece.text)] if piece.derived else []
+    """Return the sentences of a model that a quote is from; [] for stored text and for facts."""
+    derived = piece.derived and not piece.is_fact
+    matches = [(piece.text, place) for place in places(quote, piece.text)] if derived else []
     if not matches:
         return []
     return [piece.text[one.start : one.end] for one in touched(piece.text, *matches[_closest(matches, claim)][1])]

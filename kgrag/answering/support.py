@@ -45,7 +45,8 @@ class Ground:
 
     Args:
         cited: the source sentences that it cites, and the words of a model that are cited with whole chunks.
-        about: texts that may name what the cited sentences are about: headings, and the fact or summary quoted.
+        about: texts that may name what the cited sentences are about: headings, and the sentences of a summary quoted.
+        facts: the facts quoted, whole; their names and units count, not their numbers, which may be of other values.
         question: what was asked; its names may be repeated, its numbers where no cited number is in their place.
         shown: all evidence that the model was shown; it decides what is a name and what a common word.
     """
@@ -54,6 +55,7 @@ class Ground:
     about: tuple[str, ...] = ()
     question: str = ""
     shown: str = ""
+    facts: tuple[str, ...] = ()
 
 
 def unsupported(sentence: str, ground: Ground) -> list[str]:
@@ -93,7 +95,11 @@ def _dates_missing(sentence: str, cited: str, ground: Ground) -> list[str]:
 def _quantities_missing(sentence: str, cited: str, ground: Ground) -> list[str]:
     text = without_dates(sentence)
     basis = "\n".join([cited, *ground.about])
-    stated, asked, named = quantities(without_dates(basis)), quantities(ground.question), units(basis)
+    stated, asked, named = (
+        quantities(without_dates(basis)),
+        quantities(ground.question),
+        units("\n".join([basis, *ground.facts])),
+    )
     of_dates = {one.value for one in quantities(basis)}
     rivals = {one.kind for one in quantities(without_dates(cited))} | {"year" for one in dates(cited) if one.year}
     missing = []
@@ -122,16 +128,16 @@ def _names_missing(sentence: str, ground: Ground) -> list[str]:
     if not _is_english(sentence):
         return []
     places = [text[start:end] for text in ground.cited for start, end in split(text)]
-    everywhere = _name_words("\n".join([ground.question, *ground.about]))
+    everywhere = _name_words("\n".join([ground.question, *ground.about, *ground.facts]))
     known = [everywhere | _name_words(place) for place in places] or [everywhere]
-    shown = "\n".join([ground.question, *ground.about, *ground.cited, ground.shown])
+    shown = "\n".join([ground.question, *ground.about, *ground.facts, *ground.cited, ground.shown])
     missing = []
     for match in _NAME.finditer(sentence):
         name = _without_opening(match[0], shown) if _opens(sentence, match.start()) else match[0]
         wanted = [word for word in _terms(name) if word not in STOP_WORDS]
         if wanted and not any(all(_known(word, place) for word in wanted) for place in known):
             missing.append(name.rstrip("."))
-    whole = _terms("\n".join([ground.question, *ground.about, *ground.cited]))
+    whole = _terms("\n".join([ground.question, *ground.about, *ground.facts, *ground.cited]))
     codes = [match[0] for match in _CODE.finditer(sentence) if not _follow(_terms(match[0]), whole)]
     return [*missing, *(code for code in codes if not any(code in name for name in missing))]
 

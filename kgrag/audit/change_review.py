@@ -78,40 +78,39 @@ class ChangeReview:
 
     def text(self) -> str:
         """Return it as text, a line per change: ``!`` breaks something, ``.`` does not."""
-        short = self._shortened()
         lines: list[str] = []
-        for kind, listed, unlisted in self._groups():
-            lines += [f"{_TITLES[kind]} ({len(listed) + unlisted})"]
-            sign = "!" if kind in _BREAKING else "."
-            lines += [f"  {sign} {short(f'{change.term} {change.message}'.strip())}" for change in listed]
+        for title, breaks, listed, unlisted in self.sections():
+            lines += [f"{title} ({len(listed) + unlisted})"]
+            lines += [f"  {'!' if breaks else '.'} {line}" for line in listed]
             lines += [f"    ... and {unlisted} more"] if unlisted else []
         lines += [f"not decided: {reason}" for reason in self.undecided]
-        return printable("\n".join([*lines, self._headline()]))
+        return printable("\n".join([*lines, self.headline()]))
 
     def markdown(self) -> str:
         """Return it as Markdown, for a pull request."""
-        short = self._shortened()
-        lines = [f"### Changes from {_literal(self.old)} to {_literal(self.new)}", "", f"**{self._headline()}**"]
-        for kind, listed, unlisted in self._groups():
-            sign = ":warning: " if kind in _BREAKING else ""
-            rows = [f"- {_literal(short(f'{change.term} {change.message}'.strip()))}" for change in listed]
+        lines = [f"### Changes from {_literal(self.old)} to {_literal(self.new)}", "", f"**{self.headline()}**"]
+        for title, breaks, listed, unlisted in self.sections():
+            rows = [f"- {_literal(line)}" for line in listed]
             rows += [f"- … and {unlisted} more"] if unlisted else []
-            title = f"{sign}{_TITLES[kind]} ({len(listed) + unlisted})"
-            if kind in _BREAKING:
-                lines += ["", f"#### {title}", "", *rows]
+            if breaks:
+                lines += ["", f"#### :warning: {title} ({len(listed) + unlisted})", "", *rows]
             else:
-                lines += ["", f"<details><summary>{title}</summary>", "", *rows, "", "</details>"]
+                summary = f"<details><summary>{title} ({len(listed) + unlisted})</summary>"
+                lines += ["", summary, "", *rows, "", "</details>"]
         lines += ["", *(f"Not decided: {_literal(reason)}" for reason in self.undecided)] if self.undecided else []
         return printable("\n".join(lines) + "\n")
 
-    def _groups(self) -> Iterator[tuple[str, Sequence[Change], int]]:
-        """Yield (kind, the changes that are listed, how many are not)."""
+    def sections(self) -> Iterator[tuple[str, bool, list[str], int]]:
+        """Yield each kind of change: its title, whether it breaks something, its lines, how many are left out."""
+        short = self._shortened()
         for kind, changes in groupby(self.changes, key=lambda change: change.kind):
-            whole = list(changes)
-            listed = whole if kind in _BREAKING else whole[:MAX_LISTED]
-            yield kind, listed, len(whole) - len(listed)
+            whole, breaks = list(changes), kind in _BREAKING
+            listed = whole if breaks else whole[:MAX_LISTED]
+            lines = [short(f"{change.term} {change.message}".strip()) for change in listed]
+            yield _TITLES[kind], breaks, lines, len(whole) - len(listed)
 
-    def _headline(self) -> str:
+    def headline(self) -> str:
+        """Return how many changes there are, in words."""
         breaking = len(self.breaking)
         return f"{breaking} breaking change{'' if breaking == 1 else 's'}, {len(self.changes) - breaking} others"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kgrag.cli.options import PART_DONE, JsonFormat, KbOption, open_kb
+from kgrag.cli.options import PART_DONE, JsonFormat, KbOption, named_kb, open_kb
 from kgrag.cli.printing import note, print_json, progress_bar
 from kgrag.cli.remote_commands import ServerOption, erasure_of, read_through, through
 
@@ -103,9 +103,15 @@ def _flat(figures: Any, prefix: str = "") -> list[tuple[str, Any]]:
 def doctor(
     kb: KbOption = None,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    store: Annotated[
+        str | None, typer.Option("--store", help="Ask this SPARQL server what it does, and store its profile.")
+    ] = None,
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
 ) -> None:
     """Check store, catalogue, shapes and vectors against each other; exit code 1 when something does not hold."""
+    if store is not None:
+        _print_profile(store, kb, format_)
+        return
     with open_kb(kb, access="write" if repair else "either") as opened:
         findings = opened.doctor(repair=repair)
     open_ones = [finding for finding in findings if finding.fault and not finding.mended]
@@ -118,6 +124,25 @@ def doctor(
             typer.echo(f"{word:7}{finding.check}: {finding.message}")
         typer.echo("healthy" if not open_ones else f"{len(open_ones)} faults")
     if open_ones:
+        raise typer.Exit(1)
+
+
+def _print_profile(store: str, kb: Path | None, format_: JsonFormat) -> None:
+    """Print what a SPARQL server does, and store it in the folder of the knowledge base."""
+    from kgrag.knowledge_base.services import server_profile
+    from kgrag.settings import read_settings
+
+    configured = read_settings(kb=named_kb(kb), store=store)
+    profile = server_profile(configured)
+    path = profile.save(configured.kb)
+    if format_ is JsonFormat.JSON:
+        print_json(profile.to_json())
+    else:
+        typer.echo(f"{profile.address} ({profile.software})")
+        for feature in profile.features:
+            typer.echo(f"{'yes' if feature.found else 'no':4}{feature.name}: {feature.seen}")
+        typer.echo(f"written to {path}")
+    if profile.missing:
         raise typer.Exit(1)
 
 

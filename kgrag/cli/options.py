@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -97,15 +98,16 @@ class Commands(TyperGroup):
             command.params += loudness_options()
 
 
-def loudness_options() -> list[Any]:
-    """Return ``-v`` and ``-q`` as parameters of a command."""
+@cache
+def loudness_options() -> tuple[Any, ...]:
+    """Return ``-v`` and ``-q`` as parameters of a command; every command has the same two."""
     app = typer.Typer(add_completion=False)
 
     @app.command()
     def _any(verbose: _Verbose = False, quiet: _Quiet = False) -> None:
         """Take the two options."""
 
-    return typer.main.get_command(app).params
+    return tuple(typer.main.get_command(app).params)
 
 
 class JsonFormat(StrEnum):

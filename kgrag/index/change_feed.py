@@ -1,8 +1,9 @@
 """What came into the texts of a vector space, and went out of them, after a revision: from publications alone.
 
 A publication is named by the graphs that it wrote, so what came is found by them. What went is no longer there to be
-found, so whoever deletes notes the keys here, in memory. Where a publication took away what nobody noted (another
-process did, or a graph was replaced or edited), the answer is that it is not known, and all keys are to be compared.
+found, so whoever deletes notes the keys here, in memory, and the store notes whom an update that names its graphs may
+have changed. Where a publication took away what nobody noted (another process did, or a graph was replaced), the
+answer is that it is not known, and all keys are to be compared.
 
 Queries read: ``spaces/changed``, ``spaces/unexplained``, and the query of the space that lists what is new.
 """
@@ -20,6 +21,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.declarations import VectorSpace
 from kgrag.ports import TripleStore
+from kgrag.store import fact_journal
 
 __all__ = ["MAX_PUBLICATIONS", "Changes", "changed", "changes", "gone", "note_removed"]
 
@@ -79,11 +81,17 @@ def changes(space: VectorSpace, *, store: TripleStore, since: int) -> Changes | 
         "spaces/unexplained", catalogue=catalogue, kind=space.kind, publications=publications, since=since
     )
     removed: set[str] = set()
-    with _LOCK:
-        noted = _REMOVED.get(store, OrderedDict())
-        for (revision,) in store.select(query).values():
-            if int(revision) not in noted:
-                return None
-            removed |= noted[int(revision)]
+    for (revision,) in store.select(query).values():
+        gone = _noted(store, int(revision))
+        if gone is None:
+            return None
+        removed |= gone
     rows = store.select(queries.bind(space.new, catalogue=catalogue, publications=publications)).values()
     return Changes(tuple(publications), tuple(iri for (iri,) in rows), frozenset(removed))
+
+
+def _noted(store: TripleStore, revision: int) -> frozenset[str] | None:
+    """Return the keys that a revision may have taken away; None where nobody noted them."""
+    with _LOCK:
+        noted = _REMOVED.get(store, OrderedDict[int, frozenset[str]]()).get(revision)
+    return fact_journal.subjects_before(store, revision) if noted is None else noted

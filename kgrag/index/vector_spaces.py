@@ -127,7 +127,7 @@ def follow(name: str, *, store: TripleStore, spaces: VectorSpaces) -> None:
     """
     index, now = spaces.space(name), store.revision
     changes = change_feed.changes(_space(name), store=store, since=index.revision)
-    if changes is not None and all(iri in index for iri in changes.added):
+    if changes is not None and all(iri in index and iri not in changes.removed for iri in changes.added):
         index.delete(changes.removed)
         index.save(now)
 

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from kgrag.llm.openai_embeddings import OpenAIEmbedder
     from kgrag.ports import OpenedStore, Validator
     from kgrag.settings import Settings
+    from kgrag.store.server_profile import ServerProfile
+    from kgrag.store.sparql_connection import SparqlConnection
 
-__all__ = ["chat_service", "embedding_service", "extractive", "minilm", "store_on_server"]
+__all__ = ["chat_service", "embedding_service", "extractive", "minilm", "server_profile", "store_on_server"]
 
 
 def extractive(settings: Settings) -> ExtractiveModel:  # noqa: ARG001 - the form of a registered model
@@ -61,9 +63,29 @@ def store_on_server(
         InvalidSettings: the address or the key is in no known form.
         StorageFailed: the server cannot be reached, or refuses the key.
     """
-    from kgrag.store.sparql_connection import ServerAddress, SparqlConnection, key_of
     from kgrag.store.sparql_server import ServerStore
 
+    return ServerStore.open(_connection(settings), folder, base=base, validator=validator, read_only=read_only)
+
+
+def server_profile(settings: Settings) -> ServerProfile:
+    """Ask the SPARQL server whose address ``store`` is what it does.
+
+    Raises:
+        InvalidSettings: the address or the key is in no known form.
+        StorageFailed: the server cannot be reached, or refuses the key.
+    """
+    from kgrag.store.server_profile import probe
+
+    connection = _connection(settings)
+    try:
+        return probe(connection)
+    finally:
+        connection.close()
+
+
+def _connection(settings: Settings) -> SparqlConnection:
+    from kgrag.store.sparql_connection import ServerAddress, SparqlConnection, key_of
+
     key = key_of(settings.store_auth.get_secret_value())
-    connection = SparqlConnection(ServerAddress.of(settings.store), key=key, seconds=settings.timeout)
-    return ServerStore.open(connection, folder, base=base, validator=validator, read_only=read_only)
+    return SparqlConnection(ServerAddress.of(settings.store), key=key, seconds=settings.timeout)

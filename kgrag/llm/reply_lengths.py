@@ -19,7 +19,7 @@ from kgrag.ports import LanguageModel
 
 __all__ = ["Forecast", "Lengths", "Plan", "forecast"]
 
-_MIN_LEARNT = 5
+_MIN_LEARNT = 3
 """Completions of a prompt from which its header is left aside."""
 _NORMAL = 1.645
 """Standard deviations on either side that cover nine of ten."""

@@ -231,19 +231,14 @@ class CataloguedStore:
         revision, lineage = self._revision + 1, self._unwritten_lineage
         stated = [*self._stated, *publication_plan.lineage_of(revision, self._names, lineage)]
         touched = None if graphs is None else [*graphs, self._names.default_data]
-        facts = fact_journal.quads_of(store, touched, self._names)
-        new = fact_journal.inserted(store, update, self._names) if facts is None and inserts else None
+        seen = fact_journal.Seen(store, touched, self._names, insertion=update if inserts else None)
         record = Rewriting(store, self._names, revision=revision, graphs=graphs, one_way=one_way, stated=stated)
         record.write(update)
         identity.write_founding(store, self._names)
         before = self._revision
         self._advance(identity.revision(store, self._names))
         record.settle()
-        if new is not None:
-            fact_journal.note(self, before, self._revision, (new, ()))
-        else:
-            after = fact_journal.quads_of(store, touched, self._names)
-            fact_journal.note_difference(self, before, self._revision, facts, after)
+        seen.note(self, before, self._revision)
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs, their lexical companions and their catalogue entries in one atomic step.

@@ -4,6 +4,9 @@ Publications say which graphs they wrote, not which triples: what a graph lost i
 store notes here, change by change, the quads of graphs whose kind has facts. Whoever keeps figures of the facts
 (``kgrag.querying.data_profile``) follows these; where a change is not noted (another process made it, it was large, or
 an update did not name its graphs), the answer is that it is not known, and all facts are to be counted again.
+
+Of the other graphs that kgrag makes (documents, trees …), the subjects are noted that an update may have changed: texts
+that are indexed belong to them.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from kgrag.store.graph_kinds import holds_facts
 from kgrag.store.quad_store import QuadStore, of_graph
 from kgrag.vocab import PREFIXES, Names
 
-__all__ = ["MAX_QUADS", "changes", "inserted", "note", "note_difference", "quads_of"]
+__all__ = ["MAX_QUADS", "Seen", "changes", "note", "note_difference", "quads_of", "subjects_before"]
 
 MAX_QUADS = 50_000
 """Of more in one change, or noted for a store, the facts are counted again: it takes no longer."""
@@ -31,6 +34,7 @@ _Change = tuple[frozenset[ox.Quad], frozenset[ox.Quad]]
 
 _LOCK = Lock()
 _NOTED: WeakKeyDictionary[object, OrderedDict[int, _Change]] = WeakKeyDictionary()
+_SUBJECTS: WeakKeyDictionary[object, OrderedDict[int, frozenset[str]]] = WeakKeyDictionary()
 
 
 def note(store: object, before: int, revision: int, change: tuple[Iterable[ox.Quad], Iterable[ox.Quad]] | None) -> None:
@@ -71,7 +75,7 @@ def quads_of(store: QuadStore, graphs: Sequence[ox.NamedNode] | None, names: Nam
     return found
 
 
-def inserted(store: QuadStore, update: str, names: Names) -> set[ox.Quad] | None:
+def _inserted(store: QuadStore, update: str, names: Names) -> set[ox.Quad] | None:
     """Return the quads that an update with INSERT DATA alone adds to facts; None where that cannot be told before.
 
     Raises:
@@ -91,6 +95,60 @@ def inserted(store: QuadStore, update: str, names: Names) -> set[ox.Quad] | None
     facts = (quads for graph, quads in graphs.items() if graph not in kinds or holds_facts(kinds[graph]))
     entering = {quad for quads in facts for quad in quads}  # a graph that is new holds data
     return entering - store.contained(entering)
+
+
+class Seen:
+    """What graphs have before an update, so that what it changes can be noted afterwards.
+
+    Args:
+        store: is about to be changed.
+        graphs: that the update may change; None where it does not name them.
+        names: IRIs of the store.
+        insertion: the update, where it inserts data and does nothing else.
+    """
+
+    def __init__(
+        self, store: QuadStore, graphs: Sequence[ox.NamedNode] | None, names: Names, *, insertion: str | None
+    ) -> None:
+        self._store, self._graphs, self._names = store, graphs, names
+        self._facts = quads_of(store, graphs, names)
+        known = self._facts is not None or insertion is None
+        self._new = None if known or insertion is None else _inserted(store, insertion, names)
+        self._subjects = _subjects_of(store, graphs, names)
+
+    def note(self, store: object, before: int, revision: int) -> None:
+        """Note what the update, which led from a revision to another, changed."""
+        if self._new is not None:
+            note(store, before, revision, (self._new, ()))
+        else:
+            after = quads_of(self._store, self._graphs, self._names)
+            note_difference(store, before, revision, self._facts, after)
+        gone = _subjects_of(self._store, self._graphs, self._names)
+        if self._subjects is None or gone is None:
+            return
+        with _LOCK:
+            noted = _SUBJECTS.setdefault(store, OrderedDict())
+            noted[revision] = self._subjects | gone
+            while len(noted) > _MAX_REVISIONS or sum(map(len, noted.values())) > MAX_QUADS:
+                noted.popitem(last=False)
+
+
+def _subjects_of(store: QuadStore, graphs: Sequence[ox.NamedNode] | None, names: Names) -> frozenset[str] | None:
+    """Return the IRIs that graphs without facts speak of; None where the graphs are not known, or too large."""
+    if graphs is None:
+        return None
+    kinds = publication_plan.kinds_of(graphs, store, names.catalogue)
+    quads: list[ox.Quad] = []
+    for graph in (graph for graph, kind in kinds.items() if not holds_facts(kind)):
+        quads += islice(store.match(of_graph(graph)), MAX_QUADS - len(quads))
+    found = frozenset(quad.subject.value for quad in quads if isinstance(quad.subject, ox.NamedNode))
+    return found if len(quads) < MAX_QUADS else None
+
+
+def subjects_before(store: object, revision: int) -> frozenset[str] | None:
+    """Return the IRIs that an update, which made a revision, may have changed; None where that is not known."""
+    with _LOCK:
+        return _SUBJECTS.get(store, OrderedDict[int, frozenset[str]]()).get(revision)
 
 
 def changes(store: object, since: int, until: int) -> tuple[set[ox.Quad], set[ox.Quad]] | None:

@@ -79,7 +79,7 @@ def test_markers_count_the_citations_over_all_sentences(shelf):
 
 def test_a_quote_that_was_respaced_and_retyped_is_cited_as_it_stands(shelf):
     result = shelf.ask(said(("Brown pods.", [(1, 'soybean when 85-90% of the "PODS"')])))
-    assert result.citations[0].quote == "soybean when\n85–90% of the “pods”"
+    assert "soybean when\n85–90% of the “pods” turn brown" in result.citations[0].quote
 
 
 def test_a_quote_that_is_nowhere_is_dropped_and_so_is_a_sentence_left_without_one(shelf):
@@ -282,8 +282,7 @@ def test_a_setting_that_the_quote_calls_this_parameter_is_cited_by_the_line_that
         said(("Set sync_scans to off.", [(1, "Setting this parameter to off starts anew.")])), question="How?"
     )
     assert [citation.quote for citation in asked.citations] == [
-        "Setting this parameter to off starts anew.",
-        "sync_scans (boolean)",
+        "sync_scans (boolean)\n\nSetting this parameter to off starts anew."
     ]
     known = Shelf(text).ask(
         said(("Set sync_scans to off.", [(1, "Setting this parameter to off starts anew.")])),

@@ -151,7 +151,7 @@ def test_words_that_a_passage_repeats_are_cited_where_the_sentence_of_the_answer
     (span,) = fill(kb, z=ZONES).values()
     said = reply("In the Southern zone, the rate is 65 kg per hectare.", (1, "65 kg per hectare"))
     (citation,) = ask(kb, said, Hit(span.chunk, "passage", ZONES, 1.0, (span,))).citations
-    assert citation.start == ZONES.rindex("65 kg per hectare")
+    assert citation.start == ZONES.index("The Southern zone sows at 65 kg per hectare")
 
 
 @pytest.mark.parametrize("quote", ["oybean", "S", "soy", "5 kg", "at"])

@@ -7,6 +7,7 @@ import pytest
 
 from kgrag.vocab import Names
 from tests.conftest import DEMO
+from tests.knowledge_base.test_conversations import TEN_TURNS, TEXTS, Legumes
 from tests.test_cli import run  # noqa: F401 - a fixture
 
 QUESTIONS = "When is chickpea sown in the Hill Zone?\n\nAnd lentil?\nexit\nNever asked?\n"
@@ -36,6 +37,22 @@ def test_piped_questions_are_a_conversation_that_goes_on_under_its_name(run, mon
     code, out, _ = run("chat", "--list", "--format", "json")
     assert [(one["name"], one["turns"]) for one in json.loads(out)] == [("visit", 3)]
     assert Names().conversation("visit").value in run("query", "SELECT ?c WHERE { ?c a kg:Conversation }")[1]
+
+
+def test_ten_turns_are_resolved_and_kept(run, monkeypatch, tmp_path) -> None:  # noqa: F811
+    monkeypatch.setattr("kgrag.knowledge_base.KnowledgeBase._configured_embedder", lambda _: Legumes())
+    for name, text in TEXTS.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    run("ingest", *(f"{name}.txt" for name in TEXTS))
+    _say(monkeypatch, "\n".join(message for message, _ in TEN_TURNS))
+    code, out, err = run("chat", "--session", "visit", "--format", "json")
+    assert code == 0, err
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert [(one["turn"], one.get("asked", ""), one["question"]) for one in answers] == [
+        (turn, message if full else "", full or message) for turn, (message, full) in enumerate(TEN_TURNS, start=1)
+    ]
+    assert "October" in answers[2]["text"]
+    assert "4 m" in answers[8]["text"]
 
 
 def test_a_follow_up_that_is_not_resolved_says_so(run, monkeypatch) -> None:  # noqa: F811

@@ -361,6 +361,31 @@ def test_an_update_that_changes_the_words_of_a_chunk_is_followed(store, tmp_path
     assert bm25.fresh(store, tmp_path).search("beans", 1)
 
 
+@pytest.mark.parametrize(
+    ("update", "found"),
+    [
+        ("INSERT DATA {{ GRAPH {g} {{ <urn:note> <urn:says> 'late' }} }}", "peas"),
+        ("INSERT DATA {{ GRAPH {g} {{ <urn:c> a kg:Chunk ; kg:text 'Hops climb.' }} }}", "hops"),
+        ("DELETE {{ GRAPH {g} {{ ?c kg:text ?t }} }} INSERT {{ GRAPH {g} {{ ?c kg:text 'Hops.' }} }} "
+         "WHERE {{ GRAPH {g} {{ ?c kg:text ?t }} }}", "hops"),
+        ("DELETE WHERE {{ GRAPH {g} {{ ?c kg:text ?t }} }}", ""),
+        ("DROP GRAPH {g}", ""),
+    ],
+)  # fmt: skip
+def test_an_update_of_one_document_reads_no_other(store, tmp_path, reads, update, found):
+    _add(store, *(f"Field {i} of rye." for i in range(20)), "Peas climb.")
+    bm25.fresh(store, tmp_path)
+    (row,) = store.select(
+        "SELECT DISTINCT ?g { GRAPH ?g { ?c <https://w3id.org/kgrag/ns#text> 'Peas climb.' } }"
+    ).values()
+    store.update("PREFIX kg: <https://w3id.org/kgrag/ns#> " + update.format(g=f"<{row[0]}>"))
+    index = bm25.fresh(store, tmp_path)
+    assert reads[0] is None
+    assert max(reads[1:]) <= 2
+    assert index.same_as(_fresh_of(store))
+    assert bool(found) == bool(index.search(found or "peas", 1))
+
+
 @pytest.mark.parametrize("last", [".npz", "chunk.npz"])
 def test_a_kill_between_two_files_leaves_the_earlier_index_and_the_next_use_goes_on(store, tmp_path, monkeypatch, last):
     """The segment of what is new is written and its list is not, or neither is removed what it replaced."""

@@ -47,8 +47,8 @@ def test_paid_replies_correct_input_and_output_by_their_ratio() -> None:
     assert expected.least == expected.most == expected.usage.output_tokens  # all had the same ratio
 
 
-def test_four_replies_are_too_few_to_learn_from() -> None:
-    known = {PROMPT: lengths([(100, 900)] * 4)}
+def test_two_replies_are_too_few_to_learn_from() -> None:
+    known = {PROMPT: lengths([(100, 900)] * 2)}
     assert Plan([prompt(100)]).forecast(known).usage == Plan([prompt(100)]).usage
 
 

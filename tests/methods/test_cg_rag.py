@@ -15,6 +15,7 @@ from kgrag.methods.cg_rag import lesegr, neighbourhoods
 from kgrag.methods.cg_rag.citation_arrays import CitationArrays, ReachLimits, Subgraph
 from kgrag.methods.cg_rag.edges import EdgeKind, PaperChunks, adjacent, cross_references, nearest_chunks
 from kgrag.methods.cg_rag.neighbourhoods import Neighbourhood
+from kgrag.model import Completion, Usage
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder, ScriptedModel
 
@@ -359,7 +360,7 @@ def test_what_is_linked_to_two_hits_is_read_once_and_is_no_hit_twice(kb: Knowled
     kb.ingest(papers(tmp_path, *both, {"id": "c", "title": "Trial", "text": "The trial lasted nine years."}))
     kb.build("cg_rag")
     hits = kb.retrieve("Weeds in fields", method="cg_rag", k=2)
-    enriched = neighbourhoods.with_context("Weeds?", hits, Neighbourhood(kb.store, 8), model=ScriptedModel({}))
+    enriched, _ = neighbourhoods.with_context("Weeds?", hits, Neighbourhood(kb.store, 8), model=ScriptedModel({}))
     assert [hit.text for hit in enriched[2:]] == ["The trial lasted nine years."]
     assert enriched[:2] == hits
 
@@ -377,15 +378,16 @@ def test_linked_passages_are_summarised_only_where_they_are_longer_than_the_requ
     )
     kb.build("cg_rag")
     hits = kb.retrieve("Weeds in lentil fields", method="cg_rag", k=1)
-    model = ScriptedModel({"cg_rag/neighbourhood": "The trial lost lentils."})
-    (enriched,) = neighbourhoods.with_context("Weeds?", hits, Neighbourhood(kb.store, 8), model=model)
+    model = ScriptedModel({"cg_rag/neighbourhood": Completion("The trial lost lentils.", usage=Usage(1, 90, 8))})
+    (enriched,), usage = neighbourhoods.with_context("Weeds?", hits, Neighbourhood(kb.store, 8), model=model)
     assert enriched.text.endswith("The trial lost lentils.")
     assert len(model.prompts) == 1
+    assert usage == Usage(1, 90, 8)
 
 
 def test_a_model_that_cannot_summarise_leaves_the_hits_as_they_are(built: KnowledgeBase) -> None:
     hits = built.retrieve("soil", method="cg_rag", k=3)
-    read = neighbourhoods.with_context("soil", hits, Neighbourhood(built.store, 4), model=ScriptedModel({}))
+    read, _ = neighbourhoods.with_context("soil", hits, Neighbourhood(built.store, 4), model=ScriptedModel({}))
     assert read[:3] == hits
     assert all("context" not in hit.attributes for hit in read)
 

@@ -15,6 +15,7 @@ from kgrag.text import readers
 
 collect_ignore = ["kgrag_hippo"]  # a package of its own, which is installed by its test
 CACHED = (
+    plugins._points,
     plugins.registered,
     plugins.load,
     plugins.methods,

@@ -267,12 +267,12 @@ def test_what_an_update_inserts_is_told_from_its_text(
         kb.update(
             "INSERT DATA { <urn:a> <urn:p> <urn:b> . GRAPH <urn:g> { <urn:a> <urn:q> 1 , 2 , 3 , 4 , 5 , 6 , 7 } }"
         )
-        before = set(kb.store._engine())  # type: ignore[attr-defined]
+        before = set(kb.store._store)  # type: ignore[attr-defined]
         since = kb.store.revision
         monkeypatch.setattr(fact_journal, "MAX_QUADS", 6)
         kb.update(update)
         told = fact_journal.changes(kb.store, since, kb.store.revision)
         catalogue = kb.store.names.catalogue
-        now = {quad for quad in set(kb.store._engine()) - before if quad.graph_name != catalogue}  # type: ignore[attr-defined]
+        now = {quad for quad in set(kb.store._store) - before if quad.graph_name != catalogue}  # type: ignore[attr-defined]
         assert told == (None if added is None else (now, set()))
         assert added is None or len(now) == added

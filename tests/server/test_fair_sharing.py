@@ -1,6 +1,7 @@
 """Slow clients and long queries leave readers to others; results that wait for their clients are whole."""
 
 import asyncio
+import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,6 +55,28 @@ def test_where_the_disk_is_used_up_a_reader_waits_for_its_client_and_nothing_is_
         data, problem = await _all(run)
         assert (data.count(b"\n"), problem) == (100**3 + 1, "")
         assert pool.spool_room.used == 0
+
+    _with(tmp_path, ServerLimits(readers=1, spool=16 << 20), work)
+
+
+def test_a_long_query_gives_way_at_the_processor_and_the_next_one_does_not(tmp_path: Path) -> None:
+    def lowest_priority(process: int) -> int:
+        threads = Path(f"/proc/{process}/task").iterdir()
+        return max(os.getpriority(os.PRIO_PROCESS, int(thread.name)) for thread in threads)
+
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        run = _run(pool, LARGE)
+        while not pool.spool_room.used:
+            await asyncio.sleep(0.02)
+        (reader,) = pool.processes
+        while lowest_priority(reader) != 15:
+            await asyncio.sleep(0.02)
+        data, problem = await _all(run)
+        assert (data.count(b"\n"), problem) == (100**3 + 1, "")
+        assert await _all(pool.run(_asked("ASK {}"))) == (b"true", "")
+        while lowest_priority(reader) != own:  # the thread that had the long one ends
+            await asyncio.sleep(0.02)
 
     _with(tmp_path, ServerLimits(readers=1, spool=16 << 20), work)
 

@@ -45,7 +45,7 @@ def text(reply: httpx.Response) -> str:
 def ended(live: Inside, reply: httpx.Response) -> httpx.Response:
     """The page of a job once it is over."""
     assert reply.status_code == 303, text(reply)
-    job = re.search(r"job=(\w+)$", reply.headers["location"])
+    job = re.search(r"job=(\w+)", reply.headers["location"])
     assert job
     with live.client.stream("GET", f"/jobs/{job[1]}", headers={"Accept": "text/event-stream"}) as events:
         list(events.iter_lines())
@@ -108,6 +108,21 @@ def test_a_form_of_another_site_does_nothing(live: Inside, path: str) -> None:
     assert reply.status_code == 403
 
 
+def test_a_new_version_of_an_ontology_is_compared_before_and_as_it_is_loaded(live: Inside) -> None:
+    farm = ONTOLOGY.replace(b"zoo", b"farm")
+    sent(live, "/workbench/graphs", {"files": ("farm.ttl", farm)})
+    new = {"files": ("farm.ttl", farm.replace(b"#Ox", b"#Yak"))}
+    shown = text(sent(live, "/workbench/graphs", new, step="compare"))
+    assert "1 terms added 1 terms removed" in shown
+    assert "Terms that are gone 1 breaking" in shown
+    assert "- <http://e.org/farm#Ox>" in shown
+    assert "Ox" in str(live.kb.graph("http://e.org/farm"))
+    loaded = text(sent(live, "/workbench/graphs", new, mode="replace"))
+    assert "1 terms added 1 terms removed" in loaded
+    assert "Nothing changes" in text(sent(live, "/workbench/graphs", new, step="compare"))
+    assert "Yak" in str(live.kb.graph("http://e.org/farm"))
+
+
 def test_rdf_goes_into_the_graph_that_its_ontology_names_and_out_again(live: Inside) -> None:
     reply = sent(live, "/workbench/graphs", {"files": ("zoo.ttl", ONTOLOGY)})
     assert "zoo.ttl is in http://e.org/zoo" in text(reply)
@@ -119,8 +134,12 @@ def test_rdf_goes_into_the_graph_that_its_ontology_names_and_out_again(live: Ins
 
 
 def test_a_build_is_priced_first_and_then_done(live: Inside) -> None:
-    page = ended(live, sent(live, "/workbench/build", method="sire_rag", step="dry run"))
+    page = ended(live, sent(live, "/workbench/build", method="sire_rag", step="dry run", max_tokens="70"))
     assert "dry run done" in text(page)
+    again = lxml.html.fromstring(page.text).xpath("//a[text()='Build it']/@href")[0]
+    assert KEY not in again
+    form = lxml.html.fromstring(live.client.get(again).text)
+    assert form.xpath("//h2[@id='what']/text() | //input[@name='max_tokens']/@value") == ["sire_rag", "70"]
     page = ended(live, sent(live, "/workbench/build", method="passages", step="build"))
     assert "build passages done" in text(page)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +12,10 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 from pydantic import SecretStr
+from typer.testing import CliRunner
 
 from benchmarks.oxigraph_server import OxigraphServer, program
-from kgrag import KnowledgeBase
+from kgrag import KnowledgeBase, cli
 from kgrag.errors import InvalidSettings, StorageFailed, StoreLocked
 from kgrag.model import GraphDraft
 from kgrag.resources import folder
@@ -132,6 +134,17 @@ def test_a_knowledge_base_on_a_server_answers_as_the_embedded_one(server: Oxigra
             assert [finding for finding in kb.doctor() if finding.fault] == []
     first, second = answers
     assert (first.text, first.hits) == (second.text, second.hits)
+
+
+@served
+def test_what_a_server_does_is_found_by_asking_it_and_kept(server: OxigraphServer, tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli.app, ["doctor", "--store", server.address, "--kb", str(tmp_path / "kb")])
+    assert done.exit_code == 0
+    assert "yes a change can depend on what is stored" in done.output
+    kept = json.loads((tmp_path / "kb" / "server_profile.json").read_text(encoding="utf-8"))
+    assert [feature["found"] for feature in kept["features"]] == [True] * 6
+    with opened(server) as store:
+        assert store.graphs() == ["urn:kgrag:graph/catalogue"]
 
 
 # --- requests --------------------------------------------------------------------------------------------------------

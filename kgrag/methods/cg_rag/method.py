@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -30,7 +30,7 @@ from kgrag.methods.cg_rag import (
 from kgrag.methods.cg_rag.citation_arrays import CitationArrays, FloatArray, IntArray, QuestionView, ReachLimits
 from kgrag.methods.cg_rag.document_votes import DocumentVotes, Signals
 from kgrag.methods.cg_rag.training_examples import TrainingExample, TrainingRecipe, read_examples, refuse_leaks
-from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit
+from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit, Usage
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
 
 __all__ = ["CgRag"]
@@ -210,10 +210,12 @@ class CgRag:
         return self._answer_from(question, self.retrieve_among(question, k, allowed), allowed)
 
     def _answer_from(self, question: str, hits: list[Hit], allowed: Allowed | None) -> Answer:
+        spent = Usage()
         if self.neighbours:
             neighbourhood = neighbourhoods.Neighbourhood(self.store, self.neighbours, allowed)
-            hits = neighbourhoods.with_context(question, hits, neighbourhood, model=self.model)
-        return cited_answers.answer(question, hits, model=self.model, store=self.store, method=self.name)
+            hits, spent = neighbourhoods.with_context(question, hits, neighbourhood, model=self.model)
+        answer = cited_answers.answer(question, hits, model=self.model, store=self.store, method=self.name)
+        return replace(answer, usage=spent + answer.usage)
 
     def train(
         self,

@@ -18,7 +18,7 @@ from kgrag.errors import ReplyUnusable, UnknownName, UnsupportedTask
 from kgrag.llm import structured_output
 from kgrag.methods.cg_rag.citation_graph import KINDS
 from kgrag.methods.cg_rag.edges import EdgeKind
-from kgrag.model import Allowed, Hit, Prompt
+from kgrag.model import Allowed, Hit, Prompt, Usage
 from kgrag.ports import LanguageModel, TripleStore
 from kgrag.text.chunking import count_tokens
 
@@ -100,8 +100,8 @@ class Neighbourhood:
 
 def with_context(
     question: str, hits: Sequence[Hit], neighbourhood: Neighbourhood, *, model: LanguageModel
-) -> list[Hit]:
-    """Return hits with what is linked to them: neighbours as further hits, or a summary where they are long.
+) -> tuple[list[Hit], Usage]:
+    """Return hits with what is linked to them, neighbours or a summary where they are long, and what that cost.
 
     Each neighbour is read once, with the first hit that it is linked to. Neighbours that are shorter than the request
     for their summary would be follow the hits as evidence of their own. A summary follows the text of its hit, whose
@@ -132,7 +132,8 @@ def with_context(
     try:
         replies = model.complete(prompts) if prompts else []
     except UnsupportedTask:
-        return [*hits, *linked]
+        return [*hits, *linked], Usage()
+    usage = sum((reply.usage for reply in replies), Usage())
     enriched = list(hits)
     for (number, neighbours), reply in zip(long.items(), replies, strict=True):
         try:
@@ -149,7 +150,7 @@ def with_context(
                 sources=tuple(dict.fromkeys(sources)),
                 attributes={**hit.attributes, "context": summary},
             )
-    return [*enriched, *linked]
+    return [*enriched, *linked], usage
 
 
 def _prompt(question: str, hit: Hit, neighbours: Sequence[Neighbour]) -> Prompt:

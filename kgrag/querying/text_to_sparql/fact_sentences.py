@@ -47,7 +47,7 @@ class StatedFact:
     def clause(self, *, again: bool = False) -> str:
         """Return the fact as a clause; ``again`` where the clause before is about the same thing."""
         words = self.attribute.split() or ["value"]
-        thing = "it" if again else self.thing or "it"
+        thing = "it" if again else self.subject or "it"
         if self.verbal:
             return f"{thing} {self.attribute} {self.value}"
         if self.value in _TRUTH:
@@ -57,8 +57,18 @@ class StatedFact:
         elif words[0] in _VERBS or (len(words) > 1 and words[-1] in _PREPOSITIONS):
             return f"{thing} {self.attribute} {self.value}"
         noun = " ".join(words)
-        about = f"its {noun}" if again else f"the {noun} of {self.thing}" if self.thing else f"the {noun}"
+        about = f"its {noun}" if again else f"the {noun} of {self.subject}" if self.thing else f"the {noun}"
         return f"{about} is {self.value}" if self.short else f"{about}: {self.value}"
+
+    @property
+    def subject(self) -> str:
+        """The thing, without a value that its name repeats, as models name amounts.
+
+        >>> StatedFact("slewing the time: 33 minutes", "amount", "33 minutes").clause()
+        'the amount of slewing the time is 33 minutes'
+        """
+        repeats = bool(self.value) and self.thing.endswith((f": {self.value}", f"= {self.value}"))
+        return self.thing.removesuffix(self.value).rstrip(" :=") if repeats else self.thing
 
     @property
     def short(self) -> bool:
@@ -88,7 +98,7 @@ def in_words(facts: Sequence[StatedFact]) -> str:
         clauses.append(fact.clause(again=bool(fact.thing) and fact.thing == before))
         before = fact.thing
     text = "; ".join(clauses)
-    capital = text if facts and facts[0].thing and text.startswith(facts[0].thing) else text[:1].upper() + text[1:]
+    capital = text if facts and facts[0].thing and text.startswith(facts[0].subject) else text[:1].upper() + text[1:]
     return capital if _END.search(capital) else f"{capital}."
 
 

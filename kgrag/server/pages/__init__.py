@@ -13,6 +13,8 @@ module              what it does
 ``report_page``     ``/report``: the audit of an ontology, and its files
 ``editor_page``     ``/editor``: SPARQL, with completion from ``/editor/terms``
 ``workbench_page``  ``/workbench``: forms that write, each working without a script
+``workbench_rdf_page`` its forms for RDF and updates
+``workbench_forms`` what these forms have in common
 ``api_page``        ``/docs``: the API, from its OpenAPI document
 ``guide_page``      ``/guide``: the pages of ``kgrag/guide``
 ``iri_links``       how IRIs are written, and where they link to
@@ -39,6 +41,7 @@ from kgrag.server.pages import (
     report_page,
     resource_page,
     workbench_page,
+    workbench_rdf_page,
 )
 from kgrag.server.pages.chat_page import Chats
 from kgrag.server.pages.page_rendering import StaticPages
@@ -61,10 +64,10 @@ ROUTES = (
     Route("/editor", editor_page.editor, methods=["GET"]),
     Route("/editor/terms", editor_page.terms, methods=["GET"]),
     Route("/workbench", workbench_page.documents, methods=["GET", "POST"]),
-    Route("/workbench/graphs", workbench_page.graphs, methods=["GET", "POST"]),
+    Route("/workbench/graphs", workbench_rdf_page.graphs, methods=["GET", "POST"]),
     Route("/workbench/build", workbench_page.build, methods=["GET", "POST"]),
     Route("/workbench/proposals", workbench_page.proposals, methods=["GET", "POST"]),
-    Route("/workbench/update", workbench_page.update, methods=["GET", "POST"]),
+    Route("/workbench/update", workbench_rdf_page.update, methods=["GET", "POST"]),
     Route("/workbench/jobs", workbench_page.jobs, methods=["GET", "POST"]),
     Route("/docs", api_page.docs, methods=["GET"]),
     Route("/guide", guide_page.guide, methods=["GET"]),

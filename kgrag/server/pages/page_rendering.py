@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
+from kgrag.server.pages.interface_language import Messages, catalogue, interface_language
 from kgrag.server.problems import Problem, problem_json, problem_of
 
 __all__ = ["PAGE_HEADERS", "StaticPages", "check_visited", "error_page", "guarded", "page", "rendered"]
@@ -73,7 +74,7 @@ def rendered(request: Request, template: str, **values: Any) -> str:
         "navigation": _NAVIGATION,
         "static": lambda name: f"{root}/static/{name}",
     }
-    return _environment().get_template(template).render({**shared, **values})
+    return _environment(interface_language(request)).get_template(template).render({**shared, **values})
 
 
 def guarded(endpoint: Endpoint) -> Endpoint:
@@ -108,7 +109,7 @@ def check_visited(request: Request) -> None:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _environment(language: str) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -116,5 +117,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["thousands"] = lambda number: f"{int(number):,}"
+    messages = catalogue(language)
+    environment.globals |= {"language": language, "_": lambda text: messages.get(text, text)}
+    environment.add_extension(Messages)
+    mark = "." if language == "de" else ","
+    environment.filters["thousands"] = lambda number: f"{int(number):,}".replace(",", mark)
     return environment

@@ -5,7 +5,8 @@ depends on how quick it was so far. What it has not begun is taken back from a r
 another.
 
 While all readers work on something long, one more is for short requests: what takes it longer than a moment goes back
-to the queue, and waits for an ordinary reader. Of those that wait, the client goes first that has fewest at work.
+to the queue, and waits for an ordinary reader. Of those that wait, the client goes first that has fewest at work. A
+reader that works on something long gives way at the processor to this process, and to those with short requests.
 """
 
 from __future__ import annotations
@@ -342,7 +343,7 @@ class ReaderPool:
             if any(used_up):
                 self.leave(reader.runs[0])  # also where its client is slow to learn of it
             else:
-                self._check_trial(reader, now)
+                self._check_long(reader, now)
         for run in list(self._queue):
             run.check_time(now)
             if now - run.waiting_since > self.limits.waiting:
@@ -360,8 +361,10 @@ class ReaderPool:
         elif len(self._idle) > 1:
             self._schedule_check(_IDLE_SECONDS)
 
-    def _check_trial(self, reader: Reader, now: float) -> None:
-        """End the trial of a request: it goes on as an ordinary one, or back to the queue where it takes too long."""
+    def _check_long(self, reader: Reader, now: float) -> None:
+        """Let a reader with a long request give way; end a trial, by the request going on or back to the queue."""
+        if reader.ready and now - reader.since > _LONG_SECONDS:
+            reader.give_way()
         run = reader.runs[0] if reader.runs else None
         if run is None or not run.is_trial:
             return

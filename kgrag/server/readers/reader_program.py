@@ -18,8 +18,9 @@ letter  payload
         media type, bytes
 ======  ===========================================================================
 
-The first thread only waits for the end of the input, and then ends the process, in mid query too. The second, with a
-large stack, does the work: a result of the engine belongs to one thread.
+The first thread only waits for the end of the input, and then ends the process, in mid query too. Another, with a
+large stack, does the work: a result of the engine belongs to one thread. A signal lowers the priority of that thread,
+where a request takes long; the next one is done by a new thread, since only root may raise a priority again.
 """
 
 from __future__ import annotations
@@ -41,7 +42,12 @@ from typing import IO, Any, cast
 
 import pyoxigraph as ox
 
-__all__ = ["main"]
+__all__ = ["GIVE_WAY", "main"]
+
+GIVE_WAY = signal.SIGUSR1
+"""The signal that lowers the priority of the request at work."""
+_PRIORITY_OF_LONG = 15
+"""Niceness: about a thirtieth of the processor where others want it."""
 
 _BLOCK_BYTES = 1 << 16
 _MAX_CACHED_HEADER_BYTES = 8192
@@ -206,12 +212,29 @@ def main() -> None:
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # ^C in a terminal comes to the whole group; the server decides
     threading.stack_size(limits["stack"])
-    threading.Thread(target=_work, daemon=True).start()
-    end = select.poll()
-    end.register(0, 0)
-    while not end.poll():
-        pass
+    runner, (left, leaves) = _TaskRunner(), os.pipe()
+    worker = _begin_work(runner, leaves)
+
+    def give_way(_number: int, _frame: object) -> None:
+        with suppress(OSError):  # it has just left, or has a lower one already
+            os.setpriority(os.PRIO_PROCESS, worker.native_id or 0, _PRIORITY_OF_LONG)
+
+    signal.signal(GIVE_WAY, give_way)
+    _OUTPUT.add_frame(b"R", b"")
+    _OUTPUT.write()
+    woken = select.poll()
+    woken.register(0, 0)
+    woken.register(left, select.POLLIN)
+    while all(number != 0 for number, _ in woken.poll()):
+        os.read(left, 1)
+        worker = _begin_work(runner, leaves)
     os._exit(0)
+
+
+def _begin_work(runner: _TaskRunner, leaves: int) -> threading.Thread:
+    worker = threading.Thread(target=_work, args=(runner, leaves), daemon=True)  # with the priority of this thread
+    worker.start()
+    return worker
 
 
 def _confine(memory: int) -> None:
@@ -225,13 +248,12 @@ def _confine(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _work() -> None:
-    runner = _TaskRunner()
+def _work(runner: _TaskRunner, leaves: int) -> None:
+    """Work on requests until the priority of this thread was lowered; then a byte is written to a pipe."""
     input_ = select.poll()
     input_.register(0, select.POLLIN)
-    _OUTPUT.add_frame(b"R", b"")
-    _OUTPUT.write()
-    while True:
+    priority = os.getpriority(os.PRIO_PROCESS, 0)  # on Linux, that of the thread
+    while os.getpriority(os.PRIO_PROCESS, 0) == priority:
         if runner.cache_is_large and not input_.poll(1000 * _PAUSE_SECONDS):
             runner.close_store()
         header, body = _read_request()
@@ -259,6 +281,7 @@ def _work() -> None:
             _OUTPUT.add_frame(b"Z", rows)
         _OUTPUT.write()
         runner.cache_is_large |= result is not None and result.sent_bytes > _LARGE_RESULT_BYTES
+    os.write(leaves, b"x")
 
 
 def _read_request() -> tuple[_Header, bytes]:

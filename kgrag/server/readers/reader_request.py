@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import struct
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -315,8 +317,8 @@ class Reader:
     """
 
     __slots__ = (
-        "_limits", "_numbers", "_packed_header", "link", "ready", "runs", "seconds_per_request", "since", "snapshot",
-        "takes_no_more",
+        "_limits", "_lowered_since", "_numbers", "_packed_header", "link", "ready", "runs", "seconds_per_request",
+        "since", "snapshot", "takes_no_more",
     )  # fmt: skip
 
     def __init__(
@@ -327,7 +329,7 @@ class Reader:
         on_end: Callable[[Reader], None],
     ) -> None:
         self.runs: deque[ReaderRun] = deque()
-        self.since = self.seconds_per_request = 0.0
+        self.since = self.seconds_per_request = self._lowered_since = 0.0
         self.ready = self.takes_no_more = False
         self.snapshot: Snapshot | None = None
         self._limits = limits
@@ -351,6 +353,14 @@ class Reader:
         message = b"".join((head, header, own_header, request.body))
         run.sent_bytes = len(message)
         self.link.send(message)
+
+    def give_way(self) -> None:
+        """Let other processes go first until the process is done with its request; once per request."""
+        if self._lowered_since == self.since:
+            return
+        self._lowered_since = self.since
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(self.link.pid, reader_program.GIVE_WAY)
 
     def take_back_unbegun(self) -> list[ReaderRun]:
         """Return the requests that the process has not begun to read, the oldest first; they are no longer its own."""

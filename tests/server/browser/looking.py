@@ -1,5 +1,6 @@
-"""What a test sees of a page: an element as soon as it is there, texts, the focus, contrast."""
+"""What a test sees of a page: an element as soon as it is there, texts, the focus, contrast, barriers."""
 
+import json
 import re
 from typing import Any
 
@@ -7,6 +8,23 @@ from selenium.common.exceptions import NoSuchElementException, StaleElementRefer
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
+from selenium_axe_python import Axe
+
+_RULES = json.dumps({"rules": {"target-size": {"enabled": True}}})
+"""WCAG 2.2 asks for targets of 24 pixels; axe looks at that on demand alone."""
+_HIDDEN_BY_HEADER = """
+const top = document.querySelector('.top'), hidden = [];
+if (getComputedStyle(top).position !== 'sticky') return hidden;
+for (const each of document.querySelectorAll('main :is(a[href], button, input, select, textarea, summary, [tabindex="0"])')) {
+  scrollTo({ top: document.body.scrollHeight, behavior: 'instant' });
+  each.focus();
+  if (document.activeElement !== each) continue;
+  const box = each.getBoundingClientRect();
+  if (box.bottom <= top.getBoundingClientRect().bottom || box.top >= innerHeight) hidden.push(['focus', each.outerHTML]);
+}
+scrollTo({ top: 0, behavior: 'instant' });
+document.activeElement.blur();
+return hidden"""
 
 
 def one(browser: Any, selector: str) -> Any:
@@ -64,3 +82,12 @@ def contrast(browser: Any, selector: str) -> float:
     )
     dark, light = sorted((brightness(front), brightness(back)))
     return (light + 0.05) / (dark + 0.05)
+
+
+def barriers(browser: Any) -> list[tuple[str, str]]:
+    """What axe finds on a page, and what is focused under the header that stays in place (WCAG 2.2)."""
+    axe = Axe(browser)
+    axe.inject()
+    found = axe.run(options=_RULES)["violations"]
+    hidden = browser.execute_script(_HIDDEN_BY_HEADER)
+    return [(each["id"], node["html"]) for each in found for node in each["nodes"]] + [tuple(each) for each in hidden]

@@ -14,7 +14,6 @@ pytest.importorskip("selenium", reason="selenium drives the browser")
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-from selenium_axe_python import Axe
 
 from kgrag import KnowledgeBase
 from kgrag.settings import Settings
@@ -23,7 +22,7 @@ from kgrag.sparql.tokens import Scanner
 from kgrag.testing import HashEmbedder
 from kgrag.vocab import KG
 from tests.server.browser.conftest import chromium, quiet
-from tests.server.browser.looking import contrast, focused, one, seen, texts, walk_to
+from tests.server.browser.looking import barriers, contrast, focused, one, seen, texts, walk_to
 from tests.server.inside import Inside, served
 
 CROPS = "https://w3id.org/kgrag/examples/crops#"
@@ -551,12 +550,6 @@ def test_using_the_editor_does_not_breach_the_content_policy(watched: Any, demo:
     assert "Content Security Policy" in entry["message"]
 
 
-def violations(browser: Any) -> list[tuple[str, str]]:
-    axe = Axe(browser)
-    axe.inject()
-    return [(found["id"], node["html"]) for found in axe.run()["violations"] for node in found["nodes"]]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_barrier_in_the_editor(browser: Any, demo: Inside, scheme: str) -> None:
     features = [{"name": "prefers-color-scheme", "value": scheme}]
@@ -565,17 +558,17 @@ def test_axe_finds_no_barrier_in_the_editor(browser: Any, demo: Inside, scheme: 
     run(browser)
     one(browser, ".history summary").click()
     seen(browser, "#history li")
-    assert violations(browser) == []
+    assert barriers(browser) == []
     write(area, "SELECT ?x {\n ?x a crops:Crop ; ex:p ?y }")
     one(browser, "#check").click()
     state(browser, "finding")
-    assert violations(browser) == []
+    assert barriers(browser) == []
     area.send_keys(Keys.CONTROL, Keys.HOME)
     area.send_keys(Keys.CONTROL, Keys.SPACE)
     seen(browser, ".completions")
-    assert violations(browser) == []
+    assert barriers(browser) == []
     browser.execute_script("document.querySelector('main').append(document.createElement('img'))")
-    assert {rule for rule, _ in violations(browser)} == {"image-alt"}
+    assert {rule for rule, _ in barriers(browser)} == {"image-alt"}
     quiet(browser, demo.url)
 
 
@@ -593,7 +586,7 @@ def test_axe_finds_no_barrier_in_the_editor(browser: Any, demo: Inside, scheme: 
 def test_axe_finds_no_barrier_on_a_page(browser: Any, demo: Inside, path: str) -> None:
     browser.get(demo.url + path)
     one(browser, "footer")
-    assert violations(browser) == []
+    assert barriers(browser) == []
 
 
 def test_without_an_ontology_a_refusal_is_marked_and_a_check_says_what_is_missing(

@@ -2,6 +2,7 @@
 // Without it every form works as well; the key is then typed into each.
 
 import { keptKey, keepKey } from "./key.js";
+import { language, t } from "./messages.js";
 
 const fields = [...document.querySelectorAll("input[name=key]")];
 const kept = document.getElementById("kept");
@@ -74,12 +75,12 @@ async function follow(section, address) {
 }
 
 function draw(section, { state, progress, seconds }) {
-  section.querySelector(".tag").textContent = state;
+  section.querySelector(".tag").textContent = t(state);
   const bar = section.querySelector("progress");
   if (progress.total) {
     bar.max = progress.total;
     bar.value = progress.done;
   }
-  const count = progress.total ? ` ${progress.done.toLocaleString("en")} of ${progress.total.toLocaleString("en")}` : "";
+  const count = progress.total ? ` ${t("{0} of {1}", progress.done.toLocaleString(language), progress.total.toLocaleString(language))}` : "";
   section.querySelector(".job-progress").textContent = `${progress.stage}${count} ${seconds.toFixed(1)} s`;
 }

@@ -12,6 +12,7 @@ import { Saving } from "./saving.js";
 import { Refused, Server } from "./server.js";
 import { Surface } from "./surface.js";
 import { drawEffect, isUpdate, Key } from "./update.js";
+import { language, t } from "../messages.js";
 
 const LONGEST_ADDRESS = 8000;
 const ROWS = 5000; // of a result that are shown at once
@@ -32,7 +33,7 @@ const nothing = { prefixes: {}, declared: {}, classes: [], properties: [], label
 let terms = nothing;
 const known = server.known().then((found) => {
   terms = found ?? nothing;
-  if (!found) say("The terms of this store could not be read, so they are not completed.");
+  if (!found) say(t("The terms of this store could not be read, so they are not completed."));
   return { ...terms, queries };
 });
 const key = new Key("needsKey" in form.dataset);
@@ -66,7 +67,7 @@ async function open(name) {
     surface.area.setSelectionRange(0, 0);
     window.history.replaceState(null, "", `?example=${encodeURIComponent(name)}`);
     find("example").value = name;
-    say(`Opened ${name}.`);
+    say(t("Opened {0}.", name));
   } catch (error) {
     tell(error.message);
   }
@@ -80,25 +81,25 @@ async function run(first = 0) {
   if (updates) {
     key.ask();
     if (key.isMissing) {
-      say("An update needs a key.");
+      say(t("An update needs a key."));
       return;
     }
   }
   const begun = performance.now();
   running = new AbortController();
   clear();
-  say("Running …");
+  say(t("Running …"));
   find("run").hidden = true;
   find("stop").hidden = false;
   try {
     if (updates) await showEffect(text, running.signal);
     else show(await server.run(text, running.signal, { first, count: ROWS }), text);
     const seconds = ((performance.now() - begun) / 1000).toFixed(2);
-    say(updates ? "Nothing is written yet." : `${size()} in ${seconds} s`);
+    say(updates ? t("Nothing is written yet.") : t("{0} in {1} s", size(), seconds));
     history.add(text);
     remember(text);
   } catch (error) {
-    if (error.name === "AbortError") say("Stopped.");
+    if (error.name === "AbortError") say(t("Stopped."));
     else await explain(error, text);
   } finally {
     running = null;
@@ -111,7 +112,7 @@ async function showEffect(text, signal) {
   const effect = await server.effect(text, key.value, signal);
   const leave = () => {
     clear();
-    say("Left as it is.");
+    say(t("Left as it is."));
     surface.area.focus();
   };
   const apply = async () => {
@@ -119,7 +120,7 @@ async function showEffect(text, signal) {
     try {
       await server.apply(text, key.value, effect.etag);
       clear();
-      say(`Applied: ${effect.added.toLocaleString("en")} added, ${effect.removed.toLocaleString("en")} removed.`);
+      say(`Applied: ${effect.added.toLocaleString(language)} added, ${effect.removed.toLocaleString(language)} removed.`);
     } catch (error) {
       clear();
       tell(error.message);
@@ -134,12 +135,12 @@ async function save(name, query) {
   find("problem").hidden = true;
   key.ask();
   if (key.isMissing) {
-    say("Saving needs a key.");
+    say(t("Saving needs a key."));
     return;
   }
   try {
     await server.save(name, query, key.value);
-    say(`Saved as ${name}.`);
+    say(t("Saved as {0}.", name));
     find("saving").open = false;
   } catch (error) {
     tell(error.message);
@@ -177,32 +178,32 @@ function show({ media, result: found, first, more }, query) {
 function parts(first, more) {
   const turn = (label, to, possible) =>
     element("button", { type: "button", class: "quiet", disabled: !possible, click: () => run(to) }, label);
-  const known = "Download has the whole result.";
-  if (!result.table) return element("p", { class: "muted" }, `The rest of the graph is not shown. ${known}`);
-  const count = ROWS.toLocaleString("en");
+  const known = t("Download has the whole result.");
+  if (!result.table) return element("p", { class: "muted" }, `${t("The rest of the graph is not shown.")} ${known}`);
+  const count = ROWS.toLocaleString(language);
   return element(
     "nav",
-    { class: "pager parts", "aria-label": "Parts of the result" },
-    turn(`Previous ${count} rows`, first - ROWS, first > 0),
+    { class: "pager parts", "aria-label": t("Parts of the result") },
+    turn(t("Previous {0} rows", count), first - ROWS, first > 0),
     known,
-    turn(`Next ${count} rows`, first + ROWS, more),
+    turn(t("Next {0} rows", count), first + ROWS, more),
   );
 }
 
 function size() {
   const rows = result.table?.results?.bindings.length;
-  if (rows === undefined) return result.table ? "Answered" : result.isPart ? "The beginning of a graph" : "A graph";
+  if (rows === undefined) return result.table ? t("Answered") : result.isPart ? t("The beginning of a graph") : t("A graph");
   if (result.isPart) {
-    const numbers = [result.first + 1, result.first + rows].map((number) => number.toLocaleString("en"));
-    return `Rows ${numbers.join(" to ")}`;
+    const numbers = [result.first + 1, result.first + rows].map((number) => number.toLocaleString(language));
+    return t("Rows {0} to {1}", ...numbers);
   }
-  return rows === 1 ? "1 row" : `${rows.toLocaleString("en")} rows`;
+  return rows === 1 ? t("1 row") : t("{0} rows", rows.toLocaleString(language));
 }
 
 // Tells why a query was refused: the server's own words at their place, else what the check says of it.
 async function explain(error, text) {
   say("");
-  tell(error instanceof Refused ? error.message : `The server cannot be reached: ${error.message}.`);
+  tell(error instanceof Refused ? error.message : t("The server cannot be reached: {0}.", error.message));
   if (error.status !== 400) return;
   const { line, column, mend } = error.place;
   const place = line ? [line, column] : /line (\d+), column (\d+)/i.exec(error.message)?.slice(1).map(Number);
@@ -236,13 +237,13 @@ function inUnits({ start, end, text: instead }, text) {
 
 async function check() {
   clear();
-  say("Checking …");
+  say(t("Checking …"));
   const text = surface.text;
   try {
     const found = await findings(text);
     if (surface.text === text) mark(found);
-    const count = `${found.length} finding${found.length > 1 ? "s" : ""}`;
-    say(found.length ? count : "Nothing found: the query fits the ontologies.");
+    const count = found.length === 1 ? t("1 finding") : t("{0} findings", found.length);
+    say(found.length ? count : t("Nothing found: the query fits the ontologies."));
   } catch (error) {
     say("");
     tell(error.message);
@@ -267,7 +268,7 @@ function mark(found) {
   find("findings").replaceChildren(
     ...found.map(({ start, level, message, hint, mend }, id) => {
       const before = surface.text.slice(0, start).split("\n");
-      const place = `line ${before.length}, column ${before.at(-1).length + 1}`;
+      const place = t("line {0}, column {1}", before.length, before.at(-1).length + 1);
       const go = () => {
         const now = surface.marks.find((each) => each.id === id); // gone, where the text was changed there
         surface.area.focus();
@@ -277,14 +278,14 @@ function mark(found) {
         surface.replace(mend.start, mend.end, mend.text);
         mark([]);
         surface.area.focus();
-        say("Mended. Run it again.");
+        say(t("Mended. Run it again."));
       };
       return element(
         "li",
         { class: level },
         element("button", { type: "button", class: "place", click: go }, place),
         ` ${message} ${hint}`.trimEnd(),
-        ...(mend ? [" ", element("button", { type: "button", class: "quiet mend", click: repair }, "Mend it")] : []),
+        ...(mend ? [" ", element("button", { type: "button", class: "quiet mend", click: repair }, t("Mend it"))] : []),
       );
     }),
   );
@@ -332,7 +333,7 @@ async function copy(text, what) {
     document.execCommand("copy");
     hidden.remove();
   }
-  say(`Copied ${what}.`);
+  say(t("Copied {0}.", what));
 }
 
 function download() {
@@ -387,7 +388,7 @@ surface.area.addEventListener("input", label);
 label();
 
 function label() {
-  find("run").textContent = isUpdate(surface.text) ? "Show effect" : "Run";
+  find("run").textContent = isUpdate(surface.text) ? t("Show effect") : t("Run");
 }
 surface.area.addEventListener("keydown", (event) => {
   if (event.isComposing || event.defaultPrevented) return;
@@ -408,11 +409,11 @@ find("stop").addEventListener("click", () => running?.abort());
 find("check").addEventListener("click", check);
 find("share").addEventListener("click", () => {
   const address = share(surface.text);
-  if (address) copy(address, "a link to the query");
-  else say("The query is too long for a link.");
+  if (address) copy(address, t("a link to the query"));
+  else say(t("The query is too long for a link."));
 });
 find("copy").addEventListener("click", () =>
-  copy(result.forms[find("format").value](), `the result as ${FORMS[find("format").value]}`),
+  copy(result.forms[find("format").value](), t("the result as {0}", FORMS[find("format").value])),
 );
 find("download").addEventListener("click", download);
 find("past").addEventListener("toggle", list);

@@ -1,6 +1,7 @@
 // The list of completions at the caret. Focus stays in the text; the list is told of by aria-activedescendant.
 
 import { element } from "./dom.js";
+import { t } from "../messages.js";
 
 const ROWS = 10;
 
@@ -17,7 +18,7 @@ export class Popup {
       class: "completions",
       id: "completions",
       role: "listbox",
-      "aria-label": "Completions",
+      "aria-label": t("Completions"),
       hidden: true,
     });
     surface.frame.after(this.list);

@@ -4,6 +4,7 @@ import { element } from "./dom.js";
 import { plain } from "./formats.js";
 import { written } from "./prefixes.js";
 import { tokens } from "./tokens.js";
+import { language, t } from "../messages.js";
 
 const ROWS = 100;
 const LONG = 600;
@@ -13,11 +14,11 @@ const NUMBERS = new Set(["integer", "decimal", "double", "float", "int", "long"]
 
 // "look" has { pageOf, prefixes }: the address of an IRI's page, and the prefixes that shorten IRIs.
 export function truth(value) {
-  return element("p", { class: "truth" }, value ? "yes" : "no");
+  return element("p", { class: "truth" }, value ? t("yes") : t("no"));
 }
 
 export function turtle(text, look) {
-  const shown = element("pre", { class: "turtle", tabindex: "0", "aria-label": "Result as Turtle" });
+  const shown = element("pre", { class: "turtle", tabindex: "0", "aria-label": t("Result as Turtle") });
   for (const { kind, start, end } of tokens(text.slice(0, COLOURED))) {
     const piece = text.slice(start, end);
     if (kind === "blank") shown.append(piece);
@@ -37,9 +38,9 @@ export class Table {
     this.look = { ...look, prefixes: { xsd: XSD, ...look.prefixes } };
     this.all = results.bindings.map((row, index) => ({ number: (look.first ?? 0) + index + 1, row }));
     this.rows = this.all;
-    this.filter = element("input", { type: "search", placeholder: "Filter rows …", input: () => this.#sift() });
+    this.filter = element("input", { type: "search", placeholder: t("Filter rows …"), input: () => this.#sift() });
     this.count = element("span", { class: "count", role: "status" });
-    this.pager = element("nav", { class: "pager", "aria-label": "Pages of the result" });
+    this.pager = element("nav", { class: "pager", "aria-label": t("Pages of the result") });
     this.heads = this.names.map((name, index) =>
       element(
         "th",
@@ -51,7 +52,7 @@ export class Table {
     this.sifting = element(
       "label",
       {},
-      element("span", { class: "visually-hidden" }, "Filter rows"),
+      element("span", { class: "visually-hidden" }, t("Filter rows")),
       this.filter,
       this.count,
     );
@@ -60,7 +61,7 @@ export class Table {
       {},
       element(
         "div",
-        { class: "wide", tabindex: "0", role: "region", "aria-label": "Result" },
+        { class: "wide", tabindex: "0", role: "region", "aria-label": t("Result") },
         element(
           "table",
           { class: "list rows" },
@@ -113,7 +114,9 @@ export class Table {
       ),
     );
     this.count.textContent =
-      total === this.all.length ? "" : `${total.toLocaleString("en")} of ${this.all.length.toLocaleString("en")} rows`;
+      total === this.all.length
+        ? ""
+        : t("{0} of {1} rows", total.toLocaleString(language), this.all.length.toLocaleString(language));
     const turn = (label, first, possible) =>
       element(
         "button",
@@ -130,9 +133,12 @@ export class Table {
       );
     this.pager.hidden = total <= ROWS;
     this.pager.replaceChildren(
-      turn("Previous", this.#first - ROWS, this.#first > 0),
-      `rows ${(this.#first + 1).toLocaleString("en")} to ${(this.#first + shown.length).toLocaleString("en")} of ${total.toLocaleString("en")}`,
-      turn("Next", this.#first + ROWS, this.#first + ROWS < total),
+      turn(t("Previous"), this.#first - ROWS, this.#first > 0),
+      t(
+        "rows {0} to {1} of {2}",
+        ...[this.#first + 1, this.#first + shown.length, total].map((number) => number.toLocaleString(language)),
+      ),
+      turn(t("Next"), this.#first + ROWS, this.#first + ROWS < total),
     );
   }
 

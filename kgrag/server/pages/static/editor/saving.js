@@ -2,6 +2,7 @@
 
 import { element } from "./dom.js";
 import { meaningful } from "./tokens.js";
+import { t } from "../messages.js";
 
 const find = (id) => document.getElementById(id);
 
@@ -15,7 +16,7 @@ export class Saving {
     find("save").addEventListener("click", () => {
       const name = find("save-name");
       if (!name.value || !name.checkValidity()) {
-        name.setCustomValidity(name.value ? "Small letters, digits and hyphens." : "A name is needed.");
+        name.setCustomValidity(name.value ? t("Small letters, digits and hyphens.") : t("A name is needed."));
         name.reportValidity();
         name.setCustomValidity("");
         return;
@@ -41,8 +42,8 @@ export class Saving {
           { class: "check-line", "data-variable": name },
           element("input", { type: "checkbox" }),
           `?${name}`,
-          element("select", { "aria-label": `Kind of ?${name}` }, ...kinds.map((kind) => element("option", {}, kind))),
-          element("input", { type: "text", placeholder: "default", "aria-label": `Default of ?${name}` }),
+          element("select", { "aria-label": t("Kind of ?{0}", name) }, ...kinds.map((kind) => element("option", {}, kind))),
+          element("input", { type: "text", placeholder: t("default"), "aria-label": t("Default of ?{0}", name) }),
         ),
       ),
     );

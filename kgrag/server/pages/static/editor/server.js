@@ -1,6 +1,7 @@
 // What the editor asks of its server: terms to complete, stored queries, checks, and queries themselves.
 
 import { GraphReader, TableReader } from "./rows.js";
+import { t } from "../messages.js";
 
 export class Refused extends Error {
   // "place" has line and column of what is wrong in a query, and "mend", the change that does away with it; or nothing
@@ -117,6 +118,6 @@ async function problem(reply) {
     const [first] = detail.split("\n"); // what follows repeats the line of the query, for those who do not see it
     return new Refused(first[0].toUpperCase() + first.slice(1), reply.status, { line, column, mend });
   } catch {
-    return new Refused(`The server answers with status ${reply.status}.`, reply.status);
+    return new Refused(t("The server answers with status {0}.", reply.status), reply.status);
   }
 }

@@ -4,6 +4,7 @@ import { keepKey, keptKey } from "../key.js";
 import { element } from "./dom.js";
 import { written } from "./prefixes.js";
 import { meaningful, tokens } from "./tokens.js";
+import { language, t } from "../messages.js";
 
 const OPERATIONS = new Set(["INSERT", "DELETE", "WITH", "CLEAR", "DROP", "CREATE", "COPY", "MOVE", "ADD", "LOAD"]);
 const find = (id) => document.getElementById(id);
@@ -58,19 +59,19 @@ export class Key {
       this.#field.value = "";
       this.ask();
     };
-    this.#forget = element("button", { type: "button", class: "quiet", click: forget }, "Forget the key");
-    this.#line.append(element("label", {}, "Key ", this.#field), this.#forget);
+    this.#forget = element("button", { type: "button", class: "quiet", click: forget }, t("Forget the key"));
+    this.#line.append(element("label", {}, `${t("Key")} `, this.#field), this.#forget);
   }
 }
 
 // What an update would do, and a button that applies it; "apply" and "leave" are called for the buttons.
 export function drawEffect(effect, look, { apply, leave }) {
-  const count = (number, word) => element("li", {}, element("b", {}, number.toLocaleString("en")), ` ${word}`);
+  const count = (number, word) => element("li", {}, element("b", {}, number.toLocaleString(language)), ` ${word}`);
   const refused = effect.refused.map((each) =>
     element(
       "div",
       { class: "notice" },
-      element("p", {}, `The gate (${effect.profile}) would refuse it: ${each.new} new violations in ${each.graph}.`),
+      element("p", {}, t("The gate ({0}) would refuse it: {1} new violations in {2}.", effect.profile, each.new, each.graph)),
       element(
         "ul",
         {},
@@ -81,16 +82,16 @@ export function drawEffect(effect, look, { apply, leave }) {
     ),
   );
   const changing = effect.changing.length
-    ? [element("p", { class: "notice" }, `${effect.changing.join(", ")}: the values will be others when it is run.`)]
+    ? [element("p", { class: "notice" }, t("{0}: the values will be others when it is run.", effect.changing.join(", ")))]
     : [];
-  const nothing = effect.changed ? [] : [element("p", {}, "It would change nothing.")];
+  const nothing = effect.changed ? [] : [element("p", {}, t("It would change nothing."))];
   return [
     element(
       "ul",
       { class: "tiles" },
-      count(effect.added, "added"),
-      count(effect.removed, "removed"),
-      count(effect.changed, effect.changed === 1 ? "graph changed" : "graphs changed"),
+      count(effect.added, t("added")),
+      count(effect.removed, t("removed")),
+      count(effect.changed, effect.changed === 1 ? t("graph changed") : t("graphs changed")),
     ),
     ...refused,
     ...changing,
@@ -98,8 +99,8 @@ export function drawEffect(effect, look, { apply, leave }) {
     element(
       "p",
       { class: "actions" },
-      element("button", { type: "button", id: "apply", disabled: refused.length > 0, click: apply }, "Apply"),
-      element("button", { type: "button", class: "quiet", click: leave }, "Leave it"),
+      element("button", { type: "button", id: "apply", disabled: refused.length > 0, click: apply }, t("Apply")),
+      element("button", { type: "button", class: "quiet", click: leave }, t("Leave it")),
     ),
     ...effect.graphs.map((graph, place) => difference(graph, place < 5, look)),
   ];
@@ -124,7 +125,7 @@ function difference(graph, open, { pageOf, prefixes }) {
     const tag = sign === "+" ? "ins" : "del";
     return [
       ...shown.flatMap((triple) => [element(tag, {}, `${sign} ${short(triple, prefixes)}`), "\n"]),
-      ...(left > 0 ? [`${sign} ${left.toLocaleString("en")} more\n`] : []),
+      ...(left > 0 ? [`${sign} ${left.toLocaleString(language)} ${t("more")}\n`] : []),
     ];
   };
   return element(
@@ -135,12 +136,12 @@ function difference(graph, open, { pageOf, prefixes }) {
       {},
       element("code", { class: "iri" }, graph.graph),
       " ",
-      element("span", { class: "tag" }, `+${graph.added.toLocaleString("en")} −${graph.removed.toLocaleString("en")}`),
+      element("span", { class: "tag" }, `+${graph.added.toLocaleString(language)} −${graph.removed.toLocaleString(language)}`),
     ),
-    element("p", { class: "small" }, element("a", { href: pageOf(graph.graph) }, "The graph as it is")),
+    element("p", { class: "small" }, element("a", { href: pageOf(graph.graph) }, t("The graph as it is"))),
     element(
       "pre",
-      { class: "difference", tabindex: "0", "aria-label": `Triples of ${graph.graph}` },
+      { class: "difference", tabindex: "0", "aria-label": t("Triples of {0}", graph.graph) },
       ...lines("+", "added"),
       ...lines("-", "removed"),
     ),

@@ -1,0 +1,244 @@
+"""Adds to the citations of a sentence what they lack: the words around a quote, and the lines that name its subject.
+
+A model copies the words that hold an answer, "with a moisture content of 10 to 12 %", and leaves out what they are
+about; and texts name a thing once and say "this parameter", "it" or "the zone" from then on. Whoever reads such a
+citation alone cannot tell what it is true of. So the words of a sentence are looked up in what it cites, as a reader
+sees that: with the title of its document. Where some are missing, a quote is cited with the rest of its own sentence if
+that has any of them; then the nearest sentences that have them are cited as well, few, and those with names first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import regex
+
+from kgrag.answering.source_sentences import Carried, EvidencePiece, SourceChunk, SourceSentence, touched
+from kgrag.model import Citation
+from kgrag.text.sentences import STOP_WORDS, split, stem, words
+
+__all__ = ["completed"]
+
+_MAX_ADDED = 2
+"""Citations that are added to a sentence, at most."""
+_MIN_GAIN = 3
+"""What an added citation is worth at least: a name is worth 3, a word that is asked for or rare 2, any other 1."""
+_RARE = 0.05
+"""Share of the sentences of the evidence that have a rare word, at most; two sentences may in any case."""
+_MAX_GAP = 60
+"""Characters between two citations that are left out; fewer are cited with them as one."""
+_MAX_SENTENCE_CHARACTERS = 900
+"""A longer "sentence" is a table or a list without marks, and a quote from it is cited as it is."""
+_NAME = regex.compile(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}\p{N}.]*(?:[ '’&-]{1,2}\p{Lu}[\p{L}\p{M}\p{N}.]*)*")
+_CODE = regex.compile(r"(?<!\S)[\"'“‘(]*(-{1,2}\p{L}[\w-]*|\p{L}\w*(?:[_./-]\w+)*[_./\d]\w*(?:[_./-]\w+)*)")
+_TELLS_A_NAME = regex.compile(r"(?<!^)\p{Lu}|\p{N}")
+"""What a word that begins a sentence has if it is a name anyway: a capital further on, or a digit."""
+_REFERENCE = regex.compile(
+    r"\W*(?:it|its|this|that|these|those|they|their|he|his|she|her|such|both|here|there|otherwise|then|the (?:latter"
+    r"|former|same))\b",
+    regex.IGNORECASE,
+)
+_TERM = regex.compile(r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+")
+
+_Words = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The words that citations should have, each with what it is worth, and those that are names in the claim."""
+
+    worth: Mapping[str, int]
+    named: _Words
+
+    @classmethod
+    def of(cls, claim: str, question: str, texts: Iterable[str], headings: _Words) -> _Wanted:
+        """Return the words of a claim, and the names of its question beyond headings; ``texts`` say what is rare."""
+        own, named = _words(claim), _words(" ".join(_names(claim)))
+        names = named | (_words(" ".join(_names(question))) - headings)
+        sentences = [_words(text[start:end]) for text in texts for start, end in split(text)]
+        most = max(2, _RARE * len(sentences))
+        counts = Counter(word for sentence in sentences for word in sentence & own)
+        telling = own & (_words(question) | {word for word in own if counts[word] <= most})
+        return cls({word: 3 if word in names else 2 if word in telling else 1 for word in own | names}, named)
+
+    def gain(self, text: str, known: _Words) -> int:
+        """Return what a text is worth beside the words that are known."""
+        return sum(self.worth.get(word, 0) for word in _words(text) - known)
+
+    def all_in(self, known: _Words) -> bool:
+        """Return whether every word is known."""
+        return known.issuperset(self.worth)
+
+
+def completed(
+    claim: str, question: str, carried: Sequence[Carried], evidence: Sequence[EvidencePiece]
+) -> list[Carried]:
+    """Return the citations of a claim with the words around them and the lines before them that it needs.
+
+    Args:
+        claim: a sentence of an answer.
+        question: what was asked; what it names should be named by what is cited.
+        carried: the citations of the quotes of the claim, at least one.
+        evidence: what the model was shown; lines are cited from the chunks behind it.
+
+    Returns:
+        At most two citations more, in the order of the claim's; those that overlap are one.
+    """
+    chunks = {source.span.chunk: source for piece in evidence for source in piece.sources}
+    headings = _words("\n".join(_shown_with(carried, evidence, "heading")))
+    titles = _words("\n".join(_shown_with(carried, evidence, "title")))
+    wanted = _Wanted.of(claim, question, [source.text for source in chunks.values()], headings)
+    found = _widened(carried, wanted, chunks, titles)
+    for _ in range(_MAX_ADDED):
+        known = titles | _cited_words(found)
+        if wanted.all_in(known) or (line := _nearest(found, wanted, known, chunks, evidence)) is None:
+            break
+        found = _with_line(found, *line)
+    return _joined(found, chunks)
+
+
+def _shown_with(carried: Sequence[Carried], evidence: Iterable[EvidencePiece], name: str) -> Iterator[str]:
+    """Yield the title or the heading that is shown with citations."""
+    cited = {one.citation.chunk for one in carried}
+    for piece in evidence:
+        if any(source.span.chunk in cited for source in piece.sources):
+            yield str(piece.hit.attributes.get(name) or "")
+
+
+def _widened(
+    carried: Sequence[Carried], wanted: _Wanted, chunks: dict[str, SourceChunk], titles: _Words
+) -> list[Carried]:
+    """Return citations, each with its whole sentences where these have words that no citation has."""
+    found = list(carried)
+    for at, one in enumerate(found):
+        source = chunks.get(one.citation.chunk)
+        known = titles | _cited_words(found)
+        if source is None or wanted.all_in(known):
+            continue
+        around = _around(source, one)
+        whole = source.text[around[0].start : around[-1].end] if around else ""
+        if len(whole) <= _MAX_SENTENCE_CHARACTERS and wanted.gain(whole, known):
+            found[at] = _cut(one, source, around[0].start, around[-1].end)
+    return found
+
+
+def _around(source: SourceChunk, one: Carried) -> list[SourceSentence]:
+    start = one.citation.start - source.span.start
+    return touched(source.text, start, start + len(one.citation.quote))
+
+
+def _cited_words(found: Iterable[Carried]) -> _Words:
+    return frozenset[str]().union(*(_words(f"{one.citation.quote} {one.citation.derived}") for one in found))
+
+
+_Line = tuple[int, SourceChunk, tuple[int, int]]
+"""The citation that a line belongs before, its chunk, its characters."""
+
+
+def _nearest(
+    found: Sequence[Carried],
+    wanted: _Wanted,
+    known: _Words,
+    chunks: dict[str, SourceChunk],
+    evidence: Sequence[EvidencePiece],
+) -> _Line | None:
+    """Return the line that has most of what is missing; of equals the nearest before a citation; None for none."""
+    best: tuple[int, int] = (0, 0)
+    line: _Line | None = None
+    for at, one in enumerate(found):
+        source = chunks.get(one.citation.chunk)
+        if source is None or one.citation.derived:
+            continue
+        start = one.citation.start - source.span.start
+        refers = _REFERENCE.match(one.citation.quote) is not None
+        for begin, end in split(source.text):
+            gain = wanted.gain(source.text[begin:end], known)
+            before = end <= start
+            needed = 1 if refers and before and not source.text[end:start].strip() else _MIN_GAIN
+            distance = start - end if before else begin - start + len(source.text)
+            if gain >= needed and end - begin <= _MAX_SENTENCE_CHARACTERS and (gain, -distance) > best:
+                best, line = (gain, -distance), (at, source, (begin, end))
+    return line or _elsewhere(found, wanted, known, evidence)
+
+
+def _elsewhere(
+    found: Sequence[Carried], wanted: _Wanted, known: _Words, evidence: Sequence[EvidencePiece]
+) -> _Line | None:
+    """Return the first line of other chunks of the evidence that has a missing name of the claim; None for none."""
+    cited, missing = {one.citation.chunk for one in found}, wanted.named - known
+    for piece in evidence:
+        for source in piece.sources:
+            spans = [] if source.span.chunk in cited else split(source.text)
+            for begin, end in spans:
+                if end - begin <= _MAX_SENTENCE_CHARACTERS and (_words(source.text[begin:end]) & missing):
+                    return len(found), source, (begin, end)
+    return None
+
+
+def _with_line(found: Sequence[Carried], at: int, source: SourceChunk, place: tuple[int, int]) -> list[Carried]:
+    """Return citations with a line before one of them, or as one with it where little stands between them."""
+    model = found[min(at, len(found) - 1)]
+    line = _cut(replace(model, about=()), source, *place)
+    if at < len(found) and found[at].citation.chunk == source.span.chunk:
+        start = found[at].citation.start - source.span.start
+        end = start + len(found[at].citation.quote)
+        if max(start - place[1], place[0] - end) <= _MAX_GAP:
+            return [*found[:at], _cut(found[at], source, min(start, place[0]), max(end, place[1])), *found[at + 1 :]]
+    return [*found[:at], line, *found[at:]]
+
+
+def _cut(one: Carried, source: SourceChunk, start: int, end: int) -> Carried:
+    """Return a citation of other characters of a chunk."""
+    span = source.span
+    citation = replace(
+        one.citation,
+        quote=source.text[start:end],
+        document=span.document,
+        chunk=span.chunk,
+        start=span.start + start,
+        end=span.start + end,
+        derived="",
+    )
+    return replace(one, citation=citation, sentences=source.text[start:end])
+
+
+def _joined(found: Sequence[Carried], chunks: Mapping[str, SourceChunk]) -> list[Carried]:
+    """Return citations without repeats; those of one chunk that overlap are one."""
+    kept: list[Carried] = []
+    for one in found:
+        here = one.citation
+        at = next((place for place, other in enumerate(kept) if _overlap(other.citation, here)), None)
+        source = chunks.get(here.chunk)
+        if at is None or source is None:
+            kept.append(one)
+            continue
+        ends = min(kept[at].citation.start, here.start), max(kept[at].citation.end, here.end)
+        kept[at] = _cut(kept[at], source, ends[0] - source.span.start, ends[1] - source.span.start)
+    return kept
+
+
+def _overlap(one: Citation, other: Citation) -> bool:
+    same = one.chunk == other.chunk and not one.derived and not other.derived
+    return one == other or (same and one.start < other.end and other.start < one.end)
+
+
+def _names(text: str) -> list[str]:
+    """Return the names of a text, and what is written as in a program; not words that only begin a sentence."""
+    opening = {start for start, _ in split(text)}
+    names = []
+    for match in _NAME.finditer(text):
+        first, _, rest = match[0].partition(" ")
+        common = match.start() in opening and not _TELLS_A_NAME.search(first)
+        names.append(rest if common else match[0])
+    return [*names, *_CODE.findall(text)]
+
+
+@lru_cache(maxsize=1024)
+def _words(text: str) -> _Words:
+    """Return the stemmed content words of a text; letters, numbers and signs are apart from each other."""
+    return frozenset(
+        stem(term) for word in words(text) if word not in STOP_WORDS for term in _TERM.findall(word.replace("_", " "))
+    )

@@ -1,0 +1,86 @@
+"""What a sentence of an answer is about is cited with it: the words around a quote, and the line that names the thing."""
+
+import pytest
+
+from kgrag.answering.claim_words import completed
+from kgrag.answering.source_sentences import Carried, EvidencePiece, SourceChunk
+from kgrag.model import Citation, Hit, Span
+
+TITLE = "Sluice"
+ICE = (
+    "The ice guard\n\nWhen the water is cold, it stirs the gates for 90 seconds. "
+    "Nothing else is done then. In warm water the same costs 14 marks a day, as Osk Bridge found."
+)
+POLLS = (
+    "Boats with a keeper must not be told to use a list. Boats must not be told to ask both red and non-red keepers. "
+    "A list is read once."
+)
+
+
+def piece(text: str, number: int = 1) -> EvidencePiece:
+    span = Span(chunk=f"urn:c{number}", document=f"urn:d{number}", start=100, end=100 + len(text))
+    hit = Hit(span.chunk, "chunk", text, 1.0, (span,), {"title": TITLE})
+    return EvidencePiece(number, hit, (SourceChunk(text, span),))
+
+
+def carried(where: EvidencePiece, quote: str) -> Carried:
+    (source,) = where.sources
+    start = source.text.index(quote)
+    begin = source.span.start + start
+    citation = Citation(quote, source.span.document, source.span.chunk, begin, begin + len(quote))
+    return Carried(citation, quote, ())
+
+
+def cited(claim: str, question: str, *quotes: str, text: str = ICE, others: tuple[str, ...] = ()) -> list[str]:
+    evidence = [piece(text), *(piece(other, number) for number, other in enumerate(others, start=2))]
+    found = completed(claim, question, [carried(evidence[0], quote) for quote in quotes], evidence)
+    texts = {source.span.chunk: source for each in evidence for source in each.sources}
+    for one in found:
+        source, here = texts[one.citation.chunk], one.citation
+        assert here.quote == source.text[here.start - source.span.start : here.end - source.span.start]
+    return [one.citation.quote for one in found]
+
+
+def test_a_quote_is_cited_with_the_rest_of_its_sentence_where_that_has_more_of_the_claim() -> None:
+    claim = "When the water is cold, the gates are stirred for 90 seconds."
+    assert cited(claim, "What?", "for 90 seconds") == ["When the water is cold, it stirs the gates for 90 seconds."]
+
+
+def test_a_quote_that_has_every_word_of_the_claim_is_cited_as_it_is() -> None:
+    assert cited("Gates: 90 seconds.", "How long?", "the gates for 90 seconds") == ["the gates for 90 seconds"]
+
+
+def test_the_line_that_names_the_thing_is_cited_with_what_follows_it() -> None:
+    claim = "The ice guard stirs the gates for 90 seconds when the water is cold."
+    quote = "When the water is cold, it stirs the gates for 90 seconds."
+    assert cited(claim, "What does the ice guard do?", quote) == [f"The ice guard\n\n{quote}"]
+
+
+def test_a_name_of_the_claim_is_cited_from_another_chunk() -> None:
+    claim = "Imre Sollund stirs the gates for 90 seconds when the water is cold."
+    quote = "When the water is cold, it stirs the gates for 90 seconds."
+    other = "Rules. Keeper Imre Sollund has the guard. He is old."
+    assert cited(claim, "Who?", quote, others=(other,)) == [quote, "Keeper Imre Sollund has the guard."]
+
+
+def test_a_name_of_the_question_alone_is_not_sought_in_other_chunks() -> None:
+    quote = "When the water is cold, it stirs the gates for 90 seconds."
+    claim = "It stirs the gates for 90 seconds when the water is cold."
+    assert cited(claim, "What did Sollund do?", quote, others=("Keeper Sollund.",)) == [quote]
+
+
+def test_a_sentence_beside_the_one_that_the_claim_needs_is_joined_by_that_one() -> None:
+    claim = "Boats with a keeper must not be told to ask both red and non-red keepers."
+    wrong = "Boats with a keeper must not be told to use a list."
+    (quote,) = cited(claim, "What must boats not be told?", wrong, text=POLLS)
+    assert quote == f"{wrong} Boats must not be told to ask both red and non-red keepers."
+
+
+def test_citations_that_overlap_are_one() -> None:
+    whole = "When the water is cold, it stirs the gates for 90 seconds."
+    assert cited("It stirs the gates for 90 seconds.", "?", "for 90 seconds", whole) == [whole]
+
+
+@pytest.mark.parametrize("claim", ["Sluice stirs the gates.", "The gates are stirred by something or other."])
+def test_titles_and_words_that_say_nothing_need_no_citation(claim: str) -> None:
+    assert cited(claim, "?", "it stirs the gates") == ["it stirs the gates"]
