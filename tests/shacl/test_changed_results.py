@@ -173,7 +173,9 @@ REACHED = {
 @pytest.mark.parametrize(("shape", "added", "whole"), REACHED.values(), ids=REACHED)
 def test_only_what_a_change_reaches_is_validated(shape: str, added: str, whole: bool) -> None:
     lines = [f"ex:n{n} a ex:A ; ex:p ex:n{n + 1} . ex:n{n} ex:q ex:n0 ." for n in range(6, 12)]
-    lines.append("ex:n6 a ex:Z . ex:n8 ex:l ex:c1 . ex:c1 rdf:first 1 ; rdf:rest ex:c2 . ex:c2 rdf:first 2 ; rdf:rest rdf:nil .")
+    lines.append(
+        "ex:n6 a ex:Z . ex:n8 ex:l ex:c1 . ex:c1 rdf:first 1 ; rdf:rest ex:c2 . ex:c2 rdf:first 2 ; rdf:rest rdf:nil ."
+    )
     before = list(dict.fromkeys(parsed(lines)))
     found = compared(f"ex:S {shape} .", before, [*before, *parsed([added], 1)])
     assert bool(found.whole) is whole
