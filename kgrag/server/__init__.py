@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Access", "Address", "Logging", "create_app", "serve", "serve_scratch"]
 
-_HOME = {name: "kgrag.server.startup" for name in __all__} | {"create_app": "kgrag.server.app"}
+_HOME = dict.fromkeys(__all__, "kgrag.server.startup") | {"create_app": "kgrag.server.app"}
 """Modules are loaded when a name is asked for: the process that judges writes needs no application."""
 
 
