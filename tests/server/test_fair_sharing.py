@@ -11,7 +11,14 @@ import pytest
 from kgrag.errors import ServiceUnavailable
 from kgrag.server.problems import problem_of
 from kgrag.server.readers.reader_pool import ReaderPool
-from kgrag.server.readers.reader_request import Overloaded, ReaderRequest, ReaderRun, ServerLimits, TookTooLong
+from kgrag.server.readers.reader_request import (
+    Overloaded,
+    ReaderRequest,
+    ReaderRun,
+    RunKind,
+    ServerLimits,
+    TookTooLong,
+)
 from tests.server.conftest import KEY, Server, start
 from tests.server.test_reader_pool import ENDLESS, _all, _asked, _Source, _with
 
@@ -97,8 +104,24 @@ def test_a_short_query_is_answered_while_all_readers_work_on_long_ones(tmp_path:
         long = [_run(pool, query) for query in (ENDLESS, ENDLESS_RESULT, ENDLESS, ENDLESS_RESULT)]
         for _ in range(3):
             assert await asyncio.wait_for(_all(_run(pool, "ASK {}")), 10) == (b"true", "")
-        assert len(pool.processes) <= 3
+        assert len(pool.processes) <= 4
         for run in long:
+            run.close()
+
+    _with(tmp_path, ServerLimits(readers=2), work)
+
+
+def test_a_query_that_is_known_to_be_short_does_not_wait_for_trials_of_others(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        assert await _all(_run(pool, "ASK {}")) == (b"true", "")
+        long = [_run(pool, ENDLESS) for _ in range(2)]
+        while any(run.reader is None or run.reader.kind is not RunKind.LONG for run in long):
+            await asyncio.sleep(0.02)
+        assert pool.killed == 0
+        tried = [_run(pool, ENDLESS.replace("AS ?n", f"AS ?{name}")) for name in "uvwxyz"]
+        assert await asyncio.wait_for(_all(_run(pool, "ASK {}")), 10) == (b"true", "")
+        assert pool.killed < 4  # a trial ends with its reader, and there are six
+        for run in (*long, *tried):
             run.close()
 
     _with(tmp_path, ServerLimits(readers=2), work)
@@ -141,7 +164,7 @@ def test_who_finds_the_queue_full_is_told_how_long_it_takes(tmp_path: Path) -> N
             await _all(_run(pool, ENDLESS, seconds=1.0))
         runs = [_run(pool, ENDLESS, seconds=3.0) for _ in range(4)]
         with pytest.raises(Overloaded) as raised:
-            _run(pool, "ASK {}")
+            _run(pool, ENDLESS)
         assert problem_of(raised.value).headers == {"Retry-After": str(raised.value.retry_after)}
         for run in runs:
             run.close()
