@@ -26,7 +26,7 @@ from kgrag.shacl.pyshacl_validation import each_violation
 from kgrag.shacl.shapes_graph import SH
 from kgrag.vocab import AUDIT
 
-__all__ = ["LoadedData", "ValidationOptions", "validate_data", "validate_triples"]
+__all__ = ["LoadedData", "ValidationOptions", "finding_of", "validate_data", "validate_triples"]
 
 _BATCH = 50_000
 _MAX_TRIPLES_IN_MEMORY = 2_000_000
@@ -149,7 +149,7 @@ def validate_data(
     results = _Results(options.limit)
     for violation in found:
         if not options.focus or violation.focus in options.focus:
-            finding = _finding(violation)
+            finding = finding_of(violation)
             results.add(finding)
             if each is not None:
                 each(finding)
@@ -198,7 +198,8 @@ def _order(finding: AuditFinding) -> tuple[int, str, str, str, str, str]:
     return (level, finding.check, finding.focus, finding.path, finding.value, finding.message)
 
 
-def _finding(violation: Violation) -> AuditFinding:
+def finding_of(violation: Violation) -> AuditFinding:
+    """Return a violation as a finding, without its fingerprint."""
     terms = violation.terms
     focus, value = violation.focus, violation.value
     if terms is not None:  # a blank node is marked as one

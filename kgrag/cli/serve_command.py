@@ -47,7 +47,11 @@ def serve(
     private: Annotated[bool, typer.Option("--private", help="Reading needs a key too.")] = False,
     gate: Annotated[
         str | None,
-        typer.Option("--gate", help="Refuse writes that bring an ontology new violations by this audit profile."),
+        typer.Option(
+            "--gate",
+            help="Refuse writes that bring an ontology new violations by this audit profile, or data by this file of "
+            "SHACL shapes.",
+        ),
     ] = None,
     open_ask: Annotated[
         bool, typer.Option("--open-ask", help="Everybody may ask, also where the model costs money.")

@@ -34,6 +34,7 @@ from kgrag.server import (
     sparql_endpoints,
 )
 from kgrag.server.access_keys import Keys, PrivateAccess
+from kgrag.server.data_gate_program import are_shapes, gate_shapes
 from kgrag.server.fast_path import FastPath
 from kgrag.server.problems import Problem, problem_response
 from kgrag.server.readers.reader_pool import ReaderPool
@@ -104,7 +105,9 @@ def create_app(
     metrics = ServerMetrics()
     workers = None if kb is None else WorkerThreads(kb)
     agents = None if kb is None else _agents_endpoint()
-    if rules.gate is not None:
+    if rules.gate is not None and are_shapes(rules.gate):
+        gate_shapes(rules.gate)
+    elif rules.gate is not None:
         catalogue_of(load_profile(rules.gate))
 
     @contextlib.asynccontextmanager

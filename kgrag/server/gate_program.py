@@ -19,6 +19,8 @@ import pyoxigraph as ox
 
 from kgrag.audit import AuditFinding, AuditOptions, audit_triples
 from kgrag.ports import TripleStore
+from kgrag.server import data_gate_program
+from kgrag.server.data_gate_program import are_shapes
 from kgrag.store.embedded_quads import EmbeddedQuads
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.rdf_files import is_ontology
@@ -53,9 +55,10 @@ def judge(header: _Header, body: bytes, past: ox.Store) -> dict[str, object]:
     """Return what a write would bring: for each graph that gets worse, its new violations.
 
     Args:
-        header: ``profile``; ``names``: the base IRI of the knowledge base; ``graphs``: those that the write may change
-            (None: any); for an update ``copy``, a folder that may be written to, ``base`` and ``prefixes``; for an
-            upload ``add``, whether its triples are added to the graph.
+        header: ``profile``, or in its place the path of SHACL shapes for data (``data_gate_program``); ``names``: the
+            base IRI of the knowledge base; ``graphs``: those that the write may change (None: any); for an update
+            ``copy``, a folder that may be written to, ``base`` and ``prefixes``; for an upload ``add``, whether its
+            triples are added to the graph.
         body: the update, or N-Triples.
         past: the store as it is.
 
@@ -66,6 +69,8 @@ def judge(header: _Header, body: bytes, past: ox.Store) -> dict[str, object]:
         SyntaxError: the update does not parse.
         ValueError: it cannot be evaluated.
     """
+    if are_shapes(header["profile"]):
+        return data_gate_program.judge(header, body, past)
     if header["copy"] is None:
         return {"refused": _refused(header, past, _changes_by_upload(header, body, past))}
     present = ox.Store(header["copy"])
@@ -81,6 +86,8 @@ def refused_by(header: _Header, past: ox.Store, present: ox.Store) -> list[dict[
         past: the store as it was.
         present: a copy on which the update was run.
     """
+    if are_shapes(header["profile"]):
+        return data_gate_program.refused_by(header, past, present)
     return _refused(header, present, _changes_by_update(header, past, present))
 
 

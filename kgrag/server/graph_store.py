@@ -116,10 +116,16 @@ async def _read(request: HttpRequest, state: ServerState, name: str) -> Response
 
 
 async def _delete(request: HttpRequest, state: ServerState, name: str) -> Response:
+    recheck = None
+    if state.gate is not None and state.dataset.contains(name):
+        stored = state.dataset.stored_as(name)
+        recheck = await state.gate.upload(lambda: PlannedUpload(stored, (), add=False))
     async with state.write_lock:
         if not state.dataset.contains(name):
             raise Problem(404, f"there is no graph <{name}>.")
         _check_conditions(request, state, name)
+        if recheck is not None:
+            await recheck()
         await state.write(record_of(request), lambda: state.dataset.drop(name))
     return Response(status_code=204)
 

@@ -55,7 +55,8 @@ class Access:
         read_only: whether nobody writes, whatever key is sent.
         private: whether reading needs a key too.
         keys: a file of more keys.
-        gate: a profile of the audit; writes that bring ontologies new violations of it are refused.
+        gate: a profile of the audit, or a file of SHACL shapes; writes that bring ontologies, or data, new violations
+            of it are refused.
         open_ask: whether everybody may ask, also where answers cost money.
         keep_chats: whether conversations of the chat page, and feedback on them, are kept in the store.
         local_writes: whether whoever sits at this machine may write without a key.

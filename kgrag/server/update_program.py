@@ -36,5 +36,5 @@ def effect(header: Mapping[str, Any], body: bytes, past: ox.Store) -> dict[str, 
     if header["profile"]:
         from kgrag.server.gate_program import refused_by  # an audit takes long to import
 
-        refused = refused_by(header, past, present)
+        refused = refused_by({**header, "text": body.decode()}, past, present)
     return {**found, "refused": refused}

@@ -1,4 +1,4 @@
-"""The gate for writes: ontologies may not get worse by a profile of the audit.
+"""The gate for writes: ontologies may not get worse by a profile of the audit, or data by SHACL shapes.
 
 A write is judged before its turn, on the state at that time, by a process of its own that can be killed
 (``kgrag.server.gate_program``). If somebody else wrote before its turn came, it is judged again, within its turn.
@@ -18,6 +18,7 @@ import pyoxigraph as ox
 
 import kgrag
 from kgrag.errors import KgragError
+from kgrag.server.data_gate_program import are_shapes
 from kgrag.server.problems import Problem
 from kgrag.server.readers.reader_pool import ReaderPool
 from kgrag.server.readers.reader_request import ReaderRequest, ServerLimits
@@ -74,14 +75,16 @@ class WriteGate:
     """Judges writes by a profile.
 
     Args:
-        profile: its name, or the path of a TOML file.
+        profile: its name, or the path of a TOML file; or of a file of SHACL shapes, by which data are judged.
         dataset: what is written to.
         snapshots: of its store.
         limits: of the server; a write may be judged for as long as a query may work.
     """
 
     def __init__(self, profile: str, dataset: ServedDataset, snapshots: SnapshotPool, limits: ServerLimits) -> None:
-        self.profile = str(Path(profile).resolve()) if profile.endswith(".toml") else profile
+        self._judges_data = are_shapes(profile)
+        is_file = profile.endswith(".toml") or self._judges_data
+        self.profile = str(Path(profile).resolve()) if is_file else profile
         self._dataset = dataset
         self._seconds = limits.seconds
         own_limits = replace(limits, readers=1, seconds=max(limits.seconds, _WARM_UP_SECONDS), rows=0)
@@ -96,7 +99,8 @@ class WriteGate:
     async def update(self, update: PlannedUpdate) -> Recheck:
         """Judge an update, and return what is to be called once its turn has come.
 
-        An update that does not search, and neither touches nor declares an ontology, is not tried on a copy.
+        By a profile, an update that does not search, and neither touches nor declares an ontology, is not tried on a
+        copy.
 
         Raises:
             Problem: 422: ontologies would get worse; nothing is written.
@@ -105,7 +109,7 @@ class WriteGate:
         """
         text, seconds = update.text.encode(), update.seconds or self._seconds
         graphs = None if update.graphs is None else sorted(update.graphs)
-        may_declare = update.searches or graphs is None
+        may_declare = update.searches or graphs is None or self._judges_data
 
         async def judge() -> _Refused:
             nonlocal may_declare
@@ -119,7 +123,7 @@ class WriteGate:
             if changing := sorted(CHANGING_FUNCTIONS.intersection(update.words)):
                 raise Problem(
                     422,
-                    f"{', '.join(changing)}: run again, the update may write something else to an ontology "
+                    f"{', '.join(changing)}: run again, the update may write something else "
                     "than what was judged. Write the values themselves. Nothing was written.",
                 )
             async with self._pool.trial_copy() as copy:
@@ -132,14 +136,22 @@ class WriteGate:
         return await asyncio.to_thread(lambda: any(map(self._dataset.is_ontology, graphs or ())))
 
     async def upload(self, plan: Callable[[], PlannedUpload]) -> Recheck:
-        """Judge an upload, as ``update`` does; ``plan`` returns what it would do in the present state."""
+        """Judge an upload, as ``update`` does; ``plan`` returns what it would do in the present state.
+
+        To delete a graph is to replace its content by nothing, which makes no ontology worse.
+        """
 
         async def judge() -> _Refused:
             upload = plan()
-            if not is_ontology(upload.triples) and not await self._has_ontology([upload.graph]):
-                return []
             header = {"graphs": [upload.graph], "copy": None, "add": upload.add}
             lines = ox.serialize(upload.triples, format=ox.RdfFormat.N_TRIPLES) or b""
+            if self._judges_data:
+                async with self._pool.trial_copy() as copy:
+                    return await self._refused(
+                        self._request("judge", {**header, "copy": str(copy)}, lines, self._seconds)
+                    )
+            if not upload.triples or not (is_ontology(upload.triples) or await self._has_ontology([upload.graph])):
+                return []
             return await self._refused(self._request("judge", header, lines, self._seconds))
 
         return await self._judge(judge)

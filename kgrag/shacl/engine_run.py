@@ -245,6 +245,12 @@ class _ValidationRun:
         for part in branch:
             narrowed = self._narrowed(part, nodes)
             inner = [row for row in self._rows(narrowed, inner=True) if (row["graph"], row["focus"]) in nodes]
+            if part.component == "property":  # which reports nothing itself, but what its values depart from
+                below = self._results(part.branches[0], {(row["graph"], row["value"]) for row in inner})
+                for row in inner:
+                    own = below.get((row["graph"], row["value"]), ())
+                    results.setdefault((row["graph"], row["focus"]), []).extend(own)
+                continue
             for row, violation in zip(inner, self._violations(part, inner), strict=True):
                 results.setdefault((row["graph"], row["focus"]), []).append(cast("ViolationTerms", violation.terms))
         return results

@@ -14,7 +14,7 @@ import ctypes
 import os
 import re
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, cast
@@ -108,10 +108,11 @@ def _syntax_message(error: SyntaxError, text: str) -> str:
 
 
 class _ClosableStore:
-    """Passes every call on to a store, until it is emptied."""
+    """Passes every call on to a store, until it is emptied; ``let_go`` is called then, or at the end of the process."""
 
-    def __init__(self, store: ox.Store) -> None:
+    def __init__(self, store: ox.Store, let_go: Callable[[], None]) -> None:
         self.store: ox.Store | None = store
+        self.let_go = weakref.finalize(self, let_go)
 
     def _open_store(self) -> ox.Store:
         if self.store is None:
@@ -133,9 +134,9 @@ class _ClosableStore:
         return len(self._open_store())
 
 
-def closable(store: ox.Store, *, on_disk: bool = False) -> ox.Store:
-    """Return a stand-in that passes every call on to the store, until ``release`` empties it."""
-    stand_in = _ClosableStore(store)
+def closable(store: ox.Store, *, on_disk: bool = False, let_go: Callable[[], None] = lambda: None) -> ox.Store:
+    """Return a stand-in that passes every call on to the store, until ``release`` empties it and calls ``let_go``."""
+    stand_in = _ClosableStore(store, let_go)
     if on_disk:
         _ON_DISK.add(stand_in)
         _spare_children()
@@ -171,4 +172,6 @@ def exchanged(store: ox.Store, other: ox.Store | None) -> None:
 
 def release(store: ox.Store) -> None:
     """Empty a stand-in made by ``closable``; whoever still has it gets StateError from now on."""
-    cast("_ClosableStore", store).store = None
+    stand_in = cast("_ClosableStore", store)
+    stand_in.store = None
+    stand_in.let_go()

@@ -13,6 +13,7 @@ from kgrag.errors import SchemaMismatch, StorageFailed, StoreLocked
 from kgrag.store import publication_plan
 from kgrag.store.engine import closable
 from kgrag.store.quad_store import QuadStore, of_graph
+from kgrag.store.reading_views import ReadingView
 from kgrag.vocab import DEFAULT_BASE, SCHEMA_VERSION, Names
 
 __all__ = ["FOUNDING_QUADS", "creation_quads", "open_folder", "recorded_names", "revision", "write_founding"]
@@ -51,15 +52,19 @@ def open_folder(folder: Path | None, *, read_only: bool = False) -> ox.Store:
 
 
 def _open_for_reading(folder: Path) -> ox.Store:
-    """Open a folder for reading, whether or not another process writes to it."""
+    """Open a folder for reading as it is now, whether or not another process writes to it."""
     if not (folder / "CURRENT").is_file():
         raise StorageFailed(f"there is no store in {folder} to be read. Create one by opening it for writing first.")
     failure: Exception | None = None
     for attempt in range(_MAX_OPENING_ATTEMPTS):
+        view = None
         try:
-            return closable(ox.Store.read_only(str(folder)), on_disk=True)
+            view = ReadingView(folder)
+            return closable(ox.Store.read_only(str(view.folder)), on_disk=True, let_go=view.release)
         except (OSError, RuntimeError) as error:  # the writer swapped files between our listing and our opening them
             failure = error
+            if view is not None:
+                view.release()
             time.sleep(0.01 * attempt)
     advice = "" if "ulimit" in str(failure) else " Mend it from a backup."
     raise StorageFailed(f"{folder} cannot be opened for reading: {str(failure).rstrip('.')}.{advice}") from failure

@@ -13,7 +13,7 @@ from typing import Self, cast
 import pyoxigraph as ox
 
 from kgrag.ports import TripleStore, Validator
-from kgrag.store import identity, migrations, rewriting
+from kgrag.store import identity, migrations, reading_views, rewriting
 from kgrag.store.catalogued_store import CataloguedStore
 from kgrag.store.embedded_quads import EmbeddedQuads
 from kgrag.store.engine import engine, release
@@ -43,7 +43,7 @@ class OxigraphStore(CataloguedStore):
 
         Args:
             folder: where it lives; None keeps it in memory. ``<folder>.lock`` and ``<folder>.pid`` exist next to it
-                while a writer has it open.
+                while a writer has it open, and ``<folder>.views`` contains the links of those who read.
             base: its base IRI; None takes the recorded one, or the default for a new store.
             validator: checks drafts in a scratch store before ``publish`` lets them in.
             read_only: open without the lock, whether or not a writer runs; the view stays as it is at opening.
@@ -60,6 +60,7 @@ class OxigraphStore(CataloguedStore):
             with engine():
                 if folder is not None and not read_only:
                     rewriting.finish(folder)
+                    reading_views.sweep(folder)
                 store = identity.open_folder(folder, read_only=read_only)
                 quads = EmbeddedQuads(store, folder=folder, read_only=read_only)
                 names = identity.recorded_names(quads, base)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from kgrag.store.engine import exchanged
+from kgrag.store.reading_views import sweep
 
 __all__ = ["finish", "rewrite"]
 
@@ -42,6 +43,7 @@ def rewrite(store: ox.Store, folder: Path) -> None:
     _sync(folder.parent)
     exchanged(store, None)
     try:
+        sweep(folder)  # what a reader that was killed links to has the terms that are to go
         _wait_for_readers(folder)
         folder.rename(old)
         fresh.rename(folder)

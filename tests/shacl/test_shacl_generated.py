@@ -165,6 +165,11 @@ WAYS = {
     "[ sh:property [ sh:path ex:p ; sh:property [ sh:path ex:p ; sh:class ex:A ] ] ] .",
     lines=[ALWAYS, "ex:a ex:p ex:a .", "ex:b ex:p ex:a ."],
 )
+@example(  # a violation deep within sh:node ended the whole validation
+    shape="ex:S sh:targetNode ex:a ; sh:property [ sh:path ex:p ; sh:node "
+    "[ sh:property [ sh:path ex:p ; sh:property [ sh:path ex:p ; sh:class ex:A ] ] ] ] .",
+    lines=[ALWAYS, "ex:a ex:p ex:a ."],
+)
 def test_generated_shapes_give_what_pyshacl_gives(shape: str, lines: list[str], way: str) -> None:
     with mock.patch.multiple(constraint_queries, **WAYS[way]):
         mine = ours(shape, lines)
