@@ -376,8 +376,8 @@ class ReaderPool:
                 self.leave(reader.runs[0])  # also where its client is slow to learn of it
             else:
                 self._check_long(reader, now)
-        for queue in self._queues.values():
-            queue.check_times(now, self.limits.waiting)
+        for kind, queue in self._queues.items():
+            queue.check_times(now, self.limits.waiting_of(is_long=kind is RunKind.LONG))
         self._assign_waiting()
         for reader in self._idle[:-1]:
             if now - reader.since > _IDLE_SECONDS:
@@ -404,7 +404,7 @@ class ReaderPool:
                 self._start_spare()
         elif run.is_trial and (run.waits_for_client or computed > _LONG_SECONDS):
             self._end_trial(reader, run)
-        if reader.kind is RunKind.LONG:
+        if reader.kind is RunKind.LONG and run.request.can_begin_again:  # what a write waits for does not
             reader.give_way()
 
     def _end_trial(self, reader: Reader, run: ReaderRun) -> None:

@@ -68,7 +68,7 @@ class ServerLimits:
         readers: reader processes that work at once, at most. Where there are two or more, two more are started for
             short queries while all of these work on long ones.
         seconds: how long a request may work; a request may ask for less.
-        waiting: seconds that a request may wait for a free reader.
+        waiting: seconds that a request may wait for a free reader; a long one, for as long as others may work.
         memory: bytes of private memory of a reader process.
         queue: requests that may wait for a free reader at once.
         result: bytes of a result.
@@ -87,6 +87,10 @@ class ServerLimits:
     spool: int = 512 << 20
     rows: int = 0
     body: int = 256 << 20
+
+    def waiting_of(self, *, is_long: bool) -> float:
+        """Return how many seconds a request may wait."""
+        return max(self.waiting, self.seconds) if is_long else self.waiting
 
 
 @dataclass(frozen=True, slots=True)

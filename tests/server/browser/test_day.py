@@ -97,7 +97,7 @@ class Day:
         self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", one(self.browser, selector))
         one(self.browser, selector).click()
 
-    def until(self, selector: str, text: str, seconds: int = 120) -> None:
+    def until(self, selector: str, text: str, seconds: int = 400) -> None:
         def there(_: Any) -> bool:
             return any(
                 text in (shown or "")
