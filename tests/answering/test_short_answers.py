@@ -6,9 +6,11 @@ import pytest
 
 from kgrag import KnowledgeBase, shacl
 from kgrag.answering.json_forms import answer_json, value_json
+from kgrag.answering.kept_answers import answer_draft
 from kgrag.answering.short_answers import short_answers
 from kgrag.cli.printing import answer_text
 from kgrag.model import Answer, Citation, Value
+from kgrag.vocab import RDF, XSD, Names
 
 
 def values_of(question, *sentences):
@@ -29,6 +31,14 @@ def values_of(question, *sentences):
         ("When did it come out?", "It was released in August, 2021.", "date", "August, 2021", "2021-08"),
         ("In what year was the mill built?", "The mill was built in May 1898.", "date", "1898", "1898"),
         ("Where was Ann Lee born?", "Ann Lee was born in Bath, England.", "text", "Bath", ""),
+        (
+            "When was the canal dug?",
+            "The canal was dug between 1908 and 1913.",
+            "date",
+            "between 1908 and 1913",
+            "1908/1913",
+        ),
+        ("Which variety is sown?", "The variety LT 7 is sown.", "text", "LT 7", ""),
         ("Who directed Rain?", "Rain is a 1957 film directed by Mira Solen.", "text", "Mira Solen", ""),
         ("Since which version does it exist?", "New in version 3.7.", "text", "3.7", ""),
         ("What is Ann Lee's occupation?", "Ann Lee was an English singer.", "text", "singer", ""),
@@ -85,3 +95,10 @@ def test_without_an_answer_the_nearest_passages_are_shown_with_their_best_senten
     assert answer.unknown
     assert answer_json(answer)["nearest"][0]["quote"] == answer.nearest[0].quote
     assert f"»{' '.join(answer.nearest[0].quote.split())}«" in answer_text(answer)
+
+
+def test_an_interval_is_kept_as_a_text_and_not_as_a_year():
+    value = Value("date", "between 1908 and 1913", "1908/1913")
+    answer = Answer("When was the canal dug?", "text", "passages", values=(value,))
+    typed = [triple.object for triple in answer_draft(answer, names=Names()).triples if triple.predicate == RDF.value]
+    assert [(one.value, one.datatype) for one in typed] == [("1908/1913", XSD.string)]
