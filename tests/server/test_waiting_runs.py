@@ -69,9 +69,9 @@ def test_the_client_with_fewest_at_work_goes_first_and_of_its_requests_the_one_t
     for run in (greedy, long, short):
         queue.add(run)
     order = []
-    while (run := queue.next(at_work)) is not None:
-        queue.remove(run)
-        order.append(run)
+    while (first := queue.next(at_work)) is not None:
+        queue.remove(first)
+        order.append(first)
     assert order == [short, long, greedy]
 
 
