@@ -75,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print a count of requests for each kind of work."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--names", action="store_true", help="list the stored queries")
+    parser.add_argument("--only-documents", action="store_true", help="leave the demonstration out")
     parser.add_argument("--documents", type=int, nargs="*", default=[1_000])
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name, counted() as calls:
@@ -88,10 +89,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 print("".join(f"          {count:4} {query}\n" for query, count in sent.most_common()), end="")
             return sent.total()
 
-        with OxigraphServer(Path(name) / "server") as server, _opened(Path(name) / "kb", server) as kb:
-            _demonstration(kb, show)
+        if not chosen.only_documents:
+            with OxigraphServer(Path(name) / "server") as server, _opened(Path(name) / "kb", server) as kb:
+                _demonstration(kb, show)
         for size in chosen.documents:
             place = Path(name) / str(size)
+            place.mkdir()
             with OxigraphServer(place / "server") as server, _opened(place / "kb", server) as kb:
                 kb.add_many(_record(number) for number in range(size))
                 kb.retrieve(_QUESTIONS[0])

@@ -89,4 +89,5 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--write"]:
         _write(sys.argv[2], float(sys.argv[3]), sys.argv[4])
     else:
-        sys.exit(1 if main(*map(float, sys.argv[1:2]), *map(int, sys.argv[2:3])) else 0)
+        given = [*sys.argv[1:3], *("20", "3")[len(sys.argv) - 1 :]]
+        sys.exit(1 if main(float(given[0]), int(given[1])) else 0)
