@@ -6,6 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+# A slow machine is no fault of the code: no test fails because its examples took long to draw or to run.
+hypothesis_settings.register_profile("kgrag", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("kgrag")
 
 for _library in (
     "OMP_NUM_THREADS",

@@ -26,9 +26,13 @@ _MAX_VALUES = 3
 _MAX_TEXT_WORDS = 12
 _MONTHS = [*calendar.month_name][1:]
 _MONTH = rf"(?:{'|'.join(_MONTHS)})"
+_DATE_WORDS = rf"(?:(?:\d{{1,2}}\s+)?(?:{_MONTH}\s+)(?:\d{{1,2}},\s+)?)?(?:1\d{{3}}|20\d{{2}})"
 _DATE = regex.compile(
     rf"\b(?P<iso>\d{{4}}-\d\d-\d\d)\b|\b(?:(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<m1>{_MONTH})(?:\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,?)?"
     rf",?\s+(?P<y1>\d{{4}})\b|(?<![\d.,-])(?P<y2>1\d{{3}}|20\d{{2}})(?![\d.,-]?\d)"
+)
+_BETWEEN = regex.compile(
+    rf"\b(?:between\s+(?P<first>{_DATE_WORDS})\s+and|from\s+(?P<first>{_DATE_WORDS})\s+to)\s+(?P<last>{_DATE_WORDS})"
 )
 _NUMBER = regex.compile(
     r"(?<![\w.-])(?P<number>[-+]?\p{N}+(?:[.,]\p{N}+)*|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -46,6 +50,7 @@ _DEFAULT = regex.compile(
 )
 _NAME = regex.compile(
     r"\p{Lu}[\p{L}\p{M}'’.-]*(?:\s+(?:(?:of|de|la|van|von|der|den|du|di|da|the|and|bin|al)\s+){0,2}\p{Lu}[\p{L}\p{M}'’.-]*)*"
+    r"(?:(?<=\p{Lu}{2})[ -]\p{N}{1,3}(?:-\p{N}{1,3})?(?![\p{L}\p{N}]))?"
 )
 _PLACE = regex.compile(rf"\b(?:in|at|near|from|to)\s+(?:the\s+)?(?P<place>{_NAME.pattern})")
 _BORN = regex.compile(rf"\bborn\b[^.;]*?\b(?:in|at|near)\s+(?:the\s+)?(?P<place>(?!{_MONTH}){_NAME.pattern})")
@@ -185,14 +190,22 @@ def _dates(question: str, body: str, known: frozenset[str]) -> Iterator[Value]:
     if len(found) > 1 and _DIED.search(question) and not regex.search(r"\bdie", body):
         found = found[1:]
     wants_year = regex.search(r"\b(?:what|which) year\b", question, regex.IGNORECASE)
+    if (span := _BETWEEN.search(body)) and not set(terms(span[0])) <= known:
+        ends = [_iso(match) for name in ("first", "last") for match in [_DATE.search(span[name])] if match]
+        yield Value("date", span[0], "/".join(ends))
+        return
     for match in found:
         year = match["y1"] or match["y2"] or (match["iso"] or "")[:4]
-        if wants_year:
-            yield Value("date", year, year)
-            continue
-        month = f"-{_MONTHS.index(match['m1']) + 1:02}" if match["m1"] else ""
-        day = f"-{int(match['d1'] or match['d2']):02}" if match["d1"] or match["d2"] else ""
-        yield Value("date", match[0], match["iso"] or f"{year}{month}{day}")
+        yield Value("date", year, year) if wants_year else Value("date", match[0], _iso(match))
+
+
+def _iso(match: regex.Match[str]) -> str:
+    """Return a date as ISO 8601 writes it, as far as it goes."""
+    if match["iso"]:
+        return str(match["iso"])
+    month = f"-{_MONTHS.index(match['m1']) + 1:02}" if match["m1"] else ""
+    day = f"-{int(match['d1'] or match['d2']):02}" if match["d1"] or match["d2"] else ""
+    return f"{match['y1'] or match['y2']}{month}{day}"
 
 
 def _numbers(question: str, body: str, known: frozenset[str]) -> Iterator[Value]:

@@ -27,6 +27,9 @@ def values_of(question, *sentences):
         ("How many rows fit?", "At most 1,600 columns fit.", "number", "1,600 columns", "1600"),
         ("When was Ann Lee born?", "Ann Lee was born on 4 May 1901 in Bath.", "date", "4 May 1901", "1901-05-04"),
         ("When did it come out?", "It was released in August, 2021.", "date", "August, 2021", "2021-08"),
+        ("When was it dug?", "It was dug between 1908 and 1913.", "date", "between 1908 and 1913", "1908/1913"),
+        ("When was it built?", "It was built from May 1908 to 1913.", "date", "from May 1908 to 1913", "1908-05/1913"),
+        ("Which varieties are grown?", "The variety LT 7 is grown.", "text", "LT 7", ""),
         ("In what year was the mill built?", "The mill was built in May 1898.", "date", "1898", "1898"),
         ("Where was Ann Lee born?", "Ann Lee was born in Bath, England.", "text", "Bath", ""),
         ("Who directed Rain?", "Rain is a 1957 film directed by Mira Solen.", "text", "Mira Solen", ""),
@@ -66,9 +69,10 @@ def test_json_has_values_in_the_types_of_json():
 def test_short_answers_and_confidence_are_kept_as_triples_that_conform(demo_kb: KnowledgeBase) -> None:
     answer = demo_kb.ask("When is chickpea sown in the Hill Zone?")
     value = Value("number", "25 kg", "25", "kg", citation=0)
+    span = Value("date", "between 1908 and 1913", "1908/1913", citation=0)
     kept = Answer(
         **{name: getattr(answer, name) for name in ("question", "text", "method", "citations", "hits")},
-        values=(value,),
+        values=(value, span),
         confidence=0.75,
     )
     demo_kb.keep(kept)
