@@ -176,7 +176,6 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
     for piece in evidence:
         heading = " ".join(" / ".join(piece.headings).split())[:_MAX_HEADING_CHARACTERS]
         row = {"number": piece.number, "kind": piece.hit.kind, "heading": heading, "text": piece.text}
-        row["written"] = _WRITTEN_BY_A_MODEL.get(piece.hit.kind, "")
         sources = _source_texts(piece)
         unseen = [text for text in sources if text not in shown]
         shown.update(unseen)
@@ -186,6 +185,7 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
     boundary = f"=== {digest(*(str(piece) for piece in pieces))[:12]} ==="
     for row, piece in zip(pieces, evidence, strict=True):
         row |= {"before": piece.before, "following": piece.following}
+        row["written"] = _WRITTEN_BY_A_MODEL.get(piece.hit.kind, "")
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
 
 

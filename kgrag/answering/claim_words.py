@@ -88,7 +88,7 @@ def completed(
     carried: Sequence[Carried],
     evidence: Sequence[EvidencePiece],
     *,
-    before: Callable[[str], SourceChunk | None] = {}.get,
+    before: Callable[[str], SourceChunk | None] | None = None,
 ) -> list[Carried]:
     """Return the citations of a claim with the words around them and the lines before them that it needs.
 
@@ -97,7 +97,7 @@ def completed(
         question: what was asked; what it names should be named by what is cited.
         carried: the citations of the quotes of the claim, at least one.
         evidence: what the model was shown; lines are cited from the chunks behind it.
-        before: returns the chunk that stands before a chunk in its document.
+        before: returns the chunk that stands before a chunk in its document; None where that is not looked up.
 
     Returns:
         At most two citations more, in the order of the claim's; those that overlap are one.
@@ -161,7 +161,7 @@ def _lead_in(
     wanted: _Wanted,
     known: _Words,
     chunks: dict[str, SourceChunk],
-    before: Callable[[str], SourceChunk | None],
+    before: Callable[[str], SourceChunk | None] | None,
 ) -> _Line | None:
     """Return the line that introduces the list that a citation is from, if it has what is missing; None for none."""
     for at, one in enumerate(found):
@@ -170,9 +170,9 @@ def _lead_in(
             continue
         start = one.citation.start - source.span.start
         line = _last_line(source, start, _LEADS_IN)
-        if line is None and start <= _MAX_LEAD_IN_DISTANCE and (source := before(one.citation.chunk)) is not None:
-            line = _last_line(source, len(source.text), _LEADS_IN_HERE, lines=1)
-        if source is not None and line and wanted.gain(source.text[slice(*line)], known) >= _MIN_LEAD_IN_GAIN:
+        if line is None and start <= _MAX_LEAD_IN_DISTANCE and before and (previous := before(one.citation.chunk)):
+            source, line = previous, _last_line(previous, len(previous.text), _LEADS_IN_HERE, lines=1)
+        if line and wanted.gain(source.text[slice(*line)], known) >= _MIN_LEAD_IN_GAIN:
             chunks.setdefault(source.span.chunk, source)
             return at, source, line
     return None
