@@ -239,6 +239,9 @@ class Workbench(Scratch, Protocol):
     def move_to_disk(self) -> None:
         """Hold the content, and what is added, on disk rather than in memory."""
 
+    def settle(self) -> None:
+        """Put what is on disk into the order in which it is read fastest."""
+
     def __contains__(self, quad: ox.Quad) -> bool:
         """Return whether a quad is held."""
 

@@ -75,7 +75,7 @@ class Audit:
     ``levels`` that of each severity and check,
     ``checks`` describes those that were run, ``fingerprints`` are those of all findings, ``namespaces`` the target's
     own, ``files`` where it was read from. ``shapes`` names a user's own shapes that were run. From the severity
-    ``conforms_below`` on, a finding breaks conformance.
+    ``conforms_below`` on, a finding breaks conformance; of a validation by shapes, ``disallowed`` counts those that do.
     """
 
     target: str
@@ -95,11 +95,12 @@ class Audit:
     fingerprints: tuple[str, ...] = field(default=(), repr=False)
     shapes: tuple[str, ...] = ()
     conforms_below: str = "Violation"
+    disallowed: int | None = None
 
     @property
     def conforms(self) -> bool:
         """Whether no finding is too bad to conform: in an audit, no violation. Undecided checks do not count."""
-        return not self.at_or_above(self.conforms_below)
+        return not (self.at_or_above(self.conforms_below) if self.disallowed is None else self.disallowed)
 
     @property
     def undecided_though_asked(self) -> bool:

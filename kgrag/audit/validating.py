@@ -32,6 +32,8 @@ _BATCH = 50_000
 _MAX_TRIPLES_IN_MEMORY = 2_000_000
 """About 1.3 GB in memory; from there on the data are on disk, and memory no longer grows with them."""
 _FEW = 100
+_ALLOWED = frozenset({"Debug", "Trace"})
+"""Severities of SHACL 1.2 whose results break no conformance, unless that is asked for."""
 _SHAPES_GRAPH = ox.NamedNode(SH + "shapesGraph")
 
 
@@ -43,6 +45,8 @@ class ValidationOptions:
     ``shape`` they are validated whatever its targets. ``limit`` is how many results per shape are listed; counts stay
     exact. ``inference`` names the rules, "rdfs" or "owl-rl", by which what follows from the data is validated as well.
     ``catalogues`` are XML catalogues (``catalog-v001.xml``) of what shapes import, besides those next to their files.
+    ``disallows`` are the severities that break conformance, each the local name of one of SHACL's or an IRI; () = all
+    but sh:Debug and sh:Trace, as in the draft of SHACL 1.2.
     """
 
     shape: str = ""
@@ -50,6 +54,12 @@ class ValidationOptions:
     limit: int | None = None
     inference: str = ""
     catalogues: tuple[Path, ...] = ()
+    disallows: tuple[str, ...] = ()
+
+    def breaks_conformance(self, finding: AuditFinding) -> bool:
+        """Return whether data with a result do not conform."""
+        severity = finding.stated_severity or finding.severity
+        return severity in self.disallows if self.disallows else severity not in _ALLOWED
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +74,32 @@ class LoadedData:
     shapes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, triples: Iterable[ox.Triple], bench: Workbench, *, parsed: bool = True) -> LoadedData:
+    def of(
+        cls, triples: Iterable[ox.Triple], bench: Workbench, *, parsed: bool = True, many: bool = False
+    ) -> LoadedData:
         """Load data, batch after batch; beyond some millions of triples they are on disk.
 
         Args:
             triples: the data.
             bench: a scratch store; its former content is deleted.
             parsed: whether the literals are as they were written, and not as a store keeps them.
+            many: whether they are known to be millions, which are put on disk at once.
         """
         bench.fill([])
+        on_disk = many
+        if many:
+            bench.move_to_disk()
         reader = shacl.WrittenReader(bench, AUDIT.target)
         named: set[str] = set()
         rest, number = iter(triples), 0
         while batch := list(islice(rest, _BATCH)):
             named.update(plain(triple.object) for triple in batch if triple.predicate == _SHAPES_GRAPH)
             reader.take(batch)
-            if number <= _MAX_TRIPLES_IN_MEMORY < number + len(batch):
-                bench.move_to_disk()
             number += len(batch)
+            if number > _MAX_TRIPLES_IN_MEMORY and not on_disk:
+                bench.move_to_disk()
+                on_disk = True
+        bench.settle()
         return cls(bench, reader.written(whole=parsed), tuple(sorted(named)))
 
 
@@ -95,7 +113,7 @@ def validate_triples(  # noqa: PLR0913 - each says something else about data or 
     parsed: bool = True,
     prefixes: Mapping[str, str] | None = None,
 ) -> Audit:
-    """Return what shapes find in data, in the form of an audit; a result of whatever severity breaks conformance.
+    """Return what shapes find in data, in the form of an audit.
 
     Args:
         triples: the data.
@@ -107,7 +125,7 @@ def validate_triples(  # noqa: PLR0913 - each says something else about data or 
         prefixes: of the files of the shapes, for SELECTs that use them undeclared.
 
     Raises:
-        InputError: there is no shape of the IRI that is asked for, or the limit is below 0.
+        InputError: there is no shape of the IRI that is asked for, no such severity, or the limit is below 0.
     """
     data = LoadedData.of(triples, bench, parsed=parsed)
     return validate_data(data, shapes, name=name, options=options, prefixes=prefixes)
@@ -135,10 +153,13 @@ def validate_data(
         each: is called with every result as soon as it is found, without its fingerprint.
 
     Raises:
-        InputError: there is no shape of the IRI that is asked for, or the limit is below 0.
+        InputError: there is no shape of the IRI that is asked for, no such severity, or the limit is below 0.
     """
     if options.limit is not None and options.limit < 0:
         raise InputError(f"the limit is {options.limit}. It counts results per shape, from 0.")
+    if unknown := [each for each in options.disallows if each not in (*SEVERITIES, *_ALLOWED) and ":" not in each]:
+        known = (*SEVERITIES, *sorted(_ALLOWED))
+        raise InputError(f"there is no severity '{unknown[0]}'. Use an IRI, or one of {', '.join(known)}.")
     compiled = shacl.load_shapes((), triples=shapes, elsewhere=True, shape=options.shape, prefixes=prefixes)
     if options.shape and options.focus:
         compiled = compiled.aimed_at(options.shape, [ox.NamedNode(focus) for focus in options.focus])
@@ -146,7 +167,7 @@ def validate_data(
     found = each_violation(
         cast("TripleStore", data.bench), compiled, reasons, graphs=[AUDIT.target], written=data.written
     )
-    results = _Results(options.limit)
+    results = _Results(options)
     for violation in found:
         if not options.focus or violation.focus in options.focus:
             finding = finding_of(violation)
@@ -170,16 +191,22 @@ class _Results:
     These are the first ones in the order of the report, whatever the order in which they come.
     """
 
-    limit: int | None
+    options: ValidationOptions
+    disallowed: int = 0
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     listed: dict[str, list[AuditFinding]] = field(default_factory=dict)
 
     def add(self, finding: AuditFinding) -> None:
         self.counts[finding.severity, finding.check] += 1
+        self.disallowed += self.options.breaks_conformance(finding)
         listed = self.listed.setdefault(finding.check, [])
         listed.append(finding)
         if self.limit is not None and len(listed) > 2 * self.limit + _FEW:
             listed[:] = sorted(listed, key=_order)[: self.limit]
+
+    @property
+    def limit(self) -> int | None:
+        return self.options.limit
 
     def in_order(self) -> list[AuditFinding]:
         return sorted(
@@ -235,4 +262,5 @@ def _report(target: AuditTarget, results: _Results, undecided: Sequence[Undecide
         fingerprints=tuple(f.fingerprint for f in findings),
         shapes=tuple(sorted(run)),
         conforms_below="Info",
+        disallowed=results.disallowed,
     )

@@ -97,18 +97,32 @@ def validate(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the report to a file.", show_default=False)
     ] = None,
-    fail_on: Annotated[FailOn, typer.Option("--fail-on", help="Exit code 1 from this severity on.")] = FailOn.INFO,
+    conformance_disallows: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--conformance-disallows",
+            help="A severity that breaks conformance: Violation, Warning, Info, Debug, Trace, or an IRI; default: all "
+            "but Debug and Trace.",
+        ),
+    ] = None,
+    fail_on: Annotated[
+        FailOn | None,
+        typer.Option("--fail-on", help="Exit code 1 from this severity on; default: from what breaks conformance on."),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", help="Results shown per shape; counts stay exact.", min=0)
     ] = None,
 ) -> None:
-    """Report where data depart from SHACL shapes; exit code 1 from --fail-on, 3 when a shape is not decided."""
+    """Report where data depart from SHACL shapes; exit code 1 if they do not conform, 3 when a shape is not decided."""
     from kgrag.audit import ValidationOptions
     from kgrag.knowledge_base import validation_runs
 
     rules = inference.value if inference else ""
     lines = _Lines(output, limit) if format_ == "jsonl" else None
-    options = ValidationOptions(shape, tuple(focus or ()), 0 if lines else limit, rules, tuple(catalog or ()))
+    disallows = tuple(conformance_disallows or ())
+    options = ValidationOptions(
+        shape, tuple(focus or ()), 0 if lines else limit, rules, tuple(catalog or ()), disallows
+    )
     each = lines.write if lines else None
     names, sources = data or [], shapes or []
     files = [Path(name) for name in names if not is_iri(name)]
@@ -124,7 +138,7 @@ def validate(
         lines.end(found)
     else:
         print_report(found, format_, output)
-    if found.at_or_above(fail_on.value):
+    if not found.conforms if fail_on is None else found.at_or_above(fail_on.value):
         raise typer.Exit(1)
     if found.undecided_though_asked:
         raise typer.Exit(3)

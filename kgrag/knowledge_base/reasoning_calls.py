@@ -41,6 +41,7 @@ class ReasoningCalls(Wiring):
         inference: str = "",
         limit: int | None = None,
         catalogues: Sequence[str | Path] = (),
+        conformance_disallows: Sequence[str] = (),
     ) -> Audit:
         """Validate files and graphs against SHACL shapes; no check of ontologies is run, and nothing is written.
 
@@ -53,9 +54,11 @@ class ReasoningCalls(Wiring):
             inference: "rdfs" or "owl-rl": validate what follows from the data by these rules, too; "" = nothing.
             limit: how many results per shape are listed; counts stay exact; None = all.
             catalogues: XML catalogues of what shapes import, besides a catalog-v001.xml next to a file of shapes.
+            conformance_disallows: severities that break conformance, as ``Violation``, ``Warning`` or an IRI; () = all
+                but sh:Debug and sh:Trace.
 
         Returns:
-            The results. ``conforms`` says that there is none of whatever severity; ``not_decided`` names the shapes
+            The results. ``conforms`` says that there is none of such a severity; ``not_decided`` names the shapes
             that could not be read or run, of which nothing is known.
 
         Raises:
@@ -65,7 +68,9 @@ class ReasoningCalls(Wiring):
         from kgrag.audit import ValidationOptions
         from kgrag.knowledge_base import validation_runs
 
-        options = ValidationOptions(shape, tuple(focus), limit, inference, tuple(Path(each) for each in catalogues))
+        paths = tuple(Path(each) for each in catalogues)
+        disallows = tuple(conformance_disallows)
+        options = ValidationOptions(shape, tuple(focus), limit, inference, paths, disallows)
         files = [Path(each) for each in data]
         return validation_runs.validate(self.store, files, graphs=graphs, shapes=shapes, options=options)
 

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["validate"]
 
+_MANY_BYTES = 250_000_000
+"""About two million triples as N-Triples, and more in other formats."""
+_GZIP_RATIO = 10
+"""How many times shorter gzip makes RDF, about."""
+
 
 def validate(  # noqa: PLR0913 - each says something else about data or shapes
     store: TripleStore | None,
@@ -66,7 +71,7 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
     if options.inference:
         stated = list(triples)
         triples = [*stated, *_inferred(stated, options.inference)]
-    data = LoadedData.of(triples, OxigraphScratch(), parsed=not nodes)
+    data = LoadedData.of(triples, OxigraphScratch(), parsed=not nodes, many=_are_many(files))
     named = shapes or data.shapes
     if not named:
         raise InputError("no shapes were named, and the data name none by sh:shapesGraph. Name them with --shapes.")
@@ -79,6 +84,12 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
     not_decided = (*found.not_decided, *absent)
     counts = {**found.counts, "not_decided": len(not_decided)}
     return replace(found, not_decided=not_decided, counts=counts, files=tuple(str(path) for path in files))
+
+
+def _are_many(files: Iterable[Path]) -> bool:
+    """Return whether files are so large that they have millions of triples."""
+    sizes = (path.stat().st_size * (_GZIP_RATIO if path.suffix == ".gz" else 1) for path in files if path.exists())
+    return sum(sizes) > _MANY_BYTES
 
 
 def _of_files(files: Iterable[Path]) -> Iterator[ox.Triple]:

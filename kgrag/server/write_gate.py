@@ -87,7 +87,13 @@ class WriteGate:
         self.profile = str(Path(profile).resolve()) if is_file else profile
         self._dataset = dataset
         self._seconds = limits.seconds
-        own_limits = replace(limits, readers=1, seconds=max(limits.seconds, _WARM_UP_SECONDS), rows=0)
+        own_limits = replace(
+            limits,
+            readers=1,
+            seconds=max(limits.seconds, _WARM_UP_SECONDS),
+            waiting=max(limits.waiting, _WARM_UP_SECONDS),  # the first write may come before the process is ready
+            rows=0,
+        )
         self._pool = ReaderPool(snapshots, own_limits)
         self._warming = asyncio.get_running_loop().create_task(self._warm())
 

@@ -32,6 +32,8 @@ Where = tuple[Term | None, Term | None]
 
 MAX_NODES_NAMED = 2_000
 """How many nodes a query lists by name; below this, it is not worth counting either."""
+FEW_NODES = 20
+"""Of so few target nodes that are named, looking the values up takes less time than counting those of all."""
 VALUES_READ_PER_LOOK_UP = 3
 """How many values are read in the time in which one focus node is looked up."""
 VALUES_READ_PER_JOIN = 5
@@ -131,6 +133,8 @@ class ConstraintQueries:
     def all_at_once(self, path: PropertyPath, target: Target) -> bool:
         """Return whether reading all values of a path is faster than reading those of a target's nodes."""
         if not self.merged or not target or not is_step(path):
+            return False
+        if target == Target(nodes=target.nodes) and len(target.nodes) <= FEW_NODES:
             return False
         limit = MAX_NODES_NAMED + VALUES_READ_PER_JOIN * self._focus_count(target)
         return self._uses(path, limit) <= limit

@@ -137,7 +137,7 @@ def _run(
     try:
         _, report, _ = pyshacl.validate(data, shacl_graph=rest, advanced=True, inplace=True)
     except Exception as error:  # pyshacl and rdflib raise many kinds
-        raise InvalidRDF(f"{error}") from error
+        raise InvalidRDF(f"{error}" or type(error).__name__) from error
     if not hasattr(report, "subjects"):
         raise InvalidRDF(f"{report}")
     paths = ShapesGraph(ox.parse(report.serialize(format="nt"), format=ox.RdfFormat.N_TRIPLES))

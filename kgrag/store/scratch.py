@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import cast
 
 import pyoxigraph as ox
@@ -15,6 +16,9 @@ from kgrag.store.engine import engine
 from kgrag.vocab import Names
 
 __all__ = ["OxigraphScratch"]
+
+_QUADS_PER_MOVE = 50_000
+"""The engine's bulk loader keeps what it is given in memory, several times: 2 GB for two million quads."""
 
 
 class OxigraphScratch:
@@ -40,12 +44,18 @@ class OxigraphScratch:
 
     def move_to_disk(self) -> None:
         """Move the content to a folder of its own, which is deleted with this object; more can be added there."""
-        quads = iter(self._store)
+        quads = iter(self._store)  # it keeps the store that it reads
         folder = tempfile.mkdtemp(prefix="kgrag-scratch-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._store = ox.Store(folder)
-        self._store.bulk_extend(quads)
         self._on_disk = True
+        while batch := list(islice(quads, _QUADS_PER_MOVE)):
+            self._store.bulk_extend(batch)
+
+    def settle(self) -> None:
+        """Put what is on disk into the order in which it is read fastest; in memory it is so already."""
+        if self._on_disk:
+            self._store.optimize()
 
     def select(self, query: str) -> Table:
         """Run a SELECT.

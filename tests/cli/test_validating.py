@@ -30,6 +30,7 @@ def files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     texts["aimless"] = "ex:Named a sh:NodeShape ; sh:property [ sh:path ex:name ; sh:minCount 1 ] ."
     texts["both"] = f"<both.ttl> owl:imports <named.ttl> , <https://example.org/elsewhere> . {SHORT}"
     texts["pointing"] = f"{DATA} <> sh:shapesGraph <{(tmp_path / 'named.ttl').as_uri()}> ."
+    texts["traced"] = NAMED.replace("minCount 1", "minCount 1 ; sh:severity sh:Trace")
     for name, text in texts.items():
         Path(f"{name}.ttl").write_text(HEAD + text, encoding="utf-8")
 
@@ -48,7 +49,16 @@ def run(files: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtu
     return go
 
 
+TRACED = ("data.ttl", "--shapes", "traced.ttl")
 CODES = {
+    "a result that may be": (TRACED, 0),
+    "a result that may not be": (
+        (*TRACED, "--conformance-disallows", "Warning", "--conformance-disallows", "Trace"),
+        1,
+    ),
+    "a severity of one's own": ((*TRACED, "--conformance-disallows", "https://example.org/Blocker"), 0),
+    "from a severity on": ((*TRACED, "--fail-on", "Info"), 1),
+    "a severity that is none": ((*TRACED, "--conformance-disallows", "Blocker"), 2),
     "conforms": (("data.ttl", "--shapes", "short.ttl"), 0),
     "violates": (("data.ttl", "--shapes", "named.ttl"), 1),
     "violates, and something is not decided": (("data.ttl", "--shapes", "named.ttl", "--shapes", "unread.ttl"), 1),

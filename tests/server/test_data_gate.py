@@ -37,6 +37,7 @@ def gated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         kb.load(folder / "people.ttl", graph="urn:people")
         with served(kb, AccessRules(Keys(KEY), gate=str(folder / "shapes.ttl"))) as running:
             running.client.headers["Authorization"] = f"Bearer {KEY}"
+            running.client.timeout = 120  # the process that judges starts now, beside whatever else runs
             yield running.client
 
 

@@ -152,7 +152,7 @@ def theirs(shape: str, lines: list[str]) -> Rows:
 
 # What is small is looked at all at once, and what is large is looked up node by node: these are small.
 WAYS = {
-    "all at once": {"MAX_NODES_NAMED": 2_000},
+    "all at once": {"MAX_NODES_NAMED": 2_000, "FEW_NODES": 0},
     "node by node": {"MAX_NODES_NAMED": 0, "VALUES_READ_PER_JOIN": 0, "VALUES_READ_PER_LOOK_UP": 0},
 }
 

@@ -32,7 +32,7 @@ def as_shacl(audit: Audit) -> str:
     report = ox.BlankNode("report")
     results = {ox.BlankNode(f"result{number}"): finding for number, finding in enumerate(audit.findings)}
     # SHACL has results of whatever severity break conformance, unlike an audit
-    triples = [*_report(report, results, conforms=not audit.totals)]
+    triples = [*_report(report, results, conforms=not audit.totals if audit.disallowed is None else audit.conforms)]
     for result, finding in results.items():
         if finding.terms is not None:
             triples += _of_terms(result, finding.terms)
