@@ -6,18 +6,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck
-from hypothesis import settings as hypothesis_settings
-
-# A slow machine is no fault of the code: no test fails because its examples took long to draw or to run.
-hypothesis_settings.register_profile("kgrag", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-hypothesis_settings.load_profile("kgrag")
+from hypothesis import HealthCheck, settings
 
 for _library in (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
 ):  # read when torch and numpy are imported; workers have a core each
     os.environ.setdefault(_library, "1")
+
+# A slow machine is no fault of what is tested, and the same cases are tried each time; KGRAG_RANDOM tries others.
+settings.register_profile(
+    "kgrag",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=not os.environ.get("KGRAG_RANDOM"),
+)
+settings.load_profile("kgrag")
 
 if TYPE_CHECKING:
     from kgrag import KnowledgeBase

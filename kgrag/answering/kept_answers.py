@@ -130,6 +130,6 @@ def _typed(value: Value) -> ox.Literal:
         return ox.Literal(value.value, datatype=XSD.boolean)
     if value.kind == "number" and regex.fullmatch(r"[-+]?\d+(?:\.\d+)?", value.value):
         return ox.Literal(value.value, datatype=XSD.decimal if "." in value.value else XSD.integer)
-    if value.kind == "date" and "/" not in value.value:  # an interval of ISO 8601 has no datatype of XSD
+    if value.kind == "date" and regex.fullmatch(r"\d{4}(?:-\d\d){0,2}", value.value):  # an interval has no datatype
         return ox.Literal(value.value, datatype=_DATE_TYPES[value.value.count("-")])
     return ox.Literal(value.value or value.text)

@@ -196,7 +196,10 @@ def _dates(question: str, body: str, known: frozenset[str]) -> Iterator[Value]:
         return
     for match in found:
         year = match["y1"] or match["y2"] or (match["iso"] or "")[:4]
-        yield Value("date", year, year) if wants_year else Value("date", match[0], _iso(match))
+        if wants_year:
+            yield Value("date", year, year)
+            continue
+        yield Value("date", match[0], _iso(match))
 
 
 def _iso(match: regex.Match[str]) -> str:

@@ -6,9 +6,11 @@ import pytest
 
 from kgrag import KnowledgeBase, shacl
 from kgrag.answering.json_forms import answer_json, value_json
+from kgrag.answering.kept_answers import answer_draft
 from kgrag.answering.short_answers import short_answers
 from kgrag.cli.printing import answer_text
 from kgrag.model import Answer, Citation, Value
+from kgrag.vocab import RDF, XSD, Names
 
 
 def values_of(question, *sentences):
@@ -27,11 +29,16 @@ def values_of(question, *sentences):
         ("How many rows fit?", "At most 1,600 columns fit.", "number", "1,600 columns", "1600"),
         ("When was Ann Lee born?", "Ann Lee was born on 4 May 1901 in Bath.", "date", "4 May 1901", "1901-05-04"),
         ("When did it come out?", "It was released in August, 2021.", "date", "August, 2021", "2021-08"),
-        ("When was it dug?", "It was dug between 1908 and 1913.", "date", "between 1908 and 1913", "1908/1913"),
-        ("When was it built?", "It was built from May 1908 to 1913.", "date", "from May 1908 to 1913", "1908-05/1913"),
-        ("Which varieties are grown?", "The variety LT 7 is grown.", "text", "LT 7", ""),
         ("In what year was the mill built?", "The mill was built in May 1898.", "date", "1898", "1898"),
         ("Where was Ann Lee born?", "Ann Lee was born in Bath, England.", "text", "Bath", ""),
+        (
+            "When was the canal dug?",
+            "The canal was dug between 1908 and 1913.",
+            "date",
+            "between 1908 and 1913",
+            "1908/1913",
+        ),
+        ("Which variety is sown?", "The variety LT 7 is sown.", "text", "LT 7", ""),
         ("Who directed Rain?", "Rain is a 1957 film directed by Mira Solen.", "text", "Mira Solen", ""),
         ("Since which version does it exist?", "New in version 3.7.", "text", "3.7", ""),
         ("What is Ann Lee's occupation?", "Ann Lee was an English singer.", "text", "singer", ""),
@@ -69,10 +76,9 @@ def test_json_has_values_in_the_types_of_json():
 def test_short_answers_and_confidence_are_kept_as_triples_that_conform(demo_kb: KnowledgeBase) -> None:
     answer = demo_kb.ask("When is chickpea sown in the Hill Zone?")
     value = Value("number", "25 kg", "25", "kg", citation=0)
-    span = Value("date", "between 1908 and 1913", "1908/1913", citation=0)
     kept = Answer(
         **{name: getattr(answer, name) for name in ("question", "text", "method", "citations", "hits")},
-        values=(value, span),
+        values=(value,),
         confidence=0.75,
     )
     demo_kb.keep(kept)
@@ -89,3 +95,10 @@ def test_without_an_answer_the_nearest_passages_are_shown_with_their_best_senten
     assert answer.unknown
     assert answer_json(answer)["nearest"][0]["quote"] == answer.nearest[0].quote
     assert f"»{' '.join(answer.nearest[0].quote.split())}«" in answer_text(answer)
+
+
+def test_an_interval_is_kept_as_a_text_and_not_as_a_year():
+    value = Value("date", "between 1908 and 1913", "1908/1913")
+    answer = Answer("When was the canal dug?", "text", "passages", values=(value,))
+    typed = [triple.object for triple in answer_draft(answer, names=Names()).triples if triple.predicate == RDF.value]
+    assert [(one.value, one.datatype) for one in typed] == [("1908/1913", XSD.string)]

@@ -122,8 +122,8 @@ def test_imports_in_a_circle_are_named_and_never_fetched(write, monkeypatch: pyt
     assert {f.value for f in found.findings if f.check == "MET-10"} == {"urn:a:gone", "urn:b:gone"}
 
 
-def test_a_chain_of_ten_thousand_subclasses_is_audited(audited) -> None:
-    chain = "".join(f"ex:C{n} a owl:Class ; rdfs:subClassOf ex:C{n + 1} .\n" for n in range(10_000))
+def test_a_chain_of_three_thousand_subclasses_is_audited(audited) -> None:
+    chain = "".join(f"ex:C{n} a owl:Class ; rdfs:subClassOf ex:C{n + 1} .\n" for n in range(3_000))
     found = audited(ONTOLOGY + chain, limit=2)
     assert found.totals.keys() & {"HIE-01", "HIE-03", "LOG-04"} == set()
     assert found.totals["STR-02"] == 1

@@ -282,12 +282,12 @@ def test_contradicting_values_are_both_given(kb: KnowledgeBase, tmp_path: Path) 
     assert sorted(ask(kb, "What is the birth place of Ann Lee?")[0]) == ["Bath", "Leeds"]
 
 
-def test_ten_thousand_values_give_a_short_answer_that_says_so(kb: KnowledgeBase, tmp_path: Path) -> None:
-    rows = [("Ann Lee", "student", f"Student {number}") for number in range(10_000)]
+def test_two_thousand_values_give_a_short_answer_that_says_so(kb: KnowledgeBase, tmp_path: Path) -> None:
+    rows = [("Ann Lee", "student", f"Student {number}") for number in range(2_000)]
     kb.build("poly_rag", instances=lines(tmp_path / "i.jsonl", rows))
     answer = kb.ask("Who is the student of Ann Lee?", method="poly_rag:layers=ontology", k=10)
     assert (len(answer.hits), len(answer.sentences)) == (10, 20)
-    assert "9,980 more" in answer.text
+    assert "1,980 more" in answer.text
 
 
 def test_a_schema_of_two_thousand_classes_keeps_the_prompt_short(tmp_path: Path) -> None:

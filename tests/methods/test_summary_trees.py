@@ -1,6 +1,7 @@
 """Summary trees: what is above what, where a tree ends, what a change touches, and that it can be taken back."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -108,16 +109,21 @@ def tree_of(of: Sequence[TreeLeaf], summaries: Sequence[SummaryNode]) -> Summary
     return SummaryTree(frozenset(leaf.iri for leaf in of), tuple(summaries))
 
 
-TREE = grow(leaves(100), changing())
+@cache
+def tree() -> tuple[SummaryNode, ...]:
+    return tuple(grow(leaves(100), changing()))
 
 
 def test_the_same_leaves_change_nothing() -> None:
-    assert change(tree_of(leaves(100), TREE), leaves(100), {}, changing()) == (sorted(TREE, key=lambda n: n.level), 0)
+    assert change(tree_of(leaves(100), tree()), leaves(100), {}, changing()) == (
+        sorted(tree(), key=lambda n: n.level),
+        0,
+    )
 
 
 def test_a_new_leaf_changes_one_node_a_level_and_no_other() -> None:
-    after, made = change(tree_of(leaves(100), TREE), leaves(101), {}, changing())
-    fresh = {node.iri for node in after} - {node.iri for node in TREE}
+    after, made = change(tree_of(leaves(100), tree()), leaves(101), {}, changing())
+    fresh = {node.iri for node in after} - {node.iri for node in tree()}
     assert 1 <= made == len(fresh)
     assert [node.level for node in after if node.iri in fresh].count(1) == 1
     assert any(leaf(100).iri in node.children for node in after)
@@ -127,15 +133,15 @@ def test_a_new_leaf_changes_one_node_a_level_and_no_other() -> None:
 @given(st.sets(st.integers(100, 400), min_size=1, max_size=8))
 def test_leaves_that_come_and_go_leave_the_tree_as_it_was(numbers: set[int]) -> None:
     more = [*leaves(100), *map(leaf, sorted(numbers))]
-    after, _ = change(tree_of(leaves(100), TREE), more, {}, changing())
+    after, _ = change(tree_of(leaves(100), tree()), more, {}, changing())
     back, _ = change(tree_of(more, after), leaves(100), {}, changing())
-    assert {node.iri: node for node in back} == {node.iri: node for node in TREE}
+    assert {node.iri: node for node in back} == {node.iri: node for node in tree()}
 
 
 def test_a_leaf_that_takes_the_place_of_another_stands_in_its_clusters() -> None:
     heir = TreeLeaf("urn:leaf:heir", "tariff customs import changed")
-    after, _ = change(tree_of(leaves(100), TREE), [*leaves(100)[1:], heir], {leaf(0).iri: heir.iri}, changing())
-    before = sum(leaf(0).iri in node.children for node in TREE)
+    after, _ = change(tree_of(leaves(100), tree()), [*leaves(100)[1:], heir], {leaf(0).iri: heir.iri}, changing())
+    before = sum(leaf(0).iri in node.children for node in tree())
     assert sum(heir.iri in node.children for node in after) == before > 0
     assert all(leaf(0).iri not in node.children for node in after)
 
@@ -148,30 +154,30 @@ def test_a_cluster_that_is_left_with_one_member_gives_its_place_to_it() -> None:
 
 
 def test_a_node_without_words_is_written_again() -> None:
-    silent = [SummaryNode(node.iri, "" if node.level == 2 else node.text, node.level, node.children) for node in TREE]
+    silent = [SummaryNode(node.iri, "" if node.level == 2 else node.text, node.level, node.children) for node in tree()]
     after, made = change(tree_of(leaves(100), silent), leaves(100), {}, changing())
-    assert made == sum(node.level == 2 for node in TREE) > 0
-    assert {node.iri for node in after} == {node.iri for node in TREE}
+    assert made == sum(node.level == 2 for node in tree()) > 0
+    assert {node.iri for node in after} == {node.iri for node in tree()}
 
 
 def test_a_giant_leaf_joins_no_cluster() -> None:
     giant = TreeLeaf("urn:leaf:giant", "barley " * 500)
-    after, made = change(tree_of(leaves(100), TREE), [*leaves(100), giant], {}, changing())
+    after, made = change(tree_of(leaves(100), tree()), [*leaves(100), giant], {}, changing())
     assert made == 0
     assert all(giant.iri not in node.children for node in after)
 
 
 def test_when_all_leaves_go_no_node_stays() -> None:
-    assert change(tree_of(leaves(100), TREE), [], {}, changing()) == ([], 0)
+    assert change(tree_of(leaves(100), tree()), [], {}, changing()) == ([], 0)
 
 
 def test_when_all_leaves_are_others_no_node_stays() -> None:
     others = [TreeLeaf(f"urn:leaf:other:{number}", f"glacier ice item{number}") for number in range(5)]
-    assert change(tree_of(leaves(100), TREE), others, {}, changing()) == ([], 0)
+    assert change(tree_of(leaves(100), tree()), others, {}, changing()) == ([], 0)
 
 
 def test_a_model_without_words_leaves_the_first_member_to_speak() -> None:
-    after, _ = change(tree_of(leaves(100), TREE), leaves(101), {}, changing(summary=" "))
+    after, _ = change(tree_of(leaves(100), tree()), leaves(101), {}, changing(summary=" "))
     assert all(node.text.strip() for node in after)
 
 

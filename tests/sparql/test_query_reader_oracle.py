@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import tarfile
 import warnings
@@ -113,6 +114,8 @@ def test_where_the_store_reads_a_keyword_glued_to_a_name_the_reader_refuses(text
 
 # --- W3C's suites, CK25, ACME --------------------------------------------------------------------------------------
 
+WHOLE = bool(os.environ.get("KGRAG_WHOLE"))
+
 
 @pytest.fixture(scope="module")
 def suites(data: Path) -> list[tuple[str, str]]:
@@ -165,8 +168,9 @@ def test_every_acme_query_is_read_with_its_service_unwrapped(data):
 
 
 def test_the_triples_are_those_of_rdflib_where_rdflib_parses(suites, asked):
+    """Every fifth query of a system; KGRAG_WHOLE takes all, which rdflib parses in half a minute."""
     compared = 0
-    for text in [text for _, text in suites] + asked:
+    for text in [text for _, text in suites] + asked[:: 1 if WHOLE else 5]:
         text = "BASE <http://example.org/base/>\n" + text
         theirs = None if reader_refuses(text) else _by_rdflib(text)
         if theirs is not None:
@@ -174,7 +178,7 @@ def test_the_triples_are_those_of_rdflib_where_rdflib_parses(suites, asked):
             ours = _ours(query)
             assert ours == theirs, text
             compared += 1
-    assert compared > 800
+    assert compared > (800 if WHOLE else 300)
 
 
 def _ours(query: Query) -> Counter:

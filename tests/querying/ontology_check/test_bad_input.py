@@ -34,9 +34,9 @@ BOMBS = {
     "unions": "ASK { " + " UNION ".join(["{ ?s ?p ?o }"] * 5_000) + " }",
     "one subject": "ASK { " + " ".join(f"?s <urn:p{n}> ?o{n} ." for n in range(5_000)) + " }",
     "filters": "ASK { ?s ?p ?o " + " ".join("FILTER(?o > 3)" for _ in range(5_000)) + " }",
-    "selected": "SELECT " + " ".join(f"?v{n}" for n in range(20_000)) + " { ?s ?p ?o }",
+    "selected": "SELECT " + " ".join(f"?v{n}" for n in range(8_000)) + " { ?s ?p ?o }",
     "a megabyte": "SELECT ?n { ?p ?q ?n FILTER(?n = '" + "x" * 999_900 + "') }",
-    "a megabyte of values": "SELECT ?n { ?p ?q ?n VALUES ?n { " + "1 " * 480_000 + "} }",
+    "many values": "SELECT ?n { ?p ?q ?n VALUES ?n { " + "1 " * 160_000 + "} }",
     "more than a megabyte": "SELECT ?n { ?p ?q ?n FILTER(?n = '" + "x" * 1_100_000 + "') }",
 }
 
