@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Chunker",
     "Closes",
+    "CopiesItself",
     "Embedder",
     "FindsDamage",
     "LanguageModel",
@@ -133,6 +134,14 @@ class FindsDamage(Protocol):
 
     def damage(self) -> list[str]:
         """Read everything; return what is damaged and the way out, one sentence each."""
+
+
+@runtime_checkable
+class CopiesItself(Protocol):
+    """Is elsewhere, and can be copied here for who asks by the hundred."""
+
+    def copied(self) -> AbstractContextManager[TripleStore]:
+        """Return a copy that can be read, as it is now. Raises StorageFailed: less came than there is."""
 
 
 class TripleStore(Protocol):

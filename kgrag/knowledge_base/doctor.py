@@ -6,18 +6,18 @@ vector spaces.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from kgrag import queries, shacl
 from kgrag.capabilities import ChecksFiles
-from kgrag.errors import EmbeddingMismatch
+from kgrag.errors import EmbeddingMismatch, StorageFailed
 from kgrag.index import bm25, vector_files, vector_spaces
 from kgrag.knowledge_base import build_marks
 from kgrag.knowledge_base.receipts import receipts
-from kgrag.ports import Embedder, FindsDamage, Method, TripleStore, VectorSpaces
+from kgrag.ports import CopiesItself, Embedder, FindsDamage, Method, TripleStore, VectorSpaces
 from kgrag.querying.text_indexes.text_indexes import TextIndexes
 from kgrag.vocab import local_name
 
@@ -46,7 +46,7 @@ def examine(
     embedder: Embedder,
     repair: bool = False,
     folder: Path | None = None,
-    methods: Iterable[Method] = (),
+    methods: Callable[[TripleStore], Iterable[Method]] = lambda _: (),
 ) -> list[Finding]:
     """Return all findings; a healthy knowledge base has no fault among them. Of a damaged store nothing else is read.
 
@@ -57,23 +57,39 @@ def examine(
         repair: bring vector spaces up to date; one that is wrong is dropped first and made anew. Wrong files that the
             next use makes again are deleted.
         folder: of the knowledge base; None in memory.
-        methods: those whose files are compared with the store.
+        methods: those whose files are compared with the store, over a copy of it.
     """
-    if isinstance(store, FindsDamage) and (damage := store.damage()):
+    if isinstance(store, CopiesItself):
+        try:
+            with store.copied() as copy:
+                found = list(_examined(copy, spaces, folder, methods(copy), embedder, repair))
+        except StorageFailed as error:
+            return [Finding("store", str(error))]
+    elif isinstance(store, FindsDamage) and (damage := store.damage()):
         return [Finding("store", each) for each in damage]
+    else:
+        found = list(_examined(store, spaces, folder, methods(store), embedder, repair))
+    return found
+
+
+def _examined(
+    store: TripleStore,
+    spaces: VectorSpaces,
+    folder: Path | None,
+    methods: Iterable[Method],
+    embedder: Embedder,
+    repair: bool,
+) -> Iterator[Finding]:
     from kgrag.audit.recomputation import recomputed  # an audit's modules take time that only a doctor is to pay
 
-    violations = shacl.validate(store, shacl.graph_shapes())[:_MAX_ROWS_PER_CHECK]
-    shapes = [Finding("shapes", f"{each.focus} in <{each.graph}>: {each.message}") for each in violations]
-    rows = islice(recomputed(store), _MAX_ROWS_PER_CHECK)
-    return [
-        *_catalogue(store),
-        *shapes,
-        *(Finding("recomputed", f"{row['message']}. Ingest, load or build it again.") for row in rows),
-        *_vector_files(folder, spaces, repair),
-        *_vectors(store, spaces, embedder, repair),
-        *_files(store, folder, methods, repair),
-    ]
+    yield from _catalogue(store)
+    for each in shacl.validate(store, shacl.graph_shapes())[:_MAX_ROWS_PER_CHECK]:
+        yield Finding("shapes", f"{each.focus} in <{each.graph}>: {each.message}")
+    for row in islice(recomputed(store), _MAX_ROWS_PER_CHECK):
+        yield Finding("recomputed", f"{row['message']}. Ingest, load or build it again.")
+    yield from _vector_files(folder, spaces, repair)
+    yield from _vectors(store, spaces, embedder, repair)
+    yield from _files(store, folder, methods, repair)
 
 
 def examine_indexes(indexes: TextIndexes) -> list[Finding]:

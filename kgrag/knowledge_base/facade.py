@@ -349,7 +349,7 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
             embedder=self.embedder,
             repair=repair,
             folder=self.path,
-            methods=[self.method(name) for name in having(ChecksFiles)],
+            methods=lambda store: [self.reading(store).method(name) for name in having(ChecksFiles)],
         )
         return [*found, *doctor.examine_indexes(self.text_indexes)]
 

@@ -283,6 +283,17 @@ class Wiring:
         view.__dict__ = {**self.__dict__, **shared, "model": model, "_methods": {}, "_rerankers": {}}
         return view
 
+    def reading(self, store: TripleStore) -> Self:
+        """Return this knowledge base over a copy of its store, which is only read; itself where it is the store.
+
+        It shares everything else, and is not to be closed.
+        """
+        if store is self._store:
+            return self
+        view = copy.copy(self)
+        view.__dict__ = {**self.__dict__, "_store": store, "_methods": {}, "_rerankers": {}}
+        return view
+
     def price(self) -> Price | None:
         """Return the price of the language model, as the settings have it; None where they have none."""
         from kgrag.llm.costs import price_of, read_prices

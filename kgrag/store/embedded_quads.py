@@ -5,15 +5,15 @@ Queries read: ``catalogue/exchange``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import pyoxigraph as ox
 
 from kgrag import queries
 from kgrag.store import identity, quad_files, rewriting, verification
-from kgrag.store.engine import Results, release
+from kgrag.store.engine import Results, opened, release
 from kgrag.store.quad_store import Pattern
 from kgrag.vocab import PREFIXES
 
@@ -49,9 +49,10 @@ class EmbeddedQuads:
         """Return the quads of each of many patterns."""
         return [list(self.store.quads_for_pattern(*pattern)) for pattern in patterns]
 
-    def contained(self, quads: Collection[ox.Quad]) -> set[ox.Quad]:
-        """Return those of the quads that are stored."""
-        return {quad for quad in quads if quad in self.store}
+    def contained(self, quads: Sequence[ox.Quad]) -> list[bool]:
+        """Return of each quad whether it is stored."""
+        store = opened(self.store)
+        return [quad in store for quad in quads]
 
     def query(
         self,
@@ -119,7 +120,12 @@ class EmbeddedQuads:
 
     def dump(self, target: Path) -> int:
         """Write every quad as N-Quads and return their count."""
-        return quad_files.dump(self.store, target)
+
+        def write(output: IO[bytes]) -> int:
+            self.store.dump(output, ox.RdfFormat.N_QUADS)
+            return len(self.store)
+
+        return quad_files.dump(write, target)
 
     def snapshot(self, folder: Path) -> None:
         """Write a copy into a new folder, by hard links where the file system allows it."""

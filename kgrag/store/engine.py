@@ -24,7 +24,7 @@ import pyoxigraph as ox
 from kgrag.errors import InvalidSPARQL, KgragError, StateError, StorageFailed, StoreLocked
 from kgrag.model import Table
 
-__all__ = ["Results", "closable", "damaged", "engine", "exchanged", "release", "table_of"]
+__all__ = ["Results", "closable", "damaged", "engine", "exchanged", "opened", "release", "table_of"]
 
 Results = ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples
 
@@ -168,6 +168,12 @@ def exchanged(store: ox.Store, other: ox.Store | None) -> None:
     None releases the folder meanwhile.
     """
     cast("_ClosableStore", store).store = other
+
+
+def opened(store: ox.Store) -> ox.Store:
+    """Return the store behind a stand-in made by ``closable``, for many calls in a row; keep it for no longer."""
+    stand_in: object = store
+    return stand_in._open_store() if isinstance(stand_in, _ClosableStore) else store
 
 
 def release(store: ox.Store) -> None:

@@ -93,8 +93,8 @@ def _inserted(store: QuadStore, update: str, names: Names) -> set[ox.Quad] | Non
         graphs.setdefault(graph, []).append(ox.Quad(quad.subject, quad.predicate, quad.object, graph))
     kinds = publication_plan.kinds_of(graphs, store, names.catalogue)
     facts = (quads for graph, quads in graphs.items() if graph not in kinds or holds_facts(kinds[graph]))
-    entering = {quad for quads in facts for quad in quads}  # a graph that is new holds data
-    return entering - store.contained(entering)
+    entering = list(dict.fromkeys(quad for quads in facts for quad in quads))  # a graph that is new holds data
+    return {quad for quad, there in zip(entering, store.contained(entering), strict=True) if not there}
 
 
 class Seen:

@@ -122,9 +122,10 @@ def compared(drafts: Sequence[GraphDraft], store: QuadStore, catalogue: ox.Named
         draft.iri: _replaced(draft, {quad.triple for quad in quads}, entry, catalogue)
         for draft, entry, quads in zip(replaced, entries, content, strict=False)
     }
-    there = store.contained([quad_of(triple, draft.iri) for draft in appended for triple in draft.triples])
+    there = iter(store.contained([quad_of(triple, draft.iri) for draft in appended for triple in draft.triples]))
     for draft, entry in zip(appended, entries[len(replaced) :], strict=True):
-        changes[draft.iri] = _appended(draft, there, entry)
+        lacking = [triple for triple in draft.triples if not next(there)]
+        changes[draft.iri] = _appended(draft, list(dict.fromkeys(lacking)), entry)
     for draft in drafts:
         if draft.iri not in known:
             changes[draft.iri] = Change(draft, known=False, added=list(dict.fromkeys(draft.triples)))
@@ -142,8 +143,7 @@ def kinds_of(
     return {graph: cast("ox.NamedNode", quads[0].object) for graph, quads in zip(distinct, found, strict=True) if quads}
 
 
-def _appended(draft: GraphDraft, there: Collection[ox.Quad], entry: Sequence[ox.Quad]) -> Change:
-    added = [triple for triple in dict.fromkeys(draft.triples) if quad_of(triple, draft.iri) not in there]
+def _appended(draft: GraphDraft, added: Sequence[ox.Triple], entry: Sequence[ox.Quad]) -> Change:
     accounts = (VOID.triples, KG.checksum) if added and _is_counted(draft) else ()
     old = [quad for name in accounts for quad in entry if quad.predicate == name]
     return Change(draft, known=True, added=added, removed_entries=old)

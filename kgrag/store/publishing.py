@@ -163,12 +163,11 @@ class Publishing:
             for change in changes
             if not (change.writes or change.rewrites)
         }
-        there = self._store.contained([quad for quads in repeated.values() for quad in quads])
+        asked = [quad for quads in repeated.values() for quad in quads]
+        there = iter(self._store.contained(asked))
+        lacking = {graph: [quad for quad in quads if not next(there)] for graph, quads in repeated.items()}
         return [
-            [quad for quad in repeated[change.draft.iri] if quad not in there]
-            if change.draft.iri in repeated
-            else self._quads_of(change)
-            for change in changes
+            lacking[change.draft.iri] if change.draft.iri in lacking else self._quads_of(change) for change in changes
         ]
 
     def _publication(self, removed: Iterable[Term] = ()) -> list[ox.Quad]:

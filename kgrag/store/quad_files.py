@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -19,8 +19,12 @@ from kgrag.vocab import KG, SCHEMA_VERSION, Names
 __all__ = ["dump", "read"]
 
 
-def dump(store: ox.Store, target: Path) -> int:
-    """Write every quad to a file next to the target, then swap the two; return the count of quads.
+def dump(write: Callable[[IO[bytes]], int], target: Path) -> int:
+    """Let quads be written to a file next to the target, then swap the two; return their count.
+
+    Args:
+        write: writes N-Quads, and returns how many.
+        target: the file; gzipped when its name ends in ``.gz``.
 
     Raises:
         StorageFailed: the file cannot be written; the former file is left as it was.
@@ -28,12 +32,14 @@ def dump(store: ox.Store, target: Path) -> int:
     part = target.with_name(f"{target.name}.part")
     try:
         with _opened(part, "wb", zipped=target.suffix == ".gz") as output:
-            store.dump(cast("IO[bytes]", output), ox.RdfFormat.N_QUADS)
+            count = write(cast("IO[bytes]", output))
         part.replace(target)
-    except OSError as error:
+    except BaseException as error:
         part.unlink(missing_ok=True)
-        raise StorageFailed(f"{target} cannot be written: {error}. Choose another place.") from error
-    return len(store)
+        if isinstance(error, OSError):
+            raise StorageFailed(f"{target} cannot be written: {error}. Choose another place.") from error
+        raise
+    return count
 
 
 def read(source: Path, names: Names) -> Iterator[ox.Quad]:

@@ -8,7 +8,7 @@ more than its answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -39,8 +39,8 @@ class QuadStore(Protocol):
     def matching(self, patterns: Sequence[Pattern]) -> list[list[ox.Quad]]:
         """Return the quads of each of many patterns."""
 
-    def contained(self, quads: Collection[ox.Quad]) -> set[ox.Quad]:
-        """Return those of the quads that are stored."""
+    def contained(self, quads: Sequence[ox.Quad]) -> list[bool]:
+        """Return of each quad whether it is stored."""
 
     def query(
         self,

@@ -1,21 +1,24 @@
 """``ServerQuads``: the port ``QuadStore`` on a SPARQL server, over SPARQL 1.1 Protocol.
 
-A change of the catalogue is one DELETE/INSERT that does nothing where its publication is stated already, and each
-publication names the writer: a second writer is refused, or where the engine lets two in at one moment, detected.
+A writer claims the publication that it is about to write, and writes it when nobody else claims it: engines may run two
+updates at one moment on one state, so that no condition of an update keeps the second out. The change itself is one
+request that fails whole where the publication is stated already or the claim is gone, and it names the writer.
+What was read is kept until this writer changes the store.
 
 Queries read: ``catalogue/quads``, ``catalogue/exchange_terms``, ``catalogue/everything``, ``catalogue/quad_count``,
 ``catalogue/filled_graphs``, ``catalogue/writers``, ``catalogue/drop_graphs``, ``catalogue/with_blank_nodes``,
-``catalogue/drop_blank_nodes``, ``catalogue/graph_triples``.
+``catalogue/drop_blank_nodes``, ``catalogue/graph_triples``, ``catalogue/claim``, ``catalogue/unclaim``,
+``catalogue/unless_behind``, ``probe/guarded``, ``probe/drop``.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import pyoxigraph as ox
 
@@ -25,9 +28,10 @@ from kgrag.model import plain
 from kgrag.sparql.tokens import tokens
 from kgrag.store import quad_files
 from kgrag.store.engine import Results
-from kgrag.store.quad_store import Pattern
+from kgrag.store.kept_replies import KeptReplies
+from kgrag.store.quad_store import Pattern, of_graph
 from kgrag.store.skolem_names import named, named_quad, results_with_blank_nodes, unnamed, with_tests_of_names
-from kgrag.store.sparql_connection import SparqlConnection
+from kgrag.store.sparql_connection import Reply, SparqlConnection
 from kgrag.vocab import KG, PREFIXES, Names, local_name
 
 __all__ = ["ServerQuads"]
@@ -36,6 +40,8 @@ _PATTERNS_PER_QUERY = 1_000
 _QUADS_PER_FILL = 5_000
 _ENDINGS = (b"]}}", b'"boolean":true}', b'"boolean":false}')
 _ENDING_BYTES = 64
+_DECLARES = frozenset({"BASE", "PREFIX", "VERSION"})
+_CLAIM = ox.NamedNode("urn:kgrag:claim")
 _UNION = {"union-default-graph": "true"}
 
 
@@ -45,12 +51,39 @@ class ServerQuads:
     Args:
         connection: to the server.
         writer: the lineage that this writer's publications name.
+        keeps: whether what was read is kept until this writer changes the store, as nobody else does.
     """
 
-    def __init__(self, connection: SparqlConnection, *, writer: str) -> None:
+    def __init__(self, connection: SparqlConnection, *, writer: str, keeps: bool = False) -> None:
         self.connection = connection
         self._writer = ox.Literal(writer)
+        self._guard = ox.NamedNode(f"urn:kgrag:guard:{writer}")
+        self._latest: ox.NamedNode | None = None
+        self._kept = KeptReplies() if keeps else None
         self.names: Names | None = None
+
+    def take_over(self) -> None:
+        """Begin to write: find out whether the server can be written to, and take back the claims of who died.
+
+        Raises:
+            StorageFailed: it cannot, as a request does not fail whole: what two writers do would mix, and what is cut
+                short would stay; or it cannot be reached.
+        """
+        graph = ox.NamedNode(f"{self._guard.value}:probe")
+        fails = False
+        try:
+            self._change(queries.bind("probe/guarded", graph=graph, guard=self._guard))
+        except (InvalidSPARQL, StorageFailed):
+            fails = not any(self.matching([of_graph(graph), of_graph(self._guard)]))
+        if not fails:
+            for left in (graph, self._guard):
+                self._change(queries.bind("probe/drop", graph=left))
+            raise StorageFailed(
+                f"the server at {self.connection.address.query} cannot be written to: a request of several operations "
+                "does not depend on what is stored, or is not undone whole when one of them fails. Run `kgrag doctor "
+                "--store ADDRESS` for all that it lacks, and take another server."
+            )
+        self._change(queries.bind("catalogue/unclaim", catalogue=self._catalogue, writers=[]))
 
     # reading
 
@@ -67,19 +100,19 @@ class ServerQuads:
         found: dict[tuple[Any, ...], list[ox.Quad]] = {pattern: [] for pattern in patterns}
         waiting = iter(found)
         while batch := list(islice(waiting, _PATTERNS_PER_QUERY)):
-            for quad in self._quads(queries.bind("catalogue/quads", **_parameters(batch))):
+            for quad in self._quads(queries.bind("catalogue/quads", **_parameters(batch)), keeps=True):
                 for pattern in _patterns_of(quad):
                     if pattern in found:
                         found[pattern].append(quad)
         return [found[pattern] for pattern in patterns]
 
-    def contained(self, quads: Collection[ox.Quad]) -> set[ox.Quad]:
-        """Return those of the quads that are stored."""
+    def contained(self, quads: Sequence[ox.Quad]) -> list[bool]:
+        """Return of each quad whether it is stored."""
         wanted = [(quad.subject, quad.predicate, quad.object, cast("ox.NamedNode", quad.graph_name)) for quad in quads]
-        return {quad for found in self.matching(wanted) for quad in found}
+        return [bool(found) for found in self.matching(wanted)]
 
-    def _quads(self, query: str) -> Iterator[ox.Quad]:
-        for row in cast("ox.QuerySolutions", self._results(query)):
+    def _quads(self, query: str, *, keeps: bool = False) -> Iterator[ox.Quad]:
+        for row in cast("ox.QuerySolutions", self._results(query, keeps=keeps)):
             subject, predicate, value, graph = (row[name] for name in ("subject", "predicate", "object", "graph"))
             yield ox.Quad(subject, predicate, value, graph)
 
@@ -103,20 +136,19 @@ class ServerQuads:
             )
         if prefixes is not None:  # from outside: the parser of this process says where a mistake is
             ox.Store().query(sparql, prefixes=dict(prefixes))
-        return self._results(_with_prefixes(sparql, prefixes or {}), options=_UNION if union else None)
+            return self._results(_with_prefixes(sparql, prefixes), options=_UNION if union else None)
+        return self._results(sparql, options=_UNION if union else None, keeps=not union)
 
-    def _results(self, sparql: str, *, options: Mapping[str, str] | None = None) -> Results:
+    def _results(self, sparql: str, *, options: Mapping[str, str] | None = None, keeps: bool = False) -> Results:
+        kept = self._kept if keeps else None
+        if kept is not None and (known := kept.get(sparql)) is not None:
+            return _parsed(known)
+        state = 0 if kept is None else kept.state
         reply = self.connection.query(with_tests_of_names(sparql), options=options)
-        try:
-            if reply.is_triples:
-                return _triples(ox.parse(reply.body, format=ox.RdfFormat.N_TRIPLES))
-            if not b"".join(reply.body[-_ENDING_BYTES:].split()).endswith(_ENDINGS):
-                raise ValueError("it ends too early")
-            return ox.parse_query_results(results_with_blank_nodes(reply.body), format=ox.QueryResultsFormat.JSON)
-        except (SyntaxError, ValueError) as error:  # a server that runs out of time says so in the middle of a reply
-            raise StorageFailed(
-                f"the reply of the server is not whole: {error}. Ask for less, or raise its time limit."
-            ) from error
+        results = _parsed(reply)
+        if kept is not None:
+            kept.put(sparql, reply, state=state)
+        return results
 
     def graphs(self) -> list[ox.NamedNode]:
         """Return every named graph that contains a triple."""
@@ -146,9 +178,6 @@ class ServerQuads:
         node = self._publication(entering)
         text = queries.bind(
             "catalogue/exchange_terms",
-            publication=[] if node is None else [node],
-            writer=self._writer,
-            catalogue=self._catalogue,
             dropped=list(dropped),
             **_columns("gone", leaving),
             **_columns("come", entering),
@@ -166,49 +195,97 @@ class ServerQuads:
             ox.Store().update(text, prefixes=PREFIXES)
         names = cast("Names", self.names)
         node = names.publication(revision)
-        if self._writers(node):
-            raise self._another_writer(node)
-        mark = ox.Quad(node, KG.lineage, self._writer, names.catalogue)
-        marked = queries.bind(
-            "catalogue/exchange_terms",
-            publication=[],
-            writer=self._writer,
-            catalogue=names.catalogue,
-            dropped=[],
-            **_columns("gone", []),
-            **_columns("come", [mark]),
+        asked = with_tests_of_names(text)
+        # engines take declarations at the beginning only
+        start = next(
+            (t.start for t in tokens(asked) if t.kind == "word" and t.text.upper() not in _DECLARES), len(asked)
         )
-        self._acknowledged(_with_prefixes(f"{with_tests_of_names(text)}\n;\n{marked}", PREFIXES), node)
+        self._acknowledged(asked[start:], node, declared=_with_prefixes(asked[:start], PREFIXES))
         if any(token.kind in ("label", "anon") or token.text in ("[", "(", "nil") for token in tokens(text)):
             self._name_blank_nodes()
 
     def _name_blank_nodes(self) -> None:
         made = list(self._quads(queries.bind("catalogue/with_blank_nodes")))
         if made:
-            self.connection.update(queries.bind("catalogue/drop_blank_nodes"))
-            self.exchange([], made)
+            named_instead = queries.bind(
+                "catalogue/exchange_terms",
+                dropped=[],
+                **_columns("gone", []),
+                **_columns("come", made),
+            )
+            self._change(f"{queries.bind('catalogue/drop_blank_nodes')}\n;\n{named_instead}")
 
-    def _acknowledged(self, update: str, node: ox.NamedNode | None) -> None:
-        """Run an update, and find out whether the publication that it writes is ours, also when no reply came."""
-        unknown: ConnectionError | None = None
+    def _acknowledged(self, update: str, node: ox.NamedNode | None, *, declared: str = "") -> None:
+        """Run an update, where it writes a publication as the only one that does; find out what a lost reply said."""
         try:
-            self.connection.update(update)
+            if node is None:
+                self._change(update)
+                return
+            self._claim(node)
+            before = [] if self._latest is None else [self._latest]
+            guard = queries.bind(
+                "catalogue/unless_behind",
+                guard=self._guard,
+                catalogue=self._catalogue,
+                publication=node,
+                before=before,
+                writer=self._writer,
+            )
+            self._change(f"{declared}\n{guard}\n;\n{update}")
         except ConnectionError as error:
             if node is None:
                 raise StorageFailed(str(error)) from None
-            unknown = error
-        if node is None:
-            return
-        writers = self._writers(node)
-        if writers == [self._writer]:
-            return
-        if unknown is not None and not writers:
-            raise StorageFailed(f"{unknown} Nothing entered; ask again.")
-        raise self._another_writer(node)
+            if not self._wrote(node):
+                raise StorageFailed(f"{error} Nothing entered; ask again.") from None
+        except (InvalidSPARQL, StorageFailed) as error:
+            if node is not None:
+                self._step_back(node)
+                if self._guard.value in str(error):  # another writer's claim was there, and has been taken back
+                    raise self._another_writer(node) from None
+            raise
+        self._latest = node
 
-    def _writers(self, node: ox.NamedNode) -> list[Any]:
+    def _change(self, update: str) -> None:
+        """Send an update; what was read before may have changed, whatever becomes of it."""
+        try:
+            self.connection.update(update)
+        finally:
+            if self._kept is not None:
+                self._kept.forget()
+
+    def _claim(self, node: ox.NamedNode) -> None:
+        """Claim a publication. Raises StoreLocked: another writer claims it, or has written it."""
+        self._change(queries.bind("catalogue/claim", catalogue=self._catalogue, publication=node, writer=self._writer))
+        self._refuse_another(node)
+
+    def _step_back(self, node: ox.NamedNode) -> None:
+        """Take back a claim, as nothing entered. Raises StoreLocked: another writer is the reason."""
+        with suppress(ConnectionError):
+            self._refuse_another(node)
+            self._take_back()
+
+    def _refuse_another(self, node: ox.NamedNode) -> None:
+        wrote, claims = self._writers(node)
+        if wrote or claims != [self._writer]:
+            self._take_back()
+            raise self._another_writer(node)
+
+    def _take_back(self) -> None:
+        self._change(queries.bind("catalogue/unclaim", catalogue=self._catalogue, writers=[self._writer]))
+
+    def _wrote(self, node: ox.NamedNode) -> bool:
+        """Return whether this writer wrote a publication. Raises StoreLocked: another one did."""
+        wrote, _ = self._writers(node)
+        if wrote and wrote != [self._writer]:
+            raise self._another_writer(node)
+        return bool(wrote)
+
+    def _writers(self, node: ox.NamedNode) -> tuple[list[Any], list[Any]]:
+        """Return who wrote a publication, and who claims it."""
         query = queries.bind("catalogue/writers", catalogue=self._catalogue, publication=node)
-        return [row["lineage"] for row in cast("ox.QuerySolutions", self._results(query))]
+        rows = list(cast("ox.QuerySolutions", self._results(query)))
+        wrote = [row["writer"] for row in rows if plain(row["wrote"]) == "true"]
+        return wrote, [row["writer"] for row in rows if plain(row["wrote"]) != "true"]
 
     def _another_writer(self, node: ox.NamedNode) -> StoreLocked:
         address = self.connection.address.query
@@ -259,24 +336,40 @@ class ServerQuads:
     def forget_empty(self, graphs: Sequence[ox.NamedNode]) -> None:
         """Forget the names of graphs without a triple, which an engine may list."""
         if graphs:
-            self.connection.update(queries.bind("catalogue/drop_graphs", graphs=list(graphs)))
+            self._change(queries.bind("catalogue/drop_graphs", graphs=list(graphs)))
 
     # whole stores
 
     def _everything(self) -> Iterator[ox.Quad]:
         """Yield every quad of one state. Raises StorageFailed: there are fewer than the server counts."""
         expected, count = len(self), 0
-        for quad in self._quads(queries.bind("catalogue/everything")):
-            count += 1
-            yield quad
+        with self.connection.stream(queries.bind("catalogue/everything")) as body, _whole_reply():
+            rows = cast("ox.QuerySolutions", ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON))
+            for row in rows:
+                subject, predicate, value, graph = (row[name] for name in ("subject", "predicate", "object", "graph"))
+                count += 1
+                if predicate != _CLAIM:
+                    yield ox.Quad(unnamed(subject), predicate, unnamed(value), graph)
         if count < expected:
             raise StorageFailed(
                 f"the server sent {count:,} quads of {expected:,}: it cuts long replies. Raise its limit of rows."
             )
 
     def dump(self, target: Path) -> int:
-        """Write every quad as N-Quads and return their count."""
-        return quad_files.dump(_in_memory(self._everything()), target)
+        """Write every quad as N-Quads, as they come, and return their count."""
+        count = 0
+
+        def counted() -> Iterator[ox.Quad]:
+            nonlocal count
+            for quad in self._everything():
+                count += 1
+                yield quad
+
+        def write(output: IO[bytes]) -> int:
+            ox.serialize(counted(), output, ox.RdfFormat.N_QUADS)
+            return count
+
+        return quad_files.dump(write, target)
 
     def snapshot(self, folder: Path) -> None:
         """Write a copy into a new folder; it takes as long as reading everything."""
@@ -360,15 +453,30 @@ def _with_prefixes(sparql: str, prefixes: Mapping[str, str]) -> str:
     return "".join(f"PREFIX {name}: <{iri}> " for name, iri in prefixes.items()) + sparql
 
 
+def _parsed(reply: Reply) -> Results:
+    """Return a reply as the engine's own results. Raises StorageFailed: it is not whole."""
+    with _whole_reply():
+        if reply.is_triples:
+            return _triples(ox.parse(reply.body, format=ox.RdfFormat.N_TRIPLES))
+        if not b"".join(reply.body[-_ENDING_BYTES:].split()).endswith(_ENDINGS):
+            raise ValueError("it ends too early")
+        return ox.parse_query_results(results_with_blank_nodes(reply.body), format=ox.QueryResultsFormat.JSON)
+
+
+@contextmanager
+def _whole_reply() -> Iterator[None]:
+    """Read a reply. Raises StorageFailed: it is not whole."""
+    try:
+        yield
+    except (SyntaxError, ValueError) as error:  # a server that runs out of time says so in the middle of a reply
+        raise StorageFailed(
+            f"the reply of the server is not whole: {error}. Ask for less, or raise its time limit."
+        ) from error
+
+
 def _triples(quads: Iterable[ox.Quad]) -> ox.QueryTriples:
     """Return triples as the engine's own results."""
     store = ox.Store()
     graph = Names().catalogue
     store.bulk_extend(ox.Quad(unnamed(quad.subject), quad.predicate, unnamed(quad.object), graph) for quad in quads)
     return cast("ox.QueryTriples", store.query(queries.bind("catalogue/graph_triples")))
-
-
-def _in_memory(quads: Iterable[ox.Quad]) -> ox.Store:
-    store = ox.Store()
-    store.bulk_extend(quads)
-    return store

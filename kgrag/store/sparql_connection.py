@@ -6,8 +6,11 @@ address is without name, password and query.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+import io
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -19,6 +22,7 @@ __all__ = ["Reply", "ServerAddress", "SparqlConnection", "key_of"]
 
 _RESULTS, _TRIPLES = "application/sparql-results+json", "application/n-triples"
 _MAX_CHARACTERS_SHOWN = 300
+_BYTES_AT_ONCE = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,30 @@ def key_of(setting: str) -> httpx.Auth | None:
     raise InvalidSettings("KGRAG_STORE_AUTH is 'basic NAME:PASSWORD', 'digest NAME:PASSWORD' or 'bearer KEY'.")
 
 
+class _Body(io.RawIOBase):
+    """The body of a reply, as a file."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer with what has come; return how many bytes that is, 0 at the end."""
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = piece
+        taken = self._rest[: len(buffer)]
+        buffer[: len(taken)] = taken
+        self._rest = self._rest[len(taken) :]
+        return len(taken)
+
+
 class SparqlConnection:
     """Sends queries and updates as forms, over connections that stay open; may be used by several threads.
 
@@ -118,6 +146,25 @@ class SparqlConnection:
             except httpx.TransportError as error:
                 raise self._unreachable(self.address.query, error) from None
 
+    @contextmanager
+    def stream(self, sparql: str) -> Iterator[IO[bytes]]:
+        """Send a SELECT, and return its reply as a file that is read as it comes.
+
+        Raises:
+            InvalidSPARQL: the server refuses the query.
+            StorageFailed: it cannot be reached, refuses the key, or fails, also in the middle of the reply.
+        """
+        self.calls += 1
+        address = self.address.query
+        try:
+            with self._client.stream("POST", address, data={"query": sparql}, headers={"Accept": _RESULTS}) as reply:
+                if not reply.is_success:
+                    reply.read()
+                    raise self._refused(address, reply)
+                yield io.BufferedReader(_Body(reply.iter_bytes()), _BYTES_AT_ONCE)
+        except httpx.TransportError as error:
+            raise self._unreachable(address, error) from None
+
     def update(self, sparql: str) -> None:
         """Run an update; it is on record when this returns.
 
@@ -137,13 +184,16 @@ class SparqlConnection:
         self.software = reply.headers.get("Server", self.software)
         if reply.is_success:
             return Reply(reply.content, reply.headers.get("Content-Type", "").startswith(_TRIPLES))
+        raise self._refused(address, reply)
+
+    def _refused(self, address: str, reply: httpx.Response) -> StorageFailed | InvalidSPARQL:
         told = " ".join(reply.text[:_MAX_CHARACTERS_SHOWN].split()) or reply.reason_phrase
         shown = _shown(address)
         if reply.status_code in (401, 403):
-            raise StorageFailed(f"{shown} refuses the key (status {reply.status_code}). Set KGRAG_STORE_AUTH.")
+            return StorageFailed(f"{shown} refuses the key (status {reply.status_code}). Set KGRAG_STORE_AUTH.")
         if reply.status_code == 400:
-            raise InvalidSPARQL(f"the server at {shown} refuses this text: {told.rstrip('.')}. Correct the text.")
-        raise StorageFailed(
+            return InvalidSPARQL(f"the server at {shown} refuses this text: {told.rstrip('.')}. Correct the text.")
+        return StorageFailed(
             f"{shown} answers with status {reply.status_code}: {told.rstrip('.')}. See the server's log."
         )
 

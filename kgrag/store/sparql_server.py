@@ -6,7 +6,9 @@ base's folder, as with the embedded store; writers elsewhere are refused or dete
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self, cast
 
@@ -18,7 +20,7 @@ from kgrag.store.catalogued_store import CataloguedStore
 from kgrag.store.engine import engine
 from kgrag.store.lineage import drawn
 from kgrag.store.locking import WriterLock
-from kgrag.store.oxigraph import rehearsal_store
+from kgrag.store.oxigraph import OxigraphStore, rehearsal_store
 from kgrag.store.server_quads import ServerQuads
 from kgrag.store.sparql_connection import ServerAddress, SparqlConnection
 
@@ -52,19 +54,20 @@ class ServerStore(CataloguedStore):
             InvalidSettings: the address is none.
             StoreLocked: another process of this machine writes to the knowledge base.
             SchemaMismatch: it was written by a newer kgrag, or has another base IRI.
-            StorageFailed: the server cannot be reached, or refuses the key.
+            StorageFailed: the server cannot be reached, refuses the key, or is not fit to be written to.
         """
         connection = SparqlConnection(ServerAddress.of(address)) if isinstance(address, str) else address
         lock = None
         try:
             lock = WriterLock(folder) if folder is not None and not read_only else None
             lineage = drawn()
-            quads = ServerQuads(connection, writer=lineage)
+            quads = ServerQuads(connection, writer=lineage, keeps=not read_only)
             with engine():
                 names = quads.names = identity.recorded_names(quads, base)
                 if read_only:
                     migrations.refuse_earlier(quads, names)
                 else:
+                    quads.take_over()
                     migrations.migrate(quads, names)
                     identity.write_founding(quads, names)
                 store = cls(quads, names, validator=validator, lock=lock, read_only=read_only)
@@ -80,6 +83,19 @@ class ServerStore(CataloguedStore):
     def calls(self) -> int:
         """Count of the requests sent so far."""
         return cast("ServerQuads", self._quads).connection.calls
+
+    @contextmanager
+    def copied(self) -> Iterator[TripleStore]:
+        """Return a copy on this machine that can be read, as this store is now, for who asks by the hundred.
+
+        Raises:
+            StorageFailed: the server sent less than it has, or the disk refused.
+        """
+        with tempfile.TemporaryDirectory(prefix="kgrag-") as place:
+            folder = Path(place) / "store"
+            self.snapshot(folder)
+            with OxigraphStore.open(folder, read_only=True) as copy:
+                yield copy
 
     def _rehearsed(self, quads: Iterable[ox.Quad]) -> TripleStore:
         return rehearsal_store(quads, self._names.base)

@@ -138,6 +138,6 @@ class Rewriting:
 
     def _are_there(self, quads: Iterator[ox.Quad]) -> bool:
         while batch := list(islice(quads, _QUADS_PER_LOOK)):
-            if len(self._store.contained(batch)) < len(batch):
+            if not all(self._store.contained(batch)):
                 return False
         return True

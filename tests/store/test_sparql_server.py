@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -17,13 +19,14 @@ from typer.testing import CliRunner
 from benchmarks.oxigraph_server import OxigraphServer, program
 from kgrag import KnowledgeBase, cli
 from kgrag.errors import InvalidSettings, StorageFailed, StoreLocked
-from kgrag.model import GraphDraft
+from kgrag.model import Document, GraphDraft
 from kgrag.resources import folder
 from kgrag.settings import Settings, as_toml, read_settings
 from kgrag.store.catalogued_store import CataloguedStore
 from kgrag.store.oxigraph import OxigraphStore
+from kgrag.store.server_quads import ServerQuads
 from kgrag.store.skolem_names import with_tests_of_names
-from kgrag.store.sparql_connection import ServerAddress, SparqlConnection, key_of
+from kgrag.store.sparql_connection import Reply, ServerAddress, SparqlConnection, key_of
 from kgrag.store.sparql_server import ServerStore
 from kgrag.testing import HashEmbedder
 from kgrag.vocab import KG
@@ -104,6 +107,68 @@ def test_a_writer_that_is_behind_is_refused_and_nothing_of_it_enters(server: Oxi
         assert first.publish([draft("next", graph=N("urn:t:first"))]).revision == 2
 
 
+class Interrupted(SparqlConnection):
+    """Lets something else happen before one of its requests."""
+
+    left, happens = -1, staticmethod(lambda: None)
+
+    def interrupt(self, place: int, happens: Callable[[], None]) -> None:
+        self.left, self.happens = place, happens  # type: ignore[assignment]
+
+    def _sent(self, address: str, form: Mapping[str, str]) -> Reply:
+        self.left -= 1
+        if self.left == -1:
+            self.happens()
+        return super()._sent(address, form)
+
+
+@served
+def test_of_two_writers_at_any_moment_one_is_refused_and_nothing_of_it_enters(server: OxigraphServer) -> None:
+    links = [Interrupted(ServerAddress.of(server.address)) for _ in range(2)]
+    stores = [ServerStore.open(link, None) for link in links]
+    entered: set[str] = set()
+    refused: set[str] = set()
+
+    def write(writer: int, name: str, way: str) -> None:
+        graph = f"urn:t:{name}"
+        try:
+            if way == "publish":
+                stores[writer].publish([draft(name), draft(name, graph=N(graph), mode="new")])
+            else:
+                stores[writer].update(
+                    "DELETE { GRAPH <urn:t:edge> { ?s ?p ?o } } WHERE { GRAPH <urn:t:edge> { ?s ?p ?o } } ; "
+                    f"INSERT DATA {{ GRAPH <urn:t:edge> {{ <urn:s> <urn:p> 1 }} GRAPH <{graph}> {{ <urn:s> <urn:p> 1 }} }}"
+                )
+            entered.add(graph)
+        except StoreLocked:
+            refused.add(graph)
+            stores[writer].close()
+            links[writer] = Interrupted(ServerAddress.of(server.address))
+            stores[writer] = ServerStore.open(links[writer], None)
+
+    happened = 0
+    for way, first, last in (("publish", 1, 4), ("update", 2, 8)):  # from reading what is there until it is changed
+        for place in range(first, last):
+            if stores[0].revision < stores[1].revision:
+                links[0] = Interrupted(ServerAddress.of(server.address))
+                stores[0].close()
+                stores[0] = ServerStore.open(links[0], None)
+            other = f"other-{way}-{place}"
+            links[0].interrupt(place, lambda: write(1, other, way))  # noqa: B023
+            write(0, f"one-{way}-{place}", way)
+            happened += f"urn:t:{other}" in entered | refused
+    with opened(server) as store:
+        there = set(store.graphs())
+        doubled = "SELECT ?p { GRAPH ?g { ?p kg:lineage ?one , ?two FILTER(?one < ?two) } } ORDER BY ?p"
+        assert list(store.query(doubled)) == []  # type: ignore[arg-type]
+        assert entered <= there
+        assert not refused & there
+    assert refused
+    assert happened >= 6
+    for each in stores:
+        each.close()
+
+
 @served
 def test_blank_nodes_of_an_update_get_names_and_can_be_deleted(server: OxigraphServer) -> None:
     with opened(server) as store:
@@ -131,9 +196,21 @@ def test_a_knowledge_base_on_a_server_answers_as_the_embedded_one(server: Oxigra
             kb.load(folder("ontologies") / "crops.ttl")
             kb.ingest(sorted((DEMO / "texts").iterdir())[0])
             answers.append(kb.ask("How much water does soybean need?", method="passages"))
+            calls = [_calls(kb)]
+            kb.ask("Which crops are there?", method="passages")
+            calls.append(_calls(kb))
             assert [finding for finding in kb.doctor() if finding.fault] == []
+            calls.append(_calls(kb))
+            kb.add(Document("One more document speaks of rye.", id="one-more"))
+            calls.append(_calls(kb))
+            asked, examined, added = (after - before for before, after in pairwise(calls))
+            assert (asked <= 8, examined <= 40, added <= 30) == (True, True, True), calls
     first, second = answers
     assert (first.text, first.hits) == (second.text, second.hits)
+
+
+def _calls(kb: KnowledgeBase) -> int:
+    return getattr(kb.store, "calls", 0)
 
 
 @served
@@ -187,6 +264,37 @@ def replying(
 def test_a_reply_that_is_cut_or_has_an_error_in_it_is_refused(body: bytes) -> None:
     with replying(200, body) as (address, _), pytest.raises(StorageFailed, match="not whole"):
         ServerStore.open(address, None)
+
+
+def test_a_server_that_does_not_undo_a_request_whole_is_not_written_to() -> None:
+    nothing = b'{"head":{"vars":[]},"results":{"bindings":[]}}'
+    with replying(200, nothing) as (address, _):
+        with pytest.raises(StorageFailed, match="cannot be written to: a request of several operations"):
+            ServerStore.open(address, None)
+        with ServerStore.open(address, None, read_only=True) as store:
+            assert store.graphs() == []
+
+
+def test_a_dump_is_written_as_the_quads_come(tmp_path: Path) -> None:
+    row = b'{"subject":{"type":"uri","value":"urn:s"},"predicate":{"type":"uri","value":"urn:p"},"graph":{"type":"uri",'
+    row += b'"value":"urn:g"},"object":{"type":"literal","value":"' + b"word " * 200 + b'"}}'
+    head = b'{"head":{"vars":["subject","predicate","object","graph"]},"results":{"bindings":['
+    with replying(200, head + b",".join([row] * 5_000) + b"]}}") as (address, _):
+        quads = Uncounted(SparqlConnection(ServerAddress.of(address)), writer="reader")
+        tracemalloc.start()
+        try:
+            assert quads.dump(tmp_path / "all.nq") == 5_000
+            assert tracemalloc.get_traced_memory()[1] < 1_500_000
+        finally:
+            tracemalloc.stop()
+            quads.close()
+
+
+class Uncounted(ServerQuads):
+    """Does not ask how many quads there are."""
+
+    def __len__(self) -> int:
+        return 0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,138 @@
+"""How many requests a knowledge base on a SPARQL server sends: to ask, build, check itself, take in one more document.
+
+Run ``python -m benchmarks.server_calls [--names] [--documents N …]``. An Oxigraph server of its own is started. The
+demonstration is taken in and each method built over it; then each is asked three questions after two others: with
+nothing kept of what was read, as after a change, and with what is kept of the two. ``--documents`` takes in records of
+one sentence, and counts one more of them. ``--names`` lists the stored queries that were sent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import kgrag
+from benchmarks.oxigraph_server import OxigraphServer
+from kgrag import KnowledgeBase, plugins, queries
+from kgrag.model import Document
+from kgrag.resources import folder
+from kgrag.settings import Settings
+from kgrag.store.sparql_connection import SparqlConnection
+from kgrag.testing import HashEmbedder
+
+__all__ = ["Calls", "counted", "main"]
+
+_DEMO = Path(kgrag.__file__).parent / "demo"
+_QUESTIONS = ("How much water does soybean need?", "Which diseases does chickpea have, and when is it sown?")
+_FURTHER = (
+    "What is the seeding rate of lentil LT 7 in the River Zone?",
+    "Which pests damage wheat, and what is done about them?",
+    "Who runs the experimental farm, and since when?",
+)
+
+
+class Calls(Counter[str]):
+    """Requests by the stored query that they are; "other" for texts from elsewhere."""
+
+    def since(self, before: Counter[str]) -> Calls:
+        """Return what came after a copy was made."""
+        return Calls(self - before)
+
+
+@contextmanager
+def counted() -> Iterator[Calls]:
+    """Count the requests to servers meanwhile."""
+    calls, texts = Calls(), dict[str, str]()
+    bind, sent = queries.bind, SparqlConnection._sent
+
+    def naming(name: str, /, **values: Any) -> str:
+        text = bind(name, **values)
+        texts[_key(text)] = name
+        return text
+
+    def counting(connection: SparqlConnection, address: str, form: Any) -> Any:
+        calls[texts.get(_key(form.get("query") or form.get("update")), "other")] += 1
+        return sent(connection, address, form)
+
+    changed = cast("Any", queries), cast("Any", SparqlConnection)
+    changed[0].bind, changed[1]._sent = naming, counting
+    try:
+        yield calls
+    finally:
+        changed[0].bind, changed[1]._sent = bind, sent
+
+
+def _key(text: str) -> str:
+    return "".join(text.split())[:2_000]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a count of requests for each kind of work."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--names", action="store_true", help="list the stored queries")
+    parser.add_argument("--only-documents", action="store_true", help="leave the demonstration out")
+    parser.add_argument("--documents", type=int, nargs="*", default=[1_000])
+    chosen = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as name, counted() as calls:
+
+        def show(work: str, done: Callable[[], object]) -> int:
+            before = Counter(calls)
+            done()
+            sent = calls.since(before)
+            print(f"{sent.total():5} {work}", flush=True)
+            if chosen.names:
+                print("".join(f"          {count:4} {query}\n" for query, count in sent.most_common()), end="")
+            return sent.total()
+
+        if not chosen.only_documents:
+            with OxigraphServer(Path(name) / "server") as server, _opened(Path(name) / "kb", server) as kb:
+                _demonstration(kb, show)
+        for size in chosen.documents:
+            place = Path(name) / str(size)
+            place.mkdir()
+            with OxigraphServer(place / "server") as server, _opened(place / "kb", server) as kb:
+                kb.add_many(_record(number) for number in range(size))
+                kb.retrieve(_QUESTIONS[0])
+                show(f"one more document beside {size:,}", lambda: kb.add(_record(size)))  # noqa: B023
+                show("the question after it", lambda: kb.ask(_QUESTIONS[0]))
+
+
+def _demonstration(kb: KnowledgeBase, show: Callable[[str, Callable[[], object]], int]) -> None:
+    show("load an ontology", lambda: kb.load(folder("ontologies") / "crops.ttl"))
+    show("ingest the demonstration", lambda: kb.ingest(_DEMO / "texts"))
+    built: list[str] = []
+    for name, method in plugins.methods().items():
+        options: dict[str, Any] = {option: _DEMO / path for option, path in method.example.items()}
+        show(f"build {name}", lambda: kb.build(name, **options))  # noqa: B023
+        built.append(name)
+    for name in built:
+        for question in _QUESTIONS:
+            kb.ask(question, method=name)
+        for question in _FURTHER:
+            cast("Any", kb.store)._quads._kept.forget()
+            show(f"ask {name}, nothing kept", lambda: kb.ask(question, method=name))  # noqa: B023
+        cast("Any", kb.store)._quads._kept.forget()
+        for question in _QUESTIONS:
+            kb.ask(question, method=name)
+        for question in _FURTHER:
+            show(f"ask {name}", lambda: kb.ask(question, method=name))  # noqa: B023
+    show("doctor", kb.doctor)
+    show("one more document, everything built", lambda: kb.add(_record(0)))
+
+
+def _opened(place: Path, server: OxigraphServer) -> KnowledgeBase:
+    return KnowledgeBase(place, settings=Settings(store=server.address), embedder=HashEmbedder())
+
+
+def _record(number: int) -> Document:
+    text = f"Record {number} speaks of pump {number % 97} and valve {number % 89} in hall {number % 13}."
+    return Document(text, id=str(number), metadata={"hall": number % 13})
+
+
+if __name__ == "__main__":
+    main()
