@@ -44,7 +44,20 @@ module                   what it contains
 
 from __future__ import annotations
 
-from kgrag.server.app import create_app
-from kgrag.server.startup import Access, Address, Logging, serve, serve_scratch
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kgrag.server.app import create_app
+    from kgrag.server.startup import Access, Address, Logging, serve, serve_scratch
 
 __all__ = ["Access", "Address", "Logging", "create_app", "serve", "serve_scratch"]
+
+_HOME = dict.fromkeys(__all__, "kgrag.server.startup") | {"create_app": "kgrag.server.app"}
+"""Modules are loaded when a name is asked for: the process that judges writes needs no application."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'kgrag.server' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(importlib.import_module(_HOME[name]), name)

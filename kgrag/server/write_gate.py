@@ -191,11 +191,13 @@ class WriteGate:
         new = sum(graph["new"] for graph in refused)
         graphs = ", ".join(f"<{graph['graph']}>" for graph in refused[:_MAX_FINDINGS_IN_MESSAGE])
         findings = [finding for graph in refused for finding in graph["findings"]][:_MAX_FINDINGS_IN_MESSAGE]
-        listed = "; ".join(f"{finding['check']} <{finding['focus']}>: {finding['message']}" for finding in findings)
+        told = (f"{finding['check']} <{finding['focus']}>: {finding['message'].rstrip('.')}" for finding in findings)
+        listed = "; ".join(told)
+        rules = f"the {'shapes' if self._judges_data else 'profile'} '{Path(self.profile).name}'"
         raise Problem(
             422,
-            f"the write would bring {new} {'violation' if new == 1 else 'violations'} of the profile '{self.profile}' "
-            f"that {graphs} did not have before: {listed}{'' if new <= _MAX_FINDINGS_IN_MESSAGE else ' …'} "
+            f"the write would bring {new} {'violation' if new == 1 else 'violations'} of {rules} "
+            f"that {graphs} did not have before: {listed}{'.' if new <= _MAX_FINDINGS_IN_MESSAGE else ' …'} "
             "Nothing was written.",
             more={"profile": Path(self.profile).stem, "graphs": refused},
         )

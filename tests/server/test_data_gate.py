@@ -60,6 +60,7 @@ REFUSED = {
 def test_an_update_that_brings_a_new_violation_is_refused(gated: httpx.Client, text: str) -> None:
     answer = update(gated, text)
     assert answer.status_code == 422
+    assert "of the shapes 'shapes.ttl' that <urn:" in answer.json()["detail"]
     (graph,) = answer.json()["graphs"]
     assert graph["checks"].keys() == {"http://example.org/Worker"}
     assert ":old" not in str(graph)  # what was wrong before is nobody's fault

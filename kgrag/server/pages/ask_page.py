@@ -194,6 +194,7 @@ def _sentences(answer: Answer) -> list[_Sentence]:
 def _passage(chunk: str, row: Mapping[str, str], citations: Sequence[Citation], naming: Naming) -> _Passage:
     own = [(number, citation) for number, citation in enumerate(citations, 1) if citation.chunk == chunk]
     first = own[0][1]
+    main = max((citation for _, citation in own), key=lambda citation: citation.end - citation.start)
     start = int(row.get("start", first.start))
     marks = [Mark(str(number), citation.start - start, citation.end - start) for number, citation in own]
     page_number = f"page {row['page']}" if row.get("page") else ""
@@ -206,7 +207,7 @@ def _passage(chunk: str, row: Mapping[str, str], citations: Sequence[Citation], 
         _address(first.place or Place()),
         tuple(replace(piece, text=_EMPTY_LINES.sub("\n", piece.text)) for piece in text),
         tuple((number, citation.derived) for number, citation in own if citation.derived),
-        f"{naming.href(first.document)}&start={first.start}&end={first.end}#marked",
+        f"{naming.href(main.document)}&start={main.start}&end={main.end}#marked",  # not at a line that only names it
         naming.href(chunk),
         naming.picture(chunk),
     )

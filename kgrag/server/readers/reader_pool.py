@@ -4,25 +4,28 @@ A reader is sent its next requests before it is done with the first, so that it 
 depends on how quick it was so far. What it has not begun is taken back from a reader that is slow for once, and goes to
 another.
 
-While all readers work on something long, one more is for short requests: what takes it longer than a moment goes back
-to the queue, and waits for an ordinary reader. Of those that wait, the client goes first that has fewest at work. A
-reader that works on something long gives way at the processor to this process, and to those with short requests.
+A request is short, long, or of a kind that nobody knows yet, by what requests of its shape took. One that uses the
+processor for more than a moment is long: its reader becomes one of those for long requests, which give way at the
+processor to all others, and another process takes its place. Where as many work on long ones as may, it has a little
+more time, and then waits for one of them to end. Beside long ones, one reader at least is kept for those that are known
+to be short. Of those that wait, the client goes first that has fewest at work.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from itertools import chain
 from pathlib import Path
 
 from kgrag.errors import ServiceUnavailable
 from kgrag.server.readers.frame_spool import SpoolRoom
-from kgrag.server.readers.reader_request import Overloaded, Reader, ReaderRequest, ReaderRun, ServerLimits
+from kgrag.server.readers.reader_request import Reader, ReaderRequest, ReaderRun, RunKind, ServerLimits
 from kgrag.server.readers.snapshot_pool import SnapshotPool
+from kgrag.server.readers.waiting_runs import RunQueue, ShapeCosts
 
 __all__ = ["ReaderPool"]
 
@@ -30,9 +33,12 @@ _CHECK_SECONDS = 0.01
 """Time between two checks of what takes long; a request that works longer loses those that were sent behind it."""
 _MAX_FAILED_TRIES = 2
 """A request that was sent to this many readers which died before they began with it may be what kills them."""
+_MOMENT_SECONDS = 0.05
+"""Of the processor: a request that used more is long, where there may be one more of them."""
 _LONG_SECONDS = 0.25
-"""A request that works longer is a long one; the reader for short ones gives it back to the queue."""
-_MAX_RETRY_SECONDS = 60
+"""A request that used more is long in any case."""
+_READERS_FOR_SHORT = 2
+"""Readers that work on other requests, however many work on long ones."""
 _IDLE_SECONDS = 60.0
 """A reader without work for longer ends, unless it is the last."""
 
@@ -53,11 +59,11 @@ class ReaderPool:
         self.limits = limits
         self.killed = 0
         self.spool_room = SpoolRoom(snapshots.folder, limits.spool)
-        self._extra_readers = 1 if limits.readers > 1 else 0
-        self._seconds_per_request = 0.0
+        self._for_short = _READERS_FOR_SHORT if limits.readers > 1 else 0
+        self._costs = ShapeCosts()
         self._loop = asyncio.get_running_loop()
         self._snapshots = snapshots
-        self._queue: deque[ReaderRun] = deque()
+        self._queues = {kind: RunQueue(limits.queue, at_once=limits.readers) for kind in RunKind}
         self._idle: list[Reader] = []
         self._busy: dict[Reader, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -67,7 +73,7 @@ class ReaderPool:
     @property
     def waiting(self) -> int:
         """How many requests wait for a reader."""
-        return len(self._queue)
+        return sum(map(len, self._queues.values()))
 
     @property
     def busy(self) -> int:
@@ -81,7 +87,7 @@ class ReaderPool:
 
     def under_way(self) -> list[ReaderRun]:
         """Return the queries at work and those that wait, the oldest first."""
-        every = [run for reader in self._busy for run in reader.runs] + list(self._queue)
+        every = [*self._at_work(), *chain.from_iterable(self._queues.values())]
         return sorted(
             (run for run in every if run.request.task == "query" and not run.closed), key=lambda run: run.begun
         )
@@ -103,21 +109,15 @@ class ReaderPool:
             ServiceUnavailable: a reader cannot be started.
         """
         run = ReaderRun(self, request, seconds=min(request.seconds, self.limits.seconds))
-        if any(not other.was_long for other in self._queue) or not self._assign(run):
-            if len(self._queue) >= self.limits.queue:
-                raise self._queue_full()
-            self._queue.append(run)
+        self._costs.look_up(run)
+        queue = self._queues[run.kind]
+        if queue or not self._assign(run):
+            queue.add(run)
         self._schedule_check(_CHECK_SECONDS)
         return run
 
-    def _queue_full(self) -> Overloaded:
-        message = f"{self.limits.queue} requests wait for a reader already. Try again later."
-        return Overloaded(message, retry_after=self._retry_after())
-
-    def _retry_after(self) -> int:
-        """Return in how many seconds the requests that wait now are likely to be done."""
-        seconds = (len(self._queue) + 1) * self._seconds_per_request / self.limits.readers
-        return min(max(math.ceil(seconds), 1), _MAX_RETRY_SECONDS)
+    def _at_work(self) -> list[ReaderRun]:
+        return [run for reader in self._busy for run in reader.runs]
 
     def trial_copy(self) -> AbstractAsyncContextManager[Path]:
         """Return a context with a copy of the store that a request may write to; it is deleted afterwards."""
@@ -150,33 +150,55 @@ class ReaderPool:
         """Send a request to the reader that suits best, and return whether there is one."""
         if self._at_rest:
             return False
-        beyond = len(self._busy) - self.limits.readers  # 0: only the reader for short requests is left
-        if beyond >= (0 if run.was_long else self._extra_readers):
-            reader = None if run.was_long else self._reader_with_room(run.request)
-            if reader is None:
-                return False
+        reader = None
+        if self._has_place(run.kind):
+            reader = self._idle.pop() if self._idle and self._idle[-1].ready else None
+            reader = reader or self._reader_with_room(run) or self._another_reader(run)
+        else:
+            reader = self._reader_with_room(run)
+        if reader is not None:
             self._send_to(reader, run)
-            return True
-        reader = self._idle.pop() if self._idle else self._reader_with_room(run.request)
-        if reader is None:
-            now = time.monotonic()
-            # a new process is worth its start when a request has waited, or all of them are at something long
-            late = now - run.waiting_since > _CHECK_SECONDS or all(
-                now - busy.since > _CHECK_SECONDS for busy in self._busy
-            )
-            if beyond >= 0:
-                late = all(now - busy.since > _LONG_SECONDS for busy in self._busy)
-            if not late or not all(busy.ready for busy in self._busy):
-                return False
-            reader = Reader(self.limits, on_frame=self._accept_frame, on_end=self._replace_reader)
-        self._send_to(reader, run)
-        return True
+        return reader is not None
+
+    def _has_place(self, kind: RunKind) -> bool:
+        """Return whether one more reader may begin with a request of a kind."""
+        at_work = Counter(reader.kind for reader in self._busy)
+        long = at_work[RunKind.LONG]
+        if kind is RunKind.LONG:
+            return long < self.limits.readers
+        places = max(self.limits.readers - long, self._for_short)
+        kept = 1 if kind is RunKind.UNKNOWN and long and places > 1 else 0
+        return len(self._busy) - long < places and (not kept or at_work[RunKind.UNKNOWN] < places - kept)
+
+    def _another_reader(self, run: ReaderRun) -> Reader | None:
+        """Return a reader whose process is only starting, where it is worth that."""
+        now = time.monotonic()
+        # a new process is worth its start when a request has waited, or all of them are at something long
+        late = now - run.waiting_since > _CHECK_SECONDS or all(now - busy.since > _CHECK_SECONDS for busy in self._busy)
+        if not late or not all(busy.ready for busy in self._busy):
+            return None
+        if self._idle:
+            return self._idle.pop()
+        return self._new_reader() if self._may_start() else None
+
+    def _may_start(self) -> bool:
+        return len(self._busy) + len(self._idle) < self.limits.readers + self._for_short
+
+    def _new_reader(self) -> Reader:
+        return Reader(self.limits, on_frame=self._accept_frame, on_end=self._replace_reader)
+
+    def _start_spare(self) -> None:
+        """Start a process ahead of the next request, where none is idle and there may be one more."""
+        if not self._idle and self._may_start() and not self._at_rest:
+            with suppress(ServiceUnavailable):  # whoever needs it will be told
+                self._idle.append(self._new_reader())
 
     def _send_to(self, reader: Reader, run: ReaderRun) -> None:
-        run.is_trial = reader.runs[0].is_trial if reader.runs else len(self._busy) >= self.limits.readers
+        run.is_trial = run.kind is not RunKind.LONG and self._for_short > 0 and run.request.can_begin_again
         if not reader.runs:
             self._busy[reader] = None
-            reader.takes_no_more = not run.request.is_small
+            reader.kind = run.kind
+            reader.takes_no_more = not run.may_have_others_behind
             reader.since = time.monotonic()
         reader.runs.append(run)
         run.reader = reader
@@ -186,12 +208,14 @@ class ReaderPool:
         else:
             reader.send(run)
 
-    def _reader_with_room(self, request: ReaderRequest) -> Reader | None:
+    def _reader_with_room(self, run: ReaderRun) -> Reader | None:
         """Return the reader with the fewest requests among those that can be sent one more."""
-        if not request.is_small:
+        if not run.may_have_others_behind:
             return None
         now = time.monotonic()
         fit = [reader for reader in self._busy if reader.can_take_another(now) and self._has_current_snapshot(reader)]
+        if any(reader.kind is RunKind.LONG for reader in self._busy):  # what is not known might be one more of them
+            fit = [reader for reader in fit if reader.kind is run.kind is RunKind.SHORT]
         return min(fit, key=lambda reader: len(reader.runs), default=None)
 
     def _has_current_snapshot(self, reader: Reader) -> bool:
@@ -213,7 +237,7 @@ class ReaderPool:
             self._snapshots.release(snapshot)
             return
         self._release_snapshot(reader)
-        reader.snapshot, reader.takes_no_more = snapshot, not run.request.is_small
+        reader.snapshot, reader.takes_no_more = snapshot, not run.may_have_others_behind
         reader.since = time.monotonic()
         reader.send(run)
 
@@ -224,26 +248,25 @@ class ReaderPool:
 
     def _assign_waiting(self) -> None:
         """Send as many of the waiting requests to readers as there is room for."""
-        while self._queue:
-            run = self._next_waiting()
-            if run is None:
-                return
-            try:
-                if not self._assign(run):
-                    return
-                self._queue.remove(run)
-            except ServiceUnavailable as error:
-                self._queue.remove(run)
-                run.stop(error)
+        queues = list(self._queues.values())
+        if not self._for_short:  # all share one reader, and long ones must have their turn too
+            queues.sort(key=RunQueue.waiting_since)
+        for queue in queues:
+            while (run := queue.next(self._at_work())) is not None and self._assign_or_move(run):
+                queue.remove(run)
 
-    def _next_waiting(self) -> ReaderRun | None:
-        """Return the request that is next: of the client with fewest at work, the oldest."""
-        ordinary = len(self._busy) < self.limits.readers
-        ready = [run for run in self._queue if ordinary or not run.was_long]
-        if len(ready) < 2:
-            return ready[0] if ready else None
-        at_work = Counter(run.request.client for reader in self._busy for run in reader.runs)
-        return min(ready, key=lambda run: at_work[run.request.client])
+    def _assign_or_move(self, run: ReaderRun) -> bool:
+        """Send a waiting request to a reader or to the queue of what is known of it by now; return whether that was."""
+        kind = run.kind
+        if kind is RunKind.UNKNOWN:
+            self._costs.look_up(run)
+        try:
+            if run.kind is kind:
+                return self._assign(run)
+            self._queues[run.kind].add(run)
+        except ServiceUnavailable as error:
+            run.stop(error)
+        return True
 
     # --- what readers write, and their end ----------------------------------------------------------------------
 
@@ -260,18 +283,29 @@ class ReaderPool:
         if not reader.runs[0].accept_frame(letter, payload):
             return
         now = time.monotonic()
-        reader.runs.popleft()
-        self._seconds_per_request += (now - reader.since - self._seconds_per_request) / 8
+        run = reader.runs.popleft()
+        self._note_done(reader, run, now)
         seconds = int.from_bytes(payload[:4], "big") / 1e6 if letter == b"W" else now - reader.since
         # capped, so that one long request does not keep small ones from being sent ahead for long after it
         reader.seconds_per_request += (min(seconds, _CHECK_SECONDS) - reader.seconds_per_request) / 8
         reader.since = now
         if not reader.runs:
             self._make_idle(reader)
-        elif reader.runs[0].closed:
-            self.leave(reader.runs[0])
-        if self._queue:
+        else:
+            reader.kind = reader.runs[0].kind
+            if reader.runs[0].closed:
+                self.leave(reader.runs[0])
+        if self.waiting:
             self._assign_waiting()
+
+    def _note_done(self, reader: Reader, run: ReaderRun, now: float) -> None:
+        self._queues[run.kind].note_done(now - reader.since)
+        if reader.kind is RunKind.LONG:
+            seconds = reader.seconds_computed(now)
+            self._costs.note(run, seconds, is_long=seconds > _LONG_SECONDS)
+            reader.takes_no_more = False
+        else:
+            self._costs.note(run, now - reader.since, is_long=False)
 
     def _make_idle(self, reader: Reader) -> None:
         del self._busy[reader]
@@ -292,20 +326,18 @@ class ReaderPool:
 
     def _queue_again(self, runs: Iterable[ReaderRun]) -> None:
         """Put requests before all that wait; what is then too many is refused from the end."""
-        now = time.monotonic()
-        for run in reversed(list(runs)):
-            run.waiting_since = now
-            self._queue.appendleft(run)
+        again = list(runs)
+        for kind, queue in self._queues.items():
+            queue.put_first(run for run in again if run.kind is kind)
         self._assign_waiting()
-        while len(self._queue) > self.limits.queue:
-            self._queue.pop().stop(self._queue_full())
+        for queue in self._queues.values():
+            queue.refuse_surplus()
 
     def leave(self, run: ReaderRun) -> None:
         """End a request; a reader in the middle of it is killed, and what was sent behind it goes to another."""
         reader = run.reader
         if reader is None:
-            if self._queue and run in self._queue:
-                self._queue.remove(run)
+            self._queues[run.kind].remove(run)
             return
         again = reader.take_back_unbegun()
         if run.reader is None:  # the reader had not begun with it
@@ -344,40 +376,47 @@ class ReaderPool:
                 self.leave(reader.runs[0])  # also where its client is slow to learn of it
             else:
                 self._check_long(reader, now)
-        for run in list(self._queue):
-            run.check_time(now)
-            if now - run.waiting_since > self.limits.waiting:
-                self._queue.remove(run)
-                readers, seconds = self.limits.readers, self.limits.waiting
-                message = f"all {readers} readers were busy for {seconds:g} seconds. Try again later."
-                run.stop(Overloaded(message, retry_after=self._retry_after()))
+        for kind, queue in self._queues.items():
+            queue.check_times(now, self.limits.waiting_of(is_long=kind is RunKind.LONG))
         self._assign_waiting()
         for reader in self._idle[:-1]:
             if now - reader.since > _IDLE_SECONDS:
                 self._end(reader)
         self._timer = None
-        if self._busy or self._queue:
+        if self._busy or self.waiting:
             self._schedule_check(_CHECK_SECONDS)
         elif len(self._idle) > 1:
             self._schedule_check(_IDLE_SECONDS)
 
     def _check_long(self, reader: Reader, now: float) -> None:
-        """Let a reader with a long request give way; end a trial, by the request going on or back to the queue."""
-        if reader.ready and now - reader.since > _LONG_SECONDS:
-            reader.give_way()
+        """Let a reader with a long request give way, and end its trial: the request goes on, or waits for its turn."""
         run = reader.runs[0] if reader.runs else None
-        if run is None or not run.is_trial:
+        if run is None or not reader.ready or not run.sent_bytes:
             return
-        if len(self._busy) <= self.limits.readers:
-            run.end_trial()
-        elif reader.ready and run.sent_bytes and run.seconds_worked(now) > _LONG_SECONDS:
-            again = reader.take_back_unbegun()
-            begun = [other for other in reader.runs if not other.closed]
-            self._kill(reader)
-            for other in begun:
-                other.begin_again()
-            run.was_long = run in begun
-            self._queue_again([*begun, *again])
+        computed = reader.seconds_computed(now)
+        if computed > _LONG_SECONDS:
+            self._costs.note(run, computed, is_long=True)
+        if reader.kind is not RunKind.LONG and self._has_place(RunKind.LONG):
+            if run.waits_for_client or computed > _MOMENT_SECONDS:
+                run.kind = reader.kind = RunKind.LONG
+                reader.takes_no_more = True
+                run.end_trial()
+                self._start_spare()
+        elif run.is_trial and (run.waits_for_client or computed > _LONG_SECONDS):
+            self._end_trial(reader, run)
+        if reader.kind is RunKind.LONG and run.request.can_begin_again:  # what a write waits for does not
+            reader.give_way()
+
+    def _end_trial(self, reader: Reader, run: ReaderRun) -> None:
+        """Let a request wait for its turn among long ones, and kill the reader that began with it."""
+        run.kind = RunKind.LONG
+        again = reader.take_back_unbegun()
+        begun = [other for other in reader.runs if not other.closed]
+        self._kill(reader)
+        for other in begun:
+            other.begin_again()
+        self._start_spare()
+        self._queue_again([*begun, *again])
 
     def _take_runs_from_slow_reader(self, reader: Reader) -> None:
         unbegun = reader.take_back_unbegun()
@@ -405,9 +444,10 @@ class ReaderPool:
 
     async def kill_readers(self) -> None:
         """Kill all readers, and stop the requests that they work on."""
-        for run in [*self._queue, *(run for reader in self._busy for run in reader.runs)]:
+        for run in [*chain.from_iterable(self._queues.values()), *self._at_work()]:
             run.stop(ServiceUnavailable("the server stops. Try again later."))
-        self._queue.clear()
+        for queue in self._queues.values():
+            queue.clear()
         if self._timer is not None:
             self._timer.cancel()
         for reader in [*self._idle, *self._busy]:

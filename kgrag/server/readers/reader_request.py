@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum
 from itertools import count
 from pathlib import Path
 from typing import Protocol
@@ -22,7 +23,7 @@ from kgrag.server.readers.frame_spool import FrameSpool, SpoolRoom
 from kgrag.server.readers.reader_link import Frame, ReaderLink
 from kgrag.server.readers.snapshot_pool import Snapshot
 
-__all__ = ["Overloaded", "Reader", "ReaderRequest", "ReaderRun", "RunOwner", "ServerLimits", "TookTooLong"]
+__all__ = ["Overloaded", "Reader", "ReaderRequest", "ReaderRun", "RunKind", "RunOwner", "ServerLimits", "TookTooLong"]
 
 _NAMES = count(1)
 _STACK_BYTES = 256 << 20
@@ -32,7 +33,10 @@ _NUMBER_BYTES = 4
 _MAX_BUFFERED_BYTES = 1 << 18
 """Frames in memory for a client that takes them slowly; more are written to disk."""
 _SLOW_AFTER_SECONDS = 0.05
+_REPEATABLE_TASKS = frozenset(("query", "dump", "parse", "check_update"))
 _LAST_LETTERS = frozenset((b"W", b"Z"))
+_CLOCK_OF_PROCESS = 2
+"""CPUCLOCK_SCHED: with the complement of a process's number, Linux's clock of its time on the processor."""
 _MAX_RUNS_AHEAD = 16
 """Requests that a reader has at most, the one that it works on included."""
 _MAX_SECONDS_OF_FIRST = 0.003
@@ -61,10 +65,10 @@ class ServerLimits:
     """What a request may use; a reader that uses more is killed.
 
     Attributes:
-        readers: reader processes that work at once, at most. Where there are two or more, one more is started for
+        readers: reader processes that work at once, at most. Where there are two or more, two more are started for
             short queries while all of these work on long ones.
         seconds: how long a request may work; a request may ask for less.
-        waiting: seconds that a request may wait for a free reader.
+        waiting: seconds that a request may wait for a free reader; a long one, for as long as others may work.
         memory: bytes of private memory of a reader process.
         queue: requests that may wait for a free reader at once.
         result: bytes of a result.
@@ -84,6 +88,10 @@ class ServerLimits:
     rows: int = 0
     body: int = 256 << 20
 
+    def waiting_of(self, *, is_long: bool) -> float:
+        """Return how many seconds a request may wait."""
+        return max(self.waiting, self.seconds) if is_long else self.waiting
+
 
 @dataclass(frozen=True, slots=True)
 class ReaderRequest:
@@ -99,10 +107,23 @@ class ReaderRequest:
     """Whose request it is: who has fewer at work goes first."""
 
     @property
+    def can_begin_again(self) -> bool:
+        """Whether a reader may be killed in the middle of it and another begin anew: it writes to no copy."""
+        return self.task in _REPEATABLE_TASKS
+
+    @property
     def is_small(self) -> bool:
         """Whether it may be sent ahead or have others behind it: what is sent must fit into one message."""
         packed = isinstance(self.header, bytes) and len(self.header) + len(self.body) < 1 << 14
         return packed and self.task == "query" and ReaderLink.keeps_messages_apart
+
+
+class RunKind(Enum):
+    """How much work a request is, as far as requests of its shape and the request itself have shown."""
+
+    SHORT = "short"
+    UNKNOWN = "unknown"
+    LONG = "long"
 
 
 class RunOwner(Protocol):
@@ -137,17 +158,21 @@ class ReaderRun:
         sent_bytes: length of the message to the reader; 0: not sent yet.
         rows: of the result, once it is done and where they are counted.
         closed: whether nobody wants the answer any more.
-        is_trial: whether it works in the reader for short queries; its frames are kept until it is done, or has become
-            an ordinary run.
-        was_long: whether it was too long for that reader, and is to wait for another.
+        is_trial: whether its reader may be killed and another begin anew; its frames are kept until it is done, or
+            its reader has become one for long requests.
+        kind: how much work it is.
+        shape: a number that it has in common with requests like it; 0: nobody asked yet.
+        expected_seconds: what those took; 0: unknown.
+        is_noted: whether what it took is among that.
         begun: when it came, by ``time.monotonic``.
         name: by which it can be ended; no other run of this server has it.
     """
 
     __slots__ = (
         "_buffered_bytes", "_error", "_frames", "_later_frames", "_paused", "_pool", "_seconds_left", "_spool",
-        "_waiter", "_working_since", "begun", "closed", "failed_tries", "is_trial", "name", "number", "on_slow",
-        "reader", "reported_slow", "request", "rows", "seconds", "sent_bytes", "waiting_since", "was_long",
+        "_waiter", "_working_since", "begun", "closed", "expected_seconds", "failed_tries", "is_noted", "is_trial",
+        "kind", "name", "number", "on_slow", "reader", "reported_slow", "request", "rows", "seconds", "sent_bytes",
+        "shape", "waiting_since",
     )  # fmt: skip
 
     def __init__(self, pool: RunOwner, request: ReaderRequest, *, seconds: float) -> None:
@@ -169,7 +194,18 @@ class ReaderRun:
         self._waiter: asyncio.Future[None] | None = None
         self._working_since = 0.0
         self._error: Exception | None = None
-        self.closed = self._paused = self.is_trial = self.was_long = False
+        self.closed = self._paused = self.is_trial = self.is_noted = False
+        self.kind, self.shape, self.expected_seconds = RunKind.UNKNOWN, 0, 0.0
+
+    @property
+    def may_have_others_behind(self) -> bool:
+        """Whether it may be sent ahead, or have others sent behind it."""
+        return self.kind is not RunKind.LONG and self.request.is_small
+
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether its reader cannot go on before the client takes something."""
+        return self._paused
 
     @property
     def is_in_the_way(self) -> bool:
@@ -313,12 +349,13 @@ class Reader:
         seconds_per_request: its average; measured by the process itself where it can, since we may hear of it late.
         ready: whether the process has started.
         takes_no_more: whether nothing may be sent behind its first request.
+        kind: of the request that it works on.
         snapshot: the one that it read last; it stays in use until it is to read another.
     """
 
     __slots__ = (
-        "_limits", "_lowered_since", "_numbers", "_packed_header", "link", "ready", "runs", "seconds_per_request",
-        "since", "snapshot", "takes_no_more",
+        "_computed_before", "_limits", "_lowered_since", "_measured_since", "_numbers", "_packed_header", "kind",
+        "link", "ready", "runs", "seconds_per_request", "since", "snapshot", "takes_no_more",
     )  # fmt: skip
 
     def __init__(
@@ -329,8 +366,9 @@ class Reader:
         on_end: Callable[[Reader], None],
     ) -> None:
         self.runs: deque[ReaderRun] = deque()
-        self.since = self.seconds_per_request = self._lowered_since = 0.0
+        self.since = self.seconds_per_request = self._lowered_since = self._measured_since = self._computed_before = 0.0
         self.ready = self.takes_no_more = False
+        self.kind = RunKind.UNKNOWN
         self.snapshot: Snapshot | None = None
         self._limits = limits
         self._numbers = count(1)
@@ -353,6 +391,20 @@ class Reader:
         message = b"".join((head, header, own_header, request.body))
         run.sent_bytes = len(message)
         self.link.send(message)
+
+    def seconds_computed(self, now: float) -> float:
+        """Return what the request at work took of the processor since it was first asked about.
+
+        Other processes may keep it waiting for as long as they like, and it is no longer for that. Where a process
+        cannot be asked, the time that went by counts.
+        """
+        try:
+            computed = time.clock_gettime(~self.link.pid << 3 | _CLOCK_OF_PROCESS)
+        except OSError:
+            return now - self.since
+        if self._measured_since != self.since:
+            self._measured_since, self._computed_before = self.since, computed
+        return computed - self._computed_before
 
     def give_way(self) -> None:
         """Let other processes go first until the process is done with its request; once per request."""
