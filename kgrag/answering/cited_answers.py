@@ -18,7 +18,15 @@ from kgrag import prompting
 from kgrag.answering.claim_words import completed
 from kgrag.answering.reply_stream import ReplyStream
 from kgrag.answering.short_answers import short_answers
-from kgrag.answering.source_sentences import Carried, EvidencePiece, Quote, cited, evidence_of
+from kgrag.answering.source_sentences import (
+    Carried,
+    EvidencePiece,
+    Quote,
+    SourceChunk,
+    chunk_before,
+    cited,
+    evidence_of,
+)
 from kgrag.answering.support import Ground, unsupported
 from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
@@ -33,6 +41,12 @@ PROMPT = "answering/answer"
 UNKNOWN = "The evidence found does not carry an answer."
 
 _DERIVED_KINDS = frozenset({"aggregate", "hyperedge", "summary"})
+_WRITTEN_BY_A_MODEL = {
+    "aggregate": "facts in the words of a model",
+    "proposition": "a fact in the words of a model",
+    "summary": "a summary written by a model",
+}
+"""Kinds of evidence that are no text of a document, and how the prompt marks them."""
 _MAX_SOURCE_CHARACTERS = 2400
 _BETWEEN = "\n…\n"
 _MAX_HEADING_CHARACTERS = 300
@@ -171,6 +185,7 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
     boundary = f"=== {digest(*(str(piece) for piece in pieces))[:12]} ==="
     for row, piece in zip(pieces, evidence, strict=True):
         row |= {"before": piece.before, "following": piece.following}
+        row["written"] = _WRITTEN_BY_A_MODEL.get(piece.hit.kind, "")
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
 
 
@@ -285,6 +300,7 @@ class _Judge:
         self.taken = 0
         self._question, self._evidence, self._store, self._on_sentence = question, evidence, store, on_sentence
         self._shown = _all_text(evidence)
+        self._chunks_before: dict[str, SourceChunk | None] = {}
 
     def take(self, sentence: _QuotedSentence) -> None:
         """Judge one sentence, and pass it on if it is kept."""
@@ -302,11 +318,17 @@ class _Judge:
             judged.unsupported.append(Unsupported(sentence.text, tuple(missing), place))
         else:
             first = 1 + sum(len(citations) for _, citations in judged.kept)
-            whole = completed(sentence.text, self._question, carried, self._evidence)
+            whole = completed(sentence.text, self._question, carried, self._evidence, before=self._before)
             citations = tuple(dict.fromkeys(one.citation for one in whole))
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))
+
+    def _before(self, chunk: str) -> SourceChunk | None:
+        """Return the chunk before a cited one, which is looked up once."""
+        if chunk not in self._chunks_before:
+            self._chunks_before[chunk] = chunk_before(chunk, self._store)
+        return self._chunks_before[chunk]
 
 
 def _ground(carried: Sequence[Carried], question: str, shown: str) -> Ground:

@@ -5,12 +5,14 @@ about; and texts name a thing once and say "this parameter", "it" or "the zone" 
 citation alone cannot tell what it is true of. So the words of a sentence are looked up in what it cites, as a reader
 sees that: with the title of its document. Where some are missing, a quote is cited with the rest of its own sentence if
 that has any of them; then the nearest sentences that have them are cited as well, few, and those with names first.
+Before all comes the line that introduces a list or a block of settings ("The following are the defaults with 2.6:"): an
+item is true of what that line says, and the line may end the chunk before.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -28,6 +30,10 @@ _MIN_GAIN = 3
 """What an added citation is worth at least: a name is worth 3, a word that is asked for or rare 2, any other 1."""
 _RARE = 0.05
 """Share of the sentences of the evidence that have a rare word, at most; two sentences may in any case."""
+_MIN_LEAD_IN_GAIN = 2
+"""What a line that introduces a list is worth at least: a word that is asked for, or a name."""
+_MAX_LEAD_IN_DISTANCE = 1500
+"""Characters between such a line and an item of its list, at most."""
 _MAX_GAP = 60
 """Characters between two citations that are left out; fewer are cited with them as one."""
 _MAX_SENTENCE_CHARACTERS = 900
@@ -41,6 +47,9 @@ _REFERENCE = regex.compile(
     r"|former|same))\b",
     regex.IGNORECASE,
 )
+_LEADS_IN = regex.compile(r":\s*$|\b(?:the following|as follows|listed below|these are)\b", regex.IGNORECASE)
+_LEADS_IN_HERE = regex.compile(rf":\s|{_LEADS_IN.pattern}", regex.IGNORECASE)
+"""The same of the last line of a chunk, which may have the first items of its list behind it."""
 _TERM = regex.compile(r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+")
 
 _Words = frozenset[str]
@@ -74,7 +83,12 @@ class _Wanted:
 
 
 def completed(
-    claim: str, question: str, carried: Sequence[Carried], evidence: Sequence[EvidencePiece]
+    claim: str,
+    question: str,
+    carried: Sequence[Carried],
+    evidence: Sequence[EvidencePiece],
+    *,
+    before: Callable[[str], SourceChunk | None] | None = None,
 ) -> list[Carried]:
     """Return the citations of a claim with the words around them and the lines before them that it needs.
 
@@ -83,6 +97,7 @@ def completed(
         question: what was asked; what it names should be named by what is cited.
         carried: the citations of the quotes of the claim, at least one.
         evidence: what the model was shown; lines are cited from the chunks behind it.
+        before: returns the chunk that stands before a chunk in its document; None where that is not looked up.
 
     Returns:
         At most two citations more, in the order of the claim's; those that overlap are one.
@@ -94,7 +109,10 @@ def completed(
     found = _widened(carried, wanted, chunks, titles)
     for _ in range(_MAX_ADDED):
         known = titles | _cited_words(found)
-        if wanted.all_in(known) or (line := _nearest(found, wanted, known, chunks, evidence)) is None:
+        if wanted.all_in(known):
+            break
+        line = _lead_in(found, wanted, known, chunks, before) or _nearest(found, wanted, known, chunks, evidence)
+        if line is None:
             break
         found = _with_line(found, *line)
     return _joined(found, chunks)
@@ -136,6 +154,39 @@ def _cited_words(found: Iterable[Carried]) -> _Words:
 
 _Line = tuple[int, SourceChunk, tuple[int, int]]
 """The citation that a line belongs before, its chunk, its characters."""
+
+
+def _lead_in(
+    found: Sequence[Carried],
+    wanted: _Wanted,
+    known: _Words,
+    chunks: dict[str, SourceChunk],
+    before: Callable[[str], SourceChunk | None] | None,
+) -> _Line | None:
+    """Return the line that introduces the list that a citation is from, if it has what is missing; None for none."""
+    for at, one in enumerate(found):
+        source = chunks.get(one.citation.chunk)
+        if source is None or one.citation.derived:
+            continue
+        start = one.citation.start - source.span.start
+        line = _last_line(source, start, _LEADS_IN)
+        if line is None and start <= _MAX_LEAD_IN_DISTANCE and before and (previous := before(one.citation.chunk)):
+            source, line = previous, _last_line(previous, len(previous.text), _LEADS_IN_HERE, lines=1)
+        if line and wanted.gain(source.text[slice(*line)], known) >= _MIN_LEAD_IN_GAIN:
+            chunks.setdefault(source.span.chunk, source)
+            return at, source, line
+    return None
+
+
+def _last_line(
+    source: SourceChunk, end: int, pattern: regex.Pattern[str], *, lines: int | None = None
+) -> tuple[int, int] | None:
+    """Return the last line before a place that has a pattern, of so many lines, near enough; None for none."""
+    spans = [span for span in split(source.text) if span[1] <= end and end - span[1] <= _MAX_LEAD_IN_DISTANCE]
+    for start, stop in reversed(spans[-lines:] if lines else spans):
+        if stop - start <= _MAX_SENTENCE_CHARACTERS and pattern.search(source.text[start:stop]):
+            return start, stop
+    return None
 
 
 def _nearest(

@@ -9,7 +9,7 @@ What a model writes from its sources rewords them, often in one sentence for two
 numbers; of names and other words most are kept. So the sentences that carry a statement contain every number, most of
 the words, and the names as far as their text has them.
 
-Queries read: ``citing/parts``, ``documents/spans``, ``documents/texts``. Nothing is written.
+Queries read: ``citing/parts``, ``documents/preceding``, ``documents/spans``, ``documents/texts``. Nothing is written.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ __all__ = [
     "SourceChunk",
     "SourceSentence",
     "carrying",
+    "chunk_before",
     "cited",
     "evidence_of",
     "features",
@@ -149,6 +150,13 @@ def evidence_of(hits: Sequence[Hit], store: TripleStore) -> list[EvidencePiece]:
         text = stored[following].text if following in stored else ""
         pieces.append(EvidencePiece(number, hit, sources, before, text))
     return pieces
+
+
+def chunk_before(chunk: str, store: TripleStore) -> SourceChunk | None:
+    """Return the chunk that stands before a stored chunk in its document; None for the first."""
+    rows = store.select(queries.bind("documents/preceding", chunk=ox.NamedNode(chunk))).values()
+    stored = _stored_chunks([iri for (iri,) in rows], store)
+    return next(iter(stored.values()), None)
 
 
 def _stored_chunks(chunks: Sequence[str], store: TripleStore) -> dict[str, SourceChunk]:

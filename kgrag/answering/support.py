@@ -14,6 +14,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 
 import regex
@@ -34,6 +35,13 @@ _NOT_ENGLISH = word_set(
 _NEGATION = regex.compile(r"\b(?:no|not|neither|nor|never|cannot|rather than|instead of|\p{L}+n't)\b", regex.IGNORECASE)
 _NAME = regex.compile(r"(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{M}\p{N}.]*(?:[ '’&-]{1,2}\p{Lu}[\p{L}\p{M}\p{N}.]*)*")
 _CODE = regex.compile(r"(?<![\p{L}\p{N}])\p{L}+[-–]?\d[\p{L}\p{N}-]*")
+_CLAUSE_END = regex.compile(r"[,;:.!?()]\s|\s(?:because|but|so|whereas|which|while)\s", regex.IGNORECASE)
+_RANGE = regex.compile(r"(?<![\p{L}\p{N}.,])(\d+(?:\.\d+)?)\s*(?:-|–|\bto\b)\s*(\d+(?:\.\d+)?)(?![\p{N}.]*\p{N})")
+_LABELLED = regex.compile(
+    r"(?P<label>\p{Lu}[\p{L}\p{M}\p{N}]*|\b(?:version|release|code|port|page|chapter|section|step|line|level|number))"
+    r"\s+v?(?P<number>\p{N}+(?:[.,]\p{N}+)*)",
+)
+"""A number in the place of a name or version: right behind a name, or a word that numbers are labels with."""
 _TERM = regex.compile(r"\p{N}+|[\p{L}\p{M}]+")
 _DEMONYMS = frozenset({"n", "an", "ian", "i", "ese", "ish", "s", "es"})
 _MIN_DEMONYM_STEM = 4
@@ -47,7 +55,8 @@ class Ground:
         cited: the source sentences that it cites, and the words of a model that are cited with whole chunks.
         about: texts that may name what the cited sentences are about: headings, and the sentences of a summary quoted.
         facts: the facts quoted, whole; their names and units count, not their numbers, which may be of other values.
-        question: what was asked; its names may be repeated, its numbers where no cited number is in their place.
+        question: what was asked; its names may be repeated, its numbers where no cited number is in their place, and
+            behind the same name or label as there.
         shown: all evidence that the model was shown; it decides what is a name and what a common word.
     """
 
@@ -75,7 +84,7 @@ def unsupported(sentence: str, ground: Ground) -> list[str]:
 def _dates_missing(sentence: str, cited: str, ground: Ground) -> list[str]:
     stated, asked = dates("\n".join([cited, *ground.about])), dates(ground.question)
     years = {one.value for one in quantities("\n".join([cited, *ground.about, ground.question]))}
-    may_repeat = not dates(cited) or _NEGATION.search(sentence)
+    may_repeat, denied = not dates(cited), {date for clause in _denied(sentence) for date in dates(clause)}
 
     def is_stated(date: Date) -> bool:
         """Return whether a stated date has every part of a date; a year may be stated by itself."""
@@ -83,7 +92,7 @@ def _dates_missing(sentence: str, cited: str, ground: Ground) -> list[str]:
             date.month == other.month
             and date.day in (0, other.day)
             and (date.year in (0, other.year) or (not other.year and date.year in years))
-            for other in (*stated, *(asked if may_repeat else ()))
+            for other in (*stated, *(asked if may_repeat or date in denied else ()))
         )
 
     found = dates(sentence)
@@ -102,17 +111,39 @@ def _quantities_missing(sentence: str, cited: str, ground: Ground) -> list[str]:
     )
     of_dates = {one.value for one in quantities(basis)}
     rivals = {one.kind for one in quantities(without_dates(cited))} | {"year" for one in dates(cited) if one.year}
-    missing = []
+    missing, displaced, ranges = [], _displaced(sentence, ground.question), _RANGE.findall(cited)
+    denied = {one.value for clause in _denied(text) for one in quantities(clause)}
     for one in quantities(text):
         counts = one.spelled and not one.unit and not isinstance(one.value, str) and abs(one.value) <= _MAX_COUNT
         # "taken as milliseconds" gives a bare number of the question its unit
         repeats = any(_same(one, other, units(cited)) for other in asked)
-        repeats = repeats and (one.kind not in rivals or _NEGATION.search(sentence) is not None)
+        repeats = repeats and (one.kind not in rivals or one.value in denied or _is_within(one, ranges))
+        repeats = repeats and one.value not in displaced
         is_stated = any(_same(one, other, named) for other in stated) or (not one.unit and one.value in of_dates)
         if not (counts or repeats or is_stated):
             missing.append(one.written)
     per = denominators(text) - named - units(ground.question)
     return missing or [f"per {unit}" for unit in sorted(per)]
+
+
+def _denied(sentence: str) -> list[str]:
+    """Return the clauses of a sentence that deny something: "not 80 kg" may repeat a number that no citation has."""
+    return [clause for clause in _CLAUSE_END.split(sentence) if _NEGATION.search(clause)]
+
+
+def _is_within(one: Quantity, ranges: Sequence[tuple[str, str]]) -> bool:
+    """Return whether a number lies in a range that is cited, as 2.4 in "2.3-2.5"."""
+    if isinstance(one.value, str):
+        return False
+    return any(Decimal(low) <= one.value <= Decimal(high) for low, high in ranges)
+
+
+def _displaced(sentence: str, question: str) -> set[object]:
+    """Return the numbers behind a name or label which the question has, but behind another one, or none."""
+    labels = [(match["label"].casefold(), match["number"]) for match in _LABELLED.finditer(question)]
+    found = [match for match in _LABELLED.finditer(sentence) if match["label"].casefold() not in STOP_WORDS]
+    own = {match["number"] for match in found if (match["label"].casefold(), match["number"]) not in labels}
+    return {one.value for number in own for one in quantities(number)}
 
 
 def _same(one: Quantity, stated: Quantity, named: set[str]) -> bool:

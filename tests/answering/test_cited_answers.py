@@ -248,14 +248,33 @@ def test_the_prompt_is_as_reviewed(golden):
             "number": 1,
             "kind": "chunk",
             "heading": "Growing soybean / Harvest",
+            "written": "",
             "text": HARVEST,
             "source": "",
             "unseen": "",
         },
-        {"number": 2, "kind": "hyperedge", "heading": "", "text": LINE, "source": source, "unseen": source},
+        {
+            "number": 2,
+            "kind": "hyperedge",
+            "heading": "",
+            "written": "",
+            "text": LINE,
+            "source": source,
+            "unseen": source,
+        },
     ]
     prompt = prompting.render(PROMPT, question="When?", evidence=evidence, boundary="=== 0123456789ab ===")
     golden("answering_answer.txt", prompt.text + "\n")
+
+
+def test_evidence_that_a_model_wrote_is_marked_as_such_and_a_passage_is_not(shelf):
+    model = ScriptedModel({PROMPT: said()})
+    (hit,) = shelf.hits[:1]
+    kinds = ("passage", "summary", "aggregate", "proposition")
+    shelf.ask(model, hits=[Hit(f"urn:{kind}", kind, f"{kind} {LINE}", 1.0, sources=hit.sources) for kind in kinds])
+    begins = f"{model.prompts[0].variables['boundary']} evidence "
+    pieces = [line for line in model.prompts[0].text.splitlines() if line.startswith(begins)]
+    assert ["model" in line for line in pieces] == [False, True, True, True]
 
 
 def test_another_question_about_the_same_evidence_has_the_same_prompt_up_to_it(shelf):

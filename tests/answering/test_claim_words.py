@@ -81,6 +81,24 @@ def test_citations_that_overlap_are_one() -> None:
     assert cited("It stirs the gates for 90 seconds.", "?", "for 90 seconds", whole) == [whole]
 
 
+DEFAULTS = "The stress value adapts it. The following settings are the default with Sluice 2.6 and later.\n\n"
+SETTINGS = "1 gate_timeout = 10 s\n\n2 gate_limit = 20\n\n3 gate_junk = 1"
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_the_line_that_introduces_a_list_is_cited_with_an_item_of_it(apart: bool) -> None:
+    """Also where the list begins a chunk of its own."""
+    claim = "The default limit of the gates is gate_limit = 20."
+    item, first = piece(SETTINGS if apart else DEFAULTS + SETTINGS), piece(DEFAULTS.strip(), 9)
+    quoted = carried(item, "2 gate_limit = 20")
+    found = completed(
+        claim, "What is the default limit?", [quoted], [item], before=lambda _: first.sources[0] if apart else None
+    )
+    lead_in = "The following settings are the default with Sluice 2.6 and later."
+    assert found[0].citation.quote.splitlines()[0] == lead_in
+    assert found[0].citation.chunk == ("urn:c9" if apart else "urn:c1")
+
+
 @pytest.mark.parametrize("claim", ["Sluice stirs the gates.", "The gates are stirred by something or other."])
 def test_titles_and_words_that_say_nothing_need_no_citation(claim: str) -> None:
     assert cited(claim, "?", "it stirs the gates") == ["it stirs the gates"]

@@ -133,6 +133,23 @@ def test_a_number_of_the_question_is_allowed_where_no_cited_number_is_in_its_pla
     assert unsupported("The rate is not 80 kg per hectare.", ground) == []
 
 
+@pytest.mark.parametrize(
+    ("sentence", "missing"),
+    [
+        # the number of the question stands where a version belongs, and another clause denies something
+        ("With Postfix 554-2.5 the reply code should be 421; 521 will not cause it to disconnect.", ["554"]),
+        ("Postfix 554 disconnects.", ["554"]),
+        ("With Postfix 2.3-2.5, which includes Postfix 2.4, the reply code should be 421.", []),
+        ("The reply code is not 554 but 421.", []),
+    ],
+)
+def test_a_number_of_the_question_is_carried_at_its_own_place(sentence: str, missing: list[str]) -> None:
+    cited = "With Postfix 2.3-2.5, use reply code 421 (521 will not cause Postfix to disconnect)."
+    cited = cited if "421" in sentence else "Postfix disconnects."
+    question = "To make Postfix 2.4 hang up, should the reply code be 421, 521 or 554?"
+    assert unsupported(sentence, Ground((cited,), question=question)) == missing
+
+
 def test_a_heading_names_what_the_cited_sentence_is_about() -> None:
     assert unsupported("Kufri potatoes take 65 kg per hectare.", Ground((SOWN,), ("Kufri potatoes",))) == []
 

@@ -380,9 +380,12 @@ def test_linked_passages_are_summarised_only_where_they_are_longer_than_the_requ
     hits = kb.retrieve("Weeds in lentil fields", method="cg_rag", k=1)
     model = ScriptedModel({"cg_rag/neighbourhood": Completion("The trial lost lentils.", usage=Usage(1, 90, 8))})
     (enriched,), usage = neighbourhoods.with_context("Weeds?", hits, Neighbourhood(kb.store, 8), model=model)
-    assert enriched.text.endswith("The trial lost lentils.")
+    assert enriched.text.endswith("written by a model\n\nThe trial lost lentils.")
     assert len(model.prompts) == 1
     assert usage == Usage(1, 90, 8)
+    for reply in ("NOTHING", " nothing.\n", ""):
+        model = ScriptedModel({"cg_rag/neighbourhood": Completion(reply, usage=Usage(1, 90, 1))})
+        assert neighbourhoods.with_context("Weeds?", hits, Neighbourhood(kb.store, 8), model=model)[0] == list(hits)
 
 
 def test_a_model_that_cannot_summarise_leaves_the_hits_as_they_are(built: KnowledgeBase) -> None:

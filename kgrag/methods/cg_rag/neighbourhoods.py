@@ -34,6 +34,9 @@ _WORDINGS = {  # (kind, whether the edge leaves the chunk in the middle) -> what
     (EdgeKind.CITATION, False): "cites it",
 }
 _COLOURS = {EdgeKind.ADJACENT: "#57606a", EdgeKind.CROSS_REFERENCE: "#8250df", EdgeKind.CITATION: "#0b5cad"}
+_NOTHING = "nothing"
+"""What the prompt asks for, in any case, where the neighbours add nothing; no evidence then, and no fault."""
+_SUMMARY_HEADING = "## Summary of linked passages, written by a model"
 _MAX_SUMMARY_LETTERS = 1200  # a model that repeats itself must not bury the hit's own text
 
 
@@ -106,7 +109,7 @@ def with_context(
     Each neighbour is read once, with the first hit that it is linked to. Neighbours that are shorter than the request
     for their summary would be follow the hits as evidence of their own. A summary follows the text of its hit, whose
     sources then include the neighbours. The neighbourhoods are summarised in one batch. A model that cannot summarise
-    them leaves the hits as they are, and so does a reply that was cut or withheld.
+    them leaves the hits as they are, and so does a reply that was cut or withheld, or that says they add nothing.
 
     Args:
         question: what was asked; the summaries answer it.
@@ -141,12 +144,13 @@ def with_context(
         except ReplyUnusable:
             continue
         # a reply may hold halves of surrogate pairs, which neither the store nor a terminal takes
-        if summary := " ".join(text.encode("utf-8", "replace").decode().split())[:_MAX_SUMMARY_LETTERS]:
+        summary = " ".join(text.encode("utf-8", "replace").decode().split())[:_MAX_SUMMARY_LETTERS]
+        if summary.strip("\"'*.!() ").casefold() not in ("", _NOTHING):
             hit = hits[number]
             sources = [*hit.sources, *(span for neighbour in neighbours for span in neighbour.hit.sources)]
             enriched[number] = replace(
                 hit,
-                text=f"{hit.text}\n\n## Linked passages\n\n{summary}",
+                text=f"{hit.text}\n\n{_SUMMARY_HEADING}\n\n{summary}",
                 sources=tuple(dict.fromkeys(sources)),
                 attributes={**hit.attributes, "context": summary},
             )

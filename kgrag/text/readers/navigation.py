@@ -3,8 +3,8 @@
 * ``nav``, ``button``, ``select``, the roles of navigation, and a ``footer`` of the page: always.
 * Elements whose class is a name for navigation (``navbar``, ``breadcrumb``): unless they have a main heading. If it is
   their id, which is often made of the words of a heading: unless they have any heading.
-* ``header`` and ``aside`` of the page, and names that are also given to content (``sidebar``, ``menu``): where half of
-  the text is links, and without a main heading.
+* ``header`` and ``aside`` of the page, and names that are also given to content (``sidebar``, ``menu``, ``toc``): where
+  half of the text is links, and without a main heading.
 * Short blocks of which half is links with words such as "Previous", "Up" and "Home".
 * Links that are only a mark behind a heading (``\u00b6``).
 
@@ -43,7 +43,10 @@ _NAMES = re.compile(
     r"|search-?(?:box|form|bar))(?:[-_].*)?"
     r"|(?:page|site|global)-?header|nav(?:header|footer|path|row|panel|list|menu)s?|(?:top|bottom|sub|main|mobile|site|side|doc)-?(?:nav|menu)s?"
 )
-_DOUBTFUL_NAMES = re.compile(r"header|banner|menu|(?:.*[-_])?sidebar|path|up|top|related|toolbar|masthead")
+_DOUBTFUL_NAMES = re.compile(
+    r"header|banner|menu|(?:.*[-_])?(?:sphinx)?sidebar(?:[-_].*)?|(?:.*[-_])?toc(?:[-_].*)?|(?:top|bottom)-?lang(?:uages?)?"
+    r"|path|up|top|related|toolbar|masthead"
+)
 _BAR_WORDS = word_set(
     """prev previous next up home top index contents back start first last toc search modules parent forward begin
     fast"""

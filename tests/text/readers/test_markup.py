@@ -182,6 +182,14 @@ def test_a_page_that_is_nothing_but_navigation_is_kept(make: Make) -> None:
     assert only(make("a.html", "<nav><a href='a'>One</a> <a href='b'>Two</a></nav>")).text == "One Two"
 
 
+@pytest.mark.parametrize("name", ['class="sphinxsidebar"', 'class="sidebar-toc"', 'id="toc"', 'class="toplang"'])
+def test_lists_of_links_beside_the_text_are_left_out_by_the_names_of_their_places(make: Make, name: str) -> None:
+    page = (
+        f'<h1>A</h1><div {name}><ul><li><a href="b">Borg init</a></li><li><a href="c">List</a></li></ul></div><p>B</p>'
+    )
+    assert only(make("a.html", page)).text == "A\n\nB"
+
+
 def test_a_box_at_the_side_of_the_text_is_text(make: Make) -> None:
     page = '<h1>A</h1><p>B</p><div class="sidebar"><p>Boxed <a href="c">words</a> of the author.</p></div>'
     assert "Boxed words of the author." in only(make("a.html", page)).text
