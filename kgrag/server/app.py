@@ -8,7 +8,6 @@ import importlib.util
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -36,6 +35,7 @@ from kgrag.server import (
 from kgrag.server.access_keys import Keys, PrivateAccess
 from kgrag.server.data_gate_program import are_shapes, gate_shapes
 from kgrag.server.fast_path import FastPath
+from kgrag.server.mcp.mcp_endpoint import McpEndpoint
 from kgrag.server.problems import Problem, problem_response
 from kgrag.server.readers.reader_pool import ReaderPool
 from kgrag.server.readers.reader_request import ServerLimits
@@ -46,9 +46,6 @@ from kgrag.server.server_metrics import ServerMetrics
 from kgrag.server.server_state import AccessRules, ServerLogs, ServerState, log_refused_write
 from kgrag.server.worker_threads import WorkerThreads
 from kgrag.server.write_gate import WriteGate
-
-if TYPE_CHECKING:
-    from kgrag.server.mcp.mcp_protocol import McpEndpoint
 
 __all__ = ["create_app"]
 
@@ -154,11 +151,7 @@ def _middleware(metrics: ServerMetrics, logs: ServerLogs, keys: Keys, paths: Col
 
 def _agents_endpoint() -> McpEndpoint | None:
     """Return the endpoint of the Model Context Protocol; None where its SDK is not installed."""
-    if importlib.util.find_spec("mcp") is None:
-        return None
-    from kgrag.server.mcp.mcp_protocol import McpEndpoint
-
-    return McpEndpoint()
+    return None if importlib.util.find_spec("mcp") is None else McpEndpoint()
 
 
 async def _not_installed(_: Request) -> Response:

@@ -19,7 +19,7 @@ from kgrag.errors import StorageFailed, UnreadableDocument
 from tests.cut_short import killed_after
 from tests.final_states import METHODS, build_all, created, opened, state
 
-SEQUENCES = int(os.environ.get("KGRAG_SEQUENCES", "20"))
+SEQUENCES = int(os.environ.get("KGRAG_SEQUENCES", "8"))
 STEPS = 12
 PASSAGES = (
     "Barley is sown in March in the Hill Zone. Barley takes 60 kg of nitrogen per hectare.",

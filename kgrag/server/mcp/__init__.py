@@ -6,7 +6,8 @@ limits are those of the API. Needs the extra ``mcp``: ``pip install '.[mcp]'``.
 ====================  ==================================================================
 module                what it contains
 ====================  ==================================================================
-``mcp_protocol``      the server of the protocol, and ``/mcp``; knows the SDK
+``mcp_endpoint``      ``/mcp``, which loads the SDK when it is first asked
+``mcp_protocol``      the server of the protocol; knows the SDK
 ``mcp_stdio``         the same over standard input and output
 ``tool_list``         the tools: names, descriptions, arguments, what each calls
 ``tool_arguments``    what tools are called with, as pydantic models

@@ -1,14 +1,12 @@
-"""The server of the protocol, on the official SDK: tools, resources and prompts, and ``/mcp``.
+"""The server of the protocol, on the official SDK: tools, resources and prompts.
 
-Each request to ``/mcp`` stands alone: there are no sessions, so none can be taken over, and each brings its key. Errors
-of ours are results that the agent reads, with the hint; the SDK would hide their texts.
+Errors of ours are results that the agent reads, with the hint; the SDK would hide their texts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,16 +15,13 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
 
 from kgrag.errors import KgragError
 from kgrag.resources import version
-from kgrag.server.access_keys import authorization_of
 from kgrag.server.mcp import agent_prompts, agent_resources, tool_list
-from kgrag.server.paid_access import is_cross_site
-from kgrag.server.problems import Problem, problem_of, problem_response
+from kgrag.server.problems import problem_of
 
-__all__ = ["McpEndpoint", "protocol_server"]
+__all__ = ["http_manager", "protocol_server"]
 
 _INSTRUCTIONS = (
     "A knowledge base of documents, ontologies and facts. `ask` answers with citations; `retrieve` finds evidence; "
@@ -58,6 +53,12 @@ def protocol_server(request_of: Callable[[Any], Request]) -> Server[Any]:
         on_list_prompts=_list_prompts,
         on_get_prompt=calls.get_prompt,
     )
+
+
+def http_manager() -> StreamableHTTPSessionManager:
+    """Return what answers requests over HTTP, each for itself, once it runs."""
+    server = protocol_server(lambda context: context.request)
+    return StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=_MAX_BODY_BYTES)
 
 
 @dataclass(frozen=True)
@@ -152,28 +153,3 @@ def _error_json(error: Exception) -> dict[str, Any]:
     problem = problem_of(error)
     message = f"{type(error).__name__}: {problem}" if isinstance(error, KgragError) else str(problem)
     return {"error": message, **({"errors": list(problem.errors)} if problem.errors else {}), **problem.more}
-
-
-class McpEndpoint:
-    """``/mcp`` as an ASGI application; it serves within ``running``."""
-
-    def __init__(self) -> None:
-        self._manager: StreamableHTTPSessionManager | None = None
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Take requests until the block ends."""
-        server = protocol_server(lambda context: context.request)
-        self._manager = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=_MAX_BODY_BYTES)
-        async with self._manager.run():
-            yield
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, unless a page of another site made a browser send it without a key."""
-        request = Request(scope, receive)
-        if is_cross_site(request) and not authorization_of(request).lower().startswith("bearer "):
-            problem = Problem(403, "a page of another site sent this. Send a key as Bearer.")
-            await (await problem_response(request, problem))(scope, receive, send)
-            return
-        assert self._manager is not None
-        await self._manager.handle_request(scope, receive, send)
