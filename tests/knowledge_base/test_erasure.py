@@ -1,5 +1,6 @@
 """Erasing a document: no file of the folder has its words afterwards, whatever was built, and whenever the process died."""
 
+import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -116,10 +117,18 @@ STEPS = (
     (erasure, "_receipt"),
     (OxigraphStore, "publish"),
 )
+DEATHS = [
+    (owner, step, after)
+    for owner, step in STEPS
+    for after in (False, True)
+    # after a step is mostly where the next one has not begun; KGRAG_WHOLE dies there too
+    if not after or step in ("rewrite", "publish") or os.environ.get("KGRAG_WHOLE")
+]
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize(("owner", "step"), STEPS, ids=[step for _, step in STEPS])
+@pytest.mark.parametrize(
+    ("owner", "step", "after"), DEATHS, ids=[f"{'after' if late else 'before'} {s}" for _, s, late in DEATHS]
+)
 def test_an_erasure_that_was_killed_is_finished_by_the_next_opening(
     built: Path, owner: object, step: str, after: bool, caplog: pytest.LogCaptureFixture
 ) -> None:

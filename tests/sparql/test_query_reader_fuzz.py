@@ -199,7 +199,7 @@ LONG = {
 @pytest.mark.parametrize("kind", LONG)
 def test_reading_takes_linear_time(kind):
     before, piece, after = LONG[kind]
-    times = [_seconds(before + piece * (count // len(piece)) + after) for count in (15_000, 120_000)]
+    times = [_seconds(before + piece * (count // len(piece)) + after) for count in (5_000, 40_000)]
     assert times[1] < max(5, 60 * times[0])
 
 
