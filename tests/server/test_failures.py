@@ -46,7 +46,7 @@ def _busy(server: Server) -> list[int]:
     return [number for number in server.readers() if used(number) > 20]
 
 
-def _until(condition: object, seconds: float = 15.0) -> None:
+def _until(condition: object, seconds: float = 60.0) -> None:
     ends = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < ends, "it did not come about in time"
@@ -58,7 +58,7 @@ def test_a_query_that_takes_too_long_is_stopped_and_the_next_one_works(fragile: 
     answer = fragile.query(ENDLESS, timeout="0.5")
     assert answer.status_code == 504
     assert "0.5 seconds" in answer.json()["detail"]
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 20
     assert fragile.query(ONE).status_code == 200
 
 
@@ -69,7 +69,7 @@ def test_a_reader_killed_in_mid_query_answers_503_and_the_next_query_works(fragi
         _until(lambda: _busy(fragile))
         for number in set(_busy(fragile)):
             os.kill(number, signal.SIGKILL)
-        assert answer.result(15).status_code == 503
+        assert answer.result(60).status_code == 503
     assert fragile.query(ONE).status_code == 200
 
 
@@ -119,7 +119,7 @@ def test_small_queries_are_answered_beside_a_large_one(fragile: Server) -> None:
     with ThreadPoolExecutor(1) as threads:
         large = threads.submit(fragile.query, ENDLESS, timeout="2")
         assert all(fragile.query(ONE).status_code == 200 for _ in range(10))
-        assert large.result(15).status_code == 504
+        assert large.result(60).status_code == 504
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_a_server_killed_under_writes_loses_nothing_that_it_acknowledged(tmp_pat
         _until(lambda: {number % 3 for number in acknowledged[-10:]} == {0, 1, 2} and len(acknowledged) >= 30, 30)
         server.stop(signal.SIGKILL)
         for each in writing:
-            each.result(15)
+            each.result(60)
     again = start(tmp_path / "kb")
     try:
         rows = again.query("SELECT ?n { GRAPH <urn:kept> { ?s ?p ?n } }").json()["results"]["bindings"]
