@@ -122,9 +122,9 @@ def _annotations(request: Request, answer: Answer) -> list[dict[str, Any]]:
 
 
 def _address(request: Request, citation: Citation) -> str:
-    """Return the web address of what is cited; where its document has none, that of our page with the span marked."""
+    """Return the web address of what is cited, at its page in a PDF; else that of our page with the span marked."""
     if citation.place is not None and _WEB.match(citation.place.url):
-        return citation.place.url
+        return citation.place.page_url
     span = f"&start={citation.start}&end={citation.end}#marked"
     return address(request, f"/resource?iri={quote(citation.document, safe='')}{span}")
 
