@@ -155,12 +155,6 @@ class Place:
         """The web address, else the first location; "" where there is neither."""
         return self.url or next(iter(self.locations), "")
 
-    @property
-    def page_url(self) -> str:
-        """The web address, with the page behind where it is that of a PDF; "" where there is none."""
-        in_pdf = self.page and self.url.lower().endswith(".pdf")
-        return f"{self.url}#page={self.page}" if in_pdf else self.url
-
 
 @dataclass(frozen=True, slots=True)
 class Span:

@@ -16,7 +16,13 @@ from kgrag.model import Answer, AnswerSentence, Citation, Hit, Place, Span, plai
 from kgrag.ports import TripleStore
 from kgrag.text import metadata
 
-__all__ = ["placed_answer", "placed_hits", "placed_sentence"]
+__all__ = ["page_url", "placed_answer", "placed_hits", "placed_sentence"]
+
+
+def page_url(place: Place) -> str:
+    """Return the web address of a place, with the page behind where it is that of a PDF; "" where there is none."""
+    in_pdf = place.page and place.url.lower().endswith(".pdf")
+    return f"{place.url}#page={place.page}" if in_pdf else place.url
 
 
 def placed_hits(hits: Sequence[Hit], store: TripleStore) -> list[Hit]:

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from kgrag import KnowledgeBase
 from kgrag.answering.json_forms import answer_json, place_json
+from kgrag.answering.opening_places import page_url
 from kgrag.cli import app
 from kgrag.model import Document, Place, Section
 from kgrag.testing import HashEmbedder
@@ -80,7 +81,7 @@ def test_a_citation_has_the_page_that_its_own_words_begin_on() -> None:
         ingestion.ingest([manual], store=kb.store)
         answer = kb.ask("How deep is sorghum sown on black soil?")
     cited = {citation.quote: citation.place for citation in answer.citations}
-    assert (place := cited[texts[2]]) and (place.page, place.page_url) == (5, "https://example.org/s.pdf#page=5")
+    assert (place := cited[texts[2]]) and (place.page, page_url(place)) == (5, "https://example.org/s.pdf#page=5")
     assert {span.place.page for hit in answer.hits for span in hit.sources if span.place} == {1}
 
 

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from kgrag import plugins
+from kgrag.answering.opening_places import page_url
 from kgrag.declarations import DEFAULT_METHOD
 from kgrag.model import Answer, Citation, Hit, Place
 from kgrag.server.filter_reading import filter_of
@@ -218,7 +219,7 @@ def _passage(chunk: str, row: Mapping[str, str], citations: Sequence[Citation], 
 def _address(place: Place) -> str:
     if not _WEB_ADDRESS.match(place.url):  # the metadata of a document may have a script there
         return ""
-    return place.page_url
+    return page_url(place)
 
 
 def _evidence(hit: Hit, naming: Naming, best: float) -> _Evidence:

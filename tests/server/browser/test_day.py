@@ -196,7 +196,7 @@ def test_a_day_of_an_ontologist(day: Day, tmp_path: Path) -> None:
     browser.find_elements(By.CSS_SELECTOR, "a.cite")[-1].click()  # the one before names what the sentence is about
     assert "6 cm deep" in one(browser, "mark:target").text
     day.look("an answer from the PDF")
-    assert texts(browser, ".passage .place") == ["page 3"]
+    assert texts(browser, ".passage .place") == ["pages 1, 3"]  # the title is cited too
     one(browser, ".passage h3 a").click()
     assert "6 cm deep" in seen(browser, "mark:target").text
     day.look("the page of the citation")
