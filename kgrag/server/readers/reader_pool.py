@@ -23,8 +23,9 @@ from pathlib import Path
 
 from kgrag.errors import ServiceUnavailable
 from kgrag.server.readers.frame_spool import SpoolRoom
+from kgrag.server.readers.reader_renewal import ReaderRenewal
 from kgrag.server.readers.reader_request import Reader, ReaderRequest, ReaderRun, RunKind, ServerLimits
-from kgrag.server.readers.snapshot_pool import SnapshotPool
+from kgrag.server.readers.snapshot_pool import Snapshot, SnapshotPool
 from kgrag.server.readers.waiting_runs import RunQueue, ShapeCosts
 
 __all__ = ["ReaderPool"]
@@ -69,6 +70,7 @@ class ReaderPool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._at_rest = False
+        self._renewal = ReaderRenewal(snapshots, self._idle, self._busy, self._open_copy)
 
     @property
     def waiting(self) -> int:
@@ -127,6 +129,7 @@ class ReaderPool:
     async def at_rest(self) -> AsyncIterator[None]:
         """Let readers end what they are at, and then themselves; until the context ends, requests wait in the queue."""
         self._at_rest = True
+        self._renewal.stop()
         try:
             begun = time.monotonic()
             while self._busy and time.monotonic() - begun < self.limits.seconds:
@@ -144,21 +147,40 @@ class ReaderPool:
         """Return a context in which there is no copy of the store, and none is made; readers have to be at rest."""
         return self._snapshots.withdrawn()
 
+    @asynccontextmanager
+    async def write(self, turn: asyncio.Lock) -> AsyncIterator[None]:
+        """Let a write have its turn, and end when a reader can answer from the store as it is after it."""
+        with self._snapshots.pending_write() as write:
+            async with turn:
+                before = self._snapshots.revision()
+                yield
+                write.revision = self._snapshots.revision()
+            if write.revision != before and not self._at_rest:
+                await self._renewal.renew(write.revision)
+
     # --- assigning requests to readers --------------------------------------------------------------------------
 
     def _assign(self, run: ReaderRun) -> bool:
         """Send a request to the reader that suits best, and return whether there is one."""
         if self._at_rest:
             return False
-        reader = None
+        self._renewal.was_read |= not run.request.newest
         if self._has_place(run.kind):
-            reader = self._idle.pop() if self._idle and self._idle[-1].ready else None
-            reader = reader or self._reader_with_room(run) or self._another_reader(run)
+            reader = self._idle_reader(run) or self._another_reader(run)
         else:
             reader = self._reader_with_room(run)
         if reader is not None:
             self._send_to(reader, run)
         return reader is not None
+
+    def _idle_reader(self, run: ReaderRun) -> Reader | None:
+        """Return the reader that can begin soonest: one that has to open a copy of the store comes last."""
+        ready = [reader for reader in self._idle if reader.ready]
+        fit = [reader for reader in ready if not run.request.reads_store or self._has_current_snapshot(reader, run)]
+        reader = fit[-1] if fit else (self._reader_with_room(run) or (ready[-1] if ready else None))
+        if reader in self._idle:
+            self._idle.remove(reader)
+        return reader
 
     def _has_place(self, kind: RunKind) -> bool:
         """Return whether one more reader may begin with a request of a kind."""
@@ -202,7 +224,7 @@ class ReaderPool:
             reader.since = time.monotonic()
         reader.runs.append(run)
         run.reader = reader
-        if run.request.reads_store and not self._has_current_snapshot(reader):
+        if run.request.reads_store and not self._has_current_snapshot(reader, run):
             reader.takes_no_more = True  # until it has its snapshot
             self._begin(self._renew_snapshot_and_send(reader, run))
         else:
@@ -213,13 +235,26 @@ class ReaderPool:
         if not run.may_have_others_behind:
             return None
         now = time.monotonic()
-        fit = [reader for reader in self._busy if reader.can_take_another(now) and self._has_current_snapshot(reader)]
+        fit = [
+            reader for reader in self._busy if reader.can_take_another(now) and self._has_current_snapshot(reader, run)
+        ]
         if any(reader.kind is RunKind.LONG for reader in self._busy):  # what is not known might be one more of them
             fit = [reader for reader in fit if reader.kind is run.kind is RunKind.SHORT]
         return min(fit, key=lambda reader: len(reader.runs), default=None)
 
-    def _has_current_snapshot(self, reader: Reader) -> bool:
-        return reader.snapshot is not None and self._snapshots.is_current(reader.snapshot)
+    def _has_current_snapshot(self, reader: Reader, run: ReaderRun) -> bool:
+        return reader.snapshot is not None and self._snapshots.is_current(reader.snapshot, newest=run.request.newest)
+
+    def _open_copy(self, reader: Reader, snapshot: Snapshot) -> ReaderRun:
+        """Send an idle reader the request to open a copy of the store, and nothing behind it."""
+        run = ReaderRun(self, ReaderRequest("ping", b"{}"), seconds=self.limits.seconds)
+        run.kind, run.is_noted = RunKind.SHORT, True
+        self._idle.remove(reader)
+        self._release_snapshot(reader)
+        reader.snapshot = snapshot
+        self._send_to(reader, run)
+        self._schedule_check(_CHECK_SECONDS)
+        return run
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         task = self._loop.create_task(work)
@@ -229,7 +264,7 @@ class ReaderPool:
     async def _renew_snapshot_and_send(self, reader: Reader, run: ReaderRun) -> None:
         """Replace the snapshot of a reader by the current one, then send it the request."""
         try:
-            snapshot = await self._snapshots.acquire()
+            snapshot = await self._snapshots.acquire(newest=run.request.newest)
         except Exception as error:  # raised to the sender of the request, not in this task
             run.stop(error)
             return
@@ -310,6 +345,8 @@ class ReaderPool:
     def _make_idle(self, reader: Reader) -> None:
         del self._busy[reader]
         self._idle.append(reader)
+        if not self._at_rest:
+            self._renewal.go_on()
 
     def _replace_reader(self, reader: Reader) -> None:
         """Stop the request that a dead or broken reader worked on, and queue those again that it had not begun."""

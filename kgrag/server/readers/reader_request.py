@@ -105,6 +105,8 @@ class ReaderRequest:
     """Whether the reader needs a snapshot of the store for it."""
     client: str = ""
     """Whose request it is: who has fewer at work goes first."""
+    newest: bool = True
+    """Whether it must see what was done by writes that nobody was told of yet."""
 
     @property
     def can_begin_again(self) -> bool:
