@@ -39,7 +39,7 @@ _MOMENT_SECONDS = 0.05
 _LONG_SECONDS = 0.25
 """A request that used more is long in any case."""
 _READERS_FOR_SHORT = 2
-"""Readers that work on other requests, however many work on long ones."""
+"""Readers that work on other requests, however many work on long ones; one more is there while one opens a copy."""
 _IDLE_SECONDS = 60.0
 """A reader without work for longer ends, unless it is the last."""
 
@@ -147,16 +147,9 @@ class ReaderPool:
         """Return a context in which there is no copy of the store, and none is made; readers have to be at rest."""
         return self._snapshots.withdrawn()
 
-    @asynccontextmanager
-    async def write(self, turn: asyncio.Lock) -> AsyncIterator[None]:
-        """Let a write have its turn, and end when a reader can answer from the store as it is after it."""
-        with self._snapshots.pending_write() as write:
-            async with turn:
-                before = self._snapshots.revision()
-                yield
-                write.revision = self._snapshots.revision()
-            if write.revision != before and not self._at_rest:
-                await self._renewal.renew(write.revision)
+    def write(self, turn: asyncio.Lock) -> AbstractAsyncContextManager[None]:
+        """Return a context in which a write has its turn; it ends when a reader can answer from what was written."""
+        return self._renewal.write(turn)
 
     # --- assigning requests to readers --------------------------------------------------------------------------
 
@@ -174,45 +167,49 @@ class ReaderPool:
         return reader is not None
 
     def _idle_reader(self, run: ReaderRun) -> Reader | None:
-        """Return the reader that can begin soonest: one that has to open a copy of the store comes last."""
+        """Return the reader that can begin soonest; one that must open a copy first where no other is soon free."""
         ready = [reader for reader in self._idle if reader.ready]
         fit = [reader for reader in ready if not run.request.reads_store or self._has_current_snapshot(reader, run)]
-        reader = fit[-1] if fit else (self._reader_with_room(run) or (ready[-1] if ready else None))
+        reader = fit[-1] if fit else self._reader_with_room(run)
+        near = (each.kind is not RunKind.LONG and self._has_current_snapshot(each, run) for each in self._busy)
+        if reader is None and ready and (run.waiting_seconds > _CHECK_SECONDS or not any(near)):
+            reader = ready[-1]
         if reader in self._idle:
             self._idle.remove(reader)
         return reader
 
     def _has_place(self, kind: RunKind) -> bool:
         """Return whether one more reader may begin with a request of a kind."""
-        at_work = Counter(reader.kind for reader in self._busy)
+        at_work = Counter(reader.kind for reader in self._busy if reader is not self._renewal.at_work)
         long = at_work[RunKind.LONG]
         if kind is RunKind.LONG:
             return long < self.limits.readers
         places = max(self.limits.readers - long, self._for_short)
         kept = 1 if kind is RunKind.UNKNOWN and long and places > 1 else 0
-        return len(self._busy) - long < places and (not kept or at_work[RunKind.UNKNOWN] < places - kept)
+        return at_work.total() - long < places and (not kept or at_work[RunKind.UNKNOWN] < places - kept)
 
     def _another_reader(self, run: ReaderRun) -> Reader | None:
-        """Return a reader whose process is only starting, where it is worth that."""
+        """Start a process where that is worth it, and return it where there is no other: one may be free sooner."""
+        if not self._busy:
+            return self._idle.pop() if self._idle else self._new_reader()
         now = time.monotonic()
-        # a new process is worth its start when a request has waited, or all of them are at something long
-        late = now - run.waiting_since > _CHECK_SECONDS or all(now - busy.since > _CHECK_SECONDS for busy in self._busy)
-        if not late or not all(busy.ready for busy in self._busy):
-            return None
-        if self._idle:
-            return self._idle.pop()
-        return self._new_reader() if self._may_start() else None
+        # worth it when a request has waited, or all of them are at something long
+        late = run.waiting_seconds > _CHECK_SECONDS or all(now - each.since > _CHECK_SECONDS for each in self._busy)
+        if late and not self._idle and self._may_start():
+            self._idle.append(self._new_reader())
+        return None
 
     def _may_start(self) -> bool:
-        return len(self._busy) + len(self._idle) < self.limits.readers + self._for_short
+        return len(self._busy) + len(self._idle) < self.limits.readers + (self._for_short and self._for_short + 1)
 
     def _new_reader(self) -> Reader:
         return Reader(self.limits, on_frame=self._accept_frame, on_end=self._replace_reader)
 
     def _start_spare(self) -> None:
-        """Start a process ahead of the next request, where none is idle and there may be one more."""
-        if not self._idle and self._may_start() and not self._at_rest:
-            with suppress(ServiceUnavailable):  # whoever needs it will be told
+        """Start a process ahead of the next request, where fewer than two others have nothing long to do."""
+        left = len(self._idle) + sum(reader.kind is not RunKind.LONG for reader in self._busy)
+        with suppress(ServiceUnavailable):  # whoever needs it will be told
+            if left <= self._for_short and self._may_start() and not self._at_rest:
                 self._idle.append(self._new_reader())
 
     def _send_to(self, reader: Reader, run: ReaderRun) -> None:
@@ -309,6 +306,7 @@ class ReaderPool:
         if letter == b"R":
             reader.ready, reader.since = True, time.monotonic()
             self._assign_waiting()
+            self._renewal.go_on()
             return
         if not reader.runs:  # it was killed
             return
@@ -345,8 +343,7 @@ class ReaderPool:
     def _make_idle(self, reader: Reader) -> None:
         del self._busy[reader]
         self._idle.append(reader)
-        if not self._at_rest:
-            self._renewal.go_on()
+        self._renewal.go_on()
 
     def _replace_reader(self, reader: Reader) -> None:
         """Stop the request that a dead or broken reader worked on, and queue those again that it had not begun."""
@@ -416,6 +413,8 @@ class ReaderPool:
         for kind, queue in self._queues.items():
             queue.check_times(now, self.limits.waiting_of(is_long=kind is RunKind.LONG))
         self._assign_waiting()
+        if any(reader.kind is RunKind.LONG for reader in self._busy):
+            self._start_spare()
         for reader in self._idle[:-1]:
             if now - reader.since > _IDLE_SECONDS:
                 self._end(reader)

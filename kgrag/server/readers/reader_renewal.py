@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
 from itertools import chain
 
 from kgrag.errors import ServiceUnavailable, StorageFailed
@@ -35,6 +35,7 @@ class ReaderRenewal:
 
     Attributes:
         was_read: whether a query was asked since a reader was renewed for a write.
+        at_work: the reader that opens a copy now.
     """
 
     def __init__(
@@ -49,21 +50,29 @@ class ReaderRenewal:
         self._idle = idle
         self._busy = busy
         self._open_copy = open_copy
-        self._wanted = 0
-        self._at_work: Reader | None = None
+        self.at_work: Reader | None = None
+        self._is_wanted = False
         self._task: asyncio.Task[None] | None = None
         self._renewed = asyncio.Event()
 
-    async def renew(self, revision: int) -> None:
-        """Return as soon as a reader has opened a copy with a revision; at once where nobody reads."""
-        if not self.was_read:
-            return
+    @asynccontextmanager
+    async def write(self, turn: asyncio.Lock) -> AsyncIterator[None]:
+        """Let a write have its turn, and end when a reader has opened a copy with it; at once where nobody reads."""
+        with self._snapshots.pending_write() as write:
+            async with turn:
+                before = self._snapshots.revision()
+                yield
+                write.revision = self._snapshots.revision()
+            if write.revision != before and self.was_read:
+                await self._renew(write.revision)
+
+    async def _renew(self, revision: int) -> None:
         self.was_read = False
         try:
             self._snapshots.release(await self._snapshots.acquire())
         except StorageFailed:  # the write is done, and whoever asks next is told
             return
-        self._wanted, latest = _READERS_RENEWED, time.monotonic() + _MAX_SECONDS
+        self._is_wanted, latest = True, time.monotonic() + _MAX_SECONDS
         self.go_on()
         while not self._count_at(revision) and self._may_come() and time.monotonic() < latest:
             self._renewed.clear()
@@ -72,23 +81,21 @@ class ReaderRenewal:
 
     def go_on(self) -> None:
         """Let the next reader open the last copy, where too few have and one is idle."""
-        if self._at_work is not None or not self._wanted:
+        if self.at_work is not None or not self._is_wanted or (snapshot := self._snapshots.reuse()) is None:
             return
-        snapshot = self._snapshots.reuse()
-        if snapshot is None or (count := self._count_at(snapshot.revision)) >= self._wanted:
-            self._wanted = 0
-        elif stale := [reader for reader in self._idle if reader.ready and not _has(reader, snapshot.revision)]:
-            self._at_work = stale[-1]
+        count = self._count_at(snapshot.revision)
+        stale = [each for each in self._idle if each.ready and not _has(each, snapshot.revision)]
+        if count < _READERS_RENEWED and stale:
+            self.at_work = stale[-1]
             self._task = asyncio.create_task(self._open(self._open_copy(stale[-1], snapshot)))
             return
-        elif not count and (busy := [reader for reader in self._busy if reader.kind is not RunKind.LONG]):
+        self._snapshots.release(snapshot)
+        if not count and (busy := [reader for reader in self._busy if reader.kind is not RunKind.LONG]):
             min(busy, key=lambda reader: len(reader.runs)).takes_no_more = True
-        if snapshot is not None:
-            self._snapshots.release(snapshot)
 
     def stop(self) -> None:
         """Let no further reader open a copy for the writes so far."""
-        self._wanted = 0
+        self._is_wanted = False
 
     async def _open(self, run: ReaderRun) -> None:
         try:
@@ -96,7 +103,7 @@ class ReaderRenewal:
                 await run.next_frame()
         finally:
             run.close()
-            self._at_work = None
+            self.at_work = None
             self._renewed.set()
             self.go_on()
 
@@ -105,8 +112,9 @@ class ReaderRenewal:
         return bool(self._idle) or any(reader.kind is not RunKind.LONG for reader in self._busy)
 
     def _count_at(self, revision: int) -> int:
-        """Return how many readers have opened a copy of a revision or a later one."""
-        return sum(_has(reader, revision) for reader in chain(self._idle, self._busy) if reader is not self._at_work)
+        """Return how many readers without long work have opened a copy of a revision or a later one."""
+        able = (each for each in self._busy if each.kind is not RunKind.LONG and each is not self.at_work)
+        return sum(_has(reader, revision) for reader in chain(self._idle, able))
 
 
 def _has(reader: Reader, revision: int) -> bool:
