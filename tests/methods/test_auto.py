@@ -2,9 +2,10 @@
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -187,6 +188,11 @@ class ReadsFacts:
         return [chunk in self.read for chunk in chunks]
 
 
+def methods_of(kb: KnowledgeBase, facts: ReadsFacts) -> Callable[[str], Any]:
+    """Return the methods of a knowledge base, with another in the place of og_rag."""
+    return lambda name: facts if name == "og_rag" else kb.method(name)
+
+
 def test_what_another_method_ranks_counts_and_what_it_has_not_read_is_ranked_no_lower(kb: KnowledgeBase) -> None:
     kb.add_many([Document("The pump is painted red."), Document("Oil keeps it going."), Document("A red red door.")])
     auto = kb.method("auto")
@@ -194,11 +200,11 @@ def test_what_another_method_ranks_counts_and_what_it_has_not_read_is_ranked_no_
     before = {hit.text: hit for hit in auto.retrieve("Is the red pump oiled?", 3)}
     assert next(iter(before)) == "The pump is painted red."
     oil, paint = before["Oil keeps it going."].iri, before["The pump is painted red."].iri
-    joined = replace(auto, method=lambda name: ReadsFacts(oil, [oil, paint]) if name == "og_rag" else kb.method(name))
+    joined = replace(auto, method=methods_of(kb, ReadsFacts(oil, [oil, paint])))
     after = joined.retrieve("Is the red pump oiled?", 3)
     assert [hit.text for hit in after][:2] == ["Oil keeps it going.", "The pump is painted red."]
     assert after[0].attributes["found_by"]["og_rag"] == 1
-    unread = replace(auto, method=lambda name: ReadsFacts(oil, [oil]) if name == "og_rag" else kb.method(name))
+    unread = replace(auto, method=methods_of(kb, ReadsFacts(oil, [oil])))
     assert unread.retrieve("Is the red pump oiled?", 3)[0].text == "The pump is painted red."
     assert [hit.text for hit in replace(joined, others=0).retrieve("Is the red pump oiled?", 3)] == list(before)
 
