@@ -381,6 +381,8 @@ class ReaderPool:
         elif run is reader.runs[0]:
             again = [behind for behind in reader.runs if behind is not run and not behind.closed] + again
             self._kill(reader)
+            if any(each.kind is RunKind.LONG for each in self._busy):
+                self._start_spare()
         # else its turn to end comes once the answer to the one before, which is written already, is read
         self._queue_again(again)
 
@@ -413,8 +415,6 @@ class ReaderPool:
         for kind, queue in self._queues.items():
             queue.check_times(now, self.limits.waiting_of(is_long=kind is RunKind.LONG))
         self._assign_waiting()
-        if any(reader.kind is RunKind.LONG for reader in self._busy):
-            self._start_spare()
         for reader in self._idle[:-1]:
             if now - reader.since > _IDLE_SECONDS:
                 self._end(reader)
