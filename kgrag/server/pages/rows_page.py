@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyoxigraph as ox
 from starlette.requests import Request
@@ -16,7 +17,7 @@ from starlette.responses import Response
 from kgrag.errors import NotBuilt
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.querying.ontology_check import Finding
-from kgrag.querying.text_to_sparql import Asker, Execution
+from kgrag.querying.text_to_sparql import Execution
 from kgrag.querying.text_to_sparql.row_evidence import Row
 from kgrag.querying.text_to_sparql.row_facts import Triple, names_in, triples_behind
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for
@@ -28,19 +29,18 @@ from kgrag.sparql.query_reader import read
 
 __all__ = ["query_rows"]
 
-_MAX_ROWS_SHOWN = 10
+_MAX_ROWS_SHOWN, _MAX_ROWS_READ = 10, 1000
+_SECONDS_PER_QUERY, _MAX_BYTES = 5.0, 1 << 30
 _MAX_QUERY_CHARACTERS = 20_000
 
 
 @dataclass(frozen=True)
 class _Grounds:
-    """What a query gave; ``unchecked`` is why it was not checked, "" where it was."""
+    """What a query gave, its first rows, and the triples behind each."""
 
     execution: Execution
     rows: Sequence[Row]
     behind: Mapping[Row, tuple[Triple, ...]]
-    issues: tuple[Finding, ...] = ()
-    unchecked: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,10 @@ async def query_rows(request: Request) -> Response:
     if not sparql or len(sparql) > _MAX_QUERY_CHARACTERS:
         raise Problem(400, f"a query of 1 to {_MAX_QUERY_CHARACTERS:,} characters is expected in ?query=.")
     workers = workers_of(request)
-    found = await workers.run(lambda: workers.alone(lambda: _grounds(workers.kb, sparql)))
+    found = await workers.report(lambda: _grounds(workers.kb, sparql))
     if found.execution.problem:
         raise Problem(400, f"the query did not run: {found.execution.problem}")
+    issues, unchecked = await workers.run(lambda: workers.alone(lambda: _checked(workers.kb, sparql)))
     triples = list(dict.fromkeys(triple for behind in found.behind.values() for triple in behind))
     graphs = await _graphs(request, triples)
     terms = [*(term for triple in triples for term in triple), *(term for row in found.rows for term in row)]
@@ -71,27 +72,28 @@ async def query_rows(request: Request) -> Response:
         request,
         "query_rows.html",
         query=sparql,
-        issues=found.issues,
-        unchecked=found.unchecked,
+        issues=issues,
+        unchecked=unchecked,
         rows=[_shown(row, found, graphs, naming) for row in found.rows],
         more=len(set(found.execution.rows)) - len(found.rows),
     )
 
 
 def _grounds(kb: KnowledgeBase, sparql: str) -> _Grounds:
-    """Run a query as a question does, check it, and find the triples behind its rows."""
-    asker = kb.method("obqc")
-    assert isinstance(asker, Asker)
+    """Run a query as a question does, and find the triples behind its rows; nobody waits for that but its client."""
     query = read(sparql)
-    execution = asker.runner(sparql, rows=asker.rows, seconds=asker.seconds)
+    run = partial(kb.runner, rows=_MAX_ROWS_READ, seconds=_SECONDS_PER_QUERY, max_bytes=_MAX_BYTES)
+    execution = run(sparql)
     first = list(dict.fromkeys(execution.rows))[:_MAX_ROWS_SHOWN]
-    behind = triples_behind(
-        query, execution, first, run=lambda text: asker.runner(text, rows=asker.rows, seconds=asker.seconds)
-    )
+    return _Grounds(execution, first, triples_behind(query, execution, first, run=run))
+
+
+def _checked(kb: KnowledgeBase, sparql: str) -> tuple[Sequence[Finding], str]:
+    """Return what a check finds, and why there was none, "" where there was."""
     try:
-        return _Grounds(execution, first, behind, tuple(kb.check(sparql).findings))
+        return kb.check(sparql).findings, ""
     except NotBuilt as error:
-        return _Grounds(execution, first, behind, unchecked=str(error))
+        return (), str(error)
 
 
 async def _graphs(request: Request, triples: Sequence[Triple]) -> dict[Triple, list[ox.NamedNode]]:
