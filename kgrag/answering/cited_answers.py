@@ -32,6 +32,7 @@ from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
 from kgrag.model import Answer, AnswerSentence, Citation, Completion, Hit, Prompt, Unsupported
 from kgrag.ports import LanguageModel, StreamsText, TripleStore
+from kgrag.text import documents
 from kgrag.text.quotes import locate
 from kgrag.vocab import digest
 
@@ -301,6 +302,7 @@ class _Judge:
         self._question, self._evidence, self._store, self._on_sentence = question, evidence, store, on_sentence
         self._shown = _all_text(evidence)
         self._chunks_before: dict[str, SourceChunk | None] = {}
+        self._known_titles: dict[str, str] | None = None
 
     def take(self, sentence: _QuotedSentence) -> None:
         """Judge one sentence, and pass it on if it is kept."""
@@ -318,11 +320,21 @@ class _Judge:
             judged.unsupported.append(Unsupported(sentence.text, tuple(missing), place))
         else:
             first = 1 + sum(len(citations) for _, citations in judged.kept)
-            whole = completed(sentence.text, self._question, carried, self._evidence, before=self._before)
+            whole = completed(
+                sentence.text, self._question, carried, self._evidence, before=self._before, titles=self._titles()
+            )
             citations = tuple(dict.fromkeys(one.citation for one in whole))
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))
+
+    def _titles(self) -> dict[str, str]:
+        """Return the titles of the documents behind evidence that shows none, as facts do; looked up once."""
+        if self._known_titles is None:
+            untitled = (piece for piece in self._evidence if not piece.hit.attributes.get("title"))
+            behind = dict.fromkeys(source.span.document for piece in untitled for source in piece.sources)
+            self._known_titles = documents.titles(self._store, list(behind)) if behind else {}
+        return self._known_titles
 
     def _before(self, chunk: str) -> SourceChunk | None:
         """Return the chunk before a cited one, which is looked up once."""
