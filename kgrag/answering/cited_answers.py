@@ -50,6 +50,9 @@ _WRITTEN_BY_A_MODEL = {
 """Kinds of evidence that are no text of a document, and how the prompt marks them."""
 _MAX_SOURCE_CHARACTERS = 2400
 _BETWEEN = "\n…\n"
+_BETWEEN_PAIRS = "; "
+_MIN_LONG_PAIR_CHARACTERS = 60
+"""Characters of a pair of a fact from which it is shown once; shorter ones name what a fact is about."""
 _MAX_HEADING_CHARACTERS = 300
 _MAX_REPLY_CHARACTERS_SHOWN = 300
 _MAX_NOT_STATED_CHARACTERS = 300
@@ -173,10 +176,11 @@ def with_unsupported(answer: Answer) -> Answer:
 
 def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
     pieces: list[dict[str, object]] = []
+    pairs: set[str] = set()
     shown = {piece.text for piece in evidence if piece.hit.kind not in _DERIVED_KINDS}
     for piece in evidence:
         heading = " ".join(" / ".join(piece.headings).split())[:_MAX_HEADING_CHARACTERS]
-        row = {"number": piece.number, "kind": piece.hit.kind, "heading": heading, "text": piece.text}
+        row = {"number": piece.number, "kind": piece.hit.kind, "heading": heading, "text": _shown_once(piece, pairs)}
         sources = _source_texts(piece)
         unseen = [text for text in sources if text not in shown]
         shown.update(unseen)
@@ -188,6 +192,19 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
         row |= {"before": piece.before, "following": piece.following}
         row["written"] = _WRITTEN_BY_A_MODEL.get(piece.hit.kind, "")
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
+
+
+def _shown_once(piece: EvidencePiece, pairs: set[str]) -> str:
+    """Return what is shown of a piece: of a fact not the long pairs in ``pairs``, which gets those that it has.
+
+    Facts of one thing share what the thing is described with; a quote of it may still name each of them.
+    """
+    if not piece.is_fact:
+        return piece.text
+    parts = piece.text.split(_BETWEEN_PAIRS)
+    fresh = [part for part in parts if part not in pairs]
+    pairs.update(part for part in parts if len(part) >= _MIN_LONG_PAIR_CHARACTERS)
+    return _BETWEEN_PAIRS.join(fresh) if fresh else piece.text
 
 
 def _source_texts(piece: EvidencePiece) -> list[str]:
