@@ -112,7 +112,11 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A span of a document: ``text == document.text[start:end]``; ``order`` counts from 0; ``tokens`` are words."""
+    """A span of a document: ``text == document.text[start:end]``; ``order`` counts from 0; ``tokens`` are words.
+
+    ``page`` is the one it begins on; ``page_breaks`` are the later pages in it, by the character of the document's
+    text that each begins at.
+    """
 
     text: str
     start: int
@@ -121,11 +125,12 @@ class Chunk:
     tokens: int
     heading: str = ""
     page: int = 0
+    page_breaks: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a person can open a passage: its document, and the section and page that it begins in.
+    """Where a person can open a span: its document, the page that it begins on, and the section of its passage.
 
     ``locations`` are the places that hold the document (files, with ``#id`` behind for a record), ``url`` is its web
     address, ``metadata`` what its source says of it. "", () and page 0 mean that there is none.

@@ -6,17 +6,23 @@ Queries read: ``documents/opening_places``, ``documents/metadata_of``. Nothing i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.model import Answer, AnswerSentence, Hit, Place, plain
+from kgrag.model import Answer, AnswerSentence, Citation, Hit, Place, Span, plain
 from kgrag.ports import TripleStore
 from kgrag.text import metadata
 
-__all__ = ["placed_answer", "placed_hits", "placed_sentence"]
+__all__ = ["page_url", "placed_answer", "placed_hits", "placed_sentence"]
+
+
+def page_url(place: Place) -> str:
+    """Return the web address of a place, with the page behind where it is that of a PDF; "" where there is none."""
+    in_pdf = place.page and place.url.lower().endswith(".pdf")
+    return f"{place.url}#page={place.page}" if in_pdf else place.url
 
 
 def placed_hits(hits: Sequence[Hit], store: TripleStore) -> list[Hit]:
@@ -29,7 +35,7 @@ def placed_answer(answer: Answer, store: TripleStore) -> Answer:
     spans = (span.chunk for hit in answer.hits for span in hit.sources)
     places = _places((*spans, *(citation.chunk for citation in (*answer.citations, *answer.nearest))), store)
     citations, nearest = (
-        tuple(replace(citation, place=places.get(citation.chunk)) for citation in cited)
+        tuple(replace(citation, place=_place_of(citation, places)) for citation in cited)
         for cited in (answer.citations, answer.nearest)
     )
     return replace(answer, citations=citations, nearest=nearest, hits=tuple(_with_places(answer.hits, places)))
@@ -38,16 +44,34 @@ def placed_answer(answer: Answer, store: TripleStore) -> Answer:
 def placed_sentence(sentence: AnswerSentence, store: TripleStore) -> AnswerSentence:
     """Return a sentence with the place of each citation."""
     places = _places((citation.chunk for citation in sentence.citations), store)
-    return replace(sentence, citations=tuple(replace(one, place=places.get(one.chunk)) for one in sentence.citations))
+    return replace(sentence, citations=tuple(replace(one, place=_place_of(one, places)) for one in sentence.citations))
 
 
-def _with_places(hits: Sequence[Hit], places: Mapping[str, Place]) -> list[Hit]:
+@dataclass(frozen=True, slots=True)
+class _PassagePlace:
+    """Where a passage can be opened, and the characters at which later pages begin in it, with their numbers."""
+
+    place: Place
+    page_breaks: tuple[tuple[int, int], ...]
+
+
+def _with_places(hits: Sequence[Hit], places: Mapping[str, _PassagePlace]) -> list[Hit]:
     return [
-        replace(hit, sources=tuple(replace(span, place=places.get(span.chunk)) for span in hit.sources)) for hit in hits
+        replace(hit, sources=tuple(replace(span, place=_place_of(span, places)) for span in hit.sources))
+        for hit in hits
     ]
 
 
-def _places(chunks: Iterable[str], store: TripleStore) -> dict[str, Place]:
+def _place_of(span: Span | Citation, places: Mapping[str, _PassagePlace]) -> Place | None:
+    """Return where a span can be opened: at the page that it begins on, which may be a later one of its passage."""
+    found = places.get(span.chunk)
+    if found is None:
+        return None
+    page = max((each for each in found.page_breaks if each[0] <= span.start), default=(0, found.place.page))[1]
+    return found.place if page == found.place.page else replace(found.place, page=page)
+
+
+def _places(chunks: Iterable[str], store: TripleStore) -> dict[str, _PassagePlace]:
     wanted = [ox.NamedNode(chunk) for chunk in dict.fromkeys(chunks)]
     if not wanted:
         return {}
@@ -56,13 +80,15 @@ def _places(chunks: Iterable[str], store: TripleStore) -> dict[str, Place]:
     for chunk, *row in store.select(query).values():
         rows.setdefault(chunk, []).append(tuple(row))
     fields = _metadata({rows_of_chunk[0][0] for rows_of_chunk in rows.values()}, store)
-    return {chunk: _place(found, fields) for chunk, found in rows.items()}
+    return {chunk: _passage_place(found, fields) for chunk, found in rows.items()}
 
 
-def _place(rows: Sequence[tuple[str, ...]], fields: Mapping[str, Mapping[str, Any]]) -> Place:
-    document, title, identifier, url, page, heading, _ = rows[0]
-    locations = tuple(dict.fromkeys(row[-1] for row in rows if row[-1]))
-    return Place(title, identifier, locations, url, int(page or 0), heading, fields.get(document, {}))
+def _passage_place(rows: Sequence[tuple[str, ...]], fields: Mapping[str, Mapping[str, Any]]) -> _PassagePlace:
+    document, title, identifier, url, page, heading, _, _ = rows[0]
+    locations = tuple(dict.fromkeys(row[-2] for row in rows if row[-2]))
+    breaks = (row[-1].partition(" ") for row in rows if row[-1])
+    place = Place(title, identifier, locations, url, int(page or 0), heading, fields.get(document, {}))
+    return _PassagePlace(place, tuple(sorted({(int(at), int(number)) for at, _, number in breaks})))
 
 
 def _metadata(documents: Iterable[str], store: TripleStore) -> dict[str, dict[str, Any]]:

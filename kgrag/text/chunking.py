@@ -27,7 +27,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 
 import regex
 
@@ -78,8 +78,8 @@ def chunk(document: Document, *, tokens: int = 180) -> list[Chunk]:
     rows = sorted(section.start for section in document.sections if section.whole)
     for stretch in _stretches(document, text, tokens):
         for start, end, size in _pieces(text, stretch, tokens, rows):
-            piece = document.text[start:end]
-            chunks.append(Chunk(piece, start, end, len(chunks), size, heading=stretch.heading, page=stretch.page))
+            piece, pages = document.text[start:end], stretch.pages_between(start, end)
+            chunks.append(Chunk(piece, start, end, len(chunks), size, stretch.heading, *pages))
     return chunks
 
 
@@ -184,12 +184,21 @@ def _patterns(border: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A stretch of text that chunks fill: one section, or small ones joined."""
+    """A stretch of text that chunks fill: one section, or small ones joined.
+
+    ``page`` is the first one that is known, ``page_breaks`` where others begin, and which.
+    """
 
     start: int
     end: int
     heading: str
     page: int
+    page_breaks: tuple[tuple[int, int], ...] = ()
+
+    def pages_between(self, start: int, end: int) -> tuple[int, tuple[tuple[int, int], ...]]:
+        """Return the page on which a piece begins, and where in it other pages do."""
+        page = next((page for at, page in reversed(self.page_breaks) if at <= start), self.page)
+        return page, tuple((at, page) for at, page in self.page_breaks if start < at < end)
 
 
 def _stretches(document: Document, text: _TokenizedText, tokens: int) -> Iterator[_Stretch]:
@@ -238,7 +247,10 @@ def _joined(sections: Sequence[Section]) -> _Stretch:
             chosen = Section(chosen.start, chosen.end, section.heading, chosen.page or section.page)
         else:
             break
-    return _Stretch(sections[0].start, sections[-1].end, chosen.heading, chosen.page)
+    paged = [section for section in sections if section.page]
+    breaks = ((b.start, b.page) for a, b in pairwise(paged) if a.page != b.page)
+    first = paged[0].page if paged else 0
+    return _Stretch(sections[0].start, sections[-1].end, chosen.heading, chosen.page or first, tuple(breaks))
 
 
 def _pieces(

@@ -165,6 +165,8 @@ def _chunk_triples(piece: Chunk, document: ox.NamedNode, iri: ox.NamedNode) -> I
         yield ox.Triple(iri, KG.heading, ox.Literal(piece.heading))
     if piece.page:
         yield ox.Triple(iri, KG.page, number(piece.page))
+    for at, page_number in piece.page_breaks:
+        yield ox.Triple(iri, KG.pageBreak, ox.Literal(f"{at} {page_number}"))
 
 
 def spans(store: TripleStore, chunks: Sequence[str]) -> dict[str, Span]:

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from kgrag import KnowledgeBase
 from kgrag.answering.json_forms import answer_json, place_json
+from kgrag.answering.opening_places import page_url
 from kgrag.cli import app
 from kgrag.model import Document, Place, Section
 from kgrag.testing import HashEmbedder
@@ -66,6 +67,22 @@ def test_the_json_of_an_answer_has_the_places(kb: KnowledgeBase) -> None:
     document = json.loads(json.dumps(answer_json(kb.ask(_QUESTION))))
     (citation,) = document["citations"]
     assert citation["place"] == document["hits"][0]["sources"][0]["place"] == place_json(_PLACE)
+
+
+def test_a_citation_has_the_page_that_its_own_words_begin_on() -> None:
+    texts = ("Sorghum on black soil.", "Sorghum is a grain of dry land.", "On black soil, sorghum is sown 6 cm deep.")
+    starts = (0, len(texts[0]) + 2, len(texts[0]) + len(texts[1]) + 4)
+    pages = tuple(
+        Section(start, start + len(text), page=number)
+        for text, start, number in zip(texts, starts, (1, 2, 5), strict=True)
+    )
+    manual = Document("\n\n".join(texts), title="Sorghum", sections=pages, url="https://example.org/s.pdf")
+    with KnowledgeBase(embedder=HashEmbedder()) as kb:
+        ingestion.ingest([manual], store=kb.store)
+        answer = kb.ask("How deep is sorghum sown on black soil?")
+    cited = {citation.quote: citation.place for citation in answer.citations}
+    assert (place := cited[texts[2]]) and (place.page, page_url(place)) == (5, "https://example.org/s.pdf#page=5")
+    assert {span.place.page for hit in answer.hits for span in hit.sources if span.place} == {1}
 
 
 def test_an_answer_is_kept_once_with_places_and_without(kb: KnowledgeBase) -> None:

@@ -191,6 +191,16 @@ def test_a_section_ends_a_chunk_and_gives_it_its_heading_and_page() -> None:
     ]
 
 
+def test_a_chunk_knows_the_pages_that_begin_in_it() -> None:
+    text = "Title.\n\none two three four five six. seven eight nine ten eleven twelve."
+    sections = (Section(0, 6, page=1), Section(8, 36, page=3), Section(36, len(text), page=4))
+    (whole,) = chunk(Document(text, sections=sections), tokens=100)
+    assert (whole.page, whole.page_breaks) == (1, ((8, 3), (36, 4)))
+    long = Document(f"{text} {text[8:]}", sections=(sections[0], Section(8, 2 * len(text) - 7, page=3)))
+    parts = chunk(long, tokens=24)
+    assert [(part.page, part.page_breaks) for part in parts] == [(1, ((8, 3),)), (3, ())]
+
+
 def test_a_tiny_section_joins_the_one_nested_in_it_and_takes_its_heading() -> None:
     text = "Crops\n\nSoybean\n\nIt is sown in June."
     sections = (Section(0, 7, "Crops"), Section(7, 35, "Crops > Soybean"))

@@ -5,6 +5,7 @@ Queries read: ``pages/kinds``, ``pages/graphs``, ``pages/titles``, ``schema/usag
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyoxigraph as ox
@@ -135,7 +136,7 @@ def _quoted(kb: KnowledgeBase, given: CiteArguments) -> dict[str, Any]:
     end = span.end if given.end is None else given.end
     if not start < end <= len(text):
         raise InputError(f"{start} to {end} is no span: the document has {len(text)} characters. Take the citation's.")
-    (placed,) = placed_hits([Hit(given.chunk, "", "", 0.0, (span,))], kb.store)
+    (placed,) = placed_hits([Hit(given.chunk, "", "", 0.0, (replace(span, start=start),))], kb.store)
     place = placed.sources[0].place
     return {
         "quote": text[start:end],

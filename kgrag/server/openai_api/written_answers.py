@@ -18,6 +18,7 @@ from starlette.requests import Request
 from kgrag.answering import conversation
 from kgrag.answering.conversation import Turn
 from kgrag.answering.json_forms import citation_json
+from kgrag.answering.opening_places import page_url
 from kgrag.model import Answer, AnswerSentence, Citation, Usage
 from kgrag.server.api.json_endpoints import teller
 from kgrag.server.filter_reading import filter_of
@@ -122,9 +123,9 @@ def _annotations(request: Request, answer: Answer) -> list[dict[str, Any]]:
 
 
 def _address(request: Request, citation: Citation) -> str:
-    """Return the web address of what is cited; where its document has none, that of our page with the span marked."""
+    """Return the web address of what is cited, at its page in a PDF; else that of our page with the span marked."""
     if citation.place is not None and _WEB.match(citation.place.url):
-        return citation.place.url
+        return page_url(citation.place)
     span = f"&start={citation.start}&end={citation.end}#marked"
     return address(request, f"/resource?iri={quote(citation.document, safe='')}{span}")
 

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from kgrag import plugins
+from kgrag.answering.opening_places import page_url
 from kgrag.declarations import DEFAULT_METHOD
 from kgrag.model import Answer, Citation, Hit, Place
 from kgrag.server.filter_reading import filter_of
@@ -62,12 +63,14 @@ class _Sentence:
 class _Passage:
     """A stored chunk with marks named after the numbers of the citations, and what a model wrote from it, by number.
 
-    ``url`` is its document's web address, at its page where that is a PDF; "" where there is none that can be opened.
+    ``pages`` are those on which what is cited begins. ``url`` is its document's web address, at its page where that is
+    a PDF; "" where there is none that can be opened.
     """
 
     numbers: tuple[int, ...]
     title: str
-    place: str
+    heading: str
+    pages: tuple[int, ...]
     url: str
     text: tuple[Piece, ...]
     derived: tuple[tuple[int, str], ...]
@@ -197,14 +200,14 @@ def _passage(chunk: str, row: Mapping[str, str], citations: Sequence[Citation], 
     main = max((citation for _, citation in own), key=lambda citation: citation.end - citation.start)
     start = int(row.get("start", first.start))
     marks = [Mark(str(number), citation.start - start, citation.end - start) for number, citation in own]
-    page_number = f"page {row['page']}" if row.get("page") else ""
+    page_numbers = sorted({citation.place.page for _, citation in own if citation.place and citation.place.page})
     text = pieces(row.get("text", first.quote), marks)
-    place = " · ".join(filter(None, (row.get("heading", ""), page_number)))
     return _Passage(
         tuple(number for number, _ in own),
         row.get("title") or row.get("identifier") or naming.short(first.document),
-        place,
-        _address(first.place or Place()),
+        row.get("heading", ""),
+        tuple(page_numbers),
+        _address(main.place or Place()),
         tuple(replace(piece, text=_EMPTY_LINES.sub("\n", piece.text)) for piece in text),
         tuple((number, citation.derived) for number, citation in own if citation.derived),
         f"{naming.href(main.document)}&start={main.start}&end={main.end}#marked",  # not at a line that only names it
@@ -216,8 +219,7 @@ def _passage(chunk: str, row: Mapping[str, str], citations: Sequence[Citation], 
 def _address(place: Place) -> str:
     if not _WEB_ADDRESS.match(place.url):  # the metadata of a document may have a script there
         return ""
-    in_pdf = place.page and place.url.lower().endswith(".pdf")
-    return f"{place.url}#page={place.page}" if in_pdf else place.url
+    return page_url(place)
 
 
 def _evidence(hit: Hit, naming: Naming, best: float) -> _Evidence:

@@ -196,7 +196,7 @@ def test_a_day_of_an_ontologist(day: Day, tmp_path: Path) -> None:
     browser.find_elements(By.CSS_SELECTOR, "a.cite")[-1].click()  # the one before names what the sentence is about
     assert "6 cm deep" in one(browser, "mark:target").text
     day.look("an answer from the PDF")
-    assert "page" in texts(browser, ".passage .place")[0]
+    assert texts(browser, ".passage .place") == ["pages 1, 3"]  # the title is cited too
     one(browser, ".passage h3 a").click()
     assert "6 cm deep" in seen(browser, "mark:target").text
     day.look("the page of the citation")
@@ -222,7 +222,9 @@ def test_a_day_of_an_ontologist(day: Day, tmp_path: Path) -> None:
         seen(browser, "#findings li")
         day.look(f"mistake {number + 1}")
         mends = browser.find_elements(By.CSS_SELECTOR, "#findings .mend")
-        assert mends, texts(browser, "#findings")
+        if not mends:  # nobody knows what the prefix stands for
+            assert number == 3 and "the prefix zoo: is not declared" in texts(browser, "#findings")[0]
+            break
         browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", mends[0])
         mends[0].click()
         day.until("#state", "Mended")
