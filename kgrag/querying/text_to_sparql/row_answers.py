@@ -6,7 +6,7 @@ cells that a table would have. A row that was taken from text, and that no text 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kgrag.model import Citation, Hit, Unsupported, Value
@@ -87,20 +87,29 @@ def answer_of_rows(
         for at in uncited
         if any(fact.chunks for fact in behind.get(shown[at], ())) or (shown[at] in extracted and not query.aggregates)
     }
-    kept = [at for at in range(len(shown)) if at not in left_out]
+    computed = len(uncited - left_out) if query.aggregates else 0
+    return _without(left_out, question, (sentences, cells, hits), cited, k, computed)
+
+
+def _without(
+    left_out: Collection[int],
+    question: str,
+    rows: tuple[Sequence[str], Sequence[Mapping[str, str]], Sequence[Hit]],
+    cited: Iterable[Citation],
+    k: int,
+    computed: int,
+) -> RowAnswer:
+    """Return rows (their sentences, cells and hits) as an answer without those that no text states."""
+    sentences, cells, hits = rows
+    kept = [at for at in range(len(sentences)) if at not in left_out]
     place = {at: number for number, at in enumerate(kept)}
     citations = tuple(replace(one, sentence=place[one.sentence]) for one in sorted(cited, key=lambda one: one.sentence))
     unstated = tuple(
         Unsupported(sentences[at], tuple(cells[at].values()), sum(one < at for one in kept)) for at in sorted(left_out)
     )
-    return RowAnswer(
-        tuple(sentences[at] for at in kept),
-        citations,
-        tuple(hit for at, hit in enumerate(hits) if at not in left_out)[:k],
-        _values(question, [cells[at] for at in kept], citations),
-        unstated,
-        len(uncited - left_out) if query.aggregates else 0,
-    )
+    values = _values(question, [cells[at] for at in kept], citations)
+    found = tuple(hit for at, hit in enumerate(hits) if at not in left_out)[:k]
+    return RowAnswer(tuple(sentences[at] for at in kept), citations, found, values, unstated, computed)
 
 
 def _sentence(
