@@ -123,7 +123,7 @@ async def _delete(request: HttpRequest, state: ServerState, name: str) -> Respon
     if state.gate is not None and state.dataset.contains(name):
         stored = state.dataset.stored_as(name)
         recheck = await state.gate.upload(lambda: PlannedUpload(stored, (), add=False))
-    async with state.write_lock:
+    async with state.turn_to_write():
         if not state.dataset.contains(name):
             raise Problem(404, f"there is no graph <{name}>.")
         _check_conditions(request, state, name)
@@ -157,7 +157,7 @@ async def _write(request: HttpRequest, state: ServerState, name: str) -> Respons
     if state.gate is not None:
         stored = state.dataset.stored_as(name)
         recheck = await state.gate.upload(lambda: PlannedUpload(stored, triples, adds()))
-    async with state.write_lock:
+    async with state.turn_to_write():
         existed = state.dataset.contains(name)
         _check_conditions(request, state, name)
         if recheck is not None:

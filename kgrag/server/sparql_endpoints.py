@@ -99,7 +99,9 @@ async def query(request: HttpRequest) -> Response:
         header = _packed_header(form, tuple(state.dataset.prefixes.items()))
     else:
         header = {**_header(form, state.dataset.prefixes), "similar": similar, "dataset": graphs}
-    task = ReaderRequest("query", header, text.encode(), prepared.seconds_left, client=_client_of(request))
+    task = ReaderRequest(
+        "query", header, text.encode(), prepared.seconds_left, client=_client_of(request), newest=False
+    )
     with _telling_mistakes(operation.text, state):
         return await stream_result(request, state.pool, task, headers)
 
@@ -242,7 +244,7 @@ async def update(request: HttpRequest) -> Response:
                 checked.text, header, checked.graphs, checked.searches, operation.seconds, checked.words
             )
             recheck = await state.gate.update(planned)
-    async with state.write_lock:
+    async with state.turn_to_write():
         if request.headers.get("if-match", "*").strip() not in ("*", _store_etag(state)):
             raise Problem(412, "the store has changed since the effect was shown. Look at it again.")
         if recheck is not None:

@@ -140,7 +140,7 @@ async def _kept(request: Request, answer: Answer, session: str) -> Answer:
         else:
             kb.keep(answer)
 
-    async with state.write_lock:
+    async with state.turn_to_write():
         await state.write(record_of(request), keep, status=200)
     return kept[0]
 
