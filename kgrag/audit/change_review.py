@@ -212,7 +212,7 @@ def _of_hierarchies(old: OntologyVersion, new: OntologyVersion) -> Iterator[Chan
         ("lost", old, new, "is no longer below"),
         ("gained", new, old, "is below"),
     ):
-        # a term that is deprecated often leaves the hierarchy with it (OBO), and its users are told that by the deprecation
+        # a term that is deprecated often leaves the hierarchy with it (OBO): its users are told by the deprecation
         terms = (old.kinds.keys() & new.kinds.keys()) - new.deprecated
         differing: dict[str, frozenset[str]] = {}
         for term in terms - other.unsatisfiable - one.unsatisfiable:
