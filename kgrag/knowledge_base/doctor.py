@@ -165,9 +165,11 @@ def _files(store: TripleStore, folder: Path | None, methods: Iterable[Method], r
 def _compared(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, name: str) -> Finding | None:
     """Compare some vectors of a space with those of their texts, which the cache of embeddings mostly has."""
     index = spaces.space(name)
+    if index.revision < 0 or vector_spaces.changed(name, store=store, since=index.revision):
+        return None  # the next use makes anew what changed
     keys = sorted(index.keys())
     chosen = keys[:: max(1, len(keys) // MAX_VECTORS_COMPARED)][:MAX_VECTORS_COMPARED]
-    pairs = vector_spaces.texts(name, store=store, iris=chosen) if chosen and index.revision >= 0 else []
+    pairs = vector_spaces.texts(name, store=store, iris=chosen) if chosen else []
     if not pairs:
         return None
     try:
