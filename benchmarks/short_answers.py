@@ -1,4 +1,4 @@
-"""Short answers without a language model: one row per question set, from the questions that rules were chosen on or not.
+"""Short answers without a language model: one row per question set.
 
     python -m benchmarks.short_answers FOLDER [--part unseen] [--questions N] [--rows] SET…
 
@@ -98,7 +98,7 @@ def _is_followed(answer: Answer) -> bool:
 
 
 def _calibration_error(right: Sequence[float], answers: Sequence[Answer]) -> float:
-    """Return the mean distance of stated confidence and share of right ones over ten bins, of answers that are given."""
+    """Return how far stated confidence is from the share of right ones, over ten bins of the answers given."""
     pairs = [
         (answer.confidence, row)
         for row, answer in zip(right, answers, strict=True)

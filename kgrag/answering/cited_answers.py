@@ -66,7 +66,7 @@ class _QuotedSentence:
     quotes: tuple[Quote, ...]
 
 
-def answer(
+def answer(  # noqa: PLR0913 - a search is the only part that may be left out
     question: str,
     hits: Sequence[Hit],
     *,

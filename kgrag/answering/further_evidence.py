@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kgrag.model import Answer, Citation, Completion, Hit, Value
 from kgrag.text.quotes import places
@@ -81,16 +82,19 @@ def values_stated(
     rows, replied = data.get("values"), data.get("sentences")
     if not isinstance(rows, list) or not isinstance(replied, list) or len(replied) != len(sentences):
         return ()
-    values = []
-    for row in rows:
-        kind, text = row["kind"], row["text"]
-        held = [
-            number
-            for number, citation in enumerate(citations)
-            if citation.sentence == row["sentence"]
-            and (kind in ("choice", "boolean") or places(text, citation.derived or citation.quote))
-        ]
-        if not held or (kind == "choice" and text not in " ".join(question.split())):
-            return ()
-        values.append(Value(kind, text, row["value"], citation=held[0]))
-    return tuple(values)
+    values = [_held(row, question, citations) if isinstance(row, Mapping) else None for row in rows]
+    return tuple(value for value in values if value is not None) if all(values) else ()
+
+
+def _held(row: Mapping[str, Any], question: str, citations: Sequence[Citation]) -> Value | None:
+    """Return a value with the first citation that has it; None where it is no value, or none has it."""
+    kind, text, normal = row.get("kind"), row.get("text"), row.get("value")
+    if kind not in ("text", "number", "date", "boolean", "choice") or not isinstance(text, str) or not text:
+        return None
+    if kind == "choice" and text not in " ".join(question.split()):
+        return None
+    for number, citation in enumerate(citations):
+        in_sentence = citation.sentence == row.get("sentence")
+        if in_sentence and (kind in ("choice", "boolean") or places(text, citation.derived or citation.quote)):
+            return Value(kind, text, normal if isinstance(normal, str) else "", citation=number)
+    return None

@@ -329,7 +329,7 @@ class QuestionCalls(DocumentCalls):
         allowed = self.allowed(where)
         return self._complete(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), method)
 
-    def answer_from(
+    def answer_from(  # noqa: PLR0913 - the second half of `ask`
         self,
         question: str,
         hits: Sequence[Hit],

@@ -1,7 +1,8 @@
-"""Reads questions that go from a name over relations to a value: ``When did the father of Ann Lee die?``
+"""Reads questions that go from a name over relations to a value.
 
-Such a question is an anchor, the relations that are followed from it (``kgrag.llm.extractive.relations``), and what is
-done with what they lead to: it is the answer, or decides between two names, or is the same for both of them or not.
+Such a question (``When did the father of Ann Lee die?``) is an anchor, the relations that are followed from it
+(``kgrag.llm.extractive.relations``), and what is done with what they lead to: it is the answer, or decides between two
+names, or is the same for both of them or not.
 Questions of other forms are not read.
 """
 
@@ -30,7 +31,8 @@ _WHO = regex.compile(
     regex.IGNORECASE,
 )
 
-_PLACES = r"(?:where|in (?:what|which) (?:city|town|country|place|state|village)|(?:what|which) (?:city|town|place))"
+_CITIES = r"(?:in )?(?:what|which) (?:city|town|village)"
+_PLACES = r"(?:where|(?:in )?(?:what|which) place)"
 _DATES = r"(?:when|(?:in|on) (?:what|which) (?:year|date|day)|(?:what|which) (?:year|date))"
 _AUX = r"(?:is|are|was|were|did|does|do)"
 _DEATHS, _STUDIES = r"(?:die|died|pass away)", r"(?:study|studied|educated|graduate|graduate from|go to school|attend)"
@@ -39,6 +41,8 @@ _PLAIN = tuple(
     for pattern, attribute in (
         (rf"{_DATES} {_AUX} (?P<of>.+?) born", "birth date"),
         (rf"{_DATES} {_AUX} (?P<of>.+?) {_DEATHS}", "death date"),
+        (rf"{_CITIES} {_AUX} (?P<of>.+?) born(?: in| at)?", "birth city"),
+        (rf"{_CITIES} {_AUX} (?P<of>.+?) {_DEATHS}(?: in| at)?", "death city"),
         (rf"{_PLACES} {_AUX} (?P<of>.+?) born(?: in| at)?", "birth place"),
         (rf"{_PLACES} {_AUX} (?P<of>.+?) {_DEATHS}(?: in| at)?", "death place"),
         (rf"{_PLACES} {_AUX} (?P<of>.+?) buried(?: in| at)?", "burial place"),
@@ -50,14 +54,14 @@ _PLAIN = tuple(
         (rf"what {_AUX} (?P<of>.+?) the capital of", "capital of"),
         (rf"{_DATES} {_AUX} (?P<of>.+?) (?:released|published|come out)", "release date"),
         (rf"{_DATES} {_AUX} (?P<of>.+?) (?:founded|established|formed|started|created)", "founding date"),
-        (rf"(?:what|who|whom|where|when|which) {_AUX} (?P<of>.+)", ""),
-        (rf"(?:what|which) is the name of (?P<of>.+)", ""),
+        (r"(?:what|who|whom|where|when|which) (?:is|are|was|were) (?P<of>.+)", ""),
+        (r"(?:what|which) is the name of (?P<of>.+)", ""),
         (rf"why did (?P<of>.+?) {_DEATHS}", "cause of death"),
     )
 )
 _WHO_DID = regex.compile(rf"who (?P<verb>{'|'.join(VERBS)}) (?P<of>.+)", regex.IGNORECASE)
 
-_FIRST, _LAST = r"(?:first|earlier|earliest)", r"(?:later|last|latest|more recently|most recently)"
+_FIRST, _LAST = r"(?:the )?(?:first|earlier|earliest)", r"(?:the )?(?:later|last|latest|more recently|most recently)"
 _OUT = r"(?:released|published|premiered|out)"
 _BEGUN = r"(?:founded|established|formed|started|created|launched|built|opened)"
 _CRITERIA = tuple(
@@ -70,8 +74,8 @@ _CRITERIA = tuple(
         (r"(?:lived|live) (?:a )?(?:longer|longest)(?: life)?", "lifespan", True),
         (rf"(?:(?:came |come )?{_OUT} {_LAST}|newer|more recent)", "release date", True),
         (rf"(?:came |come )?{_OUT} {_FIRST}", "release date", False),
-        (rf"{_BEGUN} (?:the )?{_LAST}", "founding date", True),
-        (rf"{_BEGUN} (?:the )?{_FIRST}", "founding date", False),
+        (rf"{_BEGUN} {_LAST}", "founding date", True),
+        (rf"{_BEGUN} {_FIRST}", "founding date", False),
     )
 )
 _COMPARED = tuple(
@@ -98,11 +102,15 @@ _SAME = (
         rf"|come|came|originate|born|die|died|(?:{_NOUN})s?))+)\s+same\s+(?P<what>[\w ]+)"
     ),
     regex.compile(
-        r"(?i:do|does|did|are|is|were|was|have|has)\s+(?P<pair>.+?)(?P<tail>\s+(?:have|share|from|born in|die in|died in)"
-        r"(?:\s+the)?)\s+same\s+(?P<what>\w+)\s+(?P<as>as)\s+(?P<second>.+)"
+        r"(?i:do|does|did|are|is|were|was|have|has)\s+(?P<pair>.+?)"
+        r"(?P<tail>\s+(?:have|share|from|born in|die in|died in)(?:\s+the)?)\s+same\s+(?P<what>\w+)\s+(?P<as>as)\s+(?P<second>.+)"
     ),
 )
 _SAME_WHAT = {"country": "nationality", "nation": "nationality", "city": "place", "place": "place", "town": "place"}
+
+
+_MAX_COMMON_WORDS = 2
+"""Words of an anchor that begins with a small letter, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +137,14 @@ def chained(question: str) -> list[ChainedQuestion]:
     (Chain(anchors=('Ann Lee',), steps=('father', 'death date')),)
     """
     plain = " ".join(question.replace("’", "'").split()).rstrip(" ?.!")
-    return [*_compared(plain), *_same(plain), *_plain(plain)]
+    readings = [*_compared(plain), *_same(plain), *_plain(plain)]
+    return [one for one in readings if all(map(_begins_at_a_name, one.chains))]
+
+
+def _begins_at_a_name(chain: Chain) -> bool:
+    """Return whether an anchor is short or written like a name: not "actress who played the fairy"."""
+    name = chain.anchors[0].removeprefix("the ")
+    return len(name.split()) <= _MAX_COMMON_WORDS or not name[0].islower()
 
 
 def _plain(question: str) -> Iterator[ChainedQuestion]:
@@ -138,11 +153,10 @@ def _plain(question: str) -> Iterator[ChainedQuestion]:
             continue
         chain = _chain(found["of"])
         if attribute or chain.steps:
-            yield ChainedQuestion("value", (Chain(chain.anchors, (*chain.steps, *filter(None, [attribute]))),))
+            yield ChainedQuestion("value", (_extended(chain, *filter(None, [attribute])),))
             return
     if (found := _WHO_DID.fullmatch(question)) is not None:
-        chain = _chain(found["of"])
-        yield ChainedQuestion("value", (Chain(chain.anchors, (*chain.steps, VERBS[found["verb"].lower()])),))
+        yield ChainedQuestion("value", (_extended(_chain(found["of"]), VERBS[found["verb"].lower()]),))
 
 
 def _compared(question: str) -> Iterator[ChainedQuestion]:
@@ -155,9 +169,7 @@ def _compared(question: str) -> Iterator[ChainedQuestion]:
         for options in _pairs(found["options"], "or") or _pairs(found["options"], "and"):
             chains = (_chain(option) for option in options)
             ends: Literal["largest", "smallest"] = "largest" if largest else "smallest"
-            yield ChainedQuestion(
-                ends, tuple(Chain(one.anchors, (*one.steps, *between, attribute)) for one in chains), options
-            )
+            yield ChainedQuestion(ends, tuple(_extended(one, *between, attribute) for one in chains), options)
         return
 
 
@@ -175,7 +187,7 @@ def _same(question: str) -> Iterator[ChainedQuestion]:
     between = _noun_in(found["tail"]) or _shared_noun(found["pair"])
     for pair in pairs if last else ():
         chains = (_chain(option) for option in pair)
-        yield ChainedQuestion("same", tuple(Chain(one.anchors, (*one.steps, *between, *last)) for one in chains), pair)
+        yield ChainedQuestion("same", tuple(_extended(one, *between, *last) for one in chains), pair)
 
 
 def _pairs(text: str, joint: str) -> list[tuple[str, str]]:
@@ -203,11 +215,13 @@ def _chain(phrase: str) -> Chain:
     """Return a phrase as the name at its heart and the relations around it, those next to the name first."""
     phrase = phrase.strip()
     if found := _OF.fullmatch(phrase) or _POSSESSIVE.fullmatch(phrase):
-        inner = _chain(found["rest"])
-        return Chain(inner.anchors, (*inner.steps, *NOUNS[found["noun"].lower()]))
+        return _extended(_chain(found["rest"]), *NOUNS[found["noun"].lower()])
     if found := _WHO.fullmatch(phrase):
-        inner = _chain(found["rest"])
-        return Chain(inner.anchors, (*inner.steps, VERBS[found["verb"].lower()]))
+        return _extended(_chain(found["rest"]), VERBS[found["verb"].lower()])
     bare = phrase.removeprefix("the ").strip()
     kind = _KIND.fullmatch(phrase)
     return Chain(tuple(dict.fromkeys(filter(None, [kind["rest"] if kind else "", phrase, bare]))), ())
+
+
+def _extended(chain: Chain, *steps: str) -> Chain:
+    return Chain(chain.anchors, (*chain.steps, *steps))

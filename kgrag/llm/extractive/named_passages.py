@@ -1,7 +1,7 @@
 """Passages by the names that they are about: their titles, and the names before "is" or "was" in their first sentence.
 
-A name and a title are the same where their words are, without case, accents, punctuation and a remark in brackets. Where
-several passages fit a name equally well, it is not known which is meant, and none is returned.
+A name and a title are the same where their words are, without case, accents, punctuation and a remark in brackets.
+Where several passages fit a name equally well, it is not known which is meant, and none is returned.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Passage:
 
     @cached_property
     def gender(self) -> str:
-        """ "he" or "she" by the pronouns of the passage; "" where they do not tell."""
+        """The pronoun for its subject: "he", "she", or "" where it has neither."""
         text = " ".join(sentence for _, sentence in self.sentences)
         he, she = len(_HE.findall(text)), len(_SHE.findall(text))
         return "" if he == she else "he" if he > she else "she"
@@ -137,7 +137,7 @@ def _in_lead(name: str, passage: Passage) -> bool:
 
 
 def _abbreviated(name: str, passage: Passage) -> bool:
-    """Return whether two names of a person have the same last word and the first word of one begins like the other's."""
+    """Return whether two names of a person have the same last word, and first words of which one may be an initial."""
     own, other = _comparable(_REMARK.sub("", name)).split(), passage.bare.split()
     if min(len(own), len(other)) < _MIN_PERSON_WORDS or own[-1] != other[-1]:
         return False

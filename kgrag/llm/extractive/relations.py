@@ -1,4 +1,4 @@
-"""Relations that questions name and how English texts state them: ``director`` / ``directed by``, ``father`` / ``son of``.
+"""Relations that questions name and how English texts state them: ``director`` and "directed by".
 
 One row per relation. A further row is all that a further relation needs: its nouns in questions, the verbs that ask for
 it, and patterns of the text about its subject, in which ``NAME`` stands where the name of the object begins.

@@ -1,13 +1,14 @@
 """What a passage states about its subject: dates and places of birth and death, nationality, occupation, years.
 
 Read from its sentences by the forms of English encyclopedias and registers: a life in brackets behind the name, "was
-born on … in …", "is an American …", "is a 1957 film". A sentence about somebody else (``His father died in 1901.``) does
-not count.
+born on … in …", "is an American …", "is a 1957 film". A sentence about somebody else (``His father died in 1901.``)
+does not count.
 """
 
 from __future__ import annotations
 
 import calendar
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -39,7 +40,7 @@ class Stated:
 
 _MONTHS = {name.lower(): at for at, name in enumerate(calendar.month_name) if name}
 _MONTHS |= {name.lower(): at for at, name in enumerate(calendar.month_abbr) if name} | {"sept": 9}
-_MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+_MONTH = rf"(?i:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"(?:1\d{3}|20\d{2}|[3-9]\d{2}(?!\d))"
 # "1925" and "27 September" stand without anything between them in texts that lost their dashes
@@ -71,7 +72,7 @@ _PLACE = rf"(?P<place>(?!{_MONTH}\b)(?:the\s+)?{_PLACE_NAME}(?:,\s+(?!{_MONTH}\b
 _ON_DATE = rf"(?:\s*,?\s*(?:on|in|c\.|circa)?\s*(?:{_DATE_TEXT})\s*,?)?"
 _AT = r"\s*(?:in|at|near|to a \p{Ll}+ family in|into a[\p{Ll} ]+ in)\s+(?:the (?:city|town|village) of\s+)?"
 _BORN_AT = regex.compile(rf"\b[Bb]orn\b(?:\s+[^.;()]{{0,45}}?)??{_ON_DATE}{_AT}{_PLACE}")
-_BORN_ANYWHERE = regex.compile(rf"\b[Bb]orn\b[^.;]{{0,80}}?\b(?:in|at)\s+{_PLACE}")
+_BORN_ANYWHERE = regex.compile(rf"\b[Bb]orn\b[^.;()]{{0,80}}?\b(?:in|at)\s+{_PLACE}")
 _DIED_AT = regex.compile(rf"\b(?:died|death|killed|murdered|passed away)\b{_ON_DATE}[^.;()]{{0,60}}?{_AT}{_PLACE}")
 _IN_PLACE = regex.compile(rf"\b(?:in|at)\s+{_PLACE}")
 _PLACE_ALONE = regex.compile(rf"(?:^|\|)[\s,]*{_PLACE}\s*,?\s*(?:\||$)")
@@ -147,9 +148,9 @@ def _life(passage: Passage) -> tuple[str, str]:
             continue
         born, died = _BORN.search(life), _DIED.search(life)
         if died:
-            return life[born.end() : died.start()] if born else life[: died.start()], life[died.end() :]
+            return life[born.start() : died.start()] if born else life[: died.start()], life[died.end() :]
         if born:
-            life = life[born.end() :]
+            life = life[born.start() :]
         parts = _LIFE_DASH.split(life)
         halves = [" ".join(parts[:at]) for at in range(1, len(parts))]
         for at, left in enumerate(halves, 1):
@@ -204,11 +205,15 @@ def _days(iso: str) -> int:
 
 def _places(pattern: regex.Pattern[str], passage: Passage) -> Iterator[Stated]:
     for number, text, found in _of_subject(pattern, passage):
-        yield Stated("text", _trimmed(found["place"]), "", number, text)
+        if place := _trimmed(found["place"], passage):
+            yield Stated("text", place, "", number, text)
 
 
-def _trimmed(place: str) -> str:
-    return place.strip().rstrip(".,")
+def _trimmed(place: str, passage: Passage) -> str:
+    """Return a place up to the comma behind which the subject is named: ``Born in Bath, Lee became …``."""
+    known = set(words(passage.title))
+    parts = list(itertools.takewhile(lambda part: not known & set(words(part)), place.split(",")))
+    return ",".join(parts).strip().rstrip(".,")
 
 
 def _of_life(part: str, passage: Passage) -> Iterator[Stated]:
@@ -217,10 +222,10 @@ def _of_life(part: str, passage: Passage) -> Iterator[Stated]:
         return
     number, sentence = passage.sentences[0]
     bare = _DATE.sub(" | ", part)
-    found = _IN_PLACE.search(bare) or _PLACE_ALONE.search(bare)
     # "(born Ann May Lee, 4 May 1901)" has a name and no place
-    if found and not set(words(found["place"])) & set(words(passage.title)):
-        yield Stated("text", _trimmed(found["place"]), "", number, sentence)
+    found = _IN_PLACE.search(bare) or (None if _BORN.search(bare) else _PLACE_ALONE.search(bare))
+    if found and (place := _trimmed(found["place"], passage)):
+        yield Stated("text", place, "", number, sentence)
 
 
 def _birth_place(passage: Passage) -> Iterator[Stated]:
@@ -232,6 +237,11 @@ def _birth_place(passage: Passage) -> Iterator[Stated]:
 def _death_place(passage: Passage) -> Iterator[Stated]:
     yield from _of_life(_life(passage)[1], passage)
     yield from _places(_DIED_AT, passage)
+
+
+def _cities(reader: Callable[[Passage], Iterator[Stated]]) -> Callable[[Passage], Iterator[Stated]]:
+    """Return a reader of places that leaves out what stands behind a comma: the county, the state, the country."""
+    return lambda passage: (replace(one, text=one.text.partition(",")[0]) for one in reader(passage))
 
 
 def _burial_place(passage: Passage) -> Iterator[Stated]:
@@ -301,6 +311,8 @@ _READERS: Mapping[str, Callable[[Passage], Iterator[Stated]]] = {
     "death date": _death_date,
     "birth place": _birth_place,
     "death place": _death_place,
+    "birth city": _cities(_birth_place),
+    "death city": _cities(_death_place),
     "burial place": _burial_place,
     "cause of death": _cause_of_death,
     "nationality": _nationality,
