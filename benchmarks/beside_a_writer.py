@@ -13,20 +13,17 @@ larger one of the two quiet ones, and ``write`` the median and the longest time 
 
 from __future__ import annotations
 
-import argparse
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from pathlib import Path
 
 import httpx
 import numpy as np
 
-from benchmarks.served_chunks import ServedChunks, chunk_text, make_chunks, serving, words_of
+from benchmarks.served_chunks import ServedChunks, chunk_text, made_chunks, options_of, serving, words_of
 
 __all__ = ["main"]
 
@@ -44,16 +41,9 @@ _Parts = dict[str, dict[str, list[float]]]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print one line per part and asker."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--size", type=int, default=60_000)
-    parser.add_argument("--seconds", type=float, default=20, help="length of each part")
-    parser.add_argument("--folder", type=Path)
-    options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="kgrag-writer-") as made:
-        folder = options.folder or Path(made, "kb")
-        make_chunks(folder, options.size)
-        with serving(folder) as server:
-            _measure(server, options.size, options.seconds)
+    options = options_of(__doc__, arguments, seconds=20)
+    with made_chunks(options) as folder, serving(folder) as server:
+        _measure(server, options.size, options.seconds)
 
 
 def _measure(server: ServedChunks, size: int, seconds: float) -> None:

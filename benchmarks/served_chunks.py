@@ -15,6 +15,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from kgrag.server.startup import Address, serve
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 
-__all__ = ["ServedChunks", "chunk_text", "make_chunks", "opened", "serving", "words_of"]
+__all__ = ["ServedChunks", "chunk_text", "made_chunks", "make_chunks", "opened", "options_of", "serving", "words_of"]
 
 _WORDS, _VOCABULARY = 30, 20_000
 
@@ -59,6 +60,24 @@ def make_chunks(folder: Path, size: int) -> None:
     with opened(folder) as kb:
         kb.add_many(Document(chunk_text(number), id=str(number), title=f"Record {number}") for number in range(size))
         kb.retrieve("w1x")
+
+
+def options_of(about: str | None, arguments: Sequence[str] | None, *, seconds: float) -> argparse.Namespace:
+    """Read the options of a benchmark that loads a server: size, seconds of each part, and folder."""
+    parser = argparse.ArgumentParser(description=(about or "").split("\n", 1)[0])
+    parser.add_argument("--size", type=int, default=60_000)
+    parser.add_argument("--seconds", type=float, default=seconds, help="length of each part")
+    parser.add_argument("--folder", type=Path, help="where the chunks are, or are made and kept")
+    return parser.parse_args(arguments)
+
+
+@contextmanager
+def made_chunks(options: argparse.Namespace) -> Iterator[Path]:
+    """Make the chunks where they are not there yet, and yield their folder; what has no name is deleted."""
+    with tempfile.TemporaryDirectory(prefix="kgrag-chunks-") as made:
+        folder = options.folder or Path(made, "kb")
+        make_chunks(folder, options.size)
+        yield folder
 
 
 @contextmanager

@@ -14,7 +14,6 @@ are acknowledged writes that it does not have.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import itertools
@@ -22,18 +21,16 @@ import os
 import random
 import signal
 import socket
-import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import numpy as np
 
 from benchmarks.endpoint_load import processes_of, proportional_memory
-from benchmarks.served_chunks import ServedChunks, make_chunks, opened, serving
+from benchmarks.served_chunks import ServedChunks, made_chunks, opened, options_of, serving
 
 __all__ = ["main"]
 
@@ -72,14 +69,8 @@ class _Seen:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the figures of both parts."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--size", type=int, default=60_000)
-    parser.add_argument("--seconds", type=float, default=30, help="length of each part")
-    parser.add_argument("--folder", type=Path)
-    options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory(prefix="kgrag-shared-") as made:
-        folder = options.folder or Path(made, "kb")
-        make_chunks(folder, options.size)
+    options = options_of(__doc__, arguments, seconds=30)
+    with made_chunks(options) as folder:
         with serving(folder) as server:
             quiet, loaded = asyncio.run(_measured(server, options.seconds))
         with opened(folder) as kb:

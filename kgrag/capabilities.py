@@ -15,6 +15,8 @@ protocol              where it is used
 ``RetrievesAmong``    a filter (``--where``) on ``kgrag retrieve``, ``ask`` and ``eval``
 ``AnswersAmong``      the same for a method that has an answer of its own
 ``AnswersExactly``    ``auto``, which asks these before it looks for evidence
+``ClaimsQuestions``   ``auto``, which leaves these questions to the method
+``RanksChunks``       ``auto``, which joins these rankings with its own
 ====================  ====================================================================================
 
 A method has a capability when its class has the methods of the protocol; nothing is registered.
@@ -45,10 +47,12 @@ __all__ = [
     "AnswersExactly",
     "ChecksFiles",
     "ChecksQueries",
+    "ClaimsQuestions",
     "Counts",
     "Draws",
     "Proposed",
     "Proposes",
+    "RanksChunks",
     "RetrievesAmong",
     "RetrievesWithout",
     "Trains",
@@ -222,6 +226,34 @@ class AnswersExactly(Protocol):
 
     def exact_answer(self, question: str, k: int) -> Answer | None:
         """Return what the facts answer, from at most k rows; None where they do not, or the question is not clear."""
+
+
+@runtime_checkable
+class ClaimsQuestions(Protocol):
+    """Knows questions that name what no other method can tell, and retrieves for these with or without a filter."""
+
+    def claims(self, question: str) -> bool:
+        """Return whether a question is of that kind; False where nothing is built."""
+
+    def retrieve(self, question: str, k: int) -> list[Hit]:
+        """Return at most k hits, best first."""
+
+    def retrieve_among(self, question: str, k: int, allowed: Allowed) -> list[Hit]:
+        """Return at most k hits, best first, of which every source document is allowed."""
+
+
+@runtime_checkable
+class RanksChunks(Protocol):
+    """Ranks chunks by what it has built of them, where that says something of a question."""
+
+    def chunk_ranking(self, question: str, depth: int, allowed: Allowed | None) -> Sequence[tuple[str, float]]:
+        """Return at most ``depth`` chunks, best first, with scores of 0 to 1, the best 1; none where nothing is built.
+
+        ``allowed`` is a filter, None for none.
+        """
+
+    def knows_chunks(self, chunks: Sequence[str]) -> Sequence[bool]:
+        """Return of each chunk whether it could have been in a ranking: one that is not known is not ranked lower."""
 
 
 _Capability = TypeVar("_Capability")

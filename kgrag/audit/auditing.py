@@ -19,7 +19,7 @@ from kgrag.audit.checks import SEVERITIES, Catalogue
 from kgrag.audit.findings import Audit
 from kgrag.audit.gathering import gathered
 from kgrag.audit.import_catalogues import catalogued
-from kgrag.audit.listed_findings import ENGINE, limited
+from kgrag.audit.listed_findings import ENGINE, labels_of, limited
 from kgrag.audit.ontology_metrics import measure
 from kgrag.audit.profiles import Profile, catalogue_of, load_profile
 from kgrag.audit.reports import as_text
@@ -130,7 +130,7 @@ def examine(
         parsed=store is None,
     )
     asked = options.reasoner or profile.reasoner
-    at_hand = frozenset(catalogued(options.catalogues))
+    at_hand = catalogued(options.catalogues)
     given = StepInput(target, store, asked, options.seconds, options.embedder, at_hand)
     report = _report(target, profile, catalogue, run_checks(catalogue, profile, given), options)
     return Examination(replace(report, metrics=measure(target)) if options.metrics else report, target)
@@ -147,12 +147,13 @@ def _report(
     kept = suppress(results.findings, of_checks, baseline, today=datetime.now(tz=UTC).date())
     checks = {check.identifier: check for check in catalogue.checks if check.identifier in results.seconds}
     findings = kept.findings if options.ungathered else gathered(kept.findings, checks, target)
+    listed = tuple(limited(findings, options.limit))
     counts = {severity: sum(f.severity == severity for f in findings) for severity in SEVERITIES}
     return Audit(
         target=target.name,
         profile=profile.name,
         counts={**counts, "suppressed": kept.suppressed, "not_decided": len(results.not_decided)},
-        findings=tuple(limited(findings, options.limit)),
+        findings=listed,
         slow=results.slow,
         engine=f"{ENGINE}; by pyshacl: {', '.join(results.by_pyshacl)}" if results.by_pyshacl else ENGINE,
         not_decided=results.not_decided,
@@ -161,6 +162,7 @@ def _report(
         levels=Counter((f.severity, f.check) for f in findings),
         checks=checks,
         namespaces=target.namespaces,
+        labels=labels_of(listed, target),
         fingerprints=tuple(f.fingerprint for f in kept.findings),
     )
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 from kgrag.audit.competency_tests import CompetencyVerdict
 from kgrag.audit.ontology_versions import TOPS, Expression, OntologyVersion, Terms
-from kgrag.audit.reports.text_reports import WELL_KNOWN, printable
+from kgrag.audit.reports.term_names import name_writer
+from kgrag.audit.reports.text_reports import printable
 from kgrag.vocab import local_name
 
 __all__ = ["Change", "ChangeReview", "question_changes", "review_changes"]
@@ -58,13 +59,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ChangeReview:
-    """The changes from one version to another, breaking ones first; what was asked for and not decided."""
+    """The changes from one version to another, breaking ones first; what was asked for and not decided.
+
+    ``namespaces`` are their own, ``labels`` those of their terms.
+    """
 
     old: str
     new: str
     changes: tuple[Change, ...]
     undecided: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def breaking(self) -> tuple[Change, ...]:
@@ -102,7 +107,7 @@ class ChangeReview:
 
     def sections(self) -> Iterator[tuple[str, bool, list[str], int]]:
         """Yield each kind of change: its title, whether it breaks something, its lines, how many are left out."""
-        short = self._shortened()
+        short, _ = name_writer(self.namespaces, {}, self.labels)
         for kind, changes in groupby(self.changes, key=lambda change: change.kind):
             whole, breaks = list(changes), kind in _BREAKING
             listed = whole if breaks else whole[:MAX_LISTED]
@@ -113,11 +118,6 @@ class ChangeReview:
         """Return how many changes there are, in words."""
         breaking = len(self.breaking)
         return f"{breaking} breaking change{'' if breaking == 1 else 's'}, {len(self.changes) - breaking} others"
-
-    def _shortened(self) -> Callable[[str], str]:
-        prefixes = {**WELL_KNOWN, **dict.fromkeys(self.namespaces, ":")}
-        pattern = re.compile("(" + "|".join(map(re.escape, sorted(prefixes, key=len, reverse=True))) + r")(?=[\w%.-])")
-        return lambda text: pattern.sub(lambda match: prefixes[match[1]], text)
 
 
 def review_changes(
@@ -142,7 +142,7 @@ def review_changes(
     order = list(_TITLES)
     changes.sort(key=lambda change: (order.index(change.kind), change.term, change.message))
     namespaces = tuple(dict.fromkeys((*new.namespaces, *old.namespaces)))
-    return ChangeReview(*names, tuple(changes), namespaces=namespaces)
+    return ChangeReview(*names, tuple(changes), namespaces=namespaces, labels={**old.names, **new.names})
 
 
 def question_changes(before: Sequence[CompetencyVerdict], after: Sequence[CompetencyVerdict]) -> Iterator[Change]:

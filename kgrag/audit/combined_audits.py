@@ -58,6 +58,8 @@ def combined(audits: Sequence[Audit], *, target: str) -> Audit:
         checks={name: check for audit in audits for name, check in audit.checks.items()},
         namespaces=tuple(dict.fromkeys(name for audit in audits for name in audit.namespaces)),
         files=tuple(dict.fromkeys(file for audit in audits for file in audit.files)),
+        prefixes={prefix: name for audit in audits for prefix, name in audit.prefixes.items()},
+        labels={term: label for audit in audits for term, label in audit.labels.items()},
         fingerprints=tuple(each for audit in audits for each in audit.fingerprints),
         shapes=tuple(dict.fromkeys(shape for audit in audits for shape in audit.shapes)),
     )

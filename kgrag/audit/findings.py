@@ -74,7 +74,8 @@ class Audit:
     checks that took more than a tenth of a second. ``totals`` has the exact count of each check with a finding,
     ``levels`` that of each severity and check,
     ``checks`` describes those that were run, ``fingerprints`` are those of all findings, ``namespaces`` the target's
-    own, ``files`` where it was read from. ``shapes`` names a user's own shapes that were run. From the severity
+    own, ``files`` where it was read from, ``prefixes`` what these declare, ``labels`` those of terms in findings.
+    ``shapes`` names a user's own shapes that were run. From the severity
     ``conforms_below`` on, a finding breaks conformance; of a validation by shapes, ``disallowed`` counts those that do.
     """
 
@@ -92,6 +93,8 @@ class Audit:
     checks: Mapping[str, Check] = field(default_factory=dict, repr=False)
     namespaces: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    prefixes: Mapping[str, str] = field(default_factory=dict, repr=False)
+    labels: Mapping[str, str] = field(default_factory=dict, repr=False)
     fingerprints: tuple[str, ...] = field(default=(), repr=False)
     shapes: tuple[str, ...] = ()
     conforms_below: str = "Violation"
@@ -125,6 +128,7 @@ class Audit:
             "engine": self.engine,
             "not_decided": [{"check": check.check, "reason": check.reason} for check in self.not_decided],
             "unused_suppressions": list(self.unused_suppressions),
+            **({"labels": dict(self.labels)} if self.labels else {}),
             **({"metrics": dict(self.metrics)} if self.metrics else {}),
         }
 

@@ -1,18 +1,26 @@
-"""What findings of audits and of validations have in common: fingerprints, severities, and how many are listed."""
+"""What findings of audits and of validations have in common: fingerprints, severities, labels, how many are listed.
+
+Query: ``audit/context_labels``.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
+import pyoxigraph as ox
+
+from kgrag import queries
 from kgrag.audit.audit_context import AuditTarget
 from kgrag.audit.blank_node_names import BlankNodes
 from kgrag.audit.checks import SEVERITIES
 from kgrag.audit.findings import AuditFinding
+from kgrag.audit.reports.term_names import iris_in
 from kgrag.vocab import AUDIT, digest
 
-__all__ = ["ENGINE", "level", "limited", "with_fingerprints"]
+__all__ = ["ENGINE", "labels_of", "level", "limited", "with_fingerprints"]
 
 ENGINE = "kgrag SHACL engine on Oxigraph"
 
@@ -52,3 +60,18 @@ def limited(findings: Sequence[AuditFinding], limit: int | None) -> Iterable[Aud
         listed[finding.check] += 1
         if limit is None or listed[finding.check] <= limit:
             yield finding
+
+
+def labels_of(findings: Iterable[AuditFinding], target: AuditTarget) -> dict[str, str]:
+    """Return term -> label of the terms that findings name: an English label, else one without a language, else any."""
+    named: set[ox.NamedNode] = set()
+    for iri in iris_in(text for f in findings for text in (f.focus, f.path, f.value, f.message)):
+        with suppress(ValueError):  # what looks like an IRI and is none has no label
+            named.add(ox.NamedNode(iri))
+    if not named:
+        return {}
+    terms = sorted(named, key=str)
+    rows = target.bench.select(queries.bind("audit/context_labels", context=AUDIT.context, terms=terms)).values()
+    preferred = ("en", "")
+    ranked = sorted(rows, key=lambda row: (preferred.index(row[2]) if row[2] in preferred else 2, row), reverse=True)
+    return {term: label for term, label, _ in ranked}

@@ -57,6 +57,7 @@ class OntologyVersion:
         mentioned: every IRI that occurs.
         deprecated: the terms that are deprecated.
         labels: term -> its labels in lower case.
+        names: term of whatever namespace -> one of its labels.
         domains: property -> the class expressions that all have to hold; ``ranges`` likewise.
         above: class or property -> those that it is below, by what follows.
         unsatisfiable: classes that can have no instance, as far as is known.
@@ -67,6 +68,7 @@ class OntologyVersion:
     mentioned: frozenset[str] = field(repr=False)
     deprecated: frozenset[str]
     labels: Terms = field(repr=False)
+    names: Mapping[str, str] = field(repr=False)
     domains: Mapping[str, tuple[Expression, ...]] = field(repr=False)
     ranges: Mapping[str, tuple[Expression, ...]] = field(repr=False)
     above: Terms = field(repr=False)
@@ -120,14 +122,7 @@ def read_version(
     for group, member in bench.select(queries.bind("audit/log_disjoint", target=AUDIT.target)).values():
         disjoint[group].add(member)
     read = _Expressions(triples)
-    ends: dict[ox.NamedNode, dict[str, tuple[Expression, ...]]] = {
-        end: {
-            plain(iri): tuple({read.expression(value): None for value in node.values[end]})
-            for iri, node in context.items()
-            if end in node.values
-        }
-        for end in (AUDIT.domain, AUDIT.range)
-    }
+    domains, ranges = (_ends(context, end, read) for end in (AUDIT.domain, AUDIT.range))
     ontologies = [context_node for iri, context_node in nodes_of(triples).items() if plain(iri) in target.ontologies]
     edges = _edges([*triples, *materialise(bench, triples, profile="owl-rl").triples])
     unsatisfiable: frozenset[str] = frozenset()
@@ -146,13 +141,25 @@ def read_version(
         mentioned=frozenset(plain(term) for t in triples for term in t if isinstance(term, ox.NamedNode)),
         deprecated=frozenset(iri for iri, node in own.items() if node.is_a(AUDIT.DeprecatedTerm)),
         labels={iri: frozenset(text.lower() for text in node.all(AUDIT.label)) for iri, node in own.items()},
-        domains=ends[AUDIT.domain],
-        ranges=ends[AUDIT.range],
+        names={plain(iri): min(node.all(AUDIT.label)) for iri, node in context.items() if node.all(AUDIT.label)},
+        domains=domains,
+        ranges=ranges,
         above=above,
         unsatisfiable=unsatisfiable | _below_disjoint(above, disjoint.values()),
         versions=_versions(ontologies),
         namespaces=target.namespaces,
     )
+
+
+def _ends(
+    context: Mapping[Term, StatedNode], end: ox.NamedNode, read: _Expressions
+) -> dict[str, tuple[Expression, ...]]:
+    """Return property -> the class expressions of its domain or range, each once."""
+    return {
+        plain(iri): tuple({read.expression(value): None for value in node.values[end]})
+        for iri, node in context.items()
+        if end in node.values
+    }
 
 
 def _kind(node: StatedNode) -> str:

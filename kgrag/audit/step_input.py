@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from kgrag import queries
 from kgrag.audit.audit_context import AuditTarget
@@ -25,7 +26,7 @@ class Unasked(NotDecided):
 class StepInput:
     """What a step may read: the target with its context, the store where there is one, and what was asked for.
 
-    ``catalogued`` are the imports that a catalogue has a local file for.
+    ``catalogued`` are the imports that a catalogue has a local file for, with that file.
     """
 
     target: AuditTarget
@@ -33,7 +34,7 @@ class StepInput:
     reasoner: bool
     seconds: float
     embedder: Embedder | None = None
-    catalogued: frozenset[str] = frozenset()
+    catalogued: Mapping[str, Path] = field(default_factory=dict)
 
 
 def message_template(query: str) -> str:

@@ -2,8 +2,6 @@
 
 A step returns rows as a stored query would, or raises ``NotDecided``. ``aud:step`` names it in the catalogue. One that
 is missing, or was not asked for, is *not decided*: it never counts as passed.
-
-Query: ``audit/imports``.
 """
 
 from __future__ import annotations
@@ -11,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-import pyoxigraph as ox
-
-from kgrag import queries
-from kgrag.audit import concept_steps, hierarchy_steps, platform_steps, reasoner_steps, shape_steps, term_steps
+from kgrag.audit import (
+    concept_steps,
+    hierarchy_steps,
+    import_steps,
+    platform_steps,
+    reasoner_steps,
+    shape_steps,
+    term_steps,
+)
 from kgrag.audit.step_input import Row, StepInput, Unasked
 from kgrag.errors import NotDecided
-from kgrag.vocab import AUDIT, OWL
 
 __all__ = ["STEPS", "Step", "run_step"]
 
@@ -28,22 +30,6 @@ class Step:
 
     find_rows: Callable[[StepInput], Iterable[Row]]
     needs_reasoner: bool = False
-
-
-def imports(given: StepInput) -> list[Row]:
-    """Return the imports that are neither in the target, the store nor a catalogue (MET-10); nothing is fetched."""
-    imported = given.target.bench.select(queries.bind("audit/imports", target=AUDIT.target)).values()
-    why = "which is not at hand. It was not fetched: checks see a part of the ontology only."
-    return [
-        {
-            "focus": ontology,
-            "path": OWL.imports.value,
-            "value": name,
-            "message": f"The ontology imports {name}, {why}",
-        }
-        for ontology, name in imported
-        if name not in given.catalogued and (given.store is None or not given.store.described(ox.NamedNode(name)))
-    ]
 
 
 def web(given: StepInput) -> list[Row]:  # noqa: ARG001 - every step has this signature
@@ -78,7 +64,8 @@ STEPS: Mapping[str, Step] = {
     "consistency": Step(reasoner_steps.consistency, needs_reasoner=True),
     "unsatisfiable": Step(reasoner_steps.unsatisfiable, needs_reasoner=True),
     "equivalent": Step(reasoner_steps.equivalent, needs_reasoner=True),
-    "imports": Step(imports),
+    "imports": Step(import_steps.imports),
+    "external-classes": Step(import_steps.external_classes),
     "unreadable-shapes": Step(shape_steps.unreadable),
     "web": Step(web),
 }

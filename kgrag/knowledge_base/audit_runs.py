@@ -79,6 +79,7 @@ def audit_files(paths: Sequence[Path], options: AuditOptions) -> Audit:
     """
     from kgrag.audit import audit_triples
     from kgrag.audit.import_catalogues import beside
+    from kgrag.audit.reports.line_numbers import declared_prefixes
     from kgrag.store.scratch import OxigraphScratch
 
     options = replace(options, catalogues=(*beside(paths), *options.catalogues))
@@ -89,7 +90,7 @@ def audit_files(paths: Sequence[Path], options: AuditOptions) -> Audit:
     name = " ".join(str(path) for path in paths)
     found = audit_triples(triples, name=name, options=options, bench=OxigraphScratch())
     found = _with_competency(found, triples, options)
-    return replace(found, files=tuple(str(path) for path in paths))
+    return replace(found, files=tuple(str(path) for path in paths), prefixes=declared_prefixes(paths))
 
 
 def _with_competency(found: Audit, triples: Iterable[ox.Triple], options: AuditOptions) -> Audit:
@@ -220,7 +221,7 @@ def mend_file(path: Path, options: AuditOptions, *, target: Path | None = None) 
 
 
 def _write(mend: Mend, source: Path, target: Path) -> None:
-    from kgrag.audit.reports.line_numbers import prefixes_of
+    from kgrag.audit.reports.line_numbers import declared_prefixes
 
     form = rdf_files.SUFFIXES.get(target.suffix.lower(), "")
     known = {"turtle": ox.RdfFormat.TURTLE, "rdfxml": ox.RdfFormat.RDF_XML, "ntriples": ox.RdfFormat.N_TRIPLES}
@@ -229,7 +230,7 @@ def _write(mend: Mend, source: Path, target: Path) -> None:
     # an .owl file may be Turtle as well as RDF/XML, and is written as what it was
     if form == "rdfxml" and target.suffix == ".owl" and b"@prefix" in source.read_bytes()[:10_000]:
         form = "turtle"
-    prefixes = prefixes_of(source.read_bytes()[:200_000].decode("utf-8", "replace"))  # what is written reads like it
+    prefixes = declared_prefixes([source])  # what is written reads like it
     target.write_bytes(ox.serialize(mend.after, format=known[form], prefixes=prefixes) or b"")
 
 

@@ -19,11 +19,12 @@ class Auto(TypedMethod):
         *,
         depth: int = 100,
         names: float = 0.5,
+        others: float = 1.0,
         cover: float = 0.5,
         candidates: int = 40,
     ) -> Self:
         """Return the method with these hyper-parameters; raises InvalidSettings."""
-        return cls._spelled(depth=depth, names=names, cover=cover, candidates=candidates)
+        return cls._spelled(depth=depth, names=names, others=others, cover=cover, candidates=candidates)
 
 
 class CgRag(TypedMethod):

@@ -62,13 +62,16 @@ class QueryProcess:
         self._folder = folder or Path(tempfile.mkdtemp(prefix="kgrag-facts-"))
         self._removed = None if folder else weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
-    def __call__(self, sparql: str, *, rows: int = 1000, seconds: float = 10.0) -> Execution:
+    def __call__(
+        self, sparql: str, *, rows: int = 1000, seconds: float = 10.0, max_bytes: int = _MAX_BYTES
+    ) -> Execution:
         """Run a query; return its rows, or what went wrong.
 
         Args:
             sparql: what a model or a person wrote.
             rows: how many rows are returned at most.
             seconds: how long the query may work.
+            max_bytes: how much memory its process may take.
 
         Raises:
             StorageFailed: the copy of the facts cannot be written.
@@ -84,7 +87,7 @@ class QueryProcess:
             "rows": rows,
             "characters": _MAX_RESULT_CHARACTERS,
             "seconds": seconds,
-            "bytes": _MAX_BYTES,
+            "bytes": max_bytes,
         }
         with span("sparql query", {"db.system.name": "oxigraph", "db.operation.name": "query"}) as add:
             done = run_in_process(request)

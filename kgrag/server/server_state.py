@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -114,8 +114,12 @@ class ServerState:
             await stack.enter_async_context(self.pool.copies_withdrawn())
             yield
 
+    def turn_to_write(self) -> AbstractAsyncContextManager[None]:
+        """Return a context in which nobody else writes; it ends when a reader can answer from what was written."""
+        return self.pool.write(self.write_lock)
+
     async def write(self, record: RequestRecord, work: Callable[[], object], *, status: int = 204) -> None:
-        """Do a write in a thread; the caller holds ``write_lock``, and has put operation and graphs into the record.
+        """Do a write in a thread, in ``turn_to_write``; the caller has put operation and graphs into the record.
 
         Raises:
             KgragError: what the work raises.

@@ -15,6 +15,7 @@ from kgrag import queries
 from kgrag.store import identity, quad_files, rewriting, verification
 from kgrag.store.engine import Results, opened, release
 from kgrag.store.quad_store import Pattern
+from kgrag.store.reading_views import link_copy
 from kgrag.vocab import PREFIXES
 
 __all__ = ["EmbeddedQuads"]
@@ -133,7 +134,7 @@ class EmbeddedQuads:
             copy = ox.Store(str(folder))
             copy.bulk_extend(self.store)
             copy.flush()
-        else:
+        elif self._read_only or not link_copy(self._folder, folder):
             self.store.backup(str(folder))
 
     def rewrite(self) -> None:

@@ -14,16 +14,20 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-__all__ = ["ReadingView", "sweep"]
+__all__ = ["ReadingView", "link_copy", "sweep"]
 
 _MAX_ATTEMPTS = 400  # about two seconds; the engine changes its files some times a second
 _SECONDS_BETWEEN_ATTEMPTS = 0.005
+_MAX_LOG_BYTES = 1 << 20
+"""A longer log takes longer to replay, at each opening, than the engine needs to write it out once."""
+
+_Link = Callable[[Path, Path], object]
 
 
 class ReadingView:
@@ -55,11 +59,7 @@ class ReadingView:
             self._lock.acquire()
         self.folder = own
         try:
-            for _ in range(_MAX_ATTEMPTS):
-                if _linked(folder, own):
-                    return
-                time.sleep(_SECONDS_BETWEEN_ATTEMPTS)
-            raise OSError("another process changes its files faster than they can be linked")
+            _link(folder, own, os.link)
         except BaseException:
             self.release()
             self.folder = folder
@@ -72,6 +72,30 @@ class ReadingView:
         lock, self._lock = self._lock, None
         shutil.rmtree(self.folder, ignore_errors=True)
         lock.release()
+
+
+def link_copy(folder: Path, own: Path) -> bool:
+    """Put a copy of a store into a new folder, and return whether that was possible; if not, nothing is left of it.
+
+    The caller has the store open and lets nobody write meanwhile. Files that never change are linked; the log of what
+    is not in them yet is copied, so that the copy is the store of now, and may be written to. Nothing is flushed: that
+    is 16 ms of the processor and some writes that wait for the disk, for each copy.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    if sum(file.stat().st_size for file in folder.glob("*.log")) > _MAX_LOG_BYTES:
+        return False
+    own.mkdir(mode=0o700)
+    try:
+        _link(folder, own, lambda file, to: shutil.copyfile(file, to) if file.suffix == ".log" else os.link(file, to))
+    except _NotPossible:
+        shutil.rmtree(own)
+        return False
+    except BaseException:
+        shutil.rmtree(own, ignore_errors=True)
+        raise
+    return True
 
 
 def sweep(folder: Path) -> None:
@@ -115,8 +139,17 @@ def _sweep(views: Path) -> None:
                 held.release()
 
 
-def _linked(folder: Path, own: Path) -> bool:
-    """Put a folder's files into an empty view; return whether none is missing.
+def _link(folder: Path, own: Path, link: _Link) -> None:
+    """Put a folder's files into an empty one. Raises OSError, _NotPossible."""
+    for _ in range(_MAX_ATTEMPTS):
+        if _linked(folder, own, link):
+            return
+        time.sleep(_SECONDS_BETWEEN_ATTEMPTS)
+    raise OSError("another process changes its files faster than they can be linked")
+
+
+def _linked(folder: Path, own: Path, link: _Link) -> bool:
+    """Put a folder's files into an empty one; return whether none is missing.
 
     A file is deleted after the engine's list of files says that it is not needed. So all that a copy of the list names
     is there as long as the list does not grow.
@@ -133,7 +166,7 @@ def _linked(folder: Path, own: Path) -> bool:
         return False
     for file in files:
         try:
-            os.link(file, own / file.name)
+            link(file, own / file.name)
         except FileNotFoundError:
             return False
         except OSError as error:  # a file system without links

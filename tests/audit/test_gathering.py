@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kgrag.audit import Audit, AuditOptions
-from kgrag.audit.reports import as_text
+from kgrag.audit.reports import as_text, written
 from kgrag.errors import InputError
 from kgrag.knowledge_base.audit_runs import audit_files
 
@@ -111,6 +111,51 @@ def test_an_ontology_outside_of_every_profile_is_one_line(audited: Audited) -> N
     audit = audited("ex:Pea a owl:Class ; owl:disjointUnionOf ( ex:Crop ex:Bean ) .")
     (message,) = messages(audit, "LOG-08")
     assert all(profile in message for profile in ("EL", "QL", "RL"))
+
+
+OBO = """@prefix obo: <http://purl.obolibrary.org/obo/> . @prefix far: <https://example.net/far#> .
+<http://purl.obolibrary.org/obo/crop.owl> a owl:Ontology ; owl:imports <http://purl.obolibrary.org/obo/iao.owl> .
+obo:CROP_0000001 a owl:Class ; rdfs:label "Sommergetreide"@de , "spring cereal"@en ; rdfs:subClassOf far:Seen .
+obo:CROP_0000002 a owl:DatatypeProperty ; rdfs:label "kept\tfor" ; rdfs:domain obo:IAO_0000002 ; rdfs:range xsd:datetime .
+"""
+
+
+def test_reports_name_terms_as_their_readers_do_with_the_label_where_the_name_says_nothing(audited: Audited) -> None:
+    audit = audited(OBO.replace("<https", "<urn:x"), namespace="http://purl.obolibrary.org/obo/CROP_")
+    texts = [written(audit, form) for form in ("text", "html", "markdown", "sarif", "junit")]
+    for text in texts:
+        text = text.replace("\\_", "_")
+        assert "The term CROP:0000001 (spring cereal) has no definition" in text
+        assert "far:Seen of another namespace" in text
+        assert "CROP:0000002 (kept for)" in text and "xsd:datetime" in text
+    assert "names like :this" not in texts[0]
+    assert audit.to_json()["labels"]["http://purl.obolibrary.org/obo/CROP_0000001"] == "spring cereal"
+
+
+def test_own_terms_of_several_namespaces_are_told_apart(audited: Audited) -> None:
+    more = "@prefix old: <https://example.org/old#> . old:Crop a owl:Class . ex:Crop a owl:Class ."
+    both = "<https://example.org/o> <http://purl.org/vocab/vann/preferredNamespaceUri> 'https://example.org/old#', "
+    text = as_text(audited(more + both + "'https://example.org/o#' ."))
+    assert "The term old:Crop has no" in text and "The term ex:Crop has no" in text
+
+
+def test_an_external_class_is_sought_in_imports_that_are_at_hand(audited: Audited, tmp_path: Path) -> None:
+    audit = audited(OBO)
+    (one, other) = messages(audit, "STR-02x")
+    assert "IAO_0000002" in one and "nothing that was read describes it. The import http" in one and "iao.owl" in one
+    (tmp_path / "iao.ttl").write_text(
+        "<http://purl.obolibrary.org/obo/IAO_0000002> a <http://www.w3.org/2002/07/owl#Class> ."
+        "<http://purl.obolibrary.org/obo/iao.owl> <http://www.w3.org/2002/07/owl#imports> <urn:bfo> .",
+        encoding="utf-8",
+    )
+    (tmp_path / "catalog-v001.xml").write_text(
+        '<catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">'
+        '<uri name="http://purl.obolibrary.org/obo/iao.owl" uri="iao.ttl"/></catalog>',
+        encoding="utf-8",
+    )
+    assert messages(audited(OBO), "STR-02x") == [other.replace("http://purl.obolibrary.org/obo/iao.owl", "urn:bfo")]
+    (tmp_path / "iao.ttl").write_text("this is not Turtle", encoding="utf-8")
+    assert messages(audited(OBO), "STR-02x") == [one, other]
 
 
 def test_the_text_report_counts_the_findings_of_a_shape_by_severity(audited: Audited, tmp_path: Path) -> None:

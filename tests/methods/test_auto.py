@@ -2,7 +2,10 @@
 
 import itertools
 import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from kgrag import KnowledgeBase
 from kgrag.errors import NotBuilt
 from kgrag.methods.auto import name_graph
+from kgrag.methods.auto.method import Auto
 from kgrag.methods.auto.name_graph import NameGraph
 from kgrag.model import Allowed, Document
 from kgrag.settings import Settings
@@ -168,6 +172,41 @@ def test_evidence_that_covers_the_rest_of_a_question_comes_before_more_of_the_sa
     question = "When is the pump oiled, and which fitter of a workshop replaced a valve?"
     assert pump.text not in texts(kb, question, k=2, method="auto:cover=0")
     assert pump.text in texts(kb, question, k=2, method="auto:cover=2")
+
+
+@dataclass(frozen=True)
+class ReadsFacts:
+    """A method that has read some chunks, and says that one of them is the one."""
+
+    best: str
+    read: Sequence[str]
+
+    def chunk_ranking(self, question: str, depth: int, allowed: Allowed | None) -> list[tuple[str, float]]:
+        return [(self.best, 1.0)]
+
+    def knows_chunks(self, chunks: Sequence[str]) -> list[bool]:
+        return [chunk in self.read for chunk in chunks]
+
+
+def methods_of(kb: KnowledgeBase, facts: ReadsFacts) -> Callable[[str], Any]:
+    """Return the methods of a knowledge base, with another in the place of og_rag."""
+    return lambda name: facts if name == "og_rag" else kb.method(name)
+
+
+def test_what_another_method_ranks_counts_and_what_it_has_not_read_is_ranked_no_lower(kb: KnowledgeBase) -> None:
+    kb.add_many([Document("The pump is painted red."), Document("Oil keeps it going."), Document("A red red door.")])
+    auto = kb.method("auto")
+    assert isinstance(auto, Auto)
+    before = {hit.text: hit for hit in auto.retrieve("Is the red pump oiled?", 3)}
+    assert next(iter(before)) == "The pump is painted red."
+    oil, paint = before["Oil keeps it going."].iri, before["The pump is painted red."].iri
+    joined = replace(auto, method=methods_of(kb, ReadsFacts(oil, [oil, paint])))
+    after = joined.retrieve("Is the red pump oiled?", 3)
+    assert [hit.text for hit in after][:2] == ["Oil keeps it going.", "The pump is painted red."]
+    assert after[0].attributes["found_by"]["og_rag"] == 1
+    unread = replace(auto, method=methods_of(kb, ReadsFacts(oil, [oil])))
+    assert unread.retrieve("Is the red pump oiled?", 3)[0].text == "The pump is painted red."
+    assert [hit.text for hit in replace(joined, others=0).retrieve("Is the red pump oiled?", 3)] == list(before)
 
 
 FILMS = """

@@ -116,6 +116,7 @@ def test_the_marker_of_a_question_finds_the_document_that_it_means(
     cited: KnowledgeBase, question: str, title: str
 ) -> None:
     assert cited.retrieve(question, method="cg_rag", k=1)[0].attributes["title"] == title
+    assert cited.retrieve(question, method="auto", k=1)[0].attributes["title"] == title
     unmarked = cited.retrieve(question, method="cg_rag:markers=0,votes=0", k=1)
     assert not unmarked or unmarked[0].attributes["title"] != title
 

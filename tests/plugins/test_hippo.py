@@ -43,20 +43,47 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return kept | {"PYTHONPATH": path, "KGRAG_EMBEDDER": "ngrams"}
 
 
+ONE_AFTER_THE_OTHER = """\
+import contextlib, io, json, sys
+from kgrag import cli
+
+answers = sys.stdout
+for line in sys.stdin:
+    sys.argv, code = ["kgrag", *json.loads(line)], 0
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in "12")
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+    answers.write(json.dumps([code, *(said.buffer.getvalue().decode() for said in (out, err))]) + "\\n")
+    answers.flush()
+"""
+
+
 @pytest.fixture(scope="module")
-def run(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run a command of kgrag in a process of its own, in a folder of its own."""
+def run(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """Run commands of kgrag one after the other in one process that finds the package, in a folder of its own."""
     folder = tmp_path_factory.mktemp("work")
     (folder / "lecture.srt").write_text(LECTURE)
+    with subprocess.Popen(
+        [sys.executable, "-c", ONE_AFTER_THE_OTHER],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        asked, answers = process.stdin, process.stdout
+        assert asked is not None and answers is not None
 
-    def go(*arguments: str, code: str = "") -> tuple[int, str, str]:
-        command = ["-c", code] if code else ["-m", "kgrag", *arguments]
-        done = subprocess.run(
-            [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-        return done.returncode, done.stdout, done.stderr
+        def go(*arguments: str) -> tuple[int, str, str]:
+            asked.write(json.dumps(arguments) + "\n")
+            asked.flush()
+            code, out, err = json.loads(answers.readline())
+            return code, out, err
 
-    return go
+        yield go
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +114,10 @@ def test_its_stored_queries_are_listed_and_shown_with_the_prefix(run: Run) -> No
     assert "The phrases that the facts of each chunk mention" in run("queries", "hippo:mentions")[1]
 
 
-def test_it_passes_the_checks_of_methods(run: Run) -> None:
-    code, _, err = run(code="from kgrag.testing import check_method; check_method('hippo')")
-    assert code == 0, err[-2000:]
+def test_it_passes_the_checks_of_methods(environment: dict[str, str]) -> None:
+    check = "from kgrag.testing import check_method; check_method('hippo')"
+    done = subprocess.run([sys.executable, "-c", check], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def test_it_retrieves_with_its_own_embedder_what_its_own_reader_read(built: Run) -> None:

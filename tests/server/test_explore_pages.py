@@ -62,7 +62,7 @@ def test_three_thousand_neighbours_are_one_group_with_a_count_and_pages(zoo: Ins
     opened = {name: values[0] for name, values in parse_qs(urlsplit(more.get("href")).query).items()}
     seen: set[str] = set()
     for offset in ("0", "40"):
-        found = _tree(zoo, "/explore/around", **opened, offset=offset).xpath("//a[rect]/text/title/text()")
+        found = _tree(zoo, "/explore/around", **opened, offset=offset).xpath("//a[rect]//text/title/text()")
         assert len(found) == 40
         seen.update(found)
     assert len(seen) == 80

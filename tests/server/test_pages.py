@@ -181,9 +181,18 @@ def test_where_nothing_carries_an_answer_the_page_says_so(demo: Inside) -> None:
 def test_the_query_behind_rows_is_shown_and_opens_in_the_editor(demo: Inside) -> None:
     question = "Which varieties of lentil are grown in which zone?"
     page = tree(demo.page("/", question=question, method="obqc"))
-    (link,) = page.xpath("//details[@class='sparql']//a/@href")
+    link, grounds = page.xpath("//details[@class='sparql']//a/@href")
     editor = tree(demo.client.get(link))
     assert editor.get_element_by_id("query").text.strip() == demo.kb.ask(question, method="obqc").sparql.strip()
+    assert page.xpath("//details[@class='evidence']//a[text()='Why this']/@href")
+    why = tree(demo.client.get(grounds))
+    assert "It departs from none of them." in text_of(why.get_element_by_id("check").getparent())
+    rows = why.xpath("//article")
+    assert len(rows) == len(demo.kb.query(demo.kb.ask(question, method="obqc").sparql))
+    stated = [text_of(each) for each in rows[0].xpath(".//li")]
+    assert any(each.startswith("Lentil has growing zone Hill Zone Stated in") for each in stated)
+    assert all(each.xpath(".//ul[@class='statements']/li") for each in rows)
+    assert demo.page("/explore/query", query="SELECT * {").status_code == 400
 
 
 @pytest.mark.parametrize(

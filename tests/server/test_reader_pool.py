@@ -25,9 +25,13 @@ class _Source:
 
     def __init__(self, folder: Path) -> None:
         self.store = ox.Store(str(folder / "store"))
-        self.revision = 0
+        self.revision = self.taken = 0
         self.copies = folder / "copies"
-        self.snapshots = SnapshotPool(self.copies, lambda to: self.store.backup(str(to)), lambda: self.revision)
+        self.snapshots = SnapshotPool(self.copies, self._take, lambda: self.revision)
+
+    def _take(self, to: Path) -> None:
+        self.taken += 1
+        self.store.backup(str(to))
 
     def write(self, number: int) -> None:
         self.store.add(ox.Quad(ox.NamedNode("urn:s"), ox.NamedNode("urn:p:p"), ox.Literal(number)))

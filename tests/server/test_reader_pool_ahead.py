@@ -297,22 +297,6 @@ def test_readers_are_added_while_requests_of_some_milliseconds_wait(tmp_path: Pa
     _with(tmp_path, ServerLimits(readers=3), work)
 
 
-def test_every_request_sees_what_was_written_before_it_came(tmp_path: Path) -> None:
-    async def work(source: _Source, pool: ReaderPool) -> None:
-        async def client() -> None:
-            for _ in range(8):
-                source.write(source.revision)
-                least = source.revision
-                found = await _number(pool.run(_asked("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")))
-                assert isinstance(found, int)
-                assert found >= least
-
-        await asyncio.gather(*(client() for _ in range(8)))
-        assert source.folders() <= 3
-
-    _with(tmp_path, ServerLimits(readers=2), work)
-
-
 @pytest.mark.parametrize("queues", [True, False], ids=["messages", "stream"])
 def test_without_a_socket_that_keeps_messages_apart_each_reader_has_one_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queues: bool

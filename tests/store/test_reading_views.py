@@ -12,10 +12,11 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 
+from kgrag.store import reading_views
 from kgrag.store.engine import release
 from kgrag.store.identity import open_folder
 from kgrag.store.oxigraph import OxigraphStore
-from kgrag.store.reading_views import ReadingView
+from kgrag.store.reading_views import ReadingView, link_copy
 from tests.store.oxigraph_drafts import EDGE, edge
 
 GRAPH = ox.NamedNode("urn:g")
@@ -127,3 +128,29 @@ def test_a_file_system_without_links_is_read_as_it_is(folder: Path, monkeypatch:
     monkeypatch.setattr(os, "link", refuse)
     assert ReadingView(folder).folder == folder
     assert views(folder) == []
+
+
+@pytest.mark.parametrize("refused", ["", "a long log", "links"])
+def test_a_copy_has_what_is_written_and_nothing_is_flushed_for_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        raise PermissionError(1, "no links here")
+
+    writer, copy = ox.Store(str(folder)), tmp_path / "copy"
+    writer.add(ox.Quad(ox.NamedNode("urn:late"), ox.NamedNode("urn:p"), ox.Literal("late"), GRAPH))
+    logged = [log.read_bytes() for log in folder.glob("*.log")]
+    if refused:
+        monkeypatch.setattr(
+            *((reading_views, "_MAX_LOG_BYTES", 0) if refused == "a long log" else (os, "link", refuse))
+        )
+    assert link_copy(folder, copy) == (not refused)
+    assert [log.read_bytes() for log in folder.glob("*.log")] == logged
+    if refused:
+        assert not copy.exists()
+        return
+    writer.add(ox.Quad(ox.NamedNode("urn:later"), ox.NamedNode("urn:p"), ox.Literal("later"), GRAPH))
+    assert len(ox.Store.read_only(str(copy))) == FLUSHES * 50 + 1
+    written = ox.Store(str(copy))
+    written.clear()
+    assert len(writer) == FLUSHES * 50 + 2

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from kgrag.audit.checks import Check
 from kgrag.audit.findings import Audit, AuditFinding
 from kgrag.audit.reports.line_numbers import line_finder
-from kgrag.audit.reports.text_reports import printable, title
+from kgrag.audit.reports.text_reports import printable, shortened, title
 from kgrag.resources import version
 from kgrag.vocab import AUDIT
 
@@ -37,12 +37,15 @@ def as_sarif(audit: Audit) -> str:
         "informationUri": AUDIT.prefix.rstrip("#"),
         "rules": [_rule(name, audit.checks.get(name)) for name in names],
     }
-    find_line = line_finder(audit.files)
+    find_line, short = line_finder(audit.files), shortened(audit)
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(_notifications(audit))}],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(finding, index, finding.place or find_line(finding.focus)) for finding in audit.findings],
+        "results": [
+            _result(finding, index, finding.place or find_line(finding.focus), short(finding.message))
+            for finding in audit.findings
+        ],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=2)
 
@@ -62,7 +65,9 @@ def _rule(name: str, check: Check | None) -> dict[str, Any]:
     }
 
 
-def _result(finding: AuditFinding, index: dict[str, int], place: tuple[str, int] | None) -> dict[str, Any]:
+def _result(
+    finding: AuditFinding, index: dict[str, int], place: tuple[str, int] | None, message: str
+) -> dict[str, Any]:
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": finding.focus, "kind": "resource"}]}
     if place is not None:
         file, line = place
@@ -73,7 +78,7 @@ def _result(finding: AuditFinding, index: dict[str, int], place: tuple[str, int]
         "ruleId": finding.check,
         "ruleIndex": index[finding.check],
         "level": _LEVELS[finding.severity],
-        "message": {"text": finding.message},
+        "message": {"text": message},
         "locations": [location],
         "partialFingerprints": {"kgrag/v1": finding.fingerprint},
         **({"properties": extra} if extra else {}),
@@ -123,7 +128,8 @@ def _case(suite: ElementTree.Element, audit: Audit, name: str, found: list[Audit
         ElementTree.SubElement(case, "skipped", message=printable(f"not decided: {skipped}"))
     if not found:
         return
-    lines = [f"{finding.focus}: {finding.message}" for finding in found]
+    short = shortened(audit)
+    lines = [f"{finding.focus}: {short(finding.message)}" for finding in found]
     if audit.totals[name] > len(found):
         lines.append(f"... and {audit.totals[name] - len(found)} more")
     worst = found[0].severity

@@ -7,10 +7,10 @@ A search in the text, not a second parser: the IRI in full, its prefixed name at
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-__all__ = ["line_finder", "prefixes_of"]
+__all__ = ["declared_prefixes", "line_finder"]
 
 _PREFIX = re.compile(
     r"(?:@prefix|PREFIX)\s+([\w.-]*):\s*<([^<>\s]*)>|xmlns:([\w.-]+)\s*=\s*[\"']([^\"']*)", re.IGNORECASE
@@ -32,7 +32,16 @@ def line_finder(files: Sequence[str]) -> Callable[[str], tuple[str, int] | None]
     return find
 
 
-def prefixes_of(text: str) -> dict[str, str]:
+def declared_prefixes(paths: Iterable[Path]) -> dict[str, str]:
+    """Return prefix -> namespace of what some files declare at their head; {} of a compressed one."""
+    found: dict[str, str] = {}
+    for path in paths:
+        with path.open("rb") as file:
+            found |= _prefixes_of(file.read(MAX_HEAD_CHARACTERS).decode("utf-8", "replace"))
+    return found
+
+
+def _prefixes_of(text: str) -> dict[str, str]:
     """Return prefix -> namespace of what Turtle or RDF/XML declares at its head."""
     declarations = (match.groups() for match in _PREFIX.finditer(text))
     return dict((xml, xml_space) if xml else (name or "", space) for name, space, xml, xml_space in declarations)
@@ -44,7 +53,7 @@ class _FileText:
     def __init__(self, path: Path) -> None:
         readable = path.suffix != ".gz" and path.is_file() and path.stat().st_size <= MAX_FILE_BYTES
         self._text = path.read_text(encoding="utf-8", errors="replace") if readable else ""
-        self._prefixes = {space: name for name, space in prefixes_of(self._text[:MAX_HEAD_CHARACTERS]).items()}
+        self._prefixes = {space: name for name, space in _prefixes_of(self._text[:MAX_HEAD_CHARACTERS]).items()}
         self._heads = self._statements()
 
     def _statements(self) -> dict[str, int]:

@@ -9,9 +9,9 @@ from itertools import groupby
 
 from kgrag.audit.checks import Check
 from kgrag.audit.findings import Audit
+from kgrag.audit.reports.term_names import name_writer
 
 __all__ = [
-    "WELL_KNOWN",
     "as_explanation",
     "as_json",
     "as_text",
@@ -23,18 +23,6 @@ __all__ = [
 
 
 _CONTROL_CHARACTER = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-WELL_KNOWN = {
-    "http://purl.org/dc/elements/1.1/": "dc:",
-    "http://purl.org/dc/terms/": "dcterms:",
-    "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf:",
-    "http://www.w3.org/2000/01/rdf-schema#": "rdfs:",
-    "http://www.w3.org/2001/XMLSchema#": "xsd:",
-    "http://www.w3.org/2002/07/owl#": "owl:",
-    "http://www.w3.org/2004/02/skos/core#": "skos:",
-    "http://www.w3.org/ns/prov#": "prov:",
-    "http://www.w3.org/ns/shacl#": "sh:",
-}
-"""Namespace -> the prefix that reports write."""
 
 
 def as_json(audit: Audit) -> str:
@@ -66,9 +54,9 @@ def as_explanation(check: Check) -> str:
 
 
 def _lines(audit: Audit) -> Iterator[str]:
-    short = shortened(audit)
+    short, named = name_writer(audit.namespaces, audit.prefixes, audit.labels)
     yield f"{audit.target}  (profile {audit.profile})" if audit.profile else audit.target
-    yield from (f"names like :this are in {namespace}" for namespace in audit.namespaces)
+    yield from (f"names like :this are in {namespace}" for namespace in named)
     for (severity, check), findings in groupby(audit.findings, key=lambda f: (f.severity, f.check)):
         yield ""
         total = audit.levels.get((severity, check), audit.totals[check])
@@ -102,11 +90,8 @@ def printable(text: str) -> str:
 
 
 def shortened(audit: Audit) -> Callable[[str], str]:
-    """Return a function that writes IRIs in a text shorter: own terms by ``:``, well-known ones by their prefix."""
-    prefixes = {**WELL_KNOWN, **dict.fromkeys(audit.namespaces, ":")}
-    longest = sorted(prefixes, key=len, reverse=True)
-    pattern = re.compile("(" + "|".join(re.escape(namespace) for namespace in longest) + r")(?=[\w%.-])")
-    return lambda text: pattern.sub(lambda match: prefixes[match[1]], text)
+    """Return a function that writes the IRIs in a text shorter, as ``name_writer`` does, with labels."""
+    return name_writer(audit.namespaces, audit.prefixes, audit.labels)[0]
 
 
 def headline(audit: Audit) -> str:

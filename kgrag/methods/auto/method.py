@@ -15,7 +15,7 @@ import numpy as np
 
 from kgrag.answering import fusion
 from kgrag.answering.passage_hits import passage_hits
-from kgrag.capabilities import AnswersExactly, capable, having
+from kgrag.capabilities import AnswersExactly, ClaimsQuestions, RanksChunks, capable, having
 from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
@@ -52,6 +52,7 @@ class Auto:
         lexical: folder of the word indices and of the graph of names; None keeps them in memory.
         depth: how many candidates of each ranking are joined, at least 1.
         names: what the walk over names is worth beside the pool of chunks and aggregates, at least 0.
+        others: what og_rag's facts are worth where they are built, at least 0; with 0 cg_rag is not asked either.
         cover: what covering the whole question is worth beside the range of scores, at least 0.
         candidates: how many chunks coverage chooses from, at least 1.
         read_only: leaves the files on disk as they are.
@@ -74,13 +75,14 @@ class Auto:
     lexical: Path | None = None
     depth: int = 100
     names: float = 0.5
+    others: float = 1.0
     cover: float = 0.5
     candidates: int = 40
     read_only: bool = False
 
     def __post_init__(self) -> None:
-        if min(self.depth, self.candidates) < 1 or min(self.names, self.cover) < 0:
-            raise InvalidSettings("auto: use depth and candidates from 1, names and cover from 0.")
+        if min(self.depth, self.candidates) < 1 or min(self.names, self.others, self.cover) < 0:
+            raise InvalidSettings("auto: use depth and candidates from 1; names, others and cover from 0.")
 
     def build(
         self,
@@ -143,20 +145,59 @@ class Auto:
             raise InvalidSettings(f"auto: k is {k}. Ask for at least 1 passage.")
         if not len(self._words(_CHUNK)):
             raise _empty()
+        if (claimed := self._claimed(question, k, allowed)) is not None:
+            return claimed
         rankings = self._rankings(question, allowed)
         scores: dict[str, float] = defaultdict(float)
         for name in ("passages", "aggregates"):
             for iri, score in rankings.get(name, ()):
                 scores[iri] = max(scores[iri], score)
-        for iri, share in rankings.get("names", ()):
-            scores[iri] += self.names * math.sqrt(share)
-        gain = self.cover * (1 if "aggregates" in rankings else 2)
-        chosen = self._covering(question, fusion.ranked(scores, max(k, self.candidates)), k, gain)
+        self._add_others(scores, question, rankings, allowed)
+        chosen = self._best(question, k, scores, rankings)
         ranks = {name: {iri: rank for rank, (iri, _) in enumerate(found, 1)} for name, found in rankings.items()}
         return [
             replace(hit, attributes={**hit.attributes, "found_by": _ranks_of(hit.iri, ranks)})
             for hit in passage_hits(self.store, chosen)
         ]
+
+    def _best(
+        self, question: str, k: int, scores: dict[str, float], rankings: Mapping[str, fusion.Ranking]
+    ) -> list[tuple[str, float]]:
+        """Return the k best chunks with what they are worth; the first is chosen without names: they lead on."""
+        gain, most = self.cover * (1 if "aggregates" in rankings else 2), max(k, self.candidates)
+        first = self._covering(question, fusion.ranked(scores, most), 1, gain)
+        for iri, share in rankings.get("names", ()):
+            scores[iri] += self.names * math.sqrt(share)
+        chosen = self._covering(question, fusion.ranked(scores, most), k, gain)
+        others = [entry for entry in chosen if entry[0] not in dict(first)][: k - 1]
+        return [(iri, max(worth for _, worth in (*first, *others[:1]))) for iri, _ in first] + others
+
+    def _claimed(self, question: str, k: int, allowed: Allowed | None) -> list[Hit] | None:
+        """Return the hits of a method that the question is left to; None where it is to none."""
+        for name in having(ClaimsQuestions) if self.others else ():
+            method = capable(self.method(name), ClaimsQuestions, name)
+            if method.claims(question):
+                hits = method.retrieve(question, k) if allowed is None else method.retrieve_among(question, k, allowed)
+                return [
+                    replace(hit, attributes={**hit.attributes, "found_by": {name: rank}})
+                    for rank, hit in enumerate(hits, 1)
+                ]
+        return None
+
+    def _add_others(
+        self, scores: dict[str, float], question: str, rankings: dict[str, fusion.Ranking], allowed: Allowed | None
+    ) -> None:
+        """Add what other methods say of chunks; a chunk that one does not know counts there as it does in the pool."""
+        for name in having(RanksChunks) if self.others else ():
+            method = capable(self.method(name), RanksChunks, name)
+            ranking = method.chunk_ranking(question, self.depth, allowed)
+            if not ranking:
+                continue
+            rankings[name] = ranking
+            most = max(scores.values(), default=0.0) or 1.0
+            unknown = [iri for iri, known in zip(scores, method.knows_chunks(list(scores)), strict=True) if not known]
+            for iri, score in itertools.chain(ranking, [(iri, scores[iri] / most) for iri in unknown]):
+                scores[iri] += self.others * score
 
     def _rankings(self, question: str, allowed: Allowed | None) -> dict[str, fusion.Ranking]:
         """Return chunks by what found them: the words and meaning of passages, aggregates, a walk over names."""

@@ -201,6 +201,11 @@ class CitationArrays:
             free -= len(frontier)
         return self._among(nodes, gates, limits.fan)
 
+    def meant_by(self, markers: Sequence[str]) -> bool:
+        """Return whether one of these author-year markers, as they compare, means a document of the collection."""
+        count = int(self.documents.max(initial=-1)) + 1
+        return bool(self.links.marked(markers, count, np.empty(0, np.int64)).any())
+
     def documents_beside(self, chunks: Collection[str]) -> IntArray:
         """Return the numbers of the documents of which none of these chunks is, ascending."""
         return self._kept.of(

@@ -29,6 +29,7 @@ from kgrag.methods.cg_rag import (
 )
 from kgrag.methods.cg_rag.citation_arrays import CitationArrays, FloatArray, IntArray, QuestionView, ReachLimits
 from kgrag.methods.cg_rag.document_votes import DocumentVotes, Signals
+from kgrag.methods.cg_rag.markers import author_years
 from kgrag.methods.cg_rag.training_examples import TrainingExample, TrainingRecipe, read_examples, refuse_leaks
 from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit, Usage
 from kgrag.ports import Embedder, LanguageModel, Progress, TripleStore, VectorIndex, VectorSpaces
@@ -195,6 +196,11 @@ class CgRag:
             )
         best = np.lexsort((view.nodes, -scores))[:k]
         return list(zip(arrays.iris.at(view.nodes[best]), scores[best].tolist(), strict=True))
+
+    def claims(self, question: str) -> bool:
+        """Return whether an author-year marker of the question means a document of the collection."""
+        named = author_years(question)
+        return bool(named) and self._arrays().meant_by(named)
 
     def answer(self, question: str, k: int) -> Answer:
         """Answer from the k best chunks, each with a summary of what is linked to it (section 4.4).

@@ -167,6 +167,21 @@ class OgRag:
         kind: Literal["greedy", "exact"] = "exact" if self.cover == "exact" else "greedy"
         return self._hits(covering(graph, relevant, Cover(limit, kind, inverse_degree=self.inverse_degree)))
 
+    def chunk_ranking(self, question: str, depth: int, allowed: Allowed | None) -> list[tuple[str, float]]:
+        """Return the chunks that the covering hyperedges were read in, each by its best one; none without a graph."""
+        if not len(self._graph(None).edges):
+            return []
+        scores: dict[str, float] = {}
+        for hit in self._covering(question, depth, allowed):
+            for span in hit.sources:
+                scores.setdefault(span.chunk, hit.score)
+        best = max(scores.values(), default=0.0)
+        return [(chunk, score / best) for chunk, score in scores.items()][:depth] if best > 0 else []
+
+    def knows_chunks(self, chunks: Sequence[str]) -> list[bool]:
+        """Return of each chunk whether a hyperedge was read in it."""
+        return [bool(place >= 0) for place in self._fact_texts().chunks.places(list(chunks))]
+
     def answer(self, question: str, k: int) -> Answer:
         """Answer from the hyperedges that ``retrieve`` returns and further facts of the things that the question names.
 

@@ -23,7 +23,7 @@ from kgrag.querying.text_to_sparql.row_evidence import Execution, Row, labels
 from kgrag.sparql import syntax
 from kgrag.vocab import RDF, local_name, words_of
 
-__all__ = ["Run", "facts_behind"]
+__all__ = ["Run", "Triple", "facts_behind", "names_in", "triples_behind"]
 
 _CONTEXTS = frozenset({"group", "graph", "optional", "union"})
 _PATHS = frozenset({"", "^", "|"})
@@ -37,7 +37,7 @@ _MAX_FACTS = 20
 
 Run = Callable[[str], Execution]
 """Runs a query over the facts, within its limits."""
-_Triple = tuple[ox.NamedNode, ox.NamedNode, Term]
+Triple = tuple[ox.NamedNode, ox.NamedNode, Term]
 _Bound = Mapping[str, Term]
 
 
@@ -61,11 +61,9 @@ def facts_behind(
     reading = _Reading.of(query) if rows else None
     if reading is None or (query.form == "ASK" and plain(rows[0][0]) == "false"):
         return {}
-    wide = execution
-    if not reading.selects_all:
-        wide = run(reading.wide())
-    bound = [_values(wide.variables, row) for row in wide.rows]
-    behind: dict[Row, list[_Triple]] = {}
+    bound = _bound_rows(reading, execution, run)
+    behind: dict[Row, list[Triple]] = {}
+    about: dict[Row, list[Triple]] = {}
     wording = _Wording()
     for row in rows:
         shown = _values(execution.variables, row)
@@ -74,7 +72,43 @@ def facts_behind(
             wording.names.update(reading.names(one))
             wording.links.update((value, (thing, prop)) for thing, prop, value in reading.all_triples(one))
         behind[row] = list(dict.fromkeys(triple for one in same for triple in reading.triples(one)))[:_MAX_FACTS]
-    return _worded(behind, wording, store)
+        about[row] = list(dict.fromkeys(triple for one in same for triple in reading.about_named(one)))[:_MAX_FACTS]
+    facts = _worded(behind, wording, store)
+    # a pattern of a UNION holds for some rows only; others are shown with what the query asks of the things they name
+    others = {row: triples for row, triples in about.items() if triples and row not in facts}
+    return facts | (_worded(others, wording, store) if others else {})
+
+
+def triples_behind(
+    query: syntax.Query, execution: Execution, rows: Sequence[Row], *, run: Run
+) -> dict[Row, tuple[Triple, ...]]:
+    """Return, for each row, the triples that the patterns of the query have for it, at most 20; arguments as above.
+
+    {} for a query whose patterns are not triples, as those of a property path or a service.
+    """
+    reading = _Reading.of(query) if rows else None
+    if reading is None:
+        return {}
+    bound = _bound_rows(reading, execution, run)
+    behind: dict[Row, tuple[Triple, ...]] = {}
+    for row in rows:
+        shown = _values(execution.variables, row)
+        found = (triple for one in bound if reading.fits(one, shown) for triple in reading.every_triple(one))
+        behind[row] = tuple(dict.fromkeys(found))[:_MAX_FACTS]
+    return {row: triples for row, triples in behind.items() if triples}
+
+
+def names_in(triples: Iterable[Triple]) -> dict[str, str]:
+    """Return what things are called in triples, by IRI, whatever property of an ontology says so."""
+    return {
+        thing.value: value.value for thing, prop, value in triples if _names(prop) and isinstance(value, ox.Literal)
+    }
+
+
+def _bound_rows(reading: _Reading, execution: Execution, run: Run) -> list[_Bound]:
+    """Return what all variables of the patterns are bound to, row by row."""
+    wide = execution if reading.selects_all else run(reading.wide())
+    return [_values(wide.variables, row) for row in wide.rows]
 
 
 def _values(variables: Sequence[str], row: Row) -> dict[str, Term]:
@@ -110,7 +144,9 @@ class _Reading:
             elif column.aggregate == "COUNT":
                 counted += [one.name for one in column.variables]
         usable = [pattern for pattern in query.patterns if _usable(pattern)]
-        naming = tuple(one for one in usable if _names(one.predicate))
+        # of (rdfs:label|s:effect) ?text nobody knows that it is a name
+        texts = {_ends(one) for one in usable if one.path == "|" and not _names(one.predicate)}
+        naming = tuple(one for one in usable if _names(one.predicate) and (one.path != "|" or _ends(one) not in texts))
         stating = tuple(one for one in usable if not _names(one.predicate))
         grouped = bool(query.aggregates) or any(use.clause == "GROUP BY" for use in query.uses)
         read_as = cls(query, same, frozenset(counted), naming, stating, grouped)
@@ -149,7 +185,7 @@ class _Reading:
             if thing is not None and isinstance(name, ox.Literal):
                 yield thing, name.value
 
-    def triples(self, bound: _Bound) -> list[_Triple]:
+    def triples(self, bound: _Bound) -> list[Triple]:
         """Return the triples of a row that show what its columns have: with their values, else about their things."""
         wanted = {*self.same.values(), *self.counted}
         named = {_name(one.subject) for one in self.naming if _name(one.object) in wanted}
@@ -159,15 +195,28 @@ class _Reading:
         about = [one for one in self.stating if _name(one.subject) in things - shown]
         if self.query.form == "ASK":
             values, about = [], list(self.stating)
-        stated = [one for one in about if one.predicate != RDF.type] or about
+        stated = [one for one in about if one.predicate != RDF.type] or ([] if values else about)
         chosen = [one for one in self.stating if one in values or one in stated]
         return self._bound_triples(chosen, bound)
 
-    def all_triples(self, bound: _Bound) -> list[_Triple]:
-        """Return all triples of a row."""
+    def about_named(self, bound: _Bound) -> list[Triple]:
+        """Return the triples of a row about the things whose names it may show, but not what they are a kind of."""
+        wanted = {*self.same.values()}
+        names = [one for one in self.query.patterns if _names(one.predicate) and _name(one.object) in wanted]
+        named = {_name(one.subject) for one in names} - {""}
+        about = [one for one in self.stating if not named.isdisjoint((_name(one.subject), _name(one.object)))]
+        return self._bound_triples([one for one in about if one.predicate != RDF.type], bound)
+
+    def all_triples(self, bound: _Bound) -> list[Triple]:
+        """Return all triples of a row that say more than a name."""
         return self._bound_triples(self.stating, bound)
 
-    def _bound_triples(self, patterns: Iterable[syntax.Pattern], bound: _Bound) -> list[_Triple]:
+    def every_triple(self, bound: _Bound) -> list[Triple]:
+        """Return all triples of a row, those of its names last."""
+        names = [one for one in self.query.patterns if _usable(one) and _names(one.predicate)]
+        return self._bound_triples((*self.stating, *names), bound)
+
+    def _bound_triples(self, patterns: Iterable[syntax.Pattern], bound: _Bound) -> list[Triple]:
         ends = ((_value(end, bound) for end in (one.subject, one.predicate, one.object)) for one in patterns)
         return [
             (thing, prop, value)
@@ -183,6 +232,10 @@ def _usable(pattern: syntax.Pattern) -> bool:
     ends = (pattern.subject, pattern.predicate, pattern.object)
     visible = all(not isinstance(end, syntax.Blank) and getattr(end, "scope", 0) == 0 for end in ends)
     return visible and pattern.path in _PATHS and all(scope.kind in _CONTEXTS for scope in pattern.context)
+
+
+def _ends(pattern: syntax.Pattern) -> tuple[syntax.Term, syntax.Term]:
+    return pattern.subject, pattern.object
 
 
 def _names(predicate: syntax.Term) -> bool:
@@ -224,14 +277,14 @@ class _Wording:
 
 
 def _worded(
-    behind: Mapping[Row, Sequence[_Triple]], wording: _Wording, store: TripleStore
+    behind: Mapping[Row, Sequence[Triple]], wording: _Wording, store: TripleStore
 ) -> dict[Row, tuple[StatedFact, ...]]:
     """Return triples that the store states in words."""
     triples = list(dict.fromkeys(triple for found in behind.values() for triple in found))
     chunks = _stating(triples, store)
     wording.labels = labels([*(triple for triple in triples if triple in chunks), *wording.links.values()], store)
 
-    def fact(triple: _Triple) -> StatedFact:
+    def fact(triple: Triple) -> StatedFact:
         thing, prop, value = map(wording.shown, triple)
         attribute = "is a" if triple[1] == RDF.type else prop
         return StatedFact(thing, attribute, value or plain(triple[2]), chunks[triple])
@@ -240,7 +293,7 @@ def _worded(
     return {row: stated for row, stated in facts.items() if stated}
 
 
-def _stating(triples: Iterable[_Triple], store: TripleStore) -> dict[_Triple, tuple[str, ...]]:
+def _stating(triples: Iterable[Triple], store: TripleStore) -> dict[Triple, tuple[str, ...]]:
     """Return the triples that graphs of facts state, with the chunks behind these."""
     wanted = set(triples)
     if not wanted:
@@ -249,7 +302,7 @@ def _stating(triples: Iterable[_Triple], store: TripleStore) -> dict[_Triple, tu
     query = queries.bind(
         "facts/stating", catalogue=store.names.catalogue, things=things, properties=properties, values=values
     )
-    chunks: dict[_Triple, list[str]] = defaultdict(list)
+    chunks: dict[Triple, list[str]] = defaultdict(list)
     for thing, prop, value, chunk in store.select(query):
         if isinstance(thing, ox.NamedNode) and isinstance(prop, ox.NamedNode) and value is not None:
             chunks[thing, prop, value] += [plain(chunk)] if chunk is not None else []

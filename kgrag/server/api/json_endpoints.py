@@ -140,7 +140,7 @@ async def _kept(request: Request, answer: Answer, session: str) -> Answer:
         else:
             kb.keep(answer)
 
-    async with state.write_lock:
+    async with state.turn_to_write():
         await state.write(record_of(request), keep, status=200)
     return kept[0]
 
@@ -255,7 +255,8 @@ async def validated(request: Request, body: ValidateRequest) -> dict[str, Any]:
         ServiceUnavailable: too much is asked at once.
     """
     workers = workers_of(request)
-    options = ValidationOptions(body.shape, tuple(body.focus), inference=body.inference)
+    disallows = tuple(body.conformance_disallows)
+    options = ValidationOptions(body.shape, tuple(body.focus), inference=body.inference, disallows=disallows)
 
     def run() -> dict[str, Any]:
         store, graphs, shapes = workers.kb.store, body.graphs, body.shapes

@@ -47,7 +47,7 @@ async def written_in_parts(
 async def written(state: ServerState, record: RequestRecord, work: Callable[[], _Value]) -> _Value:
     """Return the result of a function that writes, run in a thread when its turn has come."""
     results: list[_Value] = []
-    async with state.write_lock:
+    async with state.turn_to_write():
         await state.write(record, lambda: results.append(work()), status=200)
     return results[0]
 

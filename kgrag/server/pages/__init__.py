@@ -9,6 +9,7 @@ module              what it does
 ``resource_page``   ``/resource?iri=``: what is known about an IRI; addresses of our own IRIs
 ``explore_page``    ``/explore``: the tree of classes, a pyramid, a summary tree
 ``around_page``     ``/explore/around?iri=``: a thing and what it is linked to
+``rows_page``       ``/explore/query?query=``: why a query has its rows
 ``vocabulary_page`` the page of a vocabulary of kgrag's own
 ``report_page``     ``/report``: the audit of an ontology, and its files
 ``editor_page``     ``/editor``: SPARQL, with completion from ``/editor/terms``
@@ -40,6 +41,7 @@ from kgrag.server.pages import (
     guide_page,
     report_page,
     resource_page,
+    rows_page,
     workbench_page,
     workbench_rdf_page,
 )
@@ -58,6 +60,7 @@ ROUTES = (
     Route("/resource", resource_page.resource, methods=["GET"]),
     Route("/explore", explore_page.explore, methods=["GET"]),
     Route("/explore/around", around_page.around, methods=["GET"]),
+    Route("/explore/query", rows_page.query_rows, methods=["GET"]),
     Route("/explore/pyramid", explore_page.pyramid, methods=["GET"]),
     Route("/explore/tree", explore_page.summary_tree, methods=["GET"]),
     Route("/report", report_page.report, methods=["GET"]),

@@ -136,7 +136,7 @@ def _group(side: _Side, naming: Naming, given: dict[str, str]) -> ColumnGroup:
     direction = "in" if side.incoming else "out"
     opened = {**given, "property": side.property.value, "direction": direction}
     return ColumnGroup(
-        f"is {name} of" if side.incoming else name,
+        f"← {name}" if side.incoming else name,
         tuple(_box(row[0], naming) for row in side.others),
         side.count - len(side.others),
         f"{naming.root}/explore/around?{urlencode(opened)}",

@@ -41,7 +41,7 @@ _CROSS_SITE_PROBLEM = "A link on another site asks this, and an answer costs mon
 _EMPTY_LINES = re.compile(r"\n\s*\n")
 _WEB_ADDRESS = re.compile(r"https?://", flags=re.IGNORECASE)
 _ROW_KIND = "row"
-"""Kind of a hit that is a row of a query: it is not stored, so it has no page."""
+"""Kind of a hit that is a row of a query: it is not stored, so it has no page, but the query has one."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class _Evidence:
     share: int
     """Score as a percentage of the best."""
     why: str
-    """Its picture: what it is linked to; of a node of a summary tree that tree."""
+    """Its picture: what it is linked to; of a node of a summary tree that tree; of a row why the query has it."""
 
 
 @guarded
@@ -182,7 +182,7 @@ async def _answer_values(request: Request, answer: Answer) -> dict[str, Any]:
         "answer": answer,
         "sentences": _sentences(answer),
         "passages": [_passage(chunk, stored.get(chunk, {}), cited, naming) for chunk in chunks],
-        "evidence": [_evidence(hit, naming, best) for hit in answer.hits],
+        "evidence": [_evidence(hit, naming, best, answer.sparql) for hit in answer.hits],
     }
 
 
@@ -222,9 +222,9 @@ def _address(place: Place) -> str:
     return page_url(place)
 
 
-def _evidence(hit: Hit, naming: Naming, best: float) -> _Evidence:
+def _evidence(hit: Hit, naming: Naming, best: float, sparql: str) -> _Evidence:
     title = hit.attributes.get("title") or hit.attributes.get("identifier") or naming.short(hit.iri)
     href = "" if hit.kind == _ROW_KIND else naming.href(hit.iri)
     share = round(100 * max(hit.score, 0) / best) if best > 0 else 0
-    why = naming.picture(hit.iri) if href else ""
+    why = naming.picture(hit.iri) if href else naming.why_rows(sparql) if sparql else ""
     return _Evidence(str(title), href, hit.kind, hit.text, share, why)

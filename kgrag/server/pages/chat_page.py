@@ -242,7 +242,7 @@ async def _write(request: Request, work: Callable[[], None]) -> None:
     state = state_of(request)
     record = record_of(request)
     record.key, record.operation = record.key or "chat page", "keep"
-    async with state.write_lock:
+    async with state.turn_to_write():
         await state.write(record, work, status=200)
 
 

@@ -88,6 +88,10 @@ class Naming:
         """Return the address of the picture of an IRI."""
         return f"{self.root}/explore/around?iri={quote(iri, safe='')}"
 
+    def why_rows(self, sparql: str) -> str:
+        """Return the address of the page that shows why a query has its rows."""
+        return f"{self.root}/explore/query?query={quote(sparql, safe='')}"
+
     def link(self, iri: str) -> Shown:
         """Show an IRI with its page and label."""
         return Shown(self.short(iri), iri=iri, href=self.href(iri), label=self.labels.get(iri, ""))

@@ -10,6 +10,7 @@ Query read: ``pages/labels``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,7 @@ _NAME_PROPERTIES = (
 _TEXT_PROPERTIES = (KG.text.value, KG.quote.value)
 """What stands for a name where a resource has none."""
 _MAX_LABEL_CHARACTERS = 80
+_HEADING_MARKS = re.compile(r"^#{1,6} (?=\S)")
 _MAX_LANGUAGES = 10
 _DEFAULT_LANGUAGE = "en"
 
@@ -114,6 +116,10 @@ def languages_of(request: HttpRequest) -> tuple[str, ...]:
 
 
 def shortened(label: str) -> str:
-    """Return a label on one line, cut at a blank where it is long."""
-    line = " ".join(label.split())
+    """Return a label on one line, cut at a blank where it is long, without the marks of a heading before it.
+
+    >>> shortened("# Growing  vetch")
+    'Growing vetch'
+    """
+    line = _HEADING_MARKS.sub("", " ".join(label.split()))
     return line if len(line) <= _MAX_LABEL_CHARACTERS else f"{line[:_MAX_LABEL_CHARACTERS].rsplit(' ', 1)[0]} …"

@@ -28,6 +28,7 @@ __all__ = ["Fields", "Sent", "form_of", "json_of", "reply_to", "to_job", "work_p
 _TABS = (
     ("/workbench", "Documents"),
     ("/workbench/graphs", "RDF"),
+    ("/workbench/update", "Update"),
     ("/workbench/build", "Build"),
     ("/workbench/proposals", "Proposals"),
     ("/workbench/jobs", "Jobs and history"),

@@ -11,6 +11,7 @@ module              what it contains
 ``reader_request``  limits, a request, the request under way, and its reader
 ``reader_pool``     starts, feeds and kills readers
 ``waiting_runs``    requests that wait for a reader, and what requests of their shape took
+``reader_renewal``  lets a reader open the copy that has a write, before that is acknowledged
 ``snapshot_pool``   copies of the store by hard links, renewed after a write
 ==================  =====================================================================
 """

@@ -23,8 +23,9 @@ from pathlib import Path
 
 from kgrag.errors import ServiceUnavailable
 from kgrag.server.readers.frame_spool import SpoolRoom
+from kgrag.server.readers.reader_renewal import ReaderRenewal
 from kgrag.server.readers.reader_request import Reader, ReaderRequest, ReaderRun, RunKind, ServerLimits
-from kgrag.server.readers.snapshot_pool import SnapshotPool
+from kgrag.server.readers.snapshot_pool import Snapshot, SnapshotPool
 from kgrag.server.readers.waiting_runs import RunQueue, ShapeCosts
 
 __all__ = ["ReaderPool"]
@@ -38,7 +39,7 @@ _MOMENT_SECONDS = 0.05
 _LONG_SECONDS = 0.25
 """A request that used more is long in any case."""
 _READERS_FOR_SHORT = 2
-"""Readers that work on other requests, however many work on long ones."""
+"""Readers that work on other requests, however many work on long ones; one more is there while one opens a copy."""
 _IDLE_SECONDS = 60.0
 """A reader without work for longer ends, unless it is the last."""
 
@@ -69,6 +70,7 @@ class ReaderPool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._at_rest = False
+        self._renewal = ReaderRenewal(snapshots, self._idle, self._busy, self._open_copy)
 
     @property
     def waiting(self) -> int:
@@ -127,6 +129,7 @@ class ReaderPool:
     async def at_rest(self) -> AsyncIterator[None]:
         """Let readers end what they are at, and then themselves; until the context ends, requests wait in the queue."""
         self._at_rest = True
+        self._renewal.stop()
         try:
             begun = time.monotonic()
             while self._busy and time.monotonic() - begun < self.limits.seconds:
@@ -144,53 +147,69 @@ class ReaderPool:
         """Return a context in which there is no copy of the store, and none is made; readers have to be at rest."""
         return self._snapshots.withdrawn()
 
+    def write(self, turn: asyncio.Lock) -> AbstractAsyncContextManager[None]:
+        """Return a context in which a write has its turn; it ends when a reader can answer from what was written."""
+        return self._renewal.write(turn)
+
     # --- assigning requests to readers --------------------------------------------------------------------------
 
     def _assign(self, run: ReaderRun) -> bool:
         """Send a request to the reader that suits best, and return whether there is one."""
         if self._at_rest:
             return False
-        reader = None
+        self._renewal.was_read |= not run.request.newest
         if self._has_place(run.kind):
-            reader = self._idle.pop() if self._idle and self._idle[-1].ready else None
-            reader = reader or self._reader_with_room(run) or self._another_reader(run)
+            reader = self._idle_reader(run) or self._another_reader(run)
         else:
             reader = self._reader_with_room(run)
         if reader is not None:
             self._send_to(reader, run)
         return reader is not None
 
+    def _idle_reader(self, run: ReaderRun) -> Reader | None:
+        """Return the reader that can begin soonest; one that must open a copy first where no other is soon free."""
+        ready = [reader for reader in self._idle if reader.ready]
+        fit = [reader for reader in ready if not run.request.reads_store or self._has_current_snapshot(reader, run)]
+        reader = fit[-1] if fit else self._reader_with_room(run)
+        near = (each.kind is not RunKind.LONG and self._has_current_snapshot(each, run) for each in self._busy)
+        if reader is None and ready and (run.waiting_seconds > _CHECK_SECONDS or not any(near)):
+            reader = ready[-1]
+        if reader in self._idle:
+            self._idle.remove(reader)
+        return reader
+
     def _has_place(self, kind: RunKind) -> bool:
         """Return whether one more reader may begin with a request of a kind."""
-        at_work = Counter(reader.kind for reader in self._busy)
+        at_work = Counter(reader.kind for reader in self._busy if reader is not self._renewal.at_work)
         long = at_work[RunKind.LONG]
         if kind is RunKind.LONG:
             return long < self.limits.readers
         places = max(self.limits.readers - long, self._for_short)
         kept = 1 if kind is RunKind.UNKNOWN and long and places > 1 else 0
-        return len(self._busy) - long < places and (not kept or at_work[RunKind.UNKNOWN] < places - kept)
+        return at_work.total() - long < places and (not kept or at_work[RunKind.UNKNOWN] < places - kept)
 
     def _another_reader(self, run: ReaderRun) -> Reader | None:
-        """Return a reader whose process is only starting, where it is worth that."""
+        """Start a process where that is worth it, and return it where there is no other: one may be free sooner."""
+        if not self._busy:
+            return self._idle.pop() if self._idle else self._new_reader()
         now = time.monotonic()
-        # a new process is worth its start when a request has waited, or all of them are at something long
-        late = now - run.waiting_since > _CHECK_SECONDS or all(now - busy.since > _CHECK_SECONDS for busy in self._busy)
-        if not late or not all(busy.ready for busy in self._busy):
-            return None
-        if self._idle:
-            return self._idle.pop()
-        return self._new_reader() if self._may_start() else None
+        # worth it when a request has waited, or all of them are at something long
+        late = run.waiting_seconds > _CHECK_SECONDS or all(now - each.since > _CHECK_SECONDS for each in self._busy)
+        if late and not self._idle and self._may_start():
+            self._idle.append(self._new_reader())
+        return None
 
     def _may_start(self) -> bool:
-        return len(self._busy) + len(self._idle) < self.limits.readers + self._for_short
+        return len(self._busy) + len(self._idle) < self.limits.readers + (self._for_short and self._for_short + 1)
 
     def _new_reader(self) -> Reader:
         return Reader(self.limits, on_frame=self._accept_frame, on_end=self._replace_reader)
 
     def _start_spare(self) -> None:
-        """Start a process ahead of the next request, where none is idle and there may be one more."""
-        if not self._idle and self._may_start() and not self._at_rest:
-            with suppress(ServiceUnavailable):  # whoever needs it will be told
+        """Start a process ahead of the next request, where fewer than two others have nothing long to do."""
+        left = len(self._idle) + sum(reader.kind is not RunKind.LONG for reader in self._busy)
+        with suppress(ServiceUnavailable):  # whoever needs it will be told
+            if left <= self._for_short and self._may_start() and not self._at_rest:
                 self._idle.append(self._new_reader())
 
     def _send_to(self, reader: Reader, run: ReaderRun) -> None:
@@ -202,7 +221,7 @@ class ReaderPool:
             reader.since = time.monotonic()
         reader.runs.append(run)
         run.reader = reader
-        if run.request.reads_store and not self._has_current_snapshot(reader):
+        if run.request.reads_store and not self._has_current_snapshot(reader, run):
             reader.takes_no_more = True  # until it has its snapshot
             self._begin(self._renew_snapshot_and_send(reader, run))
         else:
@@ -213,13 +232,26 @@ class ReaderPool:
         if not run.may_have_others_behind:
             return None
         now = time.monotonic()
-        fit = [reader for reader in self._busy if reader.can_take_another(now) and self._has_current_snapshot(reader)]
+        fit = [
+            reader for reader in self._busy if reader.can_take_another(now) and self._has_current_snapshot(reader, run)
+        ]
         if any(reader.kind is RunKind.LONG for reader in self._busy):  # what is not known might be one more of them
             fit = [reader for reader in fit if reader.kind is run.kind is RunKind.SHORT]
         return min(fit, key=lambda reader: len(reader.runs), default=None)
 
-    def _has_current_snapshot(self, reader: Reader) -> bool:
-        return reader.snapshot is not None and self._snapshots.is_current(reader.snapshot)
+    def _has_current_snapshot(self, reader: Reader, run: ReaderRun) -> bool:
+        return reader.snapshot is not None and self._snapshots.is_current(reader.snapshot, newest=run.request.newest)
+
+    def _open_copy(self, reader: Reader, snapshot: Snapshot) -> ReaderRun:
+        """Send an idle reader the request to open a copy of the store, and nothing behind it."""
+        run = ReaderRun(self, ReaderRequest("ping", b"{}"), seconds=self.limits.seconds)
+        run.kind, run.is_noted = RunKind.SHORT, True
+        self._idle.remove(reader)
+        self._release_snapshot(reader)
+        reader.snapshot = snapshot
+        self._send_to(reader, run)
+        self._schedule_check(_CHECK_SECONDS)
+        return run
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         task = self._loop.create_task(work)
@@ -229,7 +261,7 @@ class ReaderPool:
     async def _renew_snapshot_and_send(self, reader: Reader, run: ReaderRun) -> None:
         """Replace the snapshot of a reader by the current one, then send it the request."""
         try:
-            snapshot = await self._snapshots.acquire()
+            snapshot = await self._snapshots.acquire(newest=run.request.newest)
         except Exception as error:  # raised to the sender of the request, not in this task
             run.stop(error)
             return
@@ -274,6 +306,7 @@ class ReaderPool:
         if letter == b"R":
             reader.ready, reader.since = True, time.monotonic()
             self._assign_waiting()
+            self._renewal.go_on()
             return
         if not reader.runs:  # it was killed
             return
@@ -310,6 +343,7 @@ class ReaderPool:
     def _make_idle(self, reader: Reader) -> None:
         del self._busy[reader]
         self._idle.append(reader)
+        self._renewal.go_on()
 
     def _replace_reader(self, reader: Reader) -> None:
         """Stop the request that a dead or broken reader worked on, and queue those again that it had not begun."""
@@ -347,6 +381,8 @@ class ReaderPool:
         elif run is reader.runs[0]:
             again = [behind for behind in reader.runs if behind is not run and not behind.closed] + again
             self._kill(reader)
+            if any(each.kind is RunKind.LONG for each in self._busy):
+                self._start_spare()
         # else its turn to end comes once the answer to the one before, which is written already, is read
         self._queue_again(again)
 

@@ -65,8 +65,8 @@ class ServerLimits:
     """What a request may use; a reader that uses more is killed.
 
     Attributes:
-        readers: reader processes that work at once, at most. Where there are two or more, two more are started for
-            short queries while all of these work on long ones.
+        readers: reader processes that work at once, at most. Where there are two or more, two more work on short
+            queries while all of these work on long ones, and a third opens the copy of the store that has a write.
         seconds: how long a request may work; a request may ask for less.
         waiting: seconds that a request may wait for a free reader; a long one, for as long as others may work.
         memory: bytes of private memory of a reader process.
@@ -105,6 +105,8 @@ class ReaderRequest:
     """Whether the reader needs a snapshot of the store for it."""
     client: str = ""
     """Whose request it is: who has fewer at work goes first."""
+    newest: bool = True
+    """Whether it must see what was done by writes that nobody was told of yet."""
 
     @property
     def can_begin_again(self) -> bool:
@@ -201,6 +203,11 @@ class ReaderRun:
     def may_have_others_behind(self) -> bool:
         """Whether it may be sent ahead, or have others sent behind it."""
         return self.kind is not RunKind.LONG and self.request.is_small
+
+    @property
+    def waiting_seconds(self) -> float:
+        """How long ago it came, or was taken back from a reader."""
+        return time.monotonic() - self.waiting_since
 
     @property
     def waits_for_client(self) -> bool:
@@ -345,7 +352,7 @@ class Reader:
     Attributes:
         link: the process.
         runs: the request that it works on, and those that were sent behind it.
-        since: when it began with the first of them, or became idle.
+        since: when it was started, began with the first of them, or became idle.
         seconds_per_request: its average; measured by the process itself where it can, since we may hear of it late.
         ready: whether the process has started.
         takes_no_more: whether nothing may be sent behind its first request.
@@ -366,7 +373,8 @@ class Reader:
         on_end: Callable[[Reader], None],
     ) -> None:
         self.runs: deque[ReaderRun] = deque()
-        self.since = self.seconds_per_request = self._lowered_since = self._measured_since = self._computed_before = 0.0
+        self.since = time.monotonic()
+        self.seconds_per_request = self._lowered_since = self._measured_since = self._computed_before = 0.0
         self.ready = self.takes_no_more = False
         self.kind = RunKind.UNKNOWN
         self.snapshot: Snapshot | None = None

@@ -48,6 +48,14 @@ NOTES = {
     "weather.csv": "zone,rain\nHill Zone,610\nCoastal Zone,890\n",
     "pests.md": "# Pests\n\nThe pod borer attacks chickpea in February. It is fought with neem.",
 }
+OF_THE_DATA = "How is land prepared for crops?"
+COMPETENCY = f"""@prefix crops: <{CROPS}#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix sh: <http://www.w3.org/ns/shacl#> .
+<urn:x:millet> a crops:Crop ; crops:name "pearl millet" ; crops:hasLandPreparation <urn:x:ploughed> .
+<urn:x:ploughed> a crops:LandPreparation ; crops:procedure "ploughed twice" .
+<urn:x:question> a sh:SPARQLSelectExecutable ; rdfs:label "{OF_THE_DATA}" ; sh:select '''PREFIX crops: <{CROPS}#>
+  SELECT ?name ?how {{ ?crop a crops:Crop ; crops:name ?name ; crops:hasLandPreparation ?land . ?land crops:procedure ?how }}''' .
+"""
 MISTAKES = 'SELECT ?crop ?name WHERE {\n  ?crop a owl:Class\n  ?crop rdfs:label ?name ; zoo:near http://example.org/x .\n  FILTER ?name = "Crop"@en\n}'
 BAD = f"""PREFIX crops: <{CROPS}#>
 INSERT DATA {{ GRAPH <{CROPS}> {{ crops:Millet a owl:Class ; rdfs:subClassOf crops:Millet }} }}"""
@@ -74,6 +82,10 @@ class Day:
         self.step += 1
         WebDriverWait(self.browser, 60).until(lambda b: b.execute_script("return document.readyState") == "complete")
         console, elsewhere = quiet(self.browser, self.inside.url)
+        expected = (
+            "/sparql - Failed to load resource: the server responded with a status of 400"  # the browser's own note
+        )
+        console = [line for line in console if not (title.startswith("mistake") and expected in line)]
         self.found += [f"{title}: {line}" for line in (*console, *elsewhere) if "/favicon.ico" not in line]
         wide = self.browser.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
         if wide[0] > wide[1]:
@@ -200,18 +212,19 @@ def test_a_day_of_an_ontologist(day: Day, tmp_path: Path) -> None:
     one(browser, ".passage h3 a").click()
     assert "6 cm deep" in seen(browser, "mark:target").text
     day.look("the page of the citation")
-    # why this, for a hit of each method
+    # why this, for a hit of each method; obqc has a query without a model where an ontologist gave one
+    day.open("/workbench/graphs")
+    one(browser, "textarea[name=rdf]").send_keys(COMPETENCY)
+    one(browser, "form[aria-labelledby=load] input[name=graph]").send_keys("urn:x:trials")
+    day.send("form[aria-labelledby=load]")
+    day.until(".success", "urn:x:trials")
     for method in METHODS:
-        day.open(f"/?question={QUESTION}&method={method}")
+        day.open(f"/?question={OF_THE_DATA if method == 'obqc' else QUESTION}&method={method}")
         one(browser, ".evidence, .passages, .unknown")
         day.look(f"answer of {method}")
         browser.execute_script("document.querySelectorAll('details').forEach((e) => e.open = true)")
-        reasons = browser.find_elements(By.CSS_SELECTOR, ".evidence li p.small a")
-        if method == "obqc" and not reasons:  # without a model or competency questions it has no query, and says so
-            assert "No query was found" in one(browser, ".unknown").text
-            continue
-        reasons[0].click()
-        one(browser, ".picture svg, .tree, ol.walk, main svg")
+        browser.find_elements(By.CSS_SELECTOR, ".evidence li p.small a")[0].click()
+        one(browser, ".statements li" if method == "obqc" else ".picture svg, .tree, ol.walk, main svg")
         day.look(f"why this of {method}")
     # a query with three mistakes
     day.open("/editor?query=ASK%7B%7D")

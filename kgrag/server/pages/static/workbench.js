@@ -82,5 +82,5 @@ function draw(section, { state, progress, seconds }) {
     bar.value = progress.done;
   }
   const count = progress.total ? ` ${t("{0} of {1}", progress.done.toLocaleString(language), progress.total.toLocaleString(language))}` : "";
-  section.querySelector(".job-progress").textContent = `${progress.stage}${count} ${seconds.toFixed(1)} s`;
+  section.querySelector(".job-progress").textContent = `${progress.stage}${count}${progress.stage ? " · " : ""}${seconds.toFixed(1)} s`;
 }
