@@ -103,7 +103,8 @@ _SAME = (
     ),
     regex.compile(
         r"(?i:do|does|did|are|is|were|was|have|has)\s+(?P<pair>.+?)"
-        r"(?P<tail>\s+(?:have|share|from|born in|die in|died in)(?:\s+the)?)\s+same\s+(?P<what>\w+)\s+(?P<as>as)\s+(?P<second>.+)"
+        r"(?P<tail>\s+(?:have|share|from|born in|die in|died in)(?:\s+the)?)"
+        r"\s+same\s+(?P<what>\w+)\s+as\s+(?P<second>.+)"
     ),
 )
 _SAME_WHAT = {"country": "nationality", "nation": "nationality", "city": "place", "place": "place", "town": "place"}
@@ -177,17 +178,21 @@ def _same(question: str) -> Iterator[ChainedQuestion]:
     found = next(filter(None, (pattern.fullmatch(question) for pattern in _SAME)), None)
     if found is None:
         return
-    what = found["what"].strip().lower()
-    if _SAME_WHAT.get(what) == "place":
-        last = ("birth place",) if "born" in found["tail"] else ("death place",) if "die" in found["tail"] else ()
-    else:
-        last = (_SAME_WHAT[what],) if what in _SAME_WHAT else NOUNS.get(what, ())
+    last = _shared_value(found["what"].strip().lower(), found["tail"])
     second = found.groupdict().get("second")
     pairs = [(found["pair"], second)] if second else _pairs(found["pair"], "and")
     between = _noun_in(found["tail"]) or _shared_noun(found["pair"])
     for pair in pairs if last else ():
         chains = (_chain(option) for option in pair)
         yield ChainedQuestion("same", tuple(_extended(one, *between, *last) for one in chains), pair)
+
+
+def _shared_value(what: str, before: str) -> tuple[str, ...]:
+    """Return what is to be the same, by its noun and the words before it ("born in the same city"); () if unknown."""
+    name = _SAME_WHAT.get(what)
+    if name == "place":
+        return ("birth city",) if "born" in before else ("death city",) if "die" in before else ()
+    return (name,) if name else NOUNS.get(what, ())
 
 
 def _pairs(text: str, joint: str) -> list[tuple[str, str]]:

@@ -74,4 +74,4 @@ def located_in(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _spelt(word: str) -> str:
-    return regex.sub(r"[\s-]+", " ", word)
+    return " ".join(word.replace("-", " ").split())

@@ -168,11 +168,11 @@ ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
 }
 """What a passage states about its subject that is no name of somebody, by the nouns of questions."""
 
-NOUNS: Mapping[str, tuple[str, ...]] = (
-    {noun: (name,) for name, relation in RELATIONS.items() for noun in relation.nouns}
-    | {noun: (name,) for name, nouns in ATTRIBUTES.items() for noun in nouns}
-    | COMPOSED
-)
+NOUNS: Mapping[str, tuple[str, ...]] = {
+    **{noun: (name,) for name, relation in RELATIONS.items() for noun in relation.nouns},
+    **{noun: (name,) for name, nouns in ATTRIBUTES.items() for noun in nouns},
+    **COMPOSED,
+}
 """Noun of a question -> the relations and attributes that are followed for it."""
 VERBS: Mapping[str, str] = {verb: name for name, relation in RELATIONS.items() for verb in relation.verbs}
 """Verb of a question -> relation."""
