@@ -18,7 +18,6 @@ from typing import Any
 
 import regex
 
-from kgrag.llm.extractive.chained_answers import read_chain
 from kgrag.llm.extractive.evidence_facts import fact_candidates, is_fact, read_fact
 from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, read_sentences
 from kgrag.llm.extractive.question_words import WeighedQuestion, read_question, terms
@@ -68,6 +67,9 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
         the sentences are the steps to it, and ``look_up``, names of which a passage may complete such steps; where
         there is no answer ``nearest``, the best sentences, and ``reason``, why there is none.
     """
+    # the patterns of relations take time to compile, which only questions need
+    from kgrag.llm.extractive.chained_answers import read_chain
+
     pieces = variables["evidence"]
     texts = [_evidence_text(piece) for piece in pieces]
     reading = read_chain(str(variables["question"]), texts)
