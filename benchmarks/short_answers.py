@@ -78,7 +78,7 @@ def _figures(questions: Sequence[Question], answers: Sequence[Answer]) -> str:
     ]
     wrong = [is_given and not has for is_given, has in zip(given, held, strict=True)]
     followed = [row for row, answer in zip(right, answers, strict=True) if _is_followed(answer)]
-    columns = [right, f1, given, wrong]
+    columns: list[list[float]] = [right, f1, [float(one) for one in given], [float(one) for one in wrong]]
     figures = [f"{float(np.mean(column)):.3f}" for column in columns]
     share = f"{float(np.mean(followed)):.3f}" if followed else "–"
     return " | ".join([*figures, f"{_calibration_error(right, answers):.3f}", f"{len(followed)}", share])
