@@ -32,6 +32,7 @@ from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
 from kgrag.model import Answer, AnswerSentence, Citation, Completion, Hit, Prompt, Unsupported
 from kgrag.ports import LanguageModel, StreamsText, TripleStore
+from kgrag.text import documents
 from kgrag.text.quotes import locate
 from kgrag.vocab import digest
 
@@ -49,6 +50,9 @@ _WRITTEN_BY_A_MODEL = {
 """Kinds of evidence that are no text of a document, and how the prompt marks them."""
 _MAX_SOURCE_CHARACTERS = 2400
 _BETWEEN = "\n…\n"
+_BETWEEN_PAIRS = "; "
+_MIN_LONG_PAIR_CHARACTERS = 60
+"""Characters of a pair of a fact from which it is shown once; shorter ones name what a fact is about."""
 _MAX_HEADING_CHARACTERS = 300
 _MAX_REPLY_CHARACTERS_SHOWN = 300
 _MAX_NOT_STATED_CHARACTERS = 300
@@ -172,10 +176,11 @@ def with_unsupported(answer: Answer) -> Answer:
 
 def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
     pieces: list[dict[str, object]] = []
+    pairs: set[str] = set()
     shown = {piece.text for piece in evidence if piece.hit.kind not in _DERIVED_KINDS}
     for piece in evidence:
         heading = " ".join(" / ".join(piece.headings).split())[:_MAX_HEADING_CHARACTERS]
-        row = {"number": piece.number, "kind": piece.hit.kind, "heading": heading, "text": piece.text}
+        row = {"number": piece.number, "kind": piece.hit.kind, "heading": heading, "text": _shown_once(piece, pairs)}
         sources = _source_texts(piece)
         unseen = [text for text in sources if text not in shown]
         shown.update(unseen)
@@ -187,6 +192,19 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
         row |= {"before": piece.before, "following": piece.following}
         row["written"] = _WRITTEN_BY_A_MODEL.get(piece.hit.kind, "")
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
+
+
+def _shown_once(piece: EvidencePiece, pairs: set[str]) -> str:
+    """Return what is shown of a piece: of a fact not the long pairs in ``pairs``, which gets those that it has.
+
+    Facts of one thing share what the thing is described with; a quote of it may still name each of them.
+    """
+    if not piece.is_fact:
+        return piece.text
+    parts = piece.text.split(_BETWEEN_PAIRS)
+    fresh = [part for part in parts if part not in pairs]
+    pairs.update(part for part in parts if len(part) >= _MIN_LONG_PAIR_CHARACTERS)
+    return _BETWEEN_PAIRS.join(fresh) if fresh else piece.text
 
 
 def _source_texts(piece: EvidencePiece) -> list[str]:
@@ -301,6 +319,7 @@ class _Judge:
         self._question, self._evidence, self._store, self._on_sentence = question, evidence, store, on_sentence
         self._shown = _all_text(evidence)
         self._chunks_before: dict[str, SourceChunk | None] = {}
+        self._known_titles: dict[str, str] | None = None
 
     def take(self, sentence: _QuotedSentence) -> None:
         """Judge one sentence, and pass it on if it is kept."""
@@ -318,11 +337,21 @@ class _Judge:
             judged.unsupported.append(Unsupported(sentence.text, tuple(missing), place))
         else:
             first = 1 + sum(len(citations) for _, citations in judged.kept)
-            whole = completed(sentence.text, self._question, carried, self._evidence, before=self._before)
+            whole = completed(
+                sentence.text, self._question, carried, self._evidence, before=self._before, titles=self._titles()
+            )
             citations = tuple(dict.fromkeys(one.citation for one in whole))
             judged.kept.append((sentence.text, citations))
             if self._on_sentence is not None:
                 self._on_sentence(AnswerSentence(place, sentence.text, citations, first))
+
+    def _titles(self) -> dict[str, str]:
+        """Return the titles of the documents behind evidence that shows none, as facts do; looked up once."""
+        if self._known_titles is None:
+            untitled = (piece for piece in self._evidence if not piece.hit.attributes.get("title"))
+            behind = dict.fromkeys(source.span.document for piece in untitled for source in piece.sources)
+            self._known_titles = documents.titles(self._store, list(behind)) if behind else {}
+        return self._known_titles
 
     def _before(self, chunk: str) -> SourceChunk | None:
         """Return the chunk before a cited one, which is looked up once."""

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 
 import regex
 
@@ -89,6 +90,7 @@ def completed(
     evidence: Sequence[EvidencePiece],
     *,
     before: Callable[[str], SourceChunk | None] | None = None,
+    titles: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Carried]:
     """Return the citations of a claim with the words around them and the lines before them that it needs.
 
@@ -98,17 +100,19 @@ def completed(
         carried: the citations of the quotes of the claim, at least one.
         evidence: what the model was shown; lines are cited from the chunks behind it.
         before: returns the chunk that stands before a chunk in its document; None where that is not looked up.
+        titles: document -> title, which is shown with each citation; those of evidence that has its own need not be.
 
     Returns:
         At most two citations more, in the order of the claim's; those that overlap are one.
     """
     chunks = {source.span.chunk: source for piece in evidence for source in piece.sources}
     headings = _words("\n".join(_shown_with(carried, evidence, "heading")))
-    titles = _words("\n".join(_shown_with(carried, evidence, "title")))
+    known_titles = (titles.get(one.citation.document, "") for one in carried)
+    title_words = _words("\n".join([*_shown_with(carried, evidence, "title"), *known_titles]))
     wanted = _Wanted.of(claim, question, [source.text for source in chunks.values()], headings)
-    found = _widened(carried, wanted, chunks, titles)
+    found = _widened(carried, wanted, chunks, title_words)
     for _ in range(_MAX_ADDED):
-        known = titles | _cited_words(found)
+        known = title_words | _cited_words(found)
         if wanted.all_in(known):
             break
         line = _lead_in(found, wanted, known, chunks, before) or _nearest(found, wanted, known, chunks, evidence)

@@ -241,6 +241,18 @@ def test_a_chunk_behind_several_facts_is_shown_once():
     assert model.prompts[0].text.count(text) == 1
 
 
+def test_what_facts_of_one_thing_share_is_shown_once_and_quoted_from_any(shelf):
+    shared = "Crop effect: Harvest soybean when 85–90% of the pods turn brown, and then dry the grain at once"
+    texts = [f"{shared}; Crop name: Lentil", f"Crop name: Lentil; {shared}; Zone name: Hill"]
+    model = ScriptedModel({PROMPT: said(("Dry the grain.", [(2, shared)]))})
+    result = shelf.ask(
+        model, hits=[Hit(f"urn:{len(text)}", "hyperedge", text, 1.0, shelf.hits[0].sources) for text in texts]
+    )
+    assert model.prompts[0].text.count(shared) == 1
+    assert model.prompts[0].text.count("Crop name: Lentil") == 2
+    assert result.citations
+
+
 def test_the_prompt_is_as_reviewed(golden):
     source = "Lentil is sown in the hills."
     evidence = [

@@ -1,5 +1,7 @@
 """What a sentence of an answer is about is cited with it: the words around a quote, and the line that names the thing."""
 
+from dataclasses import replace
+
 import pytest
 
 from kgrag.answering.claim_words import completed
@@ -61,6 +63,16 @@ def test_a_name_of_the_claim_is_cited_from_another_chunk() -> None:
     quote = "When the water is cold, it stirs the gates for 90 seconds."
     other = "Rules. Keeper Imre Sollund has the guard. He is old."
     assert cited(claim, "Who?", quote, others=(other,)) == [quote, "Keeper Imre Sollund has the guard."]
+
+
+def test_a_name_that_the_title_of_a_cited_document_has_needs_no_further_citation() -> None:
+    evidence = [piece(ICE), piece("Imre Sollund is the keeper here.", 2)]
+    untitled = [replace(one, hit=replace(one.hit, attributes={})) for one in evidence]
+    quote = carried(evidence[0], "When the water is cold, it stirs the gates for 90 seconds.")
+    claim = "When the water is cold, Imre Sollund stirs the gates for 90 seconds."
+    titles = {quote.citation.document: "The keeper Imre Sollund"}
+    assert len(completed(claim, "What?", [quote], untitled)) == 2
+    assert completed(claim, "What?", [quote], untitled, titles=titles) == [quote]
 
 
 def test_a_name_of_the_question_alone_is_not_sought_in_other_chunks() -> None:

@@ -18,7 +18,12 @@ from kgrag.text import ingestion
 REPLIES = {
     "sire_rag/rewrite": lambda prompt: prompt.variables["text"],
     "sire_rag/facts": json.dumps(
-        {"facts": [{"paragraph": 1, "fact": "Soybean is sown in June.", "entities": ["Soybean"]}]}
+        {
+            "facts": [
+                {"paragraph": 1, "fact": "Soybean is sown in June.", "entities": ["Soybean"]},
+                *({"paragraph": number, "fact": "", "entities": []} for number in range(2, 20)),
+            ]
+        }
     ),
     "sire_rag/summary": "Crops are sown.",
 }

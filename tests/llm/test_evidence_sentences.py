@@ -140,3 +140,23 @@ def test_the_same_probability_decides_whether_there_is_an_answer():
     assert data["unknown"]
     assert data["confidence"] < 0.4
     assert str(data["confidence"]) in data["reason"]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How do I throw away what I shelved?", "Drop every stash entry."),  # no word in common
+        ("What is the default of nap_time?", "nap_time (integer): The default is one minute."),  # the body, no heading
+        ("What changed in release 5.0?", ""),  # of another version than all of the evidence
+    ],
+)
+def test_without_a_model_a_paraphrase_and_a_definition_are_answered_and_another_version_is_not(question, answer):
+    fitted = Meanings(("shelved", "stash"), identity="all-MiniLM-L6-v2")
+    texts = (
+        "Drop every stash entry. It rains.",
+        SETTINGS,
+        "Release 4.2.0\n\nWhat changed in this release: the tool naps.",
+    )
+    data = ask(question, *(piece(text, number) for number, text in enumerate(texts, start=1)), embedder=fitted)
+    assert [row["text"] for row in data["sentences"]][:1] == ([answer] if answer else [])
+    assert data["unknown"] is not bool(answer)

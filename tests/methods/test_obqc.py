@@ -149,7 +149,9 @@ def test_a_valid_query_that_finds_nothing_is_unknown_and_says_so(made: Make) -> 
     empty = RIGHT.replace("?a in:agentName", "FILTER (?number = 'P-{}') ?a in:agentName")
     answer, prompts = _asked(made, *(empty.replace("{}", str(n)) for n in range(11, 20)))
     assert (answer.unknown, len(prompts)) == (True, 4)
-    assert "Without `FILTER (?number = 'P-11')` the query gives 2 rows." in answer.text
+    why = 'Without `FILTER (?number = \'P-11\')` the query gives 2 rows; there ?number is "P-1", "P-2".'
+    assert why in answer.text and why in prompts[1]
+    assert "=== tried before; what is said of it: The query is valid, and it finds nothing" in prompts[2]
     assert "P-11" in answer.sparql
 
 
@@ -189,8 +191,11 @@ def test_an_empty_result_names_the_pattern_that_is_too_much_to_the_model_and_to_
 
 def test_an_empty_result_that_no_single_omission_explains_says_so(made: Make) -> None:
     query = HEAD + "SELECT ?n { ?p in:policyNumber ?n ; in:soldByAgent ?a . FILTER(?n = 'P-9') FILTER(?n = 'P-8') }"
-    answer = made(ScriptedModel({"obqc/ask": query, "obqc/repair": query})).ask("Which policy?", method="obqc")
-    assert "at least two do not fit the data" in answer.text
+    answer = made(ScriptedModel({"obqc/ask": query, "obqc/repair": query})).ask(
+        "Which policy?", method="obqc:seconds=60"
+    )
+    assert "at least two do not fit the data. Tried were: `?p in:policyNumber ?n`;" in answer.text
+    assert "Without `FILTER (?n = 'P-9')` and `FILTER (?n = 'P-8')` together it gives rows; there ?n is" in answer.text
 
 
 @pytest.mark.parametrize(

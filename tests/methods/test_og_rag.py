@@ -401,9 +401,11 @@ def test_a_window_is_shown_with_the_line_that_introduces_it_and_the_paragraph_be
     text = (
         "Rye (cereal)\n\nRye is grown in the whole of the North.\n\nSow it at 120 kg, and never before the first rain."
     )
-    method = make(reply(CROPS[0]), texts={"Rye": text}, window_tokens=10)
+    method = make(reply(CROPS[0]), texts={"All the North": text}, window_tokens=10)
     method.build()
     shown = [(prompt.variables["text"][:6], prompt.variables["before"]) for prompt in method.model.prompts]
+    assert all(prompt.variables["title"] == "All the North" for prompt in method.model.prompts)
+    assert all("\nAll the North\n" in prompt.text for prompt in method.model.prompts)
     assert shown[0][1] == ""
     assert shown[1:] == [
         ("Rye is", "Rye (cereal)"),
@@ -493,7 +495,7 @@ def test_the_prompts_variables_are_what_a_model_without_network_reads(make):
     method = make(texts={"Rye": TEXTS["Rye"]})
     method.build()
     variables = method.model.prompts[0].variables
-    assert variables.keys() == {"ontology", "slice", "before", "text"}
+    assert variables.keys() == {"ontology", "slice", "title", "before", "text"}
     assert variables["text"] == TEXTS["Rye"]
     crop = variables["slice"]["classes"][0]
     assert (crop["label"], crop["iri"]) == ("crop", "https://example.org/farm#Crop")

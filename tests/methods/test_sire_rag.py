@@ -204,6 +204,7 @@ def test_chunks_of_a_document_are_asked_about_together_under_its_title_and_not_r
         facts = [{"paragraph": 1, "fact": "Bo Ek danced.", "entities": ["Bo Ek"]}]
         if prompt.variables["title"] == "Ann Lee":
             facts = [{"paragraph": 2, "fact": "Ann Lee sang in Bath.", "entities": ["Ann Lee", "Bath"]}]
+            facts += [{"paragraph": number, "fact": "", "entities": []} for number in (1, 3)]
         return json.dumps({"facts": [*facts, {"paragraph": 9, "fact": "Nobody sang.", "entities": []}]})
 
     model = ScriptedModel(said)
@@ -233,6 +234,24 @@ def test_a_cut_reply_about_several_chunks_is_asked_for_in_halves() -> None:
     assert len(model.prompts) == 5
 
 
+def test_a_paragraph_that_a_reply_about_several_lacks_is_asked_about_by_itself() -> None:
+    alone = iter(["no idea", '{"facts": [{"paragraph": 1, "fact": "", "entities": []}]}'])
+
+    def said(prompt):
+        first = prompt.variables["paragraphs"][0]["text"]
+        facts = [{"paragraph": 1, "fact": first, "entities": ["Ann Lee"]}]
+        return json.dumps({"facts": facts}) if first.startswith("Ann Lee") else next(alone)
+
+    model = ScriptedModel({"sire_rag/facts": said})
+    with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
+        fill(kb, ("Voices", "Ann Lee sings.\n\nIn the end nobody heard it."), chunk_tokens=8)
+        (lacking,) = kb.build("sire_rag").pending
+        assert "no facts were taken" in lacking
+        assert kb.build("sire_rag").pending == ()
+        assert [len(prompt.variables["paragraphs"]) for prompt in model.prompts] == [2, 1, 1]
+        assert texts(kb) == {"Ann Lee sings."}
+
+
 def test_with_rewrite_each_chunk_is_rewritten_before_its_facts_are_asked_for() -> None:
     said = {"facts": [{"paragraph": 1, "fact": "Ann Lee sang in Bath.", "entities": ["Ann Lee"]}]}
     replies = {"sire_rag/rewrite": "Ann Lee sang in Bath.", "sire_rag/facts": json.dumps(said)}
@@ -245,7 +264,8 @@ def test_with_rewrite_each_chunk_is_rewritten_before_its_facts_are_asked_for() -
 
 
 def test_the_prompts_for_facts_have_at_most_five_tokens_for_each_token_of_a_text() -> None:
-    model = ScriptedModel({"sire_rag/facts": '{"facts": []}'})
+    nothing = [{"paragraph": number, "fact": "", "entities": []} for number in range(1, 20)]
+    model = ScriptedModel({"sire_rag/facts": json.dumps({"facts": nothing})})
     text = (DEMO / "texts" / "barley.md").read_text()
     with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
         fill(kb, ("Growing barley", text))

@@ -22,6 +22,7 @@ s:Setting a owl:Class ; rdfs:label "setting"@en .
 s:default a owl:DatatypeProperty ; rdfs:label "default value"@en ; rdfs:domain s:Setting .
 s:kind a owl:DatatypeProperty ; rdfs:label "type"@en ; rdfs:domain s:Setting ; rdfs:range xsd:string .
 s:advice a owl:DatatypeProperty ; rdfs:label "advice"@en ; rdfs:domain s:Setting ; rdfs:range xsd:string .
+s:note a owl:DatatypeProperty ; rdfs:label "note"@en ; rdfs:domain s:Setting ; rdfs:range xsd:string .
 s:needs a owl:ObjectProperty ; rdfs:label "depends on"@en ; rdfs:domain s:Setting ; rdfs:range s:Setting .
 """
 ADVICE = (
@@ -41,6 +42,12 @@ Sets the size of old files that are kept. The default is 10. It has an effect on
 big_cache (integer)
 
 Sets how much memory is used. {ADVICE}
+
+It is tested on Alpha 12, 13, and Beta.
+
+For example if most requests take less than 10 minutes, then you could wait for 15 minutes.
+
+Stop at once causes the program to remove the file, which removes the file.
 """
 KEEP_SIZE, MAX_SENDERS = "keep_size (integer)", "max_senders (integer)"
 HEAD = "PREFIX s: <https://example.org/settings#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
@@ -64,6 +71,11 @@ FACTS = {
         thing("keep_size", "depends on", "max_senders"),
         thing("big_cache", "advice", ADVICE.replace("a lot of memory", "plenty of memory")),
         thing("big_cache", "advice", INVENTED),
+        thing("Alpha 13", "type", "tested"),
+        thing("Alpha 99", "type", "tested"),
+        thing("waiting", "note", "15 minutes"),
+        thing("Stop at once", "note", "removes the file"),
+        thing("removes the file", "note", "removes the file"),
     ],
     "triples": [
         {"paragraph": 1, "subject": "max_senders", "relation": "when zero disables", "object": "replication"},
@@ -183,10 +195,44 @@ def test_a_count_shows_and_cites_what_was_counted(asked: Ask) -> None:
     assert {quote.partition("\n")[0] for quote in quotes(answer)} == {KEEP_SIZE, MAX_SENDERS}
 
 
+def test_a_row_that_no_text_states_is_left_out_and_one_of_a_list_is_cited(asked: Ask) -> None:
+    answer = asked(
+        "Which releases of Alpha?", 'SELECT ?n { ?s rdfs:label ?n FILTER (CONTAINS(?n, "Alpha")) } ORDER BY ?n'
+    )
+    assert [one.sentence for one in answer.citations] == [0]
+    assert quotes(answer)[0].endswith("It is tested on Alpha 12, 13, and Beta.")
+    assert [one.missing for one in answer.unsupported] == [("Alpha 99",)]
+    assert not any("99" in text for text in (*answer.sentences, *(hit.text for hit in answer.hits)))
+    alone = asked(
+        "Alpha 99?",
+        'SELECT ?n { ?s rdfs:label ?n FILTER (CONTAINS(?n, "Alpha 99")) }',
+        "poly_rag:templates=false,layers=ontology",
+    )
+    assert alone.unknown and alone.citations == ()
+
+
+def test_an_amount_under_a_condition_is_said_with_it(asked: Ask) -> None:
+    (sentence,) = asked("How long?", 'SELECT ?a { ?s rdfs:label "waiting" ; s:note ?a }').sentences
+    assert sentence.endswith(
+        "15 minutes, where the text says: “For example if most requests take less than 10 "
+        "minutes, then you could wait for 15 minutes.”"
+    )
+
+
+def test_what_several_properties_may_say_is_no_name(asked: Ask) -> None:
+    answer = asked(
+        "What does it remove?",
+        'SELECT DISTINCT ?name { ?s (rdfs:label|s:note) ?text ; rdfs:label ?name FILTER (?text = "removes the file") } '
+        "ORDER BY ?name",
+    )
+    assert answer.sentences == ("The note of Stop at once: removes the file.", "removes the file.")
+
+
 def test_a_number_that_was_computed_is_not_cited_where_it_stands_by_chance(asked: Ask) -> None:
     answer = asked("What do the defaults add up to, halved?", "SELECT (SUM(?v) / 2 AS ?n) { ?s s:default ?v }")
     assert answer.sentences == ("10",)
     assert answer.citations == ()
+    assert any("computed; no text states" in line for line in answer.explain)
 
 
 def test_advice_is_a_value_in_the_words_of_the_text(asked: Ask, pending: list[str]) -> None:
@@ -217,6 +263,11 @@ def test_a_question_of_a_fixed_form_is_answered_in_a_sentence(asked: Ask) -> Non
         (StatedFact("wal_level", "requires restart", "true"), "For wal_level, requires restart is true."),
         (StatedFact("", "rate", "65 kg"), "The rate is 65 kg."),
         (StatedFact("wal_level", "note", "Set it."), "The note of wal_level: Set it."),
+        (StatedFact("stop", "effect", "ends all the children"), "The effect of stop: ends all the children."),
+        (
+            StatedFact("watch it", "effect", "After a few weeks the server reaches a stable size"),
+            "After a few weeks the server reaches a stable size.",
+        ),
     ],
 )
 def test_facts_are_worded_by_the_form_of_their_label(fact: StatedFact, sentence: str) -> None:

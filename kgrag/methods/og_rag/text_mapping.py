@@ -43,6 +43,7 @@ from kgrag.ports import Embedder, LanguageModel, TripleStore
 from kgrag.store.provenance import Deed, provenance_draft
 from kgrag.text import documents
 from kgrag.text.chunking import context_before
+from kgrag.text.quotes import locate
 from kgrag.vocab import KG, PROV, XSD, Names, digest, number
 
 __all__ = ["PROMPT", "build_from_text"]
@@ -131,7 +132,9 @@ class _Extraction:
         self.pending: list[tuple[Window, str]] = []
         # Part of every activity: under another model, prompt or ontology all text is mapped again.
         whole = mapping.slice_for(ontology, [], embedder=embedder, limit=len(ontology.concepts))
-        contract = prompting.render(PROMPT, ontology=mapping.described(whole), slice=whole, before="", text="").text
+        contract = prompting.render(
+            PROMPT, ontology=mapping.described(whole), slice=whole, title="", before="", text=""
+        ).text
         self.parameters = f"model={model.identity}; contract={digest(contract)}"
 
     def estimate(self, wanted: Sequence[Window], counts: dict[str, int]) -> BuildReport:
@@ -180,13 +183,15 @@ class _Extraction:
         whole = documents.document_text(self.store, window.document)
         pieces = [whole[passage.start : passage.end] for passage in window.passages]
         part = mapping.slice_for(self.ontology, pieces, embedder=self.embedder)
-        text = whole[window.start : window.end]
+        text, title = whole[window.start : window.end], window.passages[0].title
+        before = context_before(whole, window.start) if window.start else ""
         prompt = prompting.render(
             PROMPT,
             schema=mapping.contract(part),
             ontology=mapping.described(part),
             slice=part,
-            before=context_before(whole, window.start) if window.start else "",
+            title=title if locate(title, f"{before}\n{text}") is None else "",
+            before=before,
             text=text,
         )
         return _Task(window, text, prompt)

@@ -139,6 +139,8 @@ class OntologyLayer:
         if execution.empty or no_or_zero:
             return Found("ontology", why="the query finds nothing", usage=outcome.usage, story=story)
         answer = self.asker.answer_from_rows(question, reading, outcome, k)
+        if answer.unknown:
+            return Found("ontology", why="no text states what its rows have", usage=outcome.usage, story=story)
         return Found("ontology", answer.hits, (), "", answer.sparql, outcome.usage, answer, story)
 
     def _templated(self, question: str, k: int) -> Found:

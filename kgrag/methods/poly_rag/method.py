@@ -342,9 +342,16 @@ class PolyRag:
         return self.store.described(self.store.names.layer_graph("condensed"))
 
     def _answer_in_words(self, question: str, found: Found) -> Answer:
-        """Return the answers that a layer knows as sentences, each with citations of what states it."""
+        """Return the answers that a layer knows as sentences, each with citations of what states it.
+
+        One that was taken from text, and that no text states, is left out.
+        """
         shown = found.answers[:_MAX_ANSWERS_LISTED]
         cited = fact_sentences.citations([one.facts for one in shown], self.store, question)
+        shown, cited, unsupported = fact_sentences.supported(shown, cited)
+        if unsupported and not shown:
+            reason = "No text states what was found."
+            return replace(self._asker.unknown(question, (reason,), usage=found.usage), unsupported=unsupported)
         sentences = tuple(one.text for one in shown)
         first = {one.sentence: number for number, one in reversed(list(enumerate(cited)))}
         more = len(found.answers) - len(shown)
@@ -357,7 +364,8 @@ class PolyRag:
             citations=tuple(cited),
             hits=found.hits,
             usage=found.usage,
-            dropped={"quotes": 0, "sentences": 0},
+            dropped={"quotes": 0, "sentences": 0, "unsupported": len(unsupported)},
+            unsupported=unsupported,
             values=tuple(
                 Value("text", one.value, citation=first.get(number, -1))
                 for number, one in enumerate(shown)

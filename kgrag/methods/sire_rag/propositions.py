@@ -2,8 +2,8 @@
 
 SiReRAG, section 4.2, figures 6 and 7. Neighbouring chunks of a document are asked about together, under its title and
 with the chunk before them in view. Requests are published some at a time, so that a killed build goes on where it
-stopped. A request whose reply is cut is asked in halves; a chunk without a usable reply is asked again by the next
-build.
+stopped. A request whose reply is cut is asked in halves, and a chunk that a reply about several leaves out by itself;
+a chunk without a usable reply is asked again by the next build.
 
 Deviations:
     The paper rewrites each chunk first, so that references are resolved, and asks for the facts of what came out. The
@@ -224,13 +224,18 @@ def _asked(
             for fact in facts:
                 if 1 <= fact["paragraph"] <= len(group):
                     stated[group[fact["paragraph"] - 1].chunk].append(fact)
+            if len(group) > 1 and (lacking := [chunk for chunk in group if not stated[chunk.chunk]]):
+                waiting += [[chunk] for chunk in lacking]
+                stated = {chunk: facts for chunk, facts in stated.items() if facts}
             said = [
                 (KG.model, ox.Literal(reply.model)),
                 (KG.promptHash, ox.Literal(hashlib.sha256(prompt.text.encode("utf-8", "replace")).hexdigest())),
                 (KG.inputTokens, number(reply.usage.input_tokens)),
                 (KG.outputTokens, number(reply.usage.output_tokens)),
             ]
-            yield _activity(group, model.identity, said), {chunk: merged(facts) for chunk, facts in stated.items()}
+            if stated:
+                read = [chunk for chunk in group if chunk.chunk in stated]
+                yield _activity(read, model.identity, said), {chunk: merged(facts) for chunk, facts in stated.items()}
 
 
 def _activity(

@@ -38,9 +38,10 @@ from kgrag.methods.sire_rag.summary_trees import (
 from kgrag.model import GraphDraft, Usage
 from kgrag.ports import Embedder, LanguageModel, TripleStore, Vectors
 from kgrag.text.chunking import count_tokens
+from kgrag.text.sentences import split
 from kgrag.vocab import KG, digest
 
-__all__ = ["DUAL", "RELATEDNESS", "SIMILARITY", "SUMMARY_PROMPT", "TreeGrowth", "TreeSettings"]
+__all__ = ["DUAL", "RELATEDNESS", "SIMILARITY", "SUMMARY_PROMPT", "TreeGrowth", "TreeSettings", "sentences_once"]
 
 SIMILARITY = "similarity"
 RELATEDNESS = "relatedness"
@@ -216,7 +217,9 @@ class TreeGrowth:
     def _summarise(self, tree: str, groups: Sequence[Sequence[str]]) -> list[str]:
         written: list[str] = []
         for batch in self._batches(tree, "summarise", groups):
-            completions = self.model.complete([prompting.render(SUMMARY_PROMPT, texts=list(group)) for group in batch])
+            completions = self.model.complete(
+                [prompting.render(SUMMARY_PROMPT, texts=sentences_once(group)) for group in batch]
+            )
             self.usage = sum((completion.usage for completion in completions), self.usage)
             for group, completion in zip(batch, completions, strict=True):
                 try:
@@ -235,6 +238,41 @@ class TreeGrowth:
                 self.progress(
                     f"sire_rag {tree} tree: {doing}", min(start + _TEXTS_PER_PROGRESS, len(items)), len(items)
                 )
+
+
+def sentences_once(texts: Sequence[str]) -> list[str]:
+    r"""Return texts without the sentences that one before has, and without those that have no other.
+
+    A fact stands in the aggregate of each of its entities, a title above each chunk of a document: of six recorded
+    requests 29 % were repeats. A line above others stays where the text before begins with another one: it is the title
+    of another document.
+
+    >>> sentences_once(["Ada wrote it. Bo read it.", "Bo read it. Cy did not.", "Bo read it."])
+    ['Ada wrote it. Bo read it.', 'Cy did not.']
+    >>> sentences_once(["Soap\nIt foams.", "Wax\nIt burns.", "Soap\nIt cleans."])
+    ['Soap\nIt foams.', 'Wax\nIt burns.', 'Soap\nIt cleans.']
+    """
+    kept, seen, above = [], set[str](), ""
+    for text in texts:
+        places = [(start, end) for start, end in split(text) if text[start:end].strip()]
+        spoken = [text[start:end].strip() for start, end in places]
+        titled = len(places) > 1 and "\n" in text[places[0][1] : places[1][0]]
+        first = spoken[0] if titled else ""
+        fresh = [
+            at for at, sentence in enumerate(spoken) if sentence not in seen or (at == 0 and titled and first != above)
+        ]
+        if any(spoken[at] not in seen for at in fresh):
+            # what stands between two sentences that stay is kept: line breaks of lists and tables
+            kept.append("".join(_with_gap(text, places, at, first=at == fresh[0]) for at in fresh))
+        seen.update(spoken)
+        above = first
+    return kept
+
+
+def _with_gap(text: str, places: Sequence[tuple[int, int]], at: int, *, first: bool) -> str:
+    """Return a sentence with what stands between it and the one before it, unless it is the first."""
+    start, end = places[at]
+    return text[start if first or at == 0 else places[at - 1][1] : end]
 
 
 @dataclass(frozen=True, slots=True)

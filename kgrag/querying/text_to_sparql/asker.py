@@ -7,7 +7,7 @@ itself, ``poly_rag`` as its topmost layer. Prompts read: ``obqc/*``. Queries rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar, Literal
@@ -210,6 +210,10 @@ class Asker:
             store=self.store,
         )
         shown, cited = found.sentences, found.citations
+        if found.unsupported and not shown:
+            story = (*story_of(first, outcome), "No text states what the rows of the query have.")
+            unknown = self.unknown(question, story, usage=outcome.usage)
+            return replace(unknown, unsupported=found.unsupported, sparql=best.sparql)
         more = len(set(execution.rows)) - len(shown)
         tail = [f"… and {more:,} more rows."] if more > 0 else []
         stored = first.stored
@@ -225,9 +229,10 @@ class Asker:
             hits=found.hits,
             values=found.values,
             usage=outcome.usage,
-            dropped={"quotes": 0, "sentences": 0},
+            dropped={"quotes": 0, "sentences": 0, "unsupported": len(found.unsupported)},
             sparql=best.sparql,
-            explain=story_of(first, outcome),
+            explain=(*story_of(first, outcome), *_computed(found.computed)),
+            unsupported=found.unsupported,
         )
 
     def _doubts(self, question: str, version: Version) -> list[str]:
@@ -331,6 +336,11 @@ def _ask_prompt(question: str, part: Slice, found: Sequence[NamedEntity], exampl
         entities=named,
         boundary=f"=== {digest(*content)[:12]} ===",
     )
+
+
+def _computed(count: int) -> Iterator[str]:
+    if count:
+        yield f"{count} of the sentences have numbers that the query computed; no text states these."
 
 
 def story_of(first: FirstQuery, outcome: Outcome) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""Why a query finds nothing: it is run again without each of its patterns and filters in turn.
+"""Why a query finds nothing: it is run again without each of its patterns and filters in turn, then without pairs.
+
+What gives rows when it is left out does not fit the data; the values that are in its place are looked up and named, so
+that whoever reads the explanation can write what fits.
 
 Patterns in OPTIONAL, UNION, MINUS and EXISTS cannot make a query empty by themselves and are kept, and so is what
 is written in square brackets or with a comma.
@@ -6,13 +9,18 @@ is written in square brackets or with a comma.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from textwrap import shorten
 
 import pyoxigraph as ox
 
 from kgrag.errors import InvalidSPARQL
+from kgrag.model import plain
 from kgrag.querying.ontology_check import DataView, OntologyIndex
 from kgrag.querying.ontology_check.data_hints import class_hint
 from kgrag.querying.ontology_check.query_graph import parts
@@ -20,12 +28,21 @@ from kgrag.querying.ontology_check.repairs import applied
 from kgrag.querying.text_to_sparql.row_evidence import Execution
 from kgrag.sparql.query_reader import read
 from kgrag.sparql.syntax import Blank, Edit, Pattern, Query
+from kgrag.text.sentences import content_words
 from kgrag.vocab import RDF
 
 __all__ = ["EmptyResult", "explained"]
 
 _MAX_LEFT_OUT = 12
 _MAX_TOLD = 3
+_MAX_PAIRS = 15
+"""Pairs of patterns and filters that are left out together, at most, where no single one is enough."""
+_MAX_VALUES_READ = 200
+_MAX_VALUES_TOLD = 5
+_MAX_VALUE_CHARACTERS = 80
+_VALUE = "kgragValue"
+"""The variable that takes the place of a constant."""
+_VARIABLE = re.compile(r"[?$](\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +60,13 @@ class EmptyResult:
 
 @dataclass(frozen=True, slots=True)
 class _Omission:
+    """A query without one of its patterns or filters, what that was, and a query for the values that would fit."""
+
     written: str
     text: str
     pattern: Pattern | None = None
+    values: str = ""
+    variable: str = ""
 
 
 def explained(
@@ -72,12 +93,12 @@ def explained(
         tried += not execution.problem
         if not execution.problem and not execution.empty:
             found.append((omission, len(execution.rows), execution.truncated))
+    timed = partial(_within, run=run, ends=ends)
     if not found:
-        several = "leaving out one pattern or filter alone gives no row either, so at least two do not fit the data"
-        return EmptyResult((f"Of {tried} that were tried, {several}.",) if tried else ())
+        return EmptyResult(tuple(_without_pairs(query, tried, timed)))
     reasons = [
         f"Without `{omission.written}` the query gives {'at least ' if more else ''}{count:,} "
-        f"row{'' if count == 1 else 's'}{_because(query, omission, index, view)}."
+        f"row{'' if count == 1 else 's'}{_because(query, omission, index, view) or _fitting(omission, timed)}."
         for omission, count, more in found[:_MAX_TOLD]
     ]
     omission = found[0][0]
@@ -86,6 +107,69 @@ def explained(
         return EmptyResult(tuple(reasons))
     note = f"`{omission.written}` was left out: no thing in the data has that class, and it is {follows}."
     return EmptyResult(tuple(reasons), omission.text, note)
+
+
+def _within(sparql: str, *, run: Callable[..., Execution], ends: float, rows: int = 2) -> Execution:
+    left = ends - time.monotonic()
+    return run(sparql, rows=rows, seconds=left) if left > 0 else Execution(problem="there is no time left")
+
+
+def _without_pairs(query: Query, tried: int, run: Callable[..., Execution]) -> Iterator[str]:
+    """Yield what leaving out two patterns or filters gives, where one alone gives nothing."""
+    single = list(_omissions(query))[:_MAX_LEFT_OUT]
+    if not tried:
+        return
+    shown = "; ".join(f"`{one.written}`" for one in single[:tried])
+    yield (
+        f"Of {tried} that were tried, leaving out one pattern or filter alone gives no row either, so at least two do "
+        f"not fit the data. Tried were: {shown}."
+    )
+    # filters are too narrow more often than patterns are wrong
+    pairs = sorted(combinations(single, 2), key=lambda pair: sum(one.pattern is not None for one in pair))
+    told = failed = 0
+    for first, second in pairs[:_MAX_PAIRS]:
+        both = next((one for one in _omissions(read(first.text)) if one.written == second.written), None)
+        if both is None or told == _MAX_TOLD:
+            continue
+        execution = run(both.text)
+        failed += bool(execution.problem)
+        if not execution.problem and not execution.empty:
+            told += 1
+            fitting = "".join(_fitting(one, run) for one in (replace(first, values=_values_of(both, first)), both))
+            yield f"Without `{first.written}` and `{second.written}` together it gives rows{fitting}."
+    if failed:
+        yield f"{failed} pairs could not be tried in the time that a query has."
+
+
+def _values_of(omission: _Omission, other: _Omission) -> str:
+    """Return a query for the values of another omission's variable, in what an omission leaves."""
+    return _selecting(omission.text, other.variable) if other.variable and other.pattern is None else ""
+
+
+def _fitting(omission: _Omission, run: Callable[..., Execution]) -> str:
+    """Return the values that stand in the place of what was left out, as the end of a sentence; "" for none."""
+    if not omission.values:
+        return ""
+    rows = run(omission.values, rows=_MAX_VALUES_READ).rows
+    values = list(dict.fromkeys(plain(row[0]) for row in rows if row and row[0] is not None))
+    wanted = set(content_words(omission.written))
+    values.sort(key=lambda value: (-len(wanted.intersection(content_words(value))), value))
+    if not values:
+        return ""
+    shown = ", ".join(f'"{shorten(value, _MAX_VALUE_CHARACTERS)}"' for value in values[:_MAX_VALUES_TOLD])
+    more = f" and {len(values) - _MAX_VALUES_TOLD:,} more" if len(values) > _MAX_VALUES_TOLD else ""
+    place = f"?{omission.variable}" if omission.variable != _VALUE else "the value"
+    return f"; there {place} is {shown}{more}"
+
+
+def _selecting(text: str, variable: str) -> str:
+    """Return a query with one variable selected, not grouped; "" for a query that selects in another way."""
+    query = read(text)
+    plain_rows = query.columns is not None and query.where is not None and not query.aggregates
+    if not plain_rows or query.form != "SELECT" or any(use.clause == "GROUP BY" for use in query.uses):
+        return ""
+    assert query.columns is not None and query.where is not None
+    return f"{text[: query.columns.start]}DISTINCT ?{variable} {text[query.columns.end : query.where.end]}"
 
 
 def _omissions(query: Query) -> Iterator[_Omission]:
@@ -99,7 +183,9 @@ def _omissions(query: Query) -> Iterator[_Omission]:
             text = applied(query.text, [Edit(each.place.start, each.place.end, "(true)")])
             written = " ".join(query.text[each.place.start : each.place.end].split())
             if _reads(text):
-                yield _Omission(f"FILTER {written}", text)
+                variable = next(iter(_VARIABLE.findall(written)), "")
+                values = _selecting(text, variable) if variable else ""
+                yield _Omission(f"FILTER {written}", text, values=values, variable=variable)
 
 
 def _statements(query: Query) -> list[list[Pattern]]:
@@ -137,7 +223,12 @@ def _without(query: Query, steps: list[Pattern]) -> _Omission | None:
     else:
         cut = Edit(subject.start, stop + after.startswith("."), "")
     written = " ".join(f"{name} {text[start:end]}".split())
-    return _Omission(written, applied(text, [cut]), steps[0] if len(steps) == 1 else None)
+    pattern, values = (steps[0] if len(steps) == 1 else None), ""
+    if pattern is not None and not pattern.path and isinstance(pattern.object, ox.NamedNode | ox.Literal):
+        place = pattern.places[2]
+        other = applied(text, [Edit(place.start, place.end, f"?{_VALUE}")])
+        values = _selecting(other, _VALUE) if pattern.predicate != RDF.type and _reads(other) else ""
+    return _Omission(written, applied(text, [cut]), pattern, values, _VALUE if values else "")
 
 
 def _reads(text: str) -> bool:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kgrag.model import Citation, Span
+from kgrag.model import Citation, Span, Unsupported
 from kgrag.ports import TripleStore
 from kgrag.text import documents
 from kgrag.text.chunking import statements_around
 from kgrag.text.quotes import places
-from kgrag.text.sentences import content_words, split, word_set
+from kgrag.text.sentences import STOP_WORDS, content_words, split, word_set, words
 
-__all__ = ["FactSentence", "StatedFact", "citations", "in_words"]
+__all__ = ["FactSentence", "StatedFact", "citations", "condition_of", "in_words", "stated_places", "supported"]
 
 _TRUTH = frozenset({"true", "false"})
 _VERBS = word_set("is are was were can cannot may must should does do did has")
@@ -27,7 +27,18 @@ _MAX_CHUNKS = 50
 """Chunks that are looked into for one fact, at most: a fact may be stated on every page."""
 _MAX_WORDS_INLINE = 12
 """Words of a value from which it stands after a colon: it is a statement itself."""
+_MAX_WORDS_AFTER_IS = 2
+"""Words of a value that begins with a small letter, at most, where "is" comes before it: others may be a clause."""
+_MIN_WORDS_ALONE = 6
+"""Words of a statement, at least, that is said without the name of its thing."""
 _END = re.compile(r"[.!?…][\"'”’)]*$")
+_REFERS = re.compile(r"\b(?:it|its|this|these|those|such|here)\b", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:if|unless|when|whenever|except|for example|e\.g\.|could|may|might|usually|typically|suggest)\b",
+    re.IGNORECASE,
+)
+_MAX_CONDITION_CHARACTERS = 300
+_DIGIT = re.compile(r"(?<!\w)\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,8 @@ class StatedFact:
         """Return the fact as a clause; ``again`` where the clause before is about the same thing."""
         words = self.attribute.split() or ["value"]
         thing = "it" if again else self.subject or "it"
+        if self.states_itself:
+            return self.value
         if self.verbal:
             return f"{thing} {self.attribute} {self.value}"
         if self.value in _TRUTH:
@@ -58,7 +71,26 @@ class StatedFact:
             return f"{thing} {self.attribute} {self.value}"
         noun = " ".join(words)
         about = f"its {noun}" if again else f"the {noun} of {self.subject}" if self.thing else f"the {noun}"
-        return f"{about} is {self.value}" if self.short else f"{about}: {self.value}"
+        return f"{about} is {self.value}" if self.short and self._follows_is else f"{about}: {self.value}"
+
+    @property
+    def states_itself(self) -> bool:
+        """Whether the value says all: it is what the thing is called too, or a whole sentence that refers to nothing.
+
+        Models make a thing of what a text says of it, or name one that is not what the sentence is about.
+
+        >>> StatedFact("The parent removes its file", "effect", "The parent removes its file.").clause()
+        'The parent removes its file.'
+        """
+        if self.thing and self.thing.rstrip(".").casefold() == self.value.rstrip(".").casefold():
+            return True
+        long = len(self.value.split()) >= _MIN_WORDS_ALONE
+        return not self.verbal and long and self.value[:1].isupper() and not _REFERS.search(self.value)
+
+    @property
+    def _follows_is(self) -> bool:
+        """Whether a value is no clause, as "causes the parent to exit" is one."""
+        return not self.value[:1].islower() or len(self.value.split()) <= _MAX_WORDS_AFTER_IS
 
     @property
     def subject(self) -> str:
@@ -96,10 +128,33 @@ def in_words(facts: Sequence[StatedFact]) -> str:
     before = ""
     for fact in facts:
         clauses.append(fact.clause(again=bool(fact.thing) and fact.thing == before))
-        before = fact.thing
-    text = "; ".join(clauses)
+        before = "" if fact.states_itself else fact.thing
+    text = "; ".join(dict.fromkeys(clauses))
     capital = text if facts and facts[0].thing and text.startswith(facts[0].subject) else text[:1].upper() + text[1:]
     return capital if _END.search(capital) else f"{capital}."
+
+
+def condition_of(facts: Sequence[StatedFact], cited: Sequence[Citation], sentence: str) -> str:
+    """Return the cited sentence that has the one amount of facts under a condition; "" where none does.
+
+    "The delay is 15 minutes" is not what "if most take 10 minutes, you could wait 15" says.
+
+    Args:
+        facts: what a sentence of an answer states.
+        cited: its citations.
+        sentence: it; a condition that it has is not repeated.
+    """
+    if len(facts) != 1 or not facts[0].short or not _DIGIT.search(facts[0].value):
+        return ""
+    stating = [
+        one.quote[start:end]
+        for one in cited
+        for start, end in split(one.quote)
+        if places(facts[0].value, one.quote[start:end])
+    ]
+    if not stating or len(stating[0]) > _MAX_CONDITION_CHARACTERS or "\n" in stating[0]:
+        return ""
+    return stating[0] if _CONDITION.search(stating[0]) and not _CONDITION.search(sentence) else ""
 
 
 def citations(stated: Sequence[Sequence[StatedFact]], store: TripleStore, question: str = "") -> list[Citation]:
@@ -120,6 +175,22 @@ def citations(stated: Sequence[Sequence[StatedFact]], store: TripleStore, questi
         for text, span, (start, end) in _carriers(fact, sources, " ".join(one.clause() for one in facts), question)
     )
     return [one for one in cited if not any(_contains(other, one) for other in cited)]
+
+
+def supported(
+    answers: Sequence[FactSentence], cited: Sequence[Citation]
+) -> tuple[tuple[FactSentence, ...], list[Citation], tuple[Unsupported, ...]]:
+    """Return the answers that a text states, or that need none, with their citations; and those that none states."""
+    stated = {one.sentence for one in cited}
+    left_out = {at for at, one in enumerate(answers) if at not in stated and any(fact.chunks for fact in one.facts)}
+    kept = [at for at in range(len(answers)) if at not in left_out]
+    place = {at: number for number, at in enumerate(kept)}
+    unsupported = tuple(
+        Unsupported(answers[at].text, tuple(fact.value for fact in answers[at].facts), sum(one < at for one in kept))
+        for at in sorted(left_out)
+    )
+    moved = [replace(one, sentence=place[one.sentence]) for one in cited]
+    return tuple(answers[at] for at in kept), moved, unsupported
 
 
 def _contains(outer: Citation, inner: Citation) -> bool:
@@ -149,11 +220,11 @@ def _carriers(fact: StatedFact, sources: Mapping[str, _Source], sentence: str, q
     def merit(carrier: _Carrier) -> tuple[int, int, int, int]:
         text, _, (start, end) = carrier
         words = set(content_words(text[start:end]))
-        names = bool(fact.thing and places(fact.thing, text[start:end]))
+        names = bool(fact.thing and stated_places(fact.thing, text[start:end]))
         return len(own & words) + names, len(whole & words), len(asked & words), start - end
 
     text, span, place = max(statements, key=merit)
-    if naming := _naming(fact.thing, text, place):
+    if naming := None if fact.states_itself else _naming(fact.thing, text, place):
         yield text, span, naming
     yield text, span, place
 
@@ -161,15 +232,23 @@ def _carriers(fact: StatedFact, sources: Mapping[str, _Source], sentence: str, q
 def _statements(fact: StatedFact, text: str) -> Iterator[_Place]:
     """Yield places that say something with the value of a fact; of a class, with its thing."""
     wanted = fact.thing if fact.attribute == "is a" and not places(fact.value, text) else fact.value
-    for start, end in places(wanted, text):
+    for start, end in stated_places(wanted, text):
         yield from statements_around(text, start, end)
+
+
+def stated_places(value: str, text: str) -> list[_Place]:
+    """Return the places of a value in a text, else the sentences that have all of its words: "FreeBSD 13, 14, 15"."""
+    if verbatim := places(value, text):
+        return verbatim
+    wanted = set(words(value)) - STOP_WORDS
+    return [place for place in split(text) if wanted and wanted <= set(words(text[slice(*place)]))]
 
 
 def _naming(thing: str, text: str, place: _Place) -> _Place | None:
     """Return the sentence nearest before a place that names a thing, or the first after it; None where it does."""
     start, end = place
-    named = places(thing, text) if thing else []
-    if not named or places(thing, text[start:end]):
+    named = stated_places(thing, text) if thing else []
+    if not named or stated_places(thing, text[start:end]):
         return None
     first, last = next((one for one in reversed(named) if one[1] <= start), named[0])
     around = [one for one in split(text) if one[0] < last and one[1] > first]

@@ -48,6 +48,7 @@ CYCLES = 3
 _MAX_MENDS = 5
 _BLOCKING = ("error", "refused")
 _MAX_ISSUES_SHOWN = 12
+_MAX_EARLIER_SHOWN = 3
 
 Origin = Literal["model", "stored", "given", "mended", "repaired"]
 
@@ -162,7 +163,7 @@ class Repair:
         versions = self._assessed(first, origin)
         base, cycle, asked = versions[-1], 0, set[str]()
         while not base.answers and cycle < self.cycles and self.model is not None:
-            prompt = self._repair_prompt(base)
+            prompt = self._repair_prompt(base, versions)
             if prompt.text in asked:
                 return Outcome(tuple(versions), cycle, usage, "The model had no other query to offer.")
             asked.add(prompt.text)
@@ -241,18 +242,24 @@ class Repair:
         execution = self.run(version.sparql)
         return replace(version, execution=execution, issues=tuple(_run_issues(execution)))
 
-    def _repair_prompt(self, version: Version) -> Prompt:
+    def _repair_prompt(self, version: Version, tried: Sequence[Version]) -> Prompt:
         issues = version.issues[:_MAX_ISSUES_SHOWN]
         if self.prompt == "paper":
             messages = "\n".join(issue.message for issue in issues)
             return prompting.render("obqc/repair_paper", query=version.sparql, issues=messages)
         shown = [{"message": issue.message, "hint": issue.hint, "place": issue.place} for issue in issues]
-        content = (self.question, version.sparql, self.slice.text, *(str(issue) for issue in shown))
+        earlier = [one for one in tried if one.sparql and _key(one.sparql) != _key(version.sparql)]
+        before = [
+            {"query": " ".join(one.sparql.split()), "result": " ".join(issue.message for issue in one.issues[:1])}
+            for one in earlier[-_MAX_EARLIER_SHOWN:]
+        ]
+        content = (self.question, version.sparql, self.slice.text, *(str(issue) for issue in [*shown, *before]))
         return prompting.render(
             "obqc/repair",
             question=self.question,
             query=version.sparql,
             issues=shown,
+            tried=before,
             declarations=self.slice.declarations,
             slice=self.slice.text,
             boundary=f"=== {digest(*content)[:12]} ===",

@@ -1,8 +1,8 @@
 """The rows of a query, and these as evidence: labels for identifiers, and texts that the values were extracted from.
 
 A query that a model wrote is run by a ``Runner``, never by the store itself. Facts that were loaded as RDF have no text
-behind them, so their rows have no source. Queries read: ``facts/labels``, ``facts/sources``, and those of
-``kgrag.text.documents``.
+behind them, so their rows have no source. Queries read: ``facts/{labels,loaded,sources}``, and those
+of ``kgrag.text.documents``.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.model import Citation, Hit, Span, Term, plain
 from kgrag.ports import TripleStore
+from kgrag.querying.text_to_sparql.fact_sentences import stated_places
 from kgrag.text import documents
 from kgrag.text.chunking import statements_around
-from kgrag.text.quotes import places
 from kgrag.text.sentences import content_words, stem
 
-__all__ = ["Execution", "Row", "Runner", "cells", "citations", "hits", "labels"]
+__all__ = ["Execution", "Row", "Runner", "cells", "citations", "from_text", "hits", "labels"]
 
 Row = tuple[Term | None, ...]
 """The terms of a row, None where its variable is unbound."""
@@ -110,6 +110,17 @@ def labels(rows: Iterable[Sequence[Term | None]], store: TripleStore) -> dict[st
     return label_of
 
 
+def from_text(rows: Sequence[Row], store: TripleStore) -> set[Row]:
+    """Return the rows of which a value was extracted from text, and none is stated by loaded data."""
+    values = sorted({term for row in rows for term in row if isinstance(term, ox.Literal)}, key=str)
+    if not values:
+        return set()
+    names = {"catalogue": store.names.catalogue, "values": values}
+    extracted = {value for value, _ in store.select(queries.bind("facts/sources", **names))}
+    loaded = {value for (value,) in store.select(queries.bind("facts/loaded", **names))} if extracted else set()
+    return {row for row in rows if extracted.intersection(row) and not loaded.intersection(row)}
+
+
 def _sources(rows: Sequence[Row], store: TripleStore) -> dict[Row, tuple[Span, ...]]:
     """Return, for each row, at most three chunks that its values were extracted from and that contain one as text."""
     values = {term for row in rows for term in row if isinstance(term, ox.Literal)}
@@ -120,7 +131,7 @@ def _sources(rows: Sequence[Row], store: TripleStore) -> dict[Row, tuple[Span, .
     chunks = list(dict.fromkeys(chunk for found in behind.values() for chunk in found))
     spans, texts = documents.spans(store, chunks), documents.texts(store, chunks)
     carrying = {
-        value: [chunk for chunk in found if chunk in spans and _place(plain(value), texts.get(chunk, ""))]
+        value: [chunk for chunk in found if chunk in spans and stated_places(plain(value), texts.get(chunk, ""))]
         for value, found in behind.items()
     }
     return {row: _most(row, carrying, spans) for row in rows}
@@ -134,10 +145,6 @@ def _most(row: Row, carrying: dict[Term | None, list[str]], spans: dict[str, Spa
             counts[chunk] += 1
     ranked = sorted(counts, key=lambda chunk: (-counts[chunk], chunk))
     return tuple(spans[chunk] for chunk in ranked[:_MAX_SOURCES_PER_ROW])
-
-
-def _place(quote: str, text: str) -> tuple[int, int] | None:
-    return next(iter(places(quote, text)), None)
 
 
 def citations(found: Sequence[Hit], numbers: Sequence[int], store: TripleStore, question: str = "") -> list[Citation]:
@@ -162,7 +169,7 @@ def _cited(value: str, question: str, hit: Hit, texts: dict[str, str], sentence:
         (span, text[slice(*place)], place)
         for span in hit.sources
         for text in [texts.get(span.chunk, "")]
-        for found in places(value, text)
+        for found in stated_places(value, text)
         for place in statements_around(text, *found)
     ]
     if not statements:

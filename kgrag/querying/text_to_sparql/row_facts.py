@@ -63,6 +63,7 @@ def facts_behind(
         return {}
     bound = _bound_rows(reading, execution, run)
     behind: dict[Row, list[Triple]] = {}
+    about: dict[Row, list[Triple]] = {}
     wording = _Wording()
     for row in rows:
         shown = _values(execution.variables, row)
@@ -71,7 +72,11 @@ def facts_behind(
             wording.names.update(reading.names(one))
             wording.links.update((value, (thing, prop)) for thing, prop, value in reading.all_triples(one))
         behind[row] = list(dict.fromkeys(triple for one in same for triple in reading.triples(one)))[:_MAX_FACTS]
-    return _worded(behind, wording, store)
+        about[row] = list(dict.fromkeys(triple for one in same for triple in reading.about_named(one)))[:_MAX_FACTS]
+    facts = _worded(behind, wording, store)
+    # a pattern of a UNION holds for some rows only; others are shown with what the query asks of the things they name
+    others = {row: triples for row, triples in about.items() if triples and row not in facts}
+    return facts | (_worded(others, wording, store) if others else {})
 
 
 def triples_behind(
@@ -139,7 +144,9 @@ class _Reading:
             elif column.aggregate == "COUNT":
                 counted += [one.name for one in column.variables]
         usable = [pattern for pattern in query.patterns if _usable(pattern)]
-        naming = tuple(one for one in usable if _names(one.predicate))
+        # of (rdfs:label|s:effect) ?text nobody knows that it is a name
+        texts = {_ends(one) for one in usable if one.path == "|" and not _names(one.predicate)}
+        naming = tuple(one for one in usable if _names(one.predicate) and (one.path != "|" or _ends(one) not in texts))
         stating = tuple(one for one in usable if not _names(one.predicate))
         grouped = bool(query.aggregates) or any(use.clause == "GROUP BY" for use in query.uses)
         read_as = cls(query, same, frozenset(counted), naming, stating, grouped)
@@ -188,9 +195,17 @@ class _Reading:
         about = [one for one in self.stating if _name(one.subject) in things - shown]
         if self.query.form == "ASK":
             values, about = [], list(self.stating)
-        stated = [one for one in about if one.predicate != RDF.type] or about
+        stated = [one for one in about if one.predicate != RDF.type] or ([] if values else about)
         chosen = [one for one in self.stating if one in values or one in stated]
         return self._bound_triples(chosen, bound)
+
+    def about_named(self, bound: _Bound) -> list[Triple]:
+        """Return the triples of a row about the things whose names it may show, but not what they are a kind of."""
+        wanted = {*self.same.values()}
+        names = [one for one in self.query.patterns if _names(one.predicate) and _name(one.object) in wanted]
+        named = {_name(one.subject) for one in names} - {""}
+        about = [one for one in self.stating if not named.isdisjoint((_name(one.subject), _name(one.object)))]
+        return self._bound_triples([one for one in about if one.predicate != RDF.type], bound)
 
     def all_triples(self, bound: _Bound) -> list[Triple]:
         """Return all triples of a row that say more than a name."""
@@ -198,7 +213,8 @@ class _Reading:
 
     def every_triple(self, bound: _Bound) -> list[Triple]:
         """Return all triples of a row, those of its names last."""
-        return self._bound_triples((*self.stating, *self.naming), bound)
+        names = [one for one in self.query.patterns if _usable(one) and _names(one.predicate)]
+        return self._bound_triples((*self.stating, *names), bound)
 
     def _bound_triples(self, patterns: Iterable[syntax.Pattern], bound: _Bound) -> list[Triple]:
         ends = ((_value(end, bound) for end in (one.subject, one.predicate, one.object)) for one in patterns)
@@ -216,6 +232,10 @@ def _usable(pattern: syntax.Pattern) -> bool:
     ends = (pattern.subject, pattern.predicate, pattern.object)
     visible = all(not isinstance(end, syntax.Blank) and getattr(end, "scope", 0) == 0 for end in ends)
     return visible and pattern.path in _PATHS and all(scope.kind in _CONTEXTS for scope in pattern.context)
+
+
+def _ends(pattern: syntax.Pattern) -> tuple[syntax.Term, syntax.Term]:
+    return pattern.subject, pattern.object
 
 
 def _names(predicate: syntax.Term) -> bool:
