@@ -112,7 +112,7 @@ KG = _Namespace(
     # properties
     "about asked baseIRI checksum cites comment completions confidence content contentHash decision default "
     "derived dropped end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm "
-    "layer leaves level lexicalDatatype lexicalForm lineage location marker mentions method missing model "
+    "languageTag layer leaves level lexicalDatatype lexicalForm lineage location marker mentions method missing model "
     "notResolved notStated onProperty order outputTokens page pageBreak parameters promptHash publication queryText "
     "question quote readFrom removedKind revision root schemaVersion sentence size sourceKind sparql stale start "
     "synced takes targetGraphKind text toChunk tokens topic turn undone unfinishedSince unit unknown unresolved "

@@ -20,6 +20,7 @@ from kgrag.audit.stated_content import StatedGraph, StatedNode, differing, fault
 from kgrag.audit.step_input import Row
 from kgrag.model import plain
 from kgrag.ports import TripleStore
+from kgrag.store.lexical_forms import ending_with
 from kgrag.text.chunking import count_tokens
 from kgrag.text.documents import PLAIN_TEXT
 from kgrag.vocab import DCTERMS, KG, METADATA, PROV, RDF, Names, local_name
@@ -162,7 +163,8 @@ class _OwnGraphs:
             yield fault(node, RDF.object, "is the writing of a literal that its graph does not have")
         # the name of a blank node may have been another when the record was named
         if isinstance(subject, ox.NamedNode):
-            written = ox.Literal(node.one(KG.lexicalForm), datatype=node.node(KG.lexicalDatatype))
+            literal = ox.Literal(node.one(KG.lexicalForm), datatype=node.node(KG.lexicalDatatype))
+            written = ending_with(value, literal)
             name = self._names.lexical(source.value, str(ox.Triple(subject, predicate, written)))
             yield from self._misnamed(node, name)
 

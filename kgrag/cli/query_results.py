@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 import typer
@@ -16,6 +17,9 @@ from kgrag.cli.options import Format
 from kgrag.cli.printing import note
 from kgrag.errors import InputError
 from kgrag.model import plain
+
+if TYPE_CHECKING:
+    from kgrag.querying.written_results import WrittenTriples
 
 __all__ = [
     "read_sparql",
@@ -38,13 +42,13 @@ _GRAPHS = {
 }
 
 
-def write_results(results: ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples, format_: Format) -> None:
+def write_results(results: ox.QuerySolutions | ox.QueryBoolean | WrittenTriples, format_: Format) -> None:
     """Print rows, a truth value or triples.
 
     Raises:
         InputError: the format does not fit the kind of query.
     """
-    if isinstance(results, ox.QueryTriples):
+    if not isinstance(results, ox.QuerySolutions | ox.QueryBoolean):
         if format_ not in _GRAPHS:
             raise InputError(f"--format {format_}: a CONSTRUCT returns triples. Use one of {', '.join(_GRAPHS)}.")
         results.serialize(sys.stdout.buffer, format=_GRAPHS[format_])

@@ -133,6 +133,7 @@ class JsonOperations:
         shape: str | None = None,
         focus: list[str] | None = None,
         inference: Literal["", "rdfs", "owl-rl"] | None = None,
+        conformance_disallows: list[str] | None = None,
         limit: int | None = None,
     ) -> AuditReply:
         """Report where graphs of the knowledge base depart from SHACL shapes in graphs of it."""
@@ -147,6 +148,7 @@ class JsonOperations:
                     "shape": shape,
                     "focus": focus,
                     "inference": inference,
+                    "conformance_disallows": conformance_disallows,
                     "limit": limit,
                 },
             )

@@ -147,6 +147,10 @@ class ValidateRequest(_Request):
     inference: Literal["", "rdfs", "owl-rl"] = Field(
         default="", description="Rules by which what follows from the data is validated as well."
     )
+    conformance_disallows: Annotated[list[_GraphIri], Field(max_length=100)] = Field(
+        default=[],
+        description="Severities that break conformance, as `Violation` or an IRI; none: all but Debug, Trace.",
+    )
     limit: Annotated[int, Field(ge=0, le=10_000)] = Field(
         default=1000, description="Results that are returned; counts are exact."
     )

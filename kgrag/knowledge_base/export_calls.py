@@ -12,6 +12,7 @@ from kgrag import queries
 from kgrag.errors import InputError, StateError, StorageFailed, UnknownName
 from kgrag.knowledge_base.wiring import Wiring
 from kgrag.store import graph_kinds
+from kgrag.store.language_tags import by_lower_case, language_tags, respelled
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.vocab import PREFIXES
 
@@ -51,7 +52,7 @@ class ExportCalls(Wiring):
 
         ``.owl`` and ``.rdf`` are RDF/XML, as Protégé reads it, ``.ttl``, ``.nt``, ``.jsonld`` and ``.trig`` what they
         are called, and ``.graphml`` a graph of nodes and edges for Gephi and the like. Only TriG keeps graphs apart;
-        literals are written as they were loaded.
+        literals and language tags are written as they were loaded.
 
         Args:
             target: the file.
@@ -67,11 +68,12 @@ class ExportCalls(Wiring):
         file = Path(target)
         if file.suffix.lower() not in graph_forms():
             raise InputError(f"{file}: graphs are written to {', '.join(graph_forms())}. Name such a file.")
-        triples = {iri: list(as_loaded(self.store, node)) for iri, node in self._chosen(graphs).items()}
+        nodes = self._chosen(graphs)
+        triples = {iri: list(as_loaded(self.store, node)) for iri, node in nodes.items()}
         if file.suffix.lower() == ".graphml":
             write_graphml(triples, file)
         else:
-            _write(triples, file)
+            _write(triples, file, [tag for node in nodes.values() for tag in language_tags(self.store, node)])
         return sum(map(len, triples.values()))
 
     def export_crate(self, folder: str | Path, *, name: str = "", license_url: str = "") -> int:
@@ -117,7 +119,7 @@ class ExportCalls(Wiring):
         return nodes
 
 
-def _write(triples: dict[str, list[ox.Triple]], file: Path) -> None:
+def _write(triples: dict[str, list[ox.Triple]], file: Path, tags: Sequence[str]) -> None:
     form = _FORMS[file.suffix.lower()]
     quads: list[ox.Triple] | list[ox.Quad] = [each for found in triples.values() for each in found]
     if form.supports_datasets and file.suffix.lower() == ".trig":
@@ -127,15 +129,15 @@ def _write(triples: dict[str, list[ox.Triple]], file: Path) -> None:
             for each in found
         ]
     try:
-        written = ox.serialize(quads, format=form, prefixes=PREFIXES)
+        written = respelled(ox.serialize(quads, format=form, prefixes=PREFIXES) or b"", form, by_lower_case(tags))
         if form == ox.RdfFormat.RDF_XML:  # which cannot have every property, nor every character
-            expat.ParserCreate(namespace_separator=" ").Parse(written or b"", True)
+            expat.ParserCreate(namespace_separator=" ").Parse(written, True)
     except (ValueError, expat.ExpatError) as error:
         raise InputError(f"{file}: this cannot be written so: {error}. Write Turtle (.ttl).") from None
     part = file.with_name(f".partial-{file.name}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(written or b"")
+        part.write_bytes(written)
         part.replace(file)
     except OSError as error:
         part.unlink(missing_ok=True)

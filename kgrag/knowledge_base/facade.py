@@ -32,6 +32,7 @@ from kgrag.querying.saved_queries import SavedQuery
 from kgrag.querying.text_indexes.declared_indexes import TextIndex
 from kgrag.querying.text_indexes.text_indexes import IndexState
 from kgrag.store import graph_kinds, rdf_files
+from kgrag.store.language_tags import by_lower_case, language_tags
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.rdflib_copies import rdflib_copy
 from kgrag.text import documents
@@ -304,7 +305,7 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         self.text_indexes.remove(name, self.spaces)
 
     def graph(self, iri: str) -> list[ox.Triple]:
-        """Return the triples of one named graph, with literals as they were loaded.
+        """Return the triples of one named graph, with literals as they were loaded, language tags in lower case.
 
         Raises:
             UnknownName: the catalogue has no such graph.
@@ -317,8 +318,9 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         return list(as_loaded(self.store, node))
 
     def to_rdflib(self, iri: str) -> rdflib.Graph:
-        """Return a copy of one named graph as a graph of rdflib, with literals as they were loaded."""
-        return rdflib_copy(self.graph(iri), identifier=iri)
+        """Return a copy of one named graph as a graph of rdflib, with literals and language tags as loaded."""
+        tags = by_lower_case(language_tags(self.store, _iri(iri)))
+        return rdflib_copy(self.graph(iri), identifier=iri, tags=tags)
 
     # --- care ---------------------------------------------------------------------------------------------------
 

@@ -36,6 +36,7 @@ from kgrag.model import Allowed, Answer, AnswerSentence, Hit, Reranking, Table, 
 from kgrag.ports import Reranker, ReranksAtCost
 from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
+from kgrag.querying.written_results import WrittenTriples
 from kgrag.telemetry import Attributes, in_context, spanned
 
 if TYPE_CHECKING:
@@ -397,7 +398,8 @@ class QuestionCalls(DocumentCalls):
     def query(self, sparql: str) -> Table | bool | list[ox.Triple]:
         """Run a SPARQL query of the user's: rows, a truth value, or triples.
 
-        Without FROM and outside GRAPH, a pattern matches the union of all named graphs.
+        Without FROM and outside GRAPH, a pattern matches the union of all named graphs. Triples of graphs that the
+        query names have literals as they were loaded.
 
         Raises:
             InvalidSPARQL: it does not parse, or asks for SERVICE.
@@ -405,13 +407,13 @@ class QuestionCalls(DocumentCalls):
         results = self.raw_query(sparql)
         if isinstance(results, ox.QueryBoolean):
             return bool(results)
-        if isinstance(results, ox.QueryTriples):
+        if isinstance(results, WrittenTriples):
             return list(results)
         names = tuple(variable.value for variable in results.variables)
         return Table(names, [tuple(row) for row in results])
 
-    def raw_query(self, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
-        """Run a SPARQL query of the user's and return pyoxigraph's results, which can be serialised."""
+    def raw_query(self, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | WrittenTriples:
+        """Run a SPARQL query of the user's and return its results, which can be serialised."""
         return user_queries.run_query(self, self._store, sparql)
 
 

@@ -13,9 +13,11 @@ from kgrag.index.ontology_prefixes import known_prefixes, ontology_prefixes
 from kgrag.model import Term
 from kgrag.ports import OpenedStore, TripleStore
 from kgrag.querying.searches import functions, names_search, refuse_in_update
+from kgrag.querying.written_results import WrittenTriples, named_graphs
 from kgrag.sparql.constant_lists import with_values_for_lists
 from kgrag.sparql.gate import check_update
 from kgrag.sparql.query_help import helped, with_declarations
+from kgrag.store.engine import Results
 from kgrag.store.update_effect import UpdateEffect, effect_on_copy
 from kgrag.telemetry import span
 from kgrag.vocab import PREFIXES
@@ -26,12 +28,20 @@ if TYPE_CHECKING:
 __all__ = ["effect_of_update", "run_query", "run_update"]
 
 
-def run_query(kb: Wiring, store: OpenedStore, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
+def run_query(kb: Wiring, store: OpenedStore, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | WrittenTriples:
     """Run a query; its default graph is the union of all named graphs, unless it says FROM.
 
     Raises:
         InvalidSPARQL: it does not parse, asks for SERVICE, or for a search that cannot be run.
     """
+    results = _engine_results(kb, store, sparql)
+    if not isinstance(results, ox.QueryTriples):
+        return results
+    graphs = named_graphs(sparql, {**PREFIXES, **ontology_prefixes(store)})
+    return WrittenTriples(results, graphs, store.select, store.names)
+
+
+def _engine_results(kb: Wiring, store: OpenedStore, sparql: str) -> Results:
     prefixes = ontology_prefixes(store)
     try:
         with span("sparql query", {"db.system.name": "oxigraph", "db.operation.name": "query"}):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -26,6 +27,7 @@ from kgrag.server.request_log import record_of
 from kgrag.server.server_state import ServerState, address, state_of, writer_of
 from kgrag.server.streaming import collect_result, stream_result
 from kgrag.server.write_gate import PlannedUpload
+from kgrag.store.language_tags import spelled_tags
 from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
 
 __all__ = ["graph", "parsed"]
@@ -109,6 +111,7 @@ async def _read(request: HttpRequest, state: ServerState, name: str) -> Response
         "graph": state.dataset.stored_as(name),
         "rdf": media,
         "lexical": state.dataset.lexical_graph(name),
+        "tags": state.dataset.language_tags(name),
         "root": str(Path(kgrag.__file__).parents[1]),
     }
     task = ReaderRequest("dump", header, seconds=state.pool.limits.seconds)
@@ -144,6 +147,7 @@ async def _write(request: HttpRequest, state: ServerState, name: str) -> Respons
     documents = await _documents(request, state.pool.limits.body)
     base = name or str(request.url)
     triples = [triple for media, body in documents for triple in await parsed(state, media, body, base)]
+    tags = [tag for media, body in documents for tag in await asyncio.to_thread(_tags, media, body)]
 
     def adds() -> bool:
         return request.method == "POST" and state.dataset.contains(name)
@@ -159,7 +163,8 @@ async def _write(request: HttpRequest, state: ServerState, name: str) -> Respons
         if recheck is not None:
             await recheck()
         add, status = adds(), 204 if existed else 201
-        await state.write(record_of(request), lambda: state.dataset.put(name, triples, add=add), status=status)
+        put = partial(state.dataset.put, name, triples, add=add, tags=tags)
+        await state.write(record_of(request), put, status=status)
         headers = {"ETag": _etag(state, name)}
     if not existed:
         headers["Location"] = address(request, f"/graphs?graph={quote(name, safe='')}")
@@ -214,6 +219,10 @@ def _check_document(media: str, body: bytes) -> None:
         _TEXT_CHECKS[media](body.decode(), _UPLOAD_NAME)
     except UnicodeDecodeError as error:
         raise Problem(400, f"byte {error.start} of the body is not UTF-8.") from None
+
+
+def _tags(media: str, body: bytes) -> list[str]:
+    return spelled_tags(body.decode(errors="replace"), ox.RdfFormat.from_media_type(media))
 
 
 def _triples(lines: bytes) -> list[ox.Triple]:

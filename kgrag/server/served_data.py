@@ -23,6 +23,7 @@ from kgrag.model import GraphDraft, plain
 from kgrag.ports import TripleStore
 from kgrag.server.problems import Problem
 from kgrag.sparql.query_help import with_declarations
+from kgrag.store.language_tags import by_lower_case, language_tags
 from kgrag.store.lexical_forms import as_loaded
 from kgrag.store.plain_dataset import PlainStore
 from kgrag.store.rdf_files import is_ontology
@@ -75,8 +76,15 @@ class ServedDataset(Protocol):
     def update(self, update: str, base: str) -> None:
         """Run an update. Raises InvalidSPARQL."""
 
-    def put(self, graph: str, triples: Sequence[ox.Triple], *, add: bool) -> None:
-        """Replace the content of a graph by triples, or add them to it. Raises Problem."""
+    def language_tags(self, graph: str) -> list[str]:
+        """Return the language tags of a graph as they were written, of those that are not in lower case."""
+
+    def put(self, graph: str, triples: Sequence[ox.Triple], *, add: bool, tags: Sequence[str] = ()) -> None:
+        """Replace the content of a graph by triples, or add them to it; ``tags`` as of ``language_tags``.
+
+        Raises:
+            Problem: the graph cannot be written.
+        """
 
     def drop(self, graph: str) -> None:
         """Remove a graph. Raises Problem."""
@@ -140,12 +148,18 @@ class CataloguedDataset:
         """Run an update and bring the catalogue up to date, in one transaction."""
         self._store.update(with_declarations(update, self.prefixes))
 
-    def put(self, graph: str, triples: Sequence[ox.Triple], *, add: bool) -> None:
+    def language_tags(self, graph: str) -> list[str]:
+        """Return what the catalogue lists."""
+        return language_tags(self._store, ox.NamedNode(self.stored_as(graph)))
+
+    def put(self, graph: str, triples: Sequence[ox.Triple], *, add: bool, tags: Sequence[str] = ()) -> None:
         """Publish triples as a data graph, or an ontology graph if they declare classes or an ontology."""
         node = self._writable(graph)
+        spelled = by_lower_case([*(self.language_tags(graph) if add else ()), *tags])
+        described = [(KG.languageTag, ox.Literal(tag)) for tag in spelled.values()]
         whole = [*as_loaded(self._store, node), *triples] if add else list(triples)
         kind = KG.OntologyGraph if is_ontology(whole) else KG.DataGraph
-        publication = self._store.publish([GraphDraft(node, kind, whole, "replace")])
+        publication = self._store.publish([GraphDraft(node, kind, whole, "replace", described=described)])
         if publication.violations:
             messages = "; ".join(violation.message for violation in publication.violations[:5])
             raise Problem(422, f"the graph does not conform to its shape and was put into quarantine: {messages}")
@@ -213,7 +227,11 @@ class PlainDataset:
         """Run an update."""
         self._store.update(update, base=base)
 
-    def put(self, graph: str, triples: Sequence[ox.Triple], *, add: bool) -> None:
+    def language_tags(self, graph: str) -> list[str]:  # noqa: ARG002
+        """Return []: a plain dataset has the literals of the engine."""
+        return []
+
+    def put(self, graph: str, triples: Sequence[ox.Triple], *, add: bool, tags: Sequence[str] = ()) -> None:  # noqa: ARG002
         """Replace the content of a graph by triples, or add them to it."""
         self._store.put(_node(graph), triples, add=add)
 

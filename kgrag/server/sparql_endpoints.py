@@ -93,7 +93,7 @@ async def query(request: HttpRequest) -> Response:
         }
     union = state.dataset.union if operation.union is None else operation.union
     union = union and graphs is None and not reading.chooses_dataset
-    form = _QueryForm(address(request, "/sparql"), results, rdf, union)
+    form = _QueryForm(address(request, "/sparql"), results, rdf, union, _known_names(state))
     header: Mapping[str, object] | bytes
     if similar is None and graphs is None and len(form.base) < _MAX_CACHED_BASE_CHARACTERS:
         header = _packed_header(form, tuple(state.dataset.prefixes.items()))
@@ -136,7 +136,8 @@ async def reader_request(
     limit = state.pool.limits.seconds
     prepared = await _prepared(request, text, min(seconds or limit, limit))
     text, reading, similar = prepared.text, prepared.reading, prepared.similar
-    form = _QueryForm(address(request, "/sparql"), results, rdf, state.dataset.union and not reading.chooses_dataset)
+    union = state.dataset.union and not reading.chooses_dataset
+    form = _QueryForm(address(request, "/sparql"), results, rdf, union, _known_names(state))
     header = {**_header(form, state.dataset.prefixes), "similar": similar}
     return ReaderRequest("query", header, text.encode(), prepared.seconds_left, client=_client_of(request))
 
@@ -188,16 +189,25 @@ def _checked_query(text: str, prefixes: Mapping[str, str]) -> tuple[str, Admitte
 
 
 class _QueryForm(NamedTuple):
-    """What many queries have in common: base IRI, media types for tables and for graphs, default graph."""
+    """What many queries have in common: base IRI, media types for tables and for graphs, default graph.
+
+    ``names`` is the base of the IRIs of the knowledge base, "" for a plain dataset.
+    """
 
     base: str
     results: str
     rdf: str
     union: bool
+    names: str
+
+
+def _known_names(state: ServerState) -> str:
+    return state.dataset.names.base if state.dataset.union else ""
 
 
 def _header(form: _QueryForm, prefixes: Mapping[str, str]) -> dict[str, object]:
-    return {**form._asdict(), "prefixes": dict(prefixes), "similar": None, "dataset": None}
+    root = str(Path(kgrag.__file__).parents[1])
+    return {**form._asdict(), "prefixes": dict(prefixes), "similar": None, "dataset": None, "root": root}
 
 
 @lru_cache(maxsize=256)

@@ -19,7 +19,7 @@ import pyoxigraph as ox
 
 from kgrag.model import Term, Violation
 from kgrag.ports import TripleStore
-from kgrag.shacl.compiled_shapes import LISTS, Constraint, Shapes, Target
+from kgrag.shacl.compiled_shapes import LISTS, REIFIES, TO_MEMBERS, Constraint, Shapes, Target
 from kgrag.shacl.constraint_queries import MAX_NODES_NAMED, ConstraintQueries, named
 from kgrag.shacl.engine_run import violations_of_each
 from kgrag.shacl.path_walks import Changes, Look, Repeated, Step, TooMany, Walks, path_tree
@@ -148,6 +148,9 @@ class _Reach:
         nodes = self.walks.begins(path) | self.walks.back(path, self._reassessed_values(constraint))
         if constraint.component in _COMPARING:
             nodes |= self.changes.subjects(constraint.values["wanted"])
+        if constraint.component == "reifierShape":
+            reified = self.changes.objects(REIFIES) | self.walks.on(Step(REIFIES), self._reassessed_within(constraint))
+            nodes |= {term.subject for term in reified if isinstance(term, ox.Triple)}
         return nodes
 
     def _reassessed_values(self, constraint: Constraint) -> set[Term]:
@@ -155,9 +158,13 @@ class _Reach:
             return self.changes.subjects(RDF.type)
         if constraint.component == "closed":
             return {triple.subject for triple in self.changes}
-        if constraint.component in LISTS:
+        if constraint.component in LISTS or constraint.component == "memberShape":
             cells = self.changes.subjects(_FIRST) | self.changes.subjects(_REST)
-            return self.walks.back(Repeated(Step(_REST), "*"), cells)
+            heads = self.walks.back(Repeated(Step(_REST), "*"), cells)
+            return heads | self.walks.back(path_tree(TO_MEMBERS), self._reassessed_within(constraint))
+        return set() if constraint.component == "reifierShape" else self._reassessed_within(constraint)
+
+    def _reassessed_within(self, constraint: Constraint) -> set[Term]:
         return {node for branch in constraint.branches for inner in branch for node in self._reassessed(inner)}
 
 

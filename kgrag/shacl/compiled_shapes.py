@@ -14,14 +14,20 @@ from kgrag.model import Term, plain
 from kgrag.shacl.shapes_graph import SH, PropertyPath, joined
 from kgrag.vocab import RDF, RDFS
 
-__all__ = ["LISTS", "NESTED", "Branch", "Constraint", "Shapes", "Source", "Target"]
+__all__ = ["LISTS", "NESTED", "REIFIES", "TO_MEMBERS", "Branch", "Constraint", "Shapes", "Source", "Target"]
 
 NESTED = frozenset(
-    {"and", "node", "not", "or", "property", "qualifiedMaxCount", "qualifiedMinCount", "someValue", "xone"}
+    {
+        *("and", "memberShape", "node", "not", "or", "property", "qualifiedMaxCount", "qualifiedMinCount"),
+        *("reifierShape", "someValue", "xone"),
+    }
 )
 """Components whose values are shapes; ``property`` only in a shape within a shape: elsewhere it reports itself."""
 LISTS = frozenset({"maxListLength", "minListLength", "uniqueMembers"})
 """Components of SHACL 1.2 whose values are RDF lists; they are decided by ``list_constraints``."""
+TO_MEMBERS = (ox.NamedNode(RDF.prefix + "rest"), ox.Literal("*"), ox.Literal("/"), ox.NamedNode(RDF.prefix + "first"))
+"""The path from a list to its members."""
+REIFIES = ox.NamedNode(RDF.prefix + "reifies")
 _COMPARING = frozenset({"disjoint", "equals", "lessThan", "lessThanOrEquals"})
 """Components that name another property."""
 
@@ -101,15 +107,17 @@ class Constraint:
         names.update(target.subjects_of, target.objects_of)
         if self.component in _COMPARING:
             names.add(self.values["wanted"])
-        if self.component in LISTS:
+        if self.component in LISTS or self.component == "memberShape":
             names |= {ox.NamedNode(RDF.prefix + "first"), ox.NamedNode(RDF.prefix + "rest")}
         if target.classes or self.component == "class":
             names |= {RDF.type, RDFS.subClassOf}
         return names
 
     def aimed_at(self, target: Target) -> Constraint:
-        """Return the constraint with another target, in the shapes within it as well."""
-        branches = tuple(tuple(inner.aimed_at(target) for inner in branch) for branch in self.branches)
+        """Return the constraint with another target, in the shapes within it as well, but for those of reifiers."""
+        branches = self.branches
+        if self.component != "reifierShape":
+            branches = tuple(tuple(inner.aimed_at(target) for inner in branch) for branch in branches)
         return replace(self, target=target, branches=branches)
 
     def each(self) -> Iterator[Constraint]:

@@ -46,7 +46,7 @@ COMPONENTS = (
 """Components with a stored query of their own."""
 
 _NEED_A_PATH = frozenset({"lessThan", "lessThanOrEquals", "maxCount", "minCount", "uniqueLang"})
-_SWITCHES = frozenset({"closed", "singleLine", "uniqueLang", "uniqueMembers"})
+_SWITCHES = frozenset({"closed", "singleLine", "uniqueLang"})
 _NODE_KINDS = frozenset(
     SH + kind for kind in ("BlankNode", "BlankNodeOrIRI", "BlankNodeOrLiteral", "IRI", "IRIOrLiteral", "Literal")
 )
@@ -104,6 +104,9 @@ def values(graph: ShapesGraph, node: Node, component: str) -> Iterator[dict[str,
                 yield {"wanted": sorted(allowed, key=str)}
             else:
                 yield {}
+        return
+    if component == "uniqueMembers" and graph.objects(node, name):  # even a false one wants lists
+        yield {"unique": graph.true(node, name)}
         return
     in_query = {} if component in LISTS else queries.describe(Constraint("", component, Target()).query).parameters
     declared = in_query.get("wanted", "integer")

@@ -77,7 +77,7 @@ class ConstraintQueries:
         """
         parameters = {"fitting": 0, "conforming": 0, "mark": ox.Literal(MARK if self.copy else "")}
         parameters |= {**self._focus(constraint), **constraint.values, "wanted": self._wanted(constraint)}
-        parameters |= {"path": constraint.path, "first": int(first)}
+        parameters |= {"path": constraint.path, "property": next(iter(constraint.path), None), "first": int(first)}
         parameters["only"] = sorted((term for term in only if term is not None), key=str)
         declared = queries.describe(query).parameters
         if "each" in declared:

@@ -1,38 +1,29 @@
 """Run compiled shapes on the named graphs of a store.
 
-Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``, ``shacl/list_cells``.
+Queries: ``shacl/<component>``, ``shacl/focus``, ``shacl/values``, ``shacl/list_cells``, ``shacl/reifiers``.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from pathlib import Path
 from typing import cast
 
 import pyoxigraph as ox
 
-from kgrag.errors import InvalidRDF, InvalidSPARQL, KgragError
-from kgrag.model import GraphDraft, Table, Term, Violation, ViolationTerms
-from kgrag.ports import TripleStore, Validator
-from kgrag.resources import find
-from kgrag.shacl.certain_conformance import uncertain
+from kgrag.errors import InvalidRDF, InvalidSPARQL
+from kgrag.model import Table, Term, Violation, ViolationTerms
+from kgrag.ports import TripleStore
 from kgrag.shacl.compiled_shapes import LISTS, NESTED, Branch, Constraint, Shapes, Target
 from kgrag.shacl.constraint_queries import ConstraintQueries, Row, Where, named, rows
-from kgrag.shacl.list_constraints import Lists
+from kgrag.shacl.list_constraints import Lists, repeated
 from kgrag.shacl.results import violations_of
 from kgrag.shacl.shapes_graph import ends, is_step
-from kgrag.shacl.shapes_reader import load_shapes
 from kgrag.shacl.sparql_constraints import asks_in_graphs, over_union
-from kgrag.shacl.written_literals import Written
+from kgrag.shacl.written_literals import Written, unmarked
 from kgrag.shacl.written_statements import WrittenView
-from kgrag.store import graph_kinds
 
-__all__ = ["graph_shapes", "graph_validator", "validate", "validation", "violations_of_each"]
-
-_LOG = logging.getLogger(__name__)
+__all__ = ["validate", "validation", "violations_of_each"]
 
 _BY_VALUE = frozenset(
     {
@@ -45,32 +36,6 @@ _BY_NODE = frozenset({"disjoint", "lessThan", "lessThanOrEquals", "maxCount", "u
 """Components that read each node with its values alone; a node without values conforms, unless ``wanted`` is 0."""
 _NEED_TWO_VALUES = frozenset({"maxCount", "uniqueLang"})
 """Components that only a node with two values can violate."""
-_MAX_TRIPLES_LOOKED_AT = 5_000
-"""Of 27 triples a look takes 4 ms where queries take 50; of 2,700 it is 43 and 66, and of 27,000 queries are faster."""
-
-
-@cache
-def graph_shapes() -> Shapes:
-    """Return the shapes of named graphs: those of each declared kind of graph, and what the catalogue may list.
-
-    Shapes of a plug-in that do not parse are logged and left out; its graphs then only have to be in the catalogue.
-    """
-    declared = graph_kinds.kinds().values()
-    listed = graph_kinds.catalogue_shapes(declared)
-    names = sorted({kind.shape for kind in declared if kind.shape})
-    own = [find("shapes", f"graphs/{name}", (".ttl",)) for name in names if ":" not in name]
-    return load_shapes([*own, *filter(None, map(_of_plugin, (name for name in names if ":" in name)))], also=listed)
-
-
-def _of_plugin(name: str) -> Path | None:
-    prefix, _, local = name.partition(":")
-    try:
-        path = find("shapes", f"{prefix}:graphs/{local}", (".ttl",))
-        load_shapes([path])
-    except KgragError as error:
-        _LOG.warning("The shapes %s of a plug-in are left out: %s", name, error)
-        return None
-    return path
 
 
 def validate(
@@ -175,21 +140,6 @@ def _as_far_as_decided(
             undecided[constraint.shape] = str(error)
 
 
-def graph_validator() -> Validator:
-    """Return the validator that ``publish`` calls: a scratch store must conform to the shapes of kgrag's own graphs.
-
-    A fault in the catalogue's entry of a draft has the catalogue as graph and the draft as focus node.
-    """
-
-    def check(scratch: TripleStore, drafts: Sequence[GraphDraft]) -> list[Violation]:
-        shapes = graph_shapes()
-        if sum(len(draft.triples) for draft in drafts) <= _MAX_TRIPLES_LOOKED_AT:
-            shapes = replace(shapes, constraints=tuple(uncertain(shapes.constraints, scratch)))
-        return validate(scratch, shapes)
-
-    return check
-
-
 def _refuse_mismatch(constraints: Iterable[Constraint], *, merged: bool) -> None:
     for constraint in constraints:
         if merged and constraint.target.kinds:
@@ -228,16 +178,40 @@ class _ValidationRun:
             yield from [violation] * times.get((row["graph"], row["focus"]), 1)
 
     def _violations(self, constraint: Constraint, violating: Sequence[Row]) -> Iterator[Violation]:
-        """Yield one violation per row; where values depart from a shape by sh:node, with the results of that shape."""
-        details: dict[Where, list[ViolationTerms]] = {}
-        if constraint.component == "node" and violating:
-            wanted = {(row["graph"], row["value"]) for row in violating}
-            details = self._results(constraint.branches[0], wanted)
-        for row, violation in zip(violating, violations_of(constraint, violating), strict=True):
-            if own := details.get((row["graph"], row.get("value"))):
-                yield replace(violation, terms=replace(cast("ViolationTerms", violation.terms), details=tuple(own)))
-            else:
-                yield violation
+        """Yield one violation per row, with the results of an inner shape for the nodes that depart from it."""
+        found = list(violations_of(constraint, violating))
+        at_fault = (self._at_fault(constraint, violating) if violating else None) or [[] for _ in found]
+        departing = {node for nodes in at_fault for node in nodes}
+        results = self._results(constraint.branches[0], departing) if departing and constraint.branches else {}
+        for violation, nodes in zip(found, at_fault, strict=True):
+            terms = cast("ViolationTerms", violation.terms)
+            details = [result for node in nodes for result in results.get(node, ())]
+            if constraint.component == "uniqueMembers":
+                details = [replace(terms, value=unmarked(member)) for _, member in nodes]
+            yield replace(violation, terms=replace(terms, details=tuple(details))) if details else violation
+
+    def _at_fault(self, constraint: Constraint, violating: Sequence[Row]) -> list[list[Where]]:
+        """Return per row the nodes to speak of in details; [] for components without any."""
+        if constraint.component == "node":
+            return [[(row["graph"], row["value"])] for row in violating]
+        if constraint.component == "reifierShape":
+            reifiers = self._reifiers(constraint)
+            return [self._departing_among(constraint, reifiers.get(self._stored(row), ())) for row in violating]
+        if constraint.component not in ("memberShape", "uniqueMembers"):
+            return []
+        lists = Lists.of(rows(self.asker.ask("shacl/list_cells", constraint)))
+        found: list[list[Where]] = []
+        for row in violating:
+            members = lists.members(row["graph"], row["value"]) or ()
+            found.append([(row["graph"], member) for member in members])
+        if constraint.component == "uniqueMembers":
+            return [repeated(nodes) for nodes in found]
+        return [self._departing_among(constraint, nodes) for nodes in found]
+
+    def _departing_among(self, constraint: Constraint, nodes: Iterable[Where]) -> list[Where]:
+        """Return those of some nodes that depart from the inner shape of a constraint, each once."""
+        departing = self._departing(constraint.branches[0])
+        return [node for node in dict.fromkeys(nodes) if node in departing]
 
     def _results(self, branch: Branch, nodes: set[Where]) -> dict[Where, list[ViolationTerms]]:
         """Return (graph, node) -> the results of an inner shape for some nodes."""
@@ -276,8 +250,10 @@ class _ValidationRun:
             return self._select_rows(constraint)
         if constraint.component == "someValue" or constraint.component.startswith("qualified"):
             return self._miscounted(constraint)
-        if constraint.component in LISTS:
+        if constraint.component in LISTS or constraint.component == "memberShape":
             return self._list_rows(constraint)
+        if constraint.component == "reifierShape":
+            return self._reifier_rows(constraint)
         if constraint.component in NESTED:
             return self._nested_rows(constraint, inner=inner)
         shortcut = self._by_all_values(constraint, inner=inner) if self.merged and constraint.target else None
@@ -343,9 +319,30 @@ class _ValidationRun:
     def _list_rows(self, constraint: Constraint) -> Iterator[Row]:
         """Yield the values that are no lists, or not as a constraint wants them."""
         lists = Lists.of(rows(self.asker.ask("shacl/list_cells", constraint)))
+        departing = self._departing(constraint.branches[0]) if constraint.branches else ()
         for row in rows(self._values(constraint, None)):
-            if lists.violates(constraint, row["graph"], row["value"]):
+            if lists.violates(constraint, row["graph"], row["value"], departing):
                 yield row
+
+    def _reifier_rows(self, constraint: Constraint) -> Iterator[Row]:
+        """Yield the values by a triple with a reifier that departs from the inner shape, or without a required one."""
+        reifiers = self._reifiers(constraint)
+        for row in rows(self._values(constraint, None)):
+            own = reifiers.get(self._stored(row), ())
+            if (constraint.values["required"] and not own) or self._departing_among(constraint, own):
+                yield row
+
+    def _reifiers(self, constraint: Constraint) -> dict[tuple[Term | None, ...], list[Where]]:
+        """Return (graph, focus, value) -> the reifiers of that triple; triple terms have literals as the store does."""
+        reifiers: dict[tuple[Term | None, ...], list[Where]] = {}
+        for graph, focus, value, reifier in self.source.ask("shacl/reifiers", constraint):
+            reifiers.setdefault((graph, focus, value), []).append((graph, reifier))
+        return reifiers
+
+    def _stored(self, row: Row) -> tuple[Term | None, ...]:
+        """Return where a value is, with literals as the store has them."""
+        stored = self.asker.stored
+        return row["graph"], stored.get(row["focus"], row["focus"]), stored.get(row["value"], row["value"])
 
     def _nested_rows(self, constraint: Constraint, *, inner: bool) -> Iterator[Row]:
         """Yield the values that conform to too few or too many of the inner shapes."""

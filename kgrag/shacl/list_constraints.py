@@ -1,12 +1,14 @@
-"""Constraints on the RDF lists that values are: their length, and that no member comes twice.
+"""Constraints on the RDF lists that values are: their length, their members, and that none comes twice.
 
-Source: SHACL 1.2 Core (Working Draft), sh:minListLength, sh:maxListLength and sh:uniqueMembers.
+Source: SHACL 1.2 Core (Working Draft), sh:memberShape, sh:minListLength, sh:maxListLength and sh:uniqueMembers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pyoxigraph as ox
 
@@ -15,7 +17,9 @@ from kgrag.shacl.compiled_shapes import Constraint
 from kgrag.shacl.constraint_queries import Row, Where
 from kgrag.vocab import RDF
 
-__all__ = ["Lists"]
+__all__ = ["Lists", "repeated"]
+
+_Member = TypeVar("_Member")
 
 _FIRST, _REST, _NIL = (ox.NamedNode(RDF.prefix + name) for name in ("first", "rest", "nil"))
 
@@ -49,12 +53,22 @@ class Lists:
             (head,) = rest
         return None if (graph, _NIL) in self.cells else members
 
-    def violates(self, constraint: Constraint, graph: Term | None, value: Term | None) -> bool:
-        """Return whether a value is no list, or not one as a constraint wants it."""
+    def violates(
+        self, constraint: Constraint, graph: Term | None, value: Term | None, departing: Collection[Where] = ()
+    ) -> bool:
+        """Return whether a value is no list, or not one as a constraint wants it; ``departing`` may be no members."""
         members = self.members(graph, value)
         if members is None:
             return True
+        if constraint.component == "memberShape":
+            return any((graph, member) in departing for member in members)
         if constraint.component == "uniqueMembers":
-            return len(set(members)) < len(members)
+            return bool(constraint.values["unique"] and repeated(members))
         wanted: int = constraint.values["wanted"]
         return len(members) < wanted if constraint.component == "minListLength" else len(members) > wanted
+
+
+def repeated(members: Iterable[_Member]) -> list[_Member]:
+    """Return those members that come more than once, each once."""
+    counts = Counter(members)
+    return [member for member, count in counts.items() if count > 1]

@@ -15,7 +15,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InputError, InvalidRDF, closest
 from kgrag.model import Term, plain
-from kgrag.shacl.compiled_shapes import LISTS, Branch, Constraint, Shapes, Source, Target
+from kgrag.shacl.compiled_shapes import LISTS, REIFIES, TO_MEMBERS, Branch, Constraint, Shapes, Source, Target
 from kgrag.shacl.components import COMPONENTS, typed, values
 from kgrag.shacl.shapes_graph import SH, Node, NotCovered, ShapesGraph, parse, remember
 from kgrag.shacl.sparql_constraints import select_text
@@ -42,15 +42,15 @@ def _words(names: str) -> frozenset[str]:
 _COMPILED: dict[object, Shapes] = {}
 """Shapes by the triples that they were compiled from, which take longer to compile than a small file to validate."""
 _IN_ORDER = (*COMPONENTS, *sorted(LISTS))
-_INNER = _words("and node not or property qualifiedValueShape someValue xone")
+_INNER = _words("and memberShape node not or property qualifiedValueShape reifierShape someValue xone")
 _KNOWN = (
     _INNER
     | _words(" ".join((*COMPONENTS, *LISTS)))
     | _words(
         "alternativePath deactivated declare defaultValue description flags group ignoredProperties inversePath "
         "message name namespace oneOrMorePath order path prefix prefixes qualifiedMaxCount qualifiedMinCount "
-        "qualifiedValueShapesDisjoint select severity shapesGraph sparql suggestedShapesGraph targetClass targetNode "
-        "targetObjectsOf targetSubjectsOf zeroOrMorePath zeroOrOnePath"
+        "qualifiedValueShapesDisjoint reificationRequired select severity shapesGraph sparql suggestedShapesGraph "
+        "targetClass targetNode targetObjectsOf targetSubjectsOf zeroOrMorePath zeroOrOnePath"
     )
 )
 # SHACL-SPARQL components, SHACL Advanced Features and SHACL JavaScript; nothing of a report.
@@ -61,12 +61,11 @@ _FOREIGN = _words(
     "update validator values"
 )
 _RULE = SH + "rule"
-_NEWER = _words("maxListLength minListLength singleLine someValue uniqueMembers")
-"""Terms of SHACL 1.2, which pyshacl would pass over in silence."""
-_UNCOVERED = _words(
-    "incomplete memberShape nodeByExpression reificationRequired reifierShape rootClass subsetOf "
-    "targetWhere uniqueValuesFor"
+_NEWER = _words(
+    "maxListLength memberShape minListLength reificationRequired reifierShape singleLine someValue uniqueMembers"
 )
+"""Terms of SHACL 1.2, which pyshacl would pass over in silence."""
+_UNCOVERED = _words("incomplete nodeByExpression rootClass subsetOf targetWhere uniqueValuesFor")
 """Terms of SHACL 1.2 that no engine here covers, since drafts differ in what they report."""
 _REFERRING = _INNER | {RDF.prefix + "first"}
 """Properties by which a shape refers to another, or to a list of others."""
@@ -346,11 +345,40 @@ class _Reader:
                 branches = tuple(self._inner(child, SH + component, inside, chain) for child in members)
                 yield replace(base, component=component, branches=branches)
         for child in self._graph.objects(node, SH + "someValue"):
-            if not base.path:
-                raise self._graph.error(node, SH + "someValue", "needs a sh:path in the same shape")
             branch = self._inner(child, SH + "someValue", replace(inner, component="someValue"), chain)
             yield replace(base, component="someValue", values={"wanted": 1}, branches=(branch,))
+        yield from self._of_members(node, base, inner, chain)
+        yield from self._of_reifiers(node, base, chain)
         yield from self._qualified(node, base, inner, chain)
+
+    def _of_members(
+        self, node: Node, base: Constraint, inner: Constraint, chain: tuple[Term, ...]
+    ) -> Iterator[Constraint]:
+        """Yield the constraints on the members of the lists that values are."""
+        inside = replace(inner, component="memberShape", steps=(*inner.steps, TO_MEMBERS))
+        for child in self._graph.objects(node, SH + "memberShape"):
+            self._refuse_path(node, "memberShape", child)
+            branch = self._inner(child, SH + "memberShape", inside, chain)
+            yield replace(base, component="memberShape", branches=(branch,))
+
+    def _of_reifiers(self, node: Node, base: Constraint, chain: tuple[Term, ...]) -> Iterator[Constraint]:
+        """Yield the constraints on the reifiers of the triples that lead from focus nodes to values."""
+        name, required = SH + "reifierShape", self._graph.true(node, SH + "reificationRequired")
+        children = self._graph.objects(node, name)
+        if required and not children:
+            raise self._graph.error(node, SH + "reificationRequired", "needs a sh:reifierShape in the same shape")
+        if children and (len(base.path) != 1):
+            raise self._graph.error(node, name, "needs a sh:path in the same shape that is one property")
+        reifiers = Target(subjects_of=(REIFIES,), kinds=base.target.kinds)
+        inside = replace(base, component="reifierShape", target=reifiers, steps=(), path=())
+        for child in children:
+            self._refuse_path(node, "reifierShape", child)
+            branch = self._inner(child, name, inside, chain)
+            yield replace(base, component="reifierShape", values={"required": required}, branches=(branch,))
+
+    def _refuse_path(self, node: Node, component: str, child: Term) -> None:
+        if self._graph.objects(child, SH + "path"):
+            raise self._graph.error(node, SH + component, "has a shape with a sh:path, and a node shape was expected")
 
     def _qualified(
         self, node: Node, base: Constraint, inner: Constraint, chain: tuple[Term, ...]

@@ -4,7 +4,7 @@ Oxigraph stores numbers, dates, times, durations and booleans by value: ``"01"^^
 ``"1"^^xsd:integer``. What is rewritten is found by a round trip through a store in memory, so it is exact for the
 engine in use. A graph of somebody else's RDF gets a companion, its lexical graph (``Names.lexical_graph``), that keeps
 each rewritten literal, and ``as_loaded`` reads the two together; a graph of our own must contain canonical literals.
-Literals inside triple terms are rewritten too, and no companion keeps those.
+Of a triple term it keeps the literal at its end, since nothing else in one is rewritten.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ __all__ = [
     "as_stored",
     "canonical",
     "companions",
+    "ending_with",
+    "may_be_rewritten",
     "refuse_rewritten",
     "written",
 ]
@@ -81,7 +83,7 @@ def companions(drafts: Iterable[GraphDraft], names: Names) -> list[GraphDraft]:
     for draft in drafts:
         rewritten = as_stored(_values(draft.triples))
         stored.append(canonical(draft, rewritten))
-        if any(isinstance(value, ox.Literal) for value in rewritten) and draft.kind != KG.LexicalGraph:
+        if rewritten and draft.kind != KG.LexicalGraph:
             stored.append(_lexical_graph(draft, rewritten, names))
     return stored
 
@@ -92,13 +94,13 @@ def _lexical_graph(draft: GraphDraft, rewritten: Mapping[ox.Literal | ox.Triple,
     joined = {
         (triple.subject, triple.predicate, rewritten[triple.object])
         for triple in draft.triples
-        if isinstance(triple.object, ox.Literal) and triple.object in rewritten
+        if isinstance(triple.object, ox.Literal | ox.Triple) and triple.object in rewritten
     }
     for triple in draft.triples:
-        written = triple.object
-        if not isinstance(written, ox.Literal):
+        whole, written = triple.object, _literal(triple.object)
+        if not isinstance(whole, ox.Literal | ox.Triple) or written is None:
             continue
-        stored = rewritten.get(written, written)
+        stored = rewritten.get(whole, whole)
         if (triple.subject, triple.predicate, stored) in joined:
             node = names.lexical(draft.iri.value, str(triple))
             records[ox.Triple(node, RDF.subject, triple.subject)] = None
@@ -113,6 +115,26 @@ def _lexical_graph(draft: GraphDraft, rewritten: Mapping[ox.Literal | ox.Triple,
         mode="replace",
         sources=(draft.iri,),
     )
+
+
+def _literal(term: Term) -> ox.Literal | None:
+    """Return a literal itself, and of a triple term the literal at its end; None where there is none."""
+    while isinstance(term, ox.Triple):
+        term = term.object
+    return term if isinstance(term, ox.Literal) else None
+
+
+def may_be_rewritten(term: Term) -> bool:
+    """Return whether a term is, or ends with, a literal of a datatype that the engine keeps by value."""
+    literal = _literal(term)
+    return literal is not None and literal.datatype not in _NEVER_REWRITTEN
+
+
+def ending_with(term: Term, literal: ox.Literal) -> ox.Literal | ox.Triple:
+    """Return a literal, or in place of a triple term the same one with this literal at its end."""
+    if isinstance(term, ox.Triple):
+        return ox.Triple(term.subject, term.predicate, ending_with(term.object, literal))
+    return literal
 
 
 def _values(triples: Iterable[ox.Triple]) -> Iterator[ox.Literal | ox.Triple]:
@@ -146,4 +168,5 @@ def written(triples: Iterable[ox.Triple], lexical: Iterable[ox.Triple]) -> Itera
         if literals is None:
             yield triple
         else:
-            yield from (ox.Triple(triple.subject, triple.predicate, literal) for literal in literals)
+            ends = (ending_with(triple.object, literal) for literal in literals)
+            yield from (ox.Triple(triple.subject, triple.predicate, end) for end in ends)

@@ -13,7 +13,7 @@ import gzip
 import logging
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -23,6 +23,7 @@ import pyoxigraph as ox
 from kgrag.errors import InvalidRDF
 from kgrag.model import GraphDraft
 from kgrag.resources import files
+from kgrag.store.language_tags import spelled_tags
 from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
 from kgrag.vocab import KG, OWL, RDF, Names, digest
 
@@ -96,7 +97,8 @@ def read_rdf(
     base = f"{own.value}/" if graph is None else graph.value
     content = _Content(list(_parsed(text, form, base, path)))
     target = graph or content.ontology() or own
-    return [_draft(iri, triples, path, names) for iri, triples in content.graphs(target, own.value).items()]
+    tags = [(KG.languageTag, ox.Literal(tag)) for tag in spelled_tags(text, _FORMATS[form])]
+    return [_draft(iri, triples, path, names, tags) for iri, triples in content.graphs(target, own.value).items()]
 
 
 def read_triples(path: Path) -> Iterator[ox.Triple]:
@@ -282,7 +284,13 @@ def _renamed(term: object, known: dict[str, ox.BlankNode], scope: str) -> object
     return term
 
 
-def _draft(graph: ox.NamedNode, triples: list[ox.Triple], path: Path, names: Names) -> GraphDraft:
+def _draft(
+    graph: ox.NamedNode,
+    triples: list[ox.Triple],
+    path: Path,
+    names: Names,
+    tags: Sequence[tuple[ox.NamedNode, ox.Literal]],
+) -> GraphDraft:
     if graph in (names.catalogue, names.provenance, names.hypernodes):
         raise InvalidRDF(
             f"{path} speaks of {graph.value}, a graph that kgrag keeps for itself. "
@@ -293,7 +301,7 @@ def _draft(graph: ox.NamedNode, triples: list[ox.Triple], path: Path, names: Nam
         kind=KG.OntologyGraph if is_ontology(triples) else KG.DataGraph,
         triples=triples,
         mode="replace",
-        described=[(KG.location, ox.Literal(str(path)))],
+        described=[(KG.location, ox.Literal(str(path))), *tags],
     )
 
 

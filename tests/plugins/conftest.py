@@ -9,7 +9,7 @@ import pytest
 from kgrag import plugins, prompting, queries, shacl
 from kgrag.audit import check_runner, checks
 from kgrag.index import vector_spaces
-from kgrag.shacl import engine_run
+from kgrag.shacl import graph_validation
 from kgrag.store import graph_kinds
 from kgrag.text import readers
 
@@ -24,7 +24,7 @@ CACHED = (
     graph_kinds.kinds,
     vector_spaces.spaces,
     readers.suffixes,
-    engine_run.graph_shapes,
+    graph_validation.graph_shapes,
     checks.shipped,
     check_runner.compiled,
     queries.describe,

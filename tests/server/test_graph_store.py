@@ -1,4 +1,6 @@
+import re
 import socket
+from collections import Counter
 
 import pyoxigraph as ox
 import pytest
@@ -166,9 +168,11 @@ TORTURE = """@prefix : <urn:t:> . @prefix xsd: <http://www.w3.org/2001/XMLSchema
   :decimal 1.50 , "1.5"^^xsd:decimal , "01.5"^^xsd:decimal ; :double 1.0e0 , "1.00E0"^^xsd:double , "NaN"^^xsd:double ;
   :boolean true , "1"^^xsd:boolean , "0"^^xsd:boolean ; :date "2026-02-30"^^xsd:date , "2026-01-01Z"^^xsd:date ;
   :time "2026-01-01T10:00:00.500+00:00"^^xsd:dateTime , "2026-01-01T10:00:00.5Z"^^xsd:dateTime ;
-  :duration "P0Y1M"^^xsd:duration , "PT60S"^^xsd:dayTimeDuration ; :text "a\\tb\\n\\"c\\"" , "" , "x"@en , "x"@de-ch ;
+  :duration "P0Y1M"^^xsd:duration , "PT60S"^^xsd:dayTimeDuration ; :text "a\\tb\\n\\"c\\"" , "" , "x"@en , "x"@de-CH , "say \\"@de-ch\\""@zh-Hant-TW ;
   :list ( 1 "01"^^xsd:int [ :in "1.0"^^xsd:decimal ] ) .
-_:b :int "007"^^xsd:short .
+_:b :int "007"^^xsd:short {| :since "2020-01-01Z"^^xsd:date , "1.50"^^xsd:decimal |} .
+_:r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( :a :said <<( _:b :int "+7"^^xsd:integer )>> )>> .
+:m :text \"\"\"long "text"@EN\"\"\" , 'y'@de-CH . # "z"@EN-us
 """
 
 
@@ -178,11 +182,22 @@ def _canonical(turtle: str, media: ox.RdfFormat = ox.RdfFormat.TURTLE) -> list[s
     return sorted(map(str, dataset))
 
 
+def _constructed(server: Server, sparql: str) -> str:
+    reply = server.client.get("/sparql", params={"query": sparql}, headers={"Accept": "application/n-triples"})
+    assert reply.status_code == 200, reply.text
+    return str(reply.text)
+
+
 def test_what_was_put_comes_back_isomorphic_and_with_every_literal_as_it_was_written(server: Server) -> None:
     where = {"params": {"graph": "urn:torture"}, "headers": TURTLE}
     assert server.writer.put("/graphs", content=TORTURE, **where).status_code == 201
     n_triples = ox.RdfFormat.N_TRIPLES
-    assert _canonical(_get(server, "urn:torture"), n_triples) == _canonical(TORTURE)
+    whole = "CONSTRUCT { ?s ?p ?o } WHERE { GRAPH <urn:torture> { ?s ?p ?o } }"
+    described = "PREFIX t: <urn:> DESCRIBE ?s FROM t:torture WHERE { ?s ?p ?o }"
+    for text in (_get(server, "urn:torture"), _constructed(server, whole), _constructed(server, described)):
+        assert _canonical(text, n_triples) == _canonical(TORTURE)
+        assert Counter(re.findall(r'(?<!\\)"@[\w-]+', text)) == {'"@en': 1, '"@de-CH': 2, '"@zh-Hant-TW': 1}
+    assert '"1.5"' in _constructed(server, "CONSTRUCT WHERE { ?s <urn:t:decimal> ?o }"), "no graph is named"
     more = '<urn:t:z> <urn:t:int> "010"^^<http://www.w3.org/2001/XMLSchema#int> .'
     assert server.writer.post("/graphs", content=more, **where).status_code == 204
     assert _canonical(_get(server, "urn:torture"), n_triples) == _canonical(TORTURE + more)

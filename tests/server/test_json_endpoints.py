@@ -113,6 +113,8 @@ def test_graphs_are_validated_with_what_follows_from_them_and_counts_are_exact(d
         assert (more["counts"]["Violation"], len(more["findings"])) == (3, 1)
         one = demo.post("/validate", **body, focus=["https://example.org/bob"]).json()
         assert one["counts"]["Violation"] == 1
+        assert demo.post("/validate", **body, conformance_disallows=["Warning"]).json()["conforms"] is True
+        assert demo.client.post("/validate", json=body | {"conformance_disallows": ["warning"]}).status_code == 400
     finally:
         demo.kb.update("DROP GRAPH <https://example.org/people> ; DROP GRAPH <https://example.org/shapes>")
 

@@ -36,6 +36,7 @@ lists = st.sampled_from(
         "sh:minListLength 1",
         "sh:maxListLength 1",
         "sh:uniqueMembers true",
+        "sh:memberShape [ sh:nodeKind sh:IRI ; sh:not [ sh:path ex:q ; sh:minCount 1 ] ]",
         "sh:lessThan ex:q",
         "sh:someValue [ sh:class ex:A ]",
     ]
@@ -152,6 +153,21 @@ REACHED = {
         "ex:c2 rdf:rest ex:c3 .",
         False,
     ),
+    "a member of a list": (
+        "sh:targetClass ex:A ; sh:property [ sh:path ex:l ; sh:memberShape [ sh:not [ sh:class ex:K ] ] ]",
+        "ex:n9 a ex:K .",
+        False,
+    ),
+    "a reifier": (
+        "sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:reifierShape [ sh:property [ sh:path ex:k ; sh:maxCount 0 ] ] ]",
+        "ex:r ex:k 1 .",
+        False,
+    ),
+    "a triple that is reified": (
+        "sh:targetClass ex:A ; sh:property [ sh:path ex:p ; sh:reifierShape [ sh:nodeKind sh:BlankNode ] ]",
+        "ex:r2 rdf:reifies <<( ex:n9 ex:p ex:n10 )>> .",
+        False,
+    ),
     "any property": (
         "sh:targetClass ex:A ; sh:closed true ; sh:ignoredProperties ( rdf:type ex:p ex:q ex:l )",
         "ex:n8 ex:k 1 .",
@@ -174,7 +190,8 @@ REACHED = {
 def test_only_what_a_change_reaches_is_validated(shape: str, added: str, whole: bool) -> None:
     lines = [f"ex:n{n} a ex:A ; ex:p ex:n{n + 1} . ex:n{n} ex:q ex:n0 ." for n in range(6, 12)]
     lines.append(
-        "ex:n6 a ex:Z . ex:n8 ex:l ex:c1 . ex:c1 rdf:first 1 ; rdf:rest ex:c2 . ex:c2 rdf:first 2 ; rdf:rest rdf:nil ."
+        "ex:n6 a ex:Z . ex:n8 ex:l ex:c1 . ex:c1 rdf:first 1 ; rdf:rest ex:c2 . ex:c2 rdf:first ex:n9 ; rdf:rest rdf:nil ."
+        "ex:r rdf:reifies <<( ex:n8 ex:p ex:n9 )>> ."
     )
     before = list(dict.fromkeys(parsed(lines)))
     found = compared(f"ex:S {shape} .", before, [*before, *parsed([added], 1)])

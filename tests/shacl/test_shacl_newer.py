@@ -5,6 +5,7 @@ import pytest
 
 from kgrag import shacl
 from kgrag.errors import InvalidRDF
+from kgrag.model import plain
 from kgrag.shacl.pyshacl_validation import validate_shapes
 from kgrag.store.scratch import OxigraphScratch
 from tests.quad_store import QuadStore
@@ -29,6 +30,7 @@ ex:ring rdf:first 1 ; rdf:rest ex:ring .
 ex:forked rdf:first 1 , 2 ; rdf:rest rdf:nil .
 ex:e ex:list ( "1"^^xsd:byte "01"^^xsd:byte ) .
 ex:duck a ex:Duck .
+ex:a ex:said 1 {| ex:by ex:duck |} {| ex:by "nobody" |} , 2 . ex:b ex:said "01"^^xsd:byte {| ex:by ex:cow |} . ex:duck ex:said 3 {| ex:by 1 |} .
 """
 )
 NO_LISTS = {("c", "no_list"), ("c", "text"), ("d", "open"), ("d", "ring"), ("d", "forked")}
@@ -56,7 +58,16 @@ def _name(value: object) -> str:
         ("sh:path ex:list ; sh:minListLength 3", NO_LISTS | {("a", ""), ("c", "nil"), ("e", "")}),
         ("sh:path ex:list ; sh:maxListLength 2", NO_LISTS | {("b", "")}),
         ("sh:path ex:list ; sh:uniqueMembers true", NO_LISTS | {("b", "")}),
-        ("sh:path ex:list ; sh:uniqueMembers false", set()),
+        ("sh:path ex:list ; sh:uniqueMembers false", NO_LISTS),
+        ("sh:path ex:list ; sh:memberShape [ sh:maxInclusive 1 ]", NO_LISTS | {("a", ""), ("b", "")}),
+        ("sh:path ex:list ; sh:memberShape [ sh:datatype xsd:integer ]", NO_LISTS | {("e", "")}),
+        ("sh:path ex:list ; sh:not [ sh:memberShape [ sh:in ( 1 2 ) ] ]", {("a", ""), ("b", ""), ("c", "nil")}),
+        ("sh:path ex:said ; sh:reifierShape [ sh:property [ sh:path ex:by ; sh:nodeKind sh:IRI ] ]", {("a", "1")}),
+        ("sh:path ex:said ; sh:reifierShape [ sh:closed false ] ; sh:reificationRequired true", {("a", "2")}),
+        (
+            "sh:path ex:tends ; sh:not [ sh:path ex:said ; sh:reifierShape [ sh:class ex:No ] ]",
+            {("a", "cow"), ("b", "cow")},
+        ),
         ("sh:path ex:text ; sh:singleLine true", {("a", "two\nlines"), ("a", "a\u000btab"), ("b", "ends\r")}),
         ("sh:path ex:text ; sh:singleLine false", set()),
         ("sh:path ex:tends ; sh:someValue [ sh:class ex:Duck ]", {(node, "") for node in "bcde"}),
@@ -69,18 +80,32 @@ def test_a_component_of_shacl_1_2_finds_what_departs(body: str, violations: set[
     assert {(focus, value.removeprefix(rdf)) for focus, value in found(f"sh:property [ {body} ]")} == violations
 
 
-def test_a_report_names_the_component_of_shacl_1_2() -> None:
-    shape = f"{PREFIXES} ex:S sh:targetNode ex:a ; sh:path ex:p ; sh:someValue [ sh:class ex:Duck ] ."
-    (violation,) = shacl.validate(QuadStore(), shacl.load_shapes((), also=shape), graphs=[GRAPH], merged=True)
+@pytest.mark.parametrize(
+    ("body", "component", "details"),
+    [
+        ("sh:path ex:p ; sh:someValue [ sh:class ex:Duck ]", "SomeValue", []),
+        ("sh:someValue [ sh:class ex:Duck ]", "SomeValue", []),
+        ("sh:path ex:list ; sh:uniqueMembers true", "UniqueMembers", [("UniqueMembers", "1")]),
+        ("sh:path ex:list ; sh:memberShape [ sh:maxExclusive 2 ]", "MemberShape", [("MaxExclusive", "2")]),
+        ("sh:path ex:said ; sh:reifierShape [ sh:nodeKind sh:IRI ]", "ReifierShape", [("NodeKind", "r")]),
+    ],
+)
+def test_a_report_names_the_component_of_shacl_1_2(body: str, component: str, details: list[tuple[str, str]]) -> None:
+    shape = f"{PREFIXES} ex:S sh:targetNode ex:a ; {body} ."
+    data = PREFIXES + "ex:a ex:list ( 1 2 1 ) ; ex:said 1 . _:r rdf:reifies <<( ex:a ex:said 1 )>> ."
+    store = QuadStore(ox.Quad(*quad.triple, GRAPH) for quad in ox.parse(data.encode(), format=ox.RdfFormat.TURTLE))
+    (violation,) = shacl.validate(store, shacl.load_shapes((), also=shape), graphs=[GRAPH], merged=True)
     assert violation.terms is not None
-    assert violation.terms.component == ox.NamedNode("http://www.w3.org/ns/shacl#SomeValueConstraintComponent")
+    assert violation.terms.component == ox.NamedNode(f"http://www.w3.org/ns/shacl#{component}ConstraintComponent")
+    names = [(str(detail.component), plain(detail.value)) for detail in violation.terms.details]
+    assert names == [(f"<http://www.w3.org/ns/shacl#{name}ConstraintComponent>", value) for name, value in details]
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        "sh:property [ sh:path ex:list ; sh:memberShape [ sh:nodeKind sh:IRI ] ]",
-        "sh:property [ sh:path ex:list ; sh:reifierShape [ sh:nodeKind sh:IRI ] ]",
+        "sh:property [ sh:path ex:list ; sh:memberShape [ sh:path ex:text ; sh:nodeKind sh:IRI ] ]",
+        "sh:property [ sh:path ( ex:list ex:list ) ; sh:reifierShape [ sh:nodeKind sh:IRI ] ]",
         "sh:property [ sh:path ex:list ; sh:reificationRequired true ]",
         "sh:property [ sh:path ex:list ; sh:subsetOf ex:text ]",
         "sh:property [ sh:path ex:list ; sh:rootClass ex:Duck ]",
@@ -88,7 +113,6 @@ def test_a_report_names_the_component_of_shacl_1_2() -> None:
         "sh:property [ sh:path ex:list ; sh:class ( ex:Duck ex:Cow ) ]",
         "sh:property [ sh:path ex:list ; sh:equals ( ex:list ) ]",
         "sh:closed sh:ByTypes",
-        "sh:someValue [ sh:class ex:Duck ]",
         "sh:uniqueValuesFor ex:text",
         "sh:targetWhere [ sh:class ex:Duck ]",
         "sh:singleLine true ; sh:target [ a sh:SPARQLTarget ; sh:select 'SELECT ?this { ?this a ex:Duck }' ]",

@@ -255,7 +255,8 @@ async def validated(request: Request, body: ValidateRequest) -> dict[str, Any]:
         ServiceUnavailable: too much is asked at once.
     """
     workers = workers_of(request)
-    options = ValidationOptions(body.shape, tuple(body.focus), inference=body.inference)
+    disallows = tuple(body.conformance_disallows)
+    options = ValidationOptions(body.shape, tuple(body.focus), inference=body.inference, disallows=disallows)
 
     def run() -> dict[str, Any]:
         store, graphs, shapes = workers.kb.store, body.graphs, body.shapes

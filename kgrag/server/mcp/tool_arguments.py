@@ -87,6 +87,9 @@ class ValidateArguments(_Arguments):
     inference: Literal["", "rdfs", "owl-rl"] = Field(
         default="", description="Rules by which what follows from the data is validated as well."
     )
+    conformance_disallows: list[Annotated[str, StringConstraints(max_length=2000)]] = Field(
+        default=[], max_length=20, description="Severities that break conformance, as Violation or an IRI; none: all."
+    )
     limit: int = Field(default=50, ge=1, le=1000, description="Results that are returned; counts are exact.")
 
 

@@ -58,6 +58,9 @@ _PAUSE_SECONDS = 0.5
 _MESSAGE_HEAD = struct.Struct(">IIIQ")
 _FRAME_HEAD = struct.Struct(">cII")
 _INPUT = memoryview(bytearray(_BLOCK_BYTES))
+_NO_GRAPH = "urn:kgrag:none"
+_WRITTEN_BY = ("https://w3id.org/kgrag/ns#lexicalForm", "https://w3id.org/kgrag/ns#languageTag")
+"""Properties that a store has where it knows how something was written; see ``kgrag.querying.written_results``."""
 _NEW_NETWORK = 0x50000000
 """CLONE_NEWUSER | CLONE_NEWNET: this process sees a network without any interface."""
 
@@ -375,9 +378,25 @@ class _TaskRunner:
         max_rows = header["max_rows"] if isinstance(results, ox.QuerySolutions) else 0
         output = self._open_result(media, header, max_rows=max_rows)
         if isinstance(results, ox.QueryTriples):
-            results.serialize(output, ox.RdfFormat.from_media_type(media))
+            self._as_written(results, header, body).serialize(output, ox.RdfFormat.from_media_type(media))
         else:
             results.serialize(output, ox.QueryResultsFormat.from_media_type(media))
+
+    def _as_written(self, results: ox.QueryTriples, header: _Header, body: bytes) -> Any:
+        """Return triples as they were written where the query names graphs of which that is known."""
+        store = self._open_store(header["folder"])
+        kept = (next(store.quads_for_pattern(None, ox.NamedNode(name), None), None) for name in _WRITTEN_BY)
+        if not header.get("names") or all(quad is None for quad in kept):
+            return results
+        _make_importable(header["root"])
+        from kgrag.querying.written_results import WrittenTriples, named_graphs
+        from kgrag.vocab import Names
+
+        dataset = header["dataset"] or {"default": (), "named": ()}
+        graphs = [ox.NamedNode(iri) for iri in (*dataset["default"], *dataset["named"])]
+        graphs = graphs or named_graphs(body.decode(), header["prefixes"])
+        select = cast("Any", store.query)
+        return WrittenTriples(results, graphs, select, Names(header["names"])) if graphs else results
 
     def _similarity(self, similar: dict[str, Any]) -> dict[ox.NamedNode, Any]:
         """Return ``kgv:similarity`` over the vectors on disk; kgrag is imported only for a query that calls it."""
@@ -401,17 +420,18 @@ class _TaskRunner:
         graph = ox.NamedNode(header["graph"]) if header["graph"] else ox.DefaultGraph()
         output, media = self._open_result(header["rdf"], header), ox.RdfFormat.from_media_type(header["rdf"])
         store = self._open_store(header["folder"])
-        if not header["lexical"]:
+        if not header["lexical"] and not header["tags"]:
             store.dump(output, media, from_graph=graph)
             return
         _make_importable(header["root"])
+        from kgrag.store.language_tags import by_lower_case, serialised
         from kgrag.store.lexical_forms import written
 
         stored, lexical = (
             (quad.triple for quad in store.quads_for_pattern(None, None, None, each))
-            for each in (graph, ox.NamedNode(header["lexical"]))
+            for each in (graph, ox.NamedNode(header["lexical"] or _NO_GRAPH))
         )
-        ox.serialize(written(stored, lexical), output, media)
+        serialised(written(stored, lexical), output, cast("ox.RdfFormat", media), by_lower_case(header["tags"]))
 
     def parse(self, header: _Header, body: bytes) -> None:
         """Read RDF that somebody sent, and write it as N-Quads with blank nodes of fresh names."""
