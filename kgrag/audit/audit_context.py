@@ -23,9 +23,10 @@ from kgrag.ports import Workbench
 from kgrag.shacl import Written, as_written
 from kgrag.vocab import AUDIT, RDF
 
-__all__ = ["AuditTarget", "prepare"]
+__all__ = ["FILE_SUFFIX", "AuditTarget", "prepare"]
 
-_FILE_SUFFIX = re.compile(r"\.(owl|rdf|ttl|rdfs|xml|nt|jsonld|obo|n3)$", flags=re.IGNORECASE)
+FILE_SUFFIX = re.compile(r"\.(owl|rdf|ttl|rdfs|xml|nt|jsonld|obo|n3)$", flags=re.IGNORECASE)
+"""The end of an ontology's IRI that is only that of its file."""
 _OBO_FILE = re.compile(r"http://purl\.obolibrary\.org/obo/([A-Za-z]+)(?:/.*|(?:[-_].*)?\.\w+)$")
 _WELL_KNOWN_NAMESPACES = (
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -147,5 +148,5 @@ def _of_ontology(iri: str) -> list[str]:
     if obo := _OBO_FILE.match(iri):
         prefix = "http://purl.obolibrary.org/obo/"
         return [f"{prefix}{obo[1].upper()}_", f"{prefix}{obo[1].lower()}#", f"{prefix}{obo[1]}/"]
-    stems = dict.fromkeys((iri, _FILE_SUFFIX.sub("", iri)))
+    stems = dict.fromkeys((iri, FILE_SUFFIX.sub("", iri)))
     return [name for stem in stems for name in ([stem] if stem[-1] in "#/" else [f"{stem}#", f"{stem}/"])]

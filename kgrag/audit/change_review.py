@@ -19,7 +19,6 @@ from kgrag.audit.competency_tests import CompetencyVerdict
 from kgrag.audit.ontology_versions import TOPS, Expression, OntologyVersion, Terms
 from kgrag.audit.reports.term_names import name_writer
 from kgrag.audit.reports.text_reports import printable
-from kgrag.vocab import local_name
 
 __all__ = ["Change", "ChangeReview", "question_changes", "review_changes"]
 
@@ -160,15 +159,14 @@ def _of_terms(old: OntologyVersion, new: OntologyVersion) -> Iterator[Change]:
     added = new.kinds.keys() - old.kinds.keys()
     successors: dict[tuple[str, str], list[str]] = defaultdict(list)
     for term in sorted(added):
-        for label in new.labels[term] or {local_name(term).lower()}:
+        for label in new.labels[term]:
             successors[new.kinds[term], label].append(term)
     renamed: set[str] = set()
     for term in sorted(old.kinds.keys() - new.kinds.keys()):
         if term in old.deprecated:
             yield Change("retired", term)
             continue
-        labels = old.labels[term] | {local_name(term).lower()}
-        candidates = {each for label in labels for each in successors[old.kinds[term], label]}
+        candidates = {each for label in old.labels[term] for each in successors[old.kinds[term], label]}
         if len(candidates) == 1:
             renamed |= candidates
             message = f"is {min(candidates)} now; keep it, deprecated, for those who use it"
@@ -177,10 +175,14 @@ def _of_terms(old: OntologyVersion, new: OntologyVersion) -> Iterator[Change]:
         yield Change("removed", term, message)
     for term in sorted(old.kinds.keys() & new.kinds.keys()):
         if old.kinds[term] != new.kinds[term]:
-            yield Change("kind", term, f"was a {old.kinds[term]}, and is a {new.kinds[term]}")
+            yield Change("kind", term, f"was {_one(old.kinds[term])}, and is {_one(new.kinds[term])}")
         if term in new.deprecated - old.deprecated:
             yield Change("deprecated", term)
     yield from (Change("added", term, f"({new.kinds[term]})") for term in sorted(added - renamed))
+
+
+def _one(kind: str) -> str:
+    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
 
 
 # --- domains, ranges, hierarchies ---------------------------------------------------------------------------------
@@ -210,7 +212,8 @@ def _of_hierarchies(old: OntologyVersion, new: OntologyVersion) -> Iterator[Chan
         ("lost", old, new, "is no longer below"),
         ("gained", new, old, "is below"),
     ):
-        terms = old.kinds.keys() & new.kinds.keys()
+        # a term that is deprecated often leaves the hierarchy with it (OBO): its users are told by the deprecation
+        terms = (old.kinds.keys() & new.kinds.keys()) - new.deprecated
         differing: dict[str, frozenset[str]] = {}
         for term in terms - other.unsatisfiable - one.unsatisfiable:
             uppers = {above for above in one.above.get(term, frozenset()) - TOPS if above in other.mentioned}

@@ -7,6 +7,7 @@ Queries: those of ``kgrag.audit.audit_context``, ``audit/log_disjoint``.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from itertools import combinations
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.audit.audit_context import prepare
+from kgrag.audit.audit_context import FILE_SUFFIX, prepare
 from kgrag.audit.blank_node_names import BlankNodes
 from kgrag.audit.stated_content import StatedNode, nodes_of
 from kgrag.model import Term, plain
@@ -56,7 +57,7 @@ class OntologyVersion:
         kinds: term -> its kind in words, e.g. "class" or "object property".
         mentioned: every IRI that occurs.
         deprecated: the terms that are deprecated.
-        labels: term -> its labels in lower case.
+        labels: term -> its labels and its local name, by their letters and digits in lower case.
         names: term of whatever namespace -> one of its labels.
         domains: property -> the class expressions that all have to hold; ``ranges`` likewise.
         above: class or property -> those that it is below, by what follows.
@@ -117,7 +118,7 @@ def read_version(
     """
     target = prepare(bench, triples, name=name)
     context = nodes_of(bench.triples(AUDIT.context))
-    own = {plain(iri): node for iri, node in context.items() if node.is_a(AUDIT.OwnTerm)}
+    own = _own_terms(context, target.ontologies)
     disjoint: dict[str, set[str]] = defaultdict(set)
     for group, member in bench.select(queries.bind("audit/log_disjoint", target=AUDIT.target)).values():
         disjoint[group].add(member)
@@ -140,7 +141,7 @@ def read_version(
         kinds={iri: _kind(node) for iri, node in own.items()},
         mentioned=frozenset(plain(term) for t in triples for term in t if isinstance(term, ox.NamedNode)),
         deprecated=frozenset(iri for iri, node in own.items() if node.is_a(AUDIT.DeprecatedTerm)),
-        labels={iri: frozenset(text.lower() for text in node.all(AUDIT.label)) for iri, node in own.items()},
+        labels={iri: frozenset(map(_letters, (local_name(iri), *node.all(AUDIT.label)))) for iri, node in own.items()},
         names={plain(iri): min(node.all(AUDIT.label)) for iri, node in context.items() if node.all(AUDIT.label)},
         domains=domains,
         ranges=ranges,
@@ -149,6 +150,20 @@ def read_version(
         versions=_versions(ontologies),
         namespaces=target.namespaces,
     )
+
+
+def _own_terms(context: Mapping[Term, StatedNode], ontologies: Iterable[str]) -> dict[str, StatedNode]:
+    """Return the terms of the own namespaces, and those whose IRI continues the ontology's in another way.
+
+    I-ADOPT 1.0 has ``…/ontVariableSet``, by a prefix that lacks its slash: users of such a term lose it all the same.
+    """
+    stems = tuple(FILE_SUFFIX.sub("", iri).rstrip("#/") for iri in ontologies)
+    terms = ((plain(iri), node) for iri, node in context.items() if node.is_a(AUDIT.Term))
+    return {
+        iri: node
+        for iri, node in terms
+        if node.is_a(AUDIT.OwnTerm) or (iri.startswith(stems) and iri not in ontologies)
+    }
 
 
 def _ends(
@@ -160,6 +175,15 @@ def _ends(
         for iri, node in context.items()
         if end in node.values
     }
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a name, by which a renamed term is found again.
+
+    >>> _letters("has applicable Matrix") == _letters("hasApplicableMatrix")
+    True
+    """
+    return re.sub(r"[\W_]", "", text).casefold()
 
 
 def _kind(node: StatedNode) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kgrag import queries, shacl
 from kgrag.capabilities import ChecksFiles
-from kgrag.errors import EmbeddingMismatch, StorageFailed
+from kgrag.errors import EmbeddingMismatch, KgragError, StorageFailed
 from kgrag.index import bm25, vector_files, vector_spaces
 from kgrag.knowledge_base import build_marks
 from kgrag.knowledge_base.receipts import receipts
@@ -23,6 +23,10 @@ from kgrag.vocab import local_name
 
 __all__ = ["Finding", "examine", "examine_indexes"]
 
+MAX_VECTORS_COMPARED = 32
+"""How many vectors of a space are compared with those of their texts, spread over all."""
+MIN_COSINE_OF_ONE_TEXT = 0.98
+"""The least cosine of two vectors of one text: models are exact to some places only."""
 _MAX_ROWS_PER_CHECK = 10
 
 
@@ -122,12 +126,12 @@ def _catalogue(store: TripleStore) -> Iterator[Finding]:
 def _vectors(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, repair: bool) -> Iterator[Finding]:
     for name in vector_spaces.spaces():
         try:
-            finding = _space(store, spaces, name)
+            finding = _space(store, spaces, name) or _compared(store, spaces, embedder, name)
         except EmbeddingMismatch as error:
             finding = Finding("vectors", str(error))
         if finding is None:
             continue
-        if repair:
+        if repair and finding.check == "vectors":
             if finding.fault:
                 spaces.drop(name)
             vector_spaces.fresh(name, store=store, spaces=spaces, embedder=embedder)
@@ -156,6 +160,27 @@ def _files(store: TripleStore, folder: Path | None, methods: Iterable[Method], r
         if mended:
             fault.path.unlink(missing_ok=True)
         yield Finding("files", fault.message, mended=mended)
+
+
+def _compared(store: TripleStore, spaces: VectorSpaces, embedder: Embedder, name: str) -> Finding | None:
+    """Compare some vectors of a space with those of their texts, which the cache of embeddings mostly has."""
+    index = spaces.space(name)
+    if index.revision < 0 or vector_spaces.changed(name, store=store, since=index.revision):
+        return None  # the next use makes anew what changed
+    keys = sorted(index.keys())
+    chosen = keys[:: max(1, len(keys) // MAX_VECTORS_COMPARED)][:MAX_VECTORS_COMPARED]
+    pairs = vector_spaces.texts(name, store=store, iris=chosen) if chosen else []
+    if not pairs:
+        return None
+    try:
+        again = embedder.embed([text for _, text in pairs], "passage")
+    except KgragError as error:
+        return Finding("embedder", f"space '{name}' was not compared with its texts: {error}", fault=False)
+    cosines = (again * index.vectors([iri for iri, _ in pairs])).sum(axis=1)
+    if wrong := [iri for (iri, _), cosine in zip(pairs, cosines, strict=True) if cosine < MIN_COSINE_OF_ONE_TEXT]:
+        what = f"of {len(pairs)} vectors that were compared {len(wrong)} are not those of their texts, as of {wrong[0]}"
+        return Finding("vectors", f"space '{name}': {what}. `kgrag doctor --repair` makes them anew.")
+    return None
 
 
 def _space(store: TripleStore, spaces: VectorSpaces, name: str) -> Finding | None:

@@ -42,9 +42,13 @@ STONE = 'ex:Stone a owl:Class ; rdfs:label "stone"@en .'
 BREAKING = {
     "a term is gone": ((STONE, ""), [("removed", "#Stone")], "is gone, and was not deprecated"),
     "a term has another name": (("ex:Stone", "ex:Rock"), [("removed", "#Stone")], "#Rock now"),
+    "a term has another namespace and its label is spelt otherwise": (
+        ("ex:Stone a owl:Class ; rdfs:label", "<https://example.org/oSTONE> a owl:Class ; rdfs:label 'a stone'@en , "),
+        [("removed", "#Stone")], "https://example.org/oSTONE now",
+    ),
     "a class is a property": (
         (STONE, 'ex:Stone a owl:ObjectProperty ; rdfs:label "stone"@en .'),
-        [("kind", "#Stone")], "was a class, and is a object property",
+        [("kind", "#Stone")], "was a class, and is an object property",
     ),
     "a domain is wanted": (
         ("rdfs:range ex:Crop", "rdfs:range ex:Crop ; rdfs:domain ex:Plant"), [("narrowed", "#sown")], "anything"
@@ -67,6 +71,10 @@ HARMLESS = {
     "a label": (('"rye"@en', '"secale"@en'), []),
     "a term is new": ((STONE, f"{STONE} ex:Oat a owl:Class ."), [("added", "#Oat")]),
     "a term is deprecated": ((STONE, f"{STONE} ex:Stone owl:deprecated true ."), [("deprecated", "#Stone")]),
+    "a term is deprecated and leaves the hierarchy": (
+        ("rdfs:subClassOf ex:Crop .", "rdfs:subClassOf ex:Old ; owl:deprecated true ."),
+        [("deprecated", "#Rye")],
+    ),
     "a range is a class above": (("rdfs:range ex:Crop", "rdfs:range ex:Plant"), []),
     "a range is a union with more": (("rdfs:range ex:Crop", "rdfs:range [ owl:unionOf ( ex:Crop ex:Stone ) ]"), []),
     "a range is everything": (("rdfs:range ex:Crop", "rdfs:range owl:Thing"), []),
@@ -102,6 +110,20 @@ def test_what_breaks_nothing_is_told_beside(name: str) -> None:
 def test_a_term_that_was_deprecated_may_go() -> None:
     old = f"{DECLARED} ex:Stone owl:deprecated true ."
     assert found(review((STONE, ""), ("ex:Stone owl:deprecated true .", ""), old=old)) == [("retired", "#Stone")]
+
+
+def test_a_term_whose_iri_continues_that_of_the_ontology_is_its_own() -> None:
+    old = (
+        f"{DECLARED} <https://example.org/oStones> a owl:Class ; rdfs:label 'heap of stones' . ex:heap ex:of ex:Stone ."
+    )
+    renamed = (
+        "<https://example.org/oStones> a owl:Class ; rdfs:label 'heap of",
+        "ex:Stones a owl:Class ; rdfs:label 'HeapOf",
+    )
+    of = review(renamed, old=old)
+    assert [(each.kind, each.term, each.message[:34]) for each in of.changes] == [
+        ("removed", "https://example.org/oStones", "is https://example.org/o#Stones no")
+    ]
 
 
 def test_a_loss_is_told_once_for_all_classes_below() -> None:

@@ -80,15 +80,21 @@ def test_doctor_names_a_damaged_file_next_to_the_store_and_mends_it(filled: Path
     assert faults(filled) == []
 
 
-def test_doctor_finds_a_word_index_that_lacks_a_text(filled: Path) -> None:
+def test_doctor_finds_a_word_index_that_lacks_a_text_and_vectors_of_other_texts(filled: Path) -> None:
     from kgrag.index.bm25 import LexicalIndex
     from kgrag.store.lineage import lineage
 
-    with opened(filled, read_only=True) as kb:
+    with opened(filled) as kb:
         LexicalIndex.build(["urn:other"], ["other"], revision=kb.store.revision).save(
             filled / "lexical" / "chunk.npz", lineage=lineage(kb.store, kb.store.revision)
         )
-    assert "does not have what the store has" in " ".join(faults(filled))
+        space = kb.spaces.space("chunk")
+        keys = space.keys()
+        space.upsert(keys, space.vectors([*keys[1:], keys[0]]))
+        space.save(kb.store.revision)
+    found = " ".join(faults(filled))
+    assert "does not have what the store has" in found
+    assert "space 'chunk': of " in found and "are not those of their texts" in found
 
 
 # --- lineage --------------------------------------------------------------------------------------------------------

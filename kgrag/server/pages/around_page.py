@@ -82,6 +82,7 @@ async def around(request: Request) -> Response:
         "around.html",
         thing=naming.link(node.value),
         picture=columns_svg(view),
+        groups=(*view.left, *view.right),
         graphs=[naming.link(name) for name in sorted({row[2] for row in stated.values()})],
         graph=chosen,
         opened=naming.property(opened) if opened else None,

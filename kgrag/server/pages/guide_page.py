@@ -80,13 +80,13 @@ def render(name: str, base: str) -> Rendered:
     text = _DOCUMENTED.sub(lambda found: _documentation(found[1]), _files()[name].read_text(encoding="utf-8"))
     markdown = MarkdownIt("commonmark").enable("table")
     markdown.add_render_rule("fence", _fence)
+    markdown.add_render_rule("table_open", _table)
+    markdown.add_render_rule("table_close", lambda *_: "</table></div>\n")
     for html in ("html_block", "html_inline"):
         markdown.add_render_rule(html, _escaped)
     tokens = markdown.parse(text)
     sections = tuple(_anchored(tokens))
     for token in tokens:
-        if token.type == "table_open":
-            token.attrSet("class", "list")
         if token.attrs.pop("style", None) == "text-align:right":  # the content policy allows no inline style
             token.attrSet("class", "number")
         for inner in token.children or ():
@@ -125,6 +125,11 @@ def _address(target: str, name: str, base: str) -> str:
 def _fence(_self: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:
     # a block that may be scrolled has to be reachable by keyboard
     return f'<pre tabindex="0"><code>{escape(tokens[index].content)}</code></pre>\n'
+
+
+def _table(*_: Any) -> str:
+    # on a phone it is scrolled by itself, not the page
+    return '<div class="scrolled" tabindex="0"><table class="list">\n'
 
 
 def _escaped(_self: Any, tokens: Sequence[Token], index: int, _options: Any, _env: Any) -> str:

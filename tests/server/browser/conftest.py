@@ -19,7 +19,7 @@ def programs() -> tuple[str, str] | None:
 
 
 @contextmanager
-def chromium(*, size: str = "1280,860", scripts: bool = True) -> Iterator[Any]:
+def chromium(*, size: str = "1280,860") -> Iterator[Any]:
     """Open a browser window."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium drives the browser")
     found = programs()
@@ -37,8 +37,7 @@ def chromium(*, size: str = "1280,860", scripts: bool = True) -> Iterator[Any]:
         f"window-size={size}",
     ):
         options.add_argument(f"--{argument}")
-    if not scripts:
-        options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+    options.add_experimental_option("perfLoggingPrefs", {"enableNetwork": True, "enablePage": False})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(found[1]))
     try:
@@ -47,17 +46,28 @@ def chromium(*, size: str = "1280,860", scripts: bool = True) -> Iterator[Any]:
         driver.quit()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def window() -> Iterator[Any]:
+    """One browser for all tests of a process: to start it takes longer than most of them."""
     with chromium() as driver:
         yield driver
+
+
+@contextmanager
+def without_scripts(window: Any) -> Iterator[None]:
+    """Let no page run a script meanwhile; what the test itself asks of a page is answered."""
+    window.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        yield
+    finally:
+        window.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
 @pytest.fixture
 def browser(window: Any, demo: Inside) -> Iterator[Any]:
     """The window, emptied; afterwards nothing stands on its console, and nothing was asked of another host."""
     window.get(f"{demo.url}/health")
-    window.execute_script("localStorage.clear()")
+    window.execute_script("localStorage.clear(); sessionStorage.clear()")
     quiet(window, demo.url)
     yield window
     assert quiet(window, demo.url) == ([], [])

@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from kgrag.vocab import KG
-from tests.server.browser.conftest import chromium
+from tests.server.browser.conftest import without_scripts
 from tests.server.browser.looking import barriers, brightness, contrast, focused, one, walk_to
 from tests.server.inside import Inside
 
@@ -22,6 +22,10 @@ PAGES = ["/", f"/?question={QUESTION}", "/catalogue", "/resource?iri=urn:kgrag:g
 PAGES += ["/explore", f"/explore/around?iri={CROP}", "/resource?iri=https://w3id.org/kgrag/ns%23", "/chat"]
 PAGES += ["/workbench", "/workbench/graphs", "/workbench/build?method=sire_rag", "/workbench/proposals"]
 PAGES += ["/workbench/update", "/workbench/jobs", "/editor?example=og_rag/members"]
+PAGES += [
+    "/guide/methods/og_rag",
+    "/explore/query?query=SELECT+*+{+?crop+a+<https://w3id.org/kgrag/examples/crops%23Crop>+}",
+]
 
 
 def in_view(browser: Any, element: Any) -> bool:
@@ -53,9 +57,10 @@ def test_the_number_at_the_marked_words_leads_back_to_the_sentence(browser: Any,
     assert one(browser, "a.cite:target").text == "1"
 
 
-def test_a_citation_is_followed_without_javascript(demo: Inside) -> None:
-    with chromium(scripts=False) as browser:
+def test_a_citation_is_followed_without_javascript(browser: Any, demo: Inside) -> None:
+    with without_scripts(browser):
         browser.get(f"{demo.url}/?question={QUESTION}")
+        assert not one(browser, "form.ask").get_attribute("aria-busy")
         one(browser, "a.cite").click()
         assert one(browser, "mark:target").text == demo.kb.ask(QUESTION).citations[0].quote
 
@@ -100,6 +105,24 @@ def test_a_conversation_is_had_by_its_form(browser: Any, demo: Inside) -> None:
     WebDriverWait(browser, 20).until(lambda _: len(browser.find_elements(By.CSS_SELECTOR, ".turn")) == 2)
     one(browser, ".turn .cited a").send_keys(Keys.ENTER)
     assert one(browser, "mark:target").is_displayed()
+
+
+def test_an_answer_is_printed_with_its_marked_passages_and_without_navigation(browser: Any, demo: Inside) -> None:
+    ask(browser, demo)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    kept, left_out = (
+        {selector: browser.find_element(By.CSS_SELECTOR, selector).is_displayed() for selector in selectors}
+        for selectors in (
+            (".answer .sentences p", ".passage h3", ".passage mark"),
+            (".top", ".bottom", "form.ask", ".passage .small"),
+        )
+    )
+    assert (set(kept.values()), set(left_out.values())) == ({True}, {False}), left_out
+    ground, colour = browser.execute_script(
+        "const s = getComputedStyle(document.querySelector('.passage mark')); return [s.printColorAdjust, s.backgroundColor]"
+    )
+    assert ground == "exact" and colour != "rgba(0, 0, 0, 0)"
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 # --- by keyboard, in the dark, on a small screen ------------------------------------------------------------------
@@ -159,8 +182,8 @@ def test_nothing_has_to_be_scrolled_sideways_on_a_small_screen(browser: Any, dem
     assert wide[0] <= wide[1] == 360
 
 
-IN_BOTH = [*PAGES[:4], *PAGES[5:10]]
-BY_TURNS = list(zip(PAGES[10:], cycle(["light", "dark"])))
+IN_BOTH = [*PAGES[:4], *PAGES[5:8], "/chat"]
+BY_TURNS = list(zip(["/resource?iri=https://w3id.org/kgrag/ns%23", *PAGES[10:]], cycle(["light", "dark"])))
 
 
 @pytest.mark.parametrize(("path", "scheme"), [*product(IN_BOTH, ["light", "dark"]), *BY_TURNS])

@@ -21,7 +21,7 @@ from kgrag.sparql.syntax import Limits
 from kgrag.sparql.tokens import Scanner
 from kgrag.testing import HashEmbedder
 from kgrag.vocab import KG
-from tests.server.browser.conftest import chromium, quiet
+from tests.server.browser.conftest import quiet, without_scripts
 from tests.server.browser.looking import barriers, contrast, focused, one, seen, texts, walk_to
 from tests.server.inside import Inside, served
 
@@ -508,8 +508,8 @@ def test_the_editor_is_entered_used_and_left_by_keyboard(browser: Any, demo: Ins
     walk_to(browser, ".rows a.iri")
 
 
-def test_without_javascript_the_form_sends_the_query_itself(demo: Inside) -> None:
-    with chromium(scripts=False) as browser:
+def test_without_javascript_the_form_sends_the_query_itself(browser: Any, demo: Inside) -> None:
+    with without_scripts(browser):
         browser.get(f"{demo.url}/editor?query=ASK%20%7B%20%7D")
         assert one(browser, "textarea#query").is_displayed()
         assert "Without JavaScript" in one(browser, "noscript").text
@@ -570,23 +570,6 @@ def test_axe_finds_no_barrier_in_the_editor(browser: Any, demo: Inside, scheme: 
     browser.execute_script("document.querySelector('main').append(document.createElement('img'))")
     assert {rule for rule, _ in barriers(browser)} == {"image-alt"}
     quiet(browser, demo.url)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/",
-        "/?question=When+is+chickpea+sown%3F",
-        "/catalogue",
-        f"/resource?iri={quote(CROPS)}Crop",
-        "/report",
-        "/guide/methods/og_rag",
-    ],
-)
-def test_axe_finds_no_barrier_on_a_page(browser: Any, demo: Inside, path: str) -> None:
-    browser.get(demo.url + path)
-    one(browser, "footer")
-    assert barriers(browser) == []
 
 
 def test_without_an_ontology_a_refusal_is_marked_and_a_check_says_what_is_missing(
