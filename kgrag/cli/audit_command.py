@@ -57,7 +57,8 @@ def audit(
         int | None, typer.Option("--limit", help="Findings shown per check; counts stay exact.", min=0)
     ] = None,
     namespace: Annotated[
-        str | None, typer.Option("--namespace", help="The ontology's own namespace; default: worked out.")
+        str | None,
+        typer.Option("--namespace", "--base-iri", help="What IRIs of its own terms begin with; default: worked out."),
     ] = None,
     suppress: Annotated[
         Path | None, typer.Option("--suppress", help="TOML file of accepted findings, each with its reason.")

@@ -107,6 +107,13 @@ def test_a_misspelt_datatype_is_one_finding(audited: Audited) -> None:
     assert len(messages(audit, "PRO-13")) == 1
 
 
+def test_a_flag_that_is_written_wrongly_many_times_is_one_line(audited: Audited) -> None:
+    (message,) = messages(
+        audited("".join(f'ex:c{n} a owl:Class ; owl:deprecated "True" . ' for n in range(4))), "STR-09"
+    )
+    assert message.startswith("4 terms have a deprecation that is written wrongly (http://www.w3.org/2002/07/owl#dep")
+
+
 def test_an_ontology_outside_of_every_profile_is_one_line(audited: Audited) -> None:
     audit = audited("ex:Pea a owl:Class ; owl:disjointUnionOf ( ex:Crop ex:Bean ) .")
     (message,) = messages(audit, "LOG-08")

@@ -152,7 +152,8 @@ def test_what_a_graph_that_grows_and_the_catalogue_state_is_found_by_their_accou
 )
 def test_a_corruption_that_keeps_counts_and_checksums_right_is_found(whole: KnowledgeBase, corrupted: Any) -> None:
     for corruption in corrupted(quads(whole)):
-        assert found_by(whole, corruption, accounts=False), corrupted.__doc__
+        # of vectors the doctor compares some only: the content itself has to say it
+        assert found_by(whole, corruption, accounts=False) not in ("", "vectors"), corrupted.__doc__
 
 
 def test_a_label_of_an_ontology_that_is_changed_past_kgrag_is_found_by_the_checksum_and_by_its_vector(
