@@ -70,6 +70,7 @@ def test_a_name_that_no_passage_is_about_is_to_be_looked_up():
         "When did the director of Dry Season marry?",  # no such relation
         "Where did the director of Dry Season die?",  # no passage states it
         "Which film came out first, Rain over Bath or Wet Season?",  # one of two is missing
+        f"Who is the {'father of the ' * 40}father of Ann Lee?",  # too many steps
     ],
 )
 def test_an_unsure_step_leaves_the_answer_as_it_was(question):

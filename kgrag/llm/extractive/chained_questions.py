@@ -110,6 +110,8 @@ _SAME = (
 _SAME_WHAT = {"country": "nationality", "nation": "nationality", "city": "place", "place": "place", "town": "place"}
 
 
+_MAX_STEPS = 5
+"""Relations of a chain, at most: each may have several names to try."""
 _MAX_COMMON_WORDS = 2
 """Words of an anchor that begins with a small letter, at most."""
 
@@ -139,13 +141,14 @@ def chained(question: str) -> list[ChainedQuestion]:
     """
     plain = " ".join(question.replace("’", "'").split()).rstrip(" ?.!")
     readings = [*_compared(plain), *_same(plain), *_plain(plain)]
-    return [one for one in readings if all(map(_begins_at_a_name, one.chains))]
+    return [one for one in readings if all(map(_can_be_followed, one.chains))]
 
 
-def _begins_at_a_name(chain: Chain) -> bool:
-    """Return whether an anchor is short or written like a name: not "actress who played the fairy"."""
+def _can_be_followed(chain: Chain) -> bool:
+    """Return whether a chain is short, and its anchor written like a name: not "actress who played the fairy"."""
     name = chain.anchors[0].removeprefix("the ")
-    return len(name.split()) <= _MAX_COMMON_WORDS or not name[0].islower()
+    named = len(name.split()) <= _MAX_COMMON_WORDS or not name[0].islower()
+    return named and len(chain.steps) <= _MAX_STEPS
 
 
 def _plain(question: str) -> Iterator[ChainedQuestion]:
