@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"{options.size:,} chunks, {len(questions)} questions, {mean:.1f} right chunks each")
     print(f"{'':34}right   p50 ms   p95 ms")
     with serving(options.folder) as server:
-        _print("kgrag serve, kgv:matches", _over_http(server.url, _MATCHES, questions), right)
+        _print("kgrag serve, kgv:matches", _over_http(f"{server.url}/sparql", _MATCHES, questions), right)
     if options.postgres:
         _print("PostgreSQL, tsvector with GIN", _of_postgres(options.postgres, options.size, questions), right)
     with _oxigraph(lines) as url:

@@ -7,7 +7,9 @@ does not know what the build asks. Replies of that model are shorter than those 
 are compared with recorded replies instead, with KGRAG_DATA set. Replies of a kind of prompt are halved, by the digest
 of their keys; the sum of either half is forecast from what its header declares, and from the lengths of the other half
 as a knowledge base that had paid for them would. Each forecast has its interval. Replies to prompts of earlier versions
-count as well: what is tested is how far one part of a model's replies foretells the other.
+count as well: what is tested is how far one part of a model's replies foretells the other. ``--desk FOLDER`` reads the
+prompts and replies of a round with readers (``inbox/KEY.json``, ``outbox/KEY.txt``) instead: those of one model, with
+the texts that the lengths of extractions grow with.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import regex
+
 from benchmarks import data_folder
 from kgrag import KnowledgeBase
 from kgrag.errors import UnsupportedTask
@@ -35,7 +39,8 @@ from kgrag.testing import HashEmbedder
 
 __all__ = ["CountingModel", "foretold", "measured"]
 
-_MIN_REPLIES = 5
+_MIN_REPLIES, _MIN_REPLIES_AT_DESK = 5, 2
+"""Replies of a kind in each half, from which it is a row."""
 _TARGET = 0.1
 
 QUESTIONS = ("When is chickpea sown in the Hill Zone?", "What does barley need?", "What precedes what in the rotation?")
@@ -59,6 +64,19 @@ EARLIER = {
     "rewrite": "Title of the document",
 }
 """Prompts of earlier versions."""
+DESK = RECORDED | {
+    "answering/answer": "Answer the question at the end",
+    "og_rag/map": "Here is a context definition",
+    "poly_rag/facts": "List what the numbered paragraphs",
+    "sire_rag/facts": "Extract all facts from the numbered paragraphs",
+    "sire_rag/summary": "Summarize the provided text",
+}
+TEXTS = {
+    "paragraphs": r"=== \w+ === paragraph \d+\n(.*?)(?==== )",
+    "text": r"Data:\n-----\n(.*?)\n-----",
+    "texts": r"Text:\n-----\n(.*?)\n-----",
+}
+"""Inputs that the lengths of replies grow with, and where prompts have them."""
 
 
 class CountingModel:
@@ -127,8 +145,9 @@ def _difference(after: Usage, before: Usage) -> Usage:
     )
 
 
-Halves = tuple[list[int], list[int]]
-"""Tokens of replies."""
+Reply = tuple[Prompt, int]
+"""What was asked, as far as a plan reads it, and the tokens of the reply."""
+Halves = tuple[list[Reply], list[Reply]]
 
 
 def _recorded(data: Path) -> dict[str, Halves]:
@@ -139,38 +158,66 @@ def _recorded(data: Path) -> dict[str, Halves]:
         for row in map(json.loads, lines):
             text = row["messages"][-1]["content"]
             for name in (name for name, begin in kinds.items() if text.startswith(begin)):
-                half = int(hashlib.sha256(row["key"].encode()).hexdigest(), 16) % 2
-                found[name][half].append(math.ceil(len(row["reply"]) / CHARACTERS_PER_TOKEN))
+                _file(found, row["key"], Prompt(name, ""), row["reply"])
     return found
 
 
-def foretold(recorded: Mapping[str, Halves]) -> Iterator[tuple[str, int, int, Forecast, Forecast]]:
+def _file(found: dict[str, Halves], key: str, prompt: Prompt, reply: str) -> None:
+    half = int(hashlib.sha256(key.encode()).hexdigest(), 16) % 2
+    found[prompt.name][half].append((prompt, math.ceil(len(reply) / CHARACTERS_PER_TOKEN)))
+
+
+def _desk(desk: Path) -> dict[str, Halves]:
+    """Return the prompts of a round with readers and the tokens of their replies by kind, in two halves."""
+    found: dict[str, Halves] = defaultdict(lambda: ([], []))
+    for file in sorted((desk / "outbox").glob("*.txt")):
+        asked = json.loads((desk / "inbox" / f"{file.stem}.json").read_text(encoding="utf-8"))
+        text = "\n".join(str(message["content"]) for message in asked["messages"])
+        for name in (name for name, begin in DESK.items() if text.startswith(begin)):
+            variables: dict[str, object] = {
+                each: "".join(regex.findall(pattern, text, flags=regex.DOTALL)) for each, pattern in TEXTS.items()
+            }
+            _file(found, file.stem, Prompt(name, "", variables), file.read_text(encoding="utf-8"))
+    return found
+
+
+def foretold(
+    recorded: Mapping[str, Halves], *, least: int = _MIN_REPLIES
+) -> Iterator[tuple[str, int, int, Forecast, Forecast]]:
     """Yield kind, replies and their tokens, and the forecasts as declared and as learnt; at the end of all together.
 
-    Kinds with less than five replies in a half are left out. Those of earlier versions declare nothing, so that their
-    first forecast goes by the length that any prompt without a declaration has.
+    Kinds with less than ``least`` replies in a half are left out. Those of earlier versions declare nothing, so that
+    their first forecast goes by the length that any prompt without a declaration has.
     """
-    kept = {kind: halves for kind, halves in recorded.items() if min(map(len, halves)) >= _MIN_REPLIES}
+    kept = {kind: halves for kind, halves in recorded.items() if min(map(len, halves)) >= least}
     for way in (0, 1):
-        known = {kind: _lengths(kind, halves[1 - way]) for kind, halves in kept.items()}
-        whole = Plan()
+        known = {kind: _lengths(halves[1 - way]) for kind, halves in kept.items()}
+        rows: list[tuple[int, int, Forecast, Forecast]] = []
         for kind, halves in kept.items():
-            plan = Plan(Prompt(kind, "") for _ in halves[way])
-            whole += plan
-            yield kind, len(halves[way]), sum(halves[way]), plan.forecast({}), plan.forecast(known)
-        replies = [tokens for halves in kept.values() for tokens in halves[way]]
-        yield "all together", len(replies), sum(replies), whole.forecast({}), whole.forecast(known)
+            plan = Plan(prompt for prompt, _ in halves[way])
+            real = sum(tokens for _, tokens in halves[way])
+            # of each by itself: repairs are replies of their own here
+            yield kind, len(halves[way]), real, plan.forecast({}), plan.forecast({kind: known[kind]})
+            rows.append((len(halves[way]), real, plan.forecast({}), plan.forecast({kind: known[kind]})))
+        counts, reals, declared, learnt = zip(*rows, strict=True)
+        yield "all together", sum(counts), sum(reals), _together(declared), _together(learnt)
 
 
-def _lengths(kind: str, replies: Sequence[int]) -> Lengths:
-    plan = planned(Prompt(kind, "x"))
-    return sum((Lengths.of(plan, Usage(1, plan.input_tokens, tokens)) for tokens in replies), Lengths())
+def _together(forecasts: Sequence[Forecast]) -> Forecast:
+    usage = sum((one.usage for one in forecasts), Usage())
+    width = math.hypot(*(one.most - one.usage.output_tokens for one in forecasts))
+    return Forecast(usage, round(usage.output_tokens - width), round(usage.output_tokens + width))
 
 
-def _print_foretold(recorded: Mapping[str, Halves]) -> None:
+def _lengths(replies: Sequence[Reply]) -> Lengths:
+    paid = ((planned(replace(prompt, text="x")), tokens) for prompt, tokens in replies)
+    return sum((Lengths.of(plan, Usage(1, plan.input_tokens, tokens)) for plan, tokens in paid), Lengths())
+
+
+def _print_foretold(recorded: Mapping[str, Halves], *, least: int = _MIN_REPLIES) -> None:
     print(f"\n{'reply tokens':22}{'replies':>8}{'real':>8}{'declared':>10}{'off':>8}{'learnt':>9}{'off':>8}  interval")
     errors, inside = [], []
-    for kind, count, real, declared, learnt in foretold(recorded):
+    for kind, count, real, declared, learnt in foretold(recorded, least=least):
         offs = [one.usage.output_tokens / real - 1 for one in (declared, learnt)]
         covers = learnt.least <= real <= learnt.most
         print(
@@ -192,7 +239,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Dry runs beside what is then asked.")
     parser.add_argument("--texts", type=Path, default=Path(__file__).parents[1] / "kgrag" / "demo" / "texts")
     parser.add_argument("--data", type=Path, default=data_folder(), help="folder of real data [KGRAG_DATA]")
+    parser.add_argument("--desk", type=Path, help="folder of a round with readers, in place of all else")
     asked = parser.parse_args()
+    if asked.desk is not None:
+        _print_foretold(_desk(asked.desk), least=_MIN_REPLIES_AT_DESK)
+        return
     print(f"{'':18}{'requests':>18}{'input tokens':>22}{'':>9}{'output tokens':>20}")
     for name, plan, sent in measured(asked.texts):
         off = f"{plan.input_tokens / sent.input_tokens - 1:+.1%}" if sent.input_tokens else "-"

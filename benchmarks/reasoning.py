@@ -3,16 +3,20 @@
     python -m benchmarks.reasoning
     python -m benchmarks.reasoning --triples 100000 --triples 1000000
     python -m benchmarks.reasoning --no-owlrl
+    python -m benchmarks.reasoning --contradictions
 
 Data: ``ontologies/`` and ``reasoning/koala.owl`` of KGRAG_DATA. "told" counts what follows and was not stated, without
 what holds of everything; seconds are of CPU, but for HermiT, which is a process of its own, by the clock. The made data
-is the village of ``benchmarks.shacl_worlds`` with a small schema above it.
+is the village of ``benchmarks.shacl_worlds`` with a small schema above it. ``--contradictions`` runs ``kgrag reason``
+on every ontology of KGRAG_DATA, by the rules of OWL RL and by HermiT, and counts those that only the rules contradict.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -44,9 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--triples", type=int, action="append")
     parser.add_argument("--no-owlrl", action="store_true")
+    parser.add_argument("--contradictions", action="store_true")
     parser.add_argument("--seconds", type=float, default=60.0)
     given = parser.parse_args(arguments)
-    if given.triples:
+    if given.contradictions:
+        _contradictions(given.seconds)
+    elif given.triples:
         _made(given.triples)
     else:
         _real(owlrl=not given.no_owlrl, seconds=given.seconds)
@@ -66,8 +73,31 @@ def _real(*, owlrl: bool, seconds: float) -> None:
         print(f"{line}{theirs:>9.2f}{theirs / took:>7.0f}  {_decided(triples, seconds)}", flush=True)
 
 
+def _contradictions(seconds: float) -> None:
+    """Print both exit codes per file: 0 no contradiction, 1 one, or an unsatisfiable class, 3 no verdict."""
+    files = [path for path in sorted(_data().rglob("*")) if path.suffix in _FORMATS and "w3c_" not in str(path)]
+    only_rules, undecided = [], []
+    for path in files:
+        codes = [_reason(path, profile, seconds) for profile in ("owl-rl", "owl-dl")]
+        print(f"{path.relative_to(_data())!s:<70} owl-rl {codes[0]}  owl-dl {codes[1]}", flush=True)
+        only_rules += [path.name] if codes == [1, 0] else []
+        undecided += [path.name] if 3 in codes else []
+    print(
+        f"{len(files)} files: RL contradicts and DL does not in {len(only_rules)} {only_rules}, no verdict {undecided}"
+    )
+
+
+def _reason(path: Path, profile: str, seconds: float) -> int:
+    command = [sys.executable, "-m", "kgrag", "reason", str(path), "--profile", profile, "--timeout", str(seconds)]
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
+
+
+def _data() -> Path:
+    return Path(os.environ.get("KGRAG_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
 def _files() -> Iterator[Path]:
-    data = Path(os.environ.get("KGRAG_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    data = _data()
     yield data / "reasoning" / "koala.owl"
     yield from (path for path in sorted((data / "ontologies").iterdir()) if path.suffix in _FORMATS)
 

@@ -156,8 +156,9 @@ async def _write(server: ServedChunks, seen: _Seen, over: asyncio.Event) -> None
 
 
 async def _watch(server: ServedChunks, seen: _Seen, over: asyncio.Event) -> None:
-    while not over.is_set():
-        seen.memory = max(seen.memory, sum(map(proportional_memory, processes_of(server.pid))))
+    while not over.is_set():  # in a thread: it takes a while, and would be part of what the clients wait for
+        memory = await asyncio.to_thread(lambda: sum(map(proportional_memory, processes_of(server.pid))))
+        seen.memory = max(seen.memory, memory)
         await asyncio.sleep(0.5)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from kgrag import prompting
 from kgrag.answering.claim_words import completed
+from kgrag.answering.further_evidence import LookUp, hits_used, names_wanted, values_stated, with_looked_up
 from kgrag.answering.reply_stream import ReplyStream
 from kgrag.answering.short_answers import short_answers
 from kgrag.answering.source_sentences import (
@@ -69,7 +70,7 @@ class _QuotedSentence:
     quotes: tuple[Quote, ...]
 
 
-def answer(
+def answer(  # noqa: PLR0913 - a search is the only part that may be left out
     question: str,
     hits: Sequence[Hit],
     *,
@@ -77,6 +78,7 @@ def answer(
     store: TripleStore,
     method: str,
     on_sentence: Callable[[AnswerSentence], None] | None = None,
+    look_up: LookUp | None = None,
 ) -> Answer:
     """Return an answer whose every sentence cites stored text, or *unknown*.
 
@@ -88,6 +90,8 @@ def answer(
         method: name of the method that retrieved the hits.
         on_sentence: called with each sentence once it is complete and its citations are found, while the model still
             writes, if it can pass its reply on. What was called stays part of the answer.
+        look_up: searches for a name that the model wants to look up, as the extractive one does; None for no such
+            search. What the answer cites of it is added to its hits.
 
     Returns:
         ``text`` has the sentences with markers ``[1]`` that number ``citations``; ``dropped`` counts quotes that are
@@ -109,6 +113,15 @@ def answer(
         completion = model.complete([prompt])[0] if on_sentence is None else _streamed(prompt, model, judge)
     except UnsupportedTask as error:
         return replace(unknown, explain=(str(error),))
+    if look_up is not None and judge.taken == 0 and names_wanted(completion):
+        further = with_looked_up(
+            hits, completion, look_up, lambda more: _asked_again(question, more, hits, model, store)
+        )
+        if further is not None:
+            found, completion = further
+            unknown = replace(unknown, hits=tuple(found))
+            evidence = evidence_of(found, store)
+            judge = _Judge(question, evidence, store, on_sentence)
     sentences, reason = _read_reply(completion)
     # those that were judged while the reply was written stay as they are
     for sentence in sentences[judge.taken :]:
@@ -125,10 +138,17 @@ def answer(
             unknown, explain=(reason,), unsupported=tuple(judged.unsupported), nearest=tuple(dict.fromkeys(near))
         )
     known = replace(unknown, unknown=False, usage=completion.usage, dropped=judged.dropped, confidence=confidence)
-    return _known(replace(known, explain=(reason,) if reason else ()), judged)
+    return hits_used(_known(replace(known, explain=(reason,) if reason else ()), judged, completion), hits)
 
 
-def _known(answer: Answer, judged: _Judged) -> Answer:
+def _asked_again(
+    question: str, hits: Sequence[Hit], first: Sequence[Hit], model: LanguageModel, store: TripleStore
+) -> Completion:
+    """Return the reply to more evidence, of which the model is told what it had before."""
+    return model.complete([_prompt(question, evidence_of(hits, store), first=len(first))])[0]
+
+
+def _known(answer: Answer, judged: _Judged, completion: Completion) -> Answer:
     """Return an answer with the sentences that are kept."""
     texts = tuple(text for text, _ in judged.kept)
     citations = tuple(citation for _, citations in judged.kept for citation in citations)
@@ -138,7 +158,8 @@ def _known(answer: Answer, judged: _Judged) -> Answer:
         sentences=texts,
         citations=citations,
         unsupported=tuple(judged.unsupported),
-        values=short_answers(answer.question, texts, citations),
+        values=values_stated(completion, answer.question, texts, citations)
+        or short_answers(answer.question, texts, citations),
     )
 
 
@@ -174,7 +195,7 @@ def with_unsupported(answer: Answer) -> Answer:
     return replace(answer, text=_marked(kept, answer.unsupported)) if answer.unsupported else answer
 
 
-def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
+def _prompt(question: str, evidence: Sequence[EvidencePiece], *, first: int | None = None) -> Prompt:
     pieces: list[dict[str, object]] = []
     pairs: set[str] = set()
     shown = {piece.text for piece in evidence if piece.hit.kind not in _DERIVED_KINDS}
@@ -190,6 +211,10 @@ def _prompt(question: str, evidence: Sequence[EvidencePiece]) -> Prompt:
     boundary = f"=== {digest(*(str(piece) for piece in pieces))[:12]} ==="
     for row, piece in zip(pieces, evidence, strict=True):
         row |= {"before": piece.before, "following": piece.following}
+        row |= {
+            "title": str(piece.hit.attributes.get("title") or ""),
+            "looked_up": first is not None and piece.number > first,
+        }
         row["written"] = _WRITTEN_BY_A_MODEL.get(piece.hit.kind, "")
     return prompting.render(PROMPT, question=question, evidence=pieces, boundary=boundary)
 

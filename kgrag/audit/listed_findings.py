@@ -1,6 +1,6 @@
 """What findings of audits and of validations have in common: fingerprints, severities, labels, how many are listed.
 
-Query: ``audit/context_labels``.
+Queries: ``audit/context_labels``, ``audit/data_labels``.
 """
 
 from __future__ import annotations
@@ -62,8 +62,14 @@ def limited(findings: Sequence[AuditFinding], limit: int | None) -> Iterable[Aud
             yield finding
 
 
-def labels_of(findings: Iterable[AuditFinding], target: AuditTarget) -> dict[str, str]:
-    """Return term -> label of the terms that findings name: an English label, else one without a language, else any."""
+def labels_of(findings: Iterable[AuditFinding], target: AuditTarget, *, data: bool = False) -> dict[str, str]:
+    """Return term -> label of the terms that findings name: an English label, else one without a language, else any.
+
+    Args:
+        findings: as they are listed.
+        target: what was audited or validated.
+        data: its nodes are no terms of an ontology, whose labels were gathered.
+    """
     named: set[ox.NamedNode] = set()
     for iri in iris_in(text for f in findings for text in (f.focus, f.path, f.value, f.message)):
         with suppress(ValueError):  # what looks like an IRI and is none has no label
@@ -71,7 +77,10 @@ def labels_of(findings: Iterable[AuditFinding], target: AuditTarget) -> dict[str
     if not named:
         return {}
     terms = sorted(named, key=str)
-    rows = target.bench.select(queries.bind("audit/context_labels", context=AUDIT.context, terms=terms)).values()
+    asked = queries.bind("audit/context_labels", context=AUDIT.context, terms=terms)
+    if data:
+        asked = queries.bind("audit/data_labels", graph=AUDIT.target, terms=terms)
+    rows = target.bench.select(asked).values()
     preferred = ("en", "")
     ranked = sorted(rows, key=lambda row: (preferred.index(row[2]) if row[2] in preferred else 2, row), reverse=True)
     return {term: label for term, label, _ in ranked}

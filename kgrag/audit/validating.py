@@ -18,7 +18,7 @@ from kgrag import shacl
 from kgrag.audit.audit_context import AuditTarget
 from kgrag.audit.checks import SEVERITIES
 from kgrag.audit.findings import Audit, AuditFinding, Undecided
-from kgrag.audit.listed_findings import ENGINE, level, with_fingerprints
+from kgrag.audit.listed_findings import ENGINE, labels_of, level, with_fingerprints
 from kgrag.errors import InputError
 from kgrag.model import Violation, plain
 from kgrag.ports import TripleStore, Workbench
@@ -32,6 +32,7 @@ _BATCH = 50_000
 _MAX_TRIPLES_IN_MEMORY = 2_000_000
 """About 1.3 GB in memory; from there on the data are on disk, and memory no longer grows with them."""
 _FEW = 100
+_MAX_FINDINGS_LABELLED = 1_000
 _ALLOWED = frozenset({"Debug", "Trace"})
 """Severities of SHACL 1.2 whose results break no conformance, unless that is asked for."""
 _SHAPES_GRAPH = ox.NamedNode(SH + "shapesGraph")
@@ -263,4 +264,5 @@ def _report(target: AuditTarget, results: _Results, undecided: Sequence[Undecide
         shapes=tuple(sorted(run)),
         conforms_below="Info",
         disallowed=results.disallowed,
+        labels=labels_of(findings[:_MAX_FINDINGS_LABELLED], target, data=True),
     )

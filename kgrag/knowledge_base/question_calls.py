@@ -47,6 +47,7 @@ __all__ = ["Conversation", "QuestionCalls", "answer_attributes"]
 _LOG = logging.getLogger(__name__)
 _CANDIDATES_PER_HIT = 4  # of a reranker
 _TURNS_BEHIND = 4
+_LOOKED_UP = 3  # passages for a name that no hit is about
 """Turns of a conversation whose words a question may have: a language model is shown so many."""
 
 
@@ -329,7 +330,7 @@ class QuestionCalls(DocumentCalls):
         allowed = self.allowed(where)
         return self._complete(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), method)
 
-    def answer_from(
+    def answer_from(  # noqa: PLR0913 - the second half of `ask`
         self,
         question: str,
         hits: Sequence[Hit],
@@ -338,8 +339,12 @@ class QuestionCalls(DocumentCalls):
         where: Where | None = None,
         on_sentence: Callable[[AnswerSentence], None] | None = None,
         found: Reranking | None = None,
+        look_up: Callable[[str], Sequence[Hit]] | None = None,
     ) -> Answer:
-        """Answer from what was retrieved; the second half of ``ask``. What finding it cost is added to the answer."""
+        """Answer from what was retrieved; the second half of ``ask``. What finding it cost is added to the answer.
+
+        ``look_up`` searches for a name that the model must look up to go on; by default as ``retrieve`` does.
+        """
         allowed = None if where is None else self.allowed(where)
 
         def checked_sentence(sentence: AnswerSentence) -> None:
@@ -355,6 +360,7 @@ class QuestionCalls(DocumentCalls):
             store=self.store,
             method=method,
             on_sentence=None if on_sentence is None else checked_sentence,
+            look_up=look_up or (lambda name: self.looked_up(name, method=method, where=where)),
         )
         if allowed is not None:
             answer = filter_lock.checked(answer, allowed)
@@ -362,6 +368,10 @@ class QuestionCalls(DocumentCalls):
             notes = tuple(filter(None, [found.problem]))
             answer = replace(answer, usage=answer.usage + found.usage, explain=(*notes, *answer.explain))
         return self._complete(answer, method)
+
+    def looked_up(self, name: str, *, method: str, where: Where | None = None) -> list[Hit]:
+        """Return the passages for a name that a question leads to. Raises what ``retrieve`` raises."""
+        return self.retrieve(name, method=method, k=_LOOKED_UP, where=where)
 
     def _warn_of_unfinished(self, method: str) -> None:
         if message := build_marks.warning(self.store, method.partition(":")[0]):

@@ -12,7 +12,6 @@ from urllib.parse import unquote, urlsplit
 import pyoxigraph as ox
 
 from kgrag.errors import InputError
-from kgrag.knowledge_base import reasoning_runs
 from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
 from kgrag.shacl.shapes_graph import parse
@@ -60,6 +59,7 @@ def validate(  # noqa: PLR0913 - each says something else about data or shapes
     """
     from kgrag.audit import Undecided
     from kgrag.audit.validating import LoadedData, validate_data
+    from kgrag.knowledge_base import reasoning_runs
     from kgrag.store.scratch import OxigraphScratch
 
     if graphs and store is None:

@@ -3,14 +3,16 @@
 A header's ``reply 85 tokens`` was measured with one model on a few texts; another model, or other texts, are easily a
 third off. So what every paid completion took is added up per model and prompt, beside what was planned for it, and the
 next plan is corrected by the ratio. Each forecast has an interval that covers nine of ten sums, where replies differ
-from each other as those before did; without enough of them, as recorded replies differ from their headers.
+from each other as those before did; without enough of them, as recorded replies differ from their headers. What a
+model's service counts as tokens is learnt from all of its prompts, and holds for those that it was not asked yet. A
+query that a model wrote is repaired as often as its queries were before.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from kgrag.llm.costs import planned
@@ -21,6 +23,7 @@ __all__ = ["Forecast", "Lengths", "Plan", "forecast"]
 
 _MIN_LEARNT = 3
 """Completions of a prompt from which its header is left aside."""
+_WRITING, _REPAIRING = "obqc/ask", "obqc/repair"
 _NORMAL = 1.645
 """Standard deviations on either side that cover nine of ten."""
 _DECLARED_OFF = 0.4
@@ -75,13 +78,36 @@ class Lengths:
         return _NORMAL * (1 + 1.2 / (self.count - 1))
 
 
+def tokens_per_planned(known: Mapping[str, Lengths]) -> float:
+    """Return what a service counts for each input token that was planned, over all prompts; 1 where too few are known.
+
+    >>> tokens_per_planned({"a": Lengths(3, 400, 500, 90, 30)}), tokens_per_planned({})
+    (1.25, 1.0)
+    """
+    learnt = [one for one in known.values() if one.learnt]
+    return sum(one.input for one in learnt) / sum(one.planned_input for one in learnt) if learnt else 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What prompts will cost about; their output tokens are from ``least`` to ``most``, nine times in ten."""
+    """What prompts will cost about; their output tokens are from ``least`` to ``most``, nine times in ten.
+
+    ``learnt`` has the prompts whose replies were learnt from, with how many were; ``declared`` the others.
+    """
 
     usage: Usage = field(default_factory=Usage)
     least: int = 0
     most: int = 0
+    learnt: Mapping[str, int] = field(default_factory=dict)
+    declared: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """What the output tokens go by, for a person."""
+        paid = ", ".join(f"{count:,} paid replies to {name}" for name, count in sorted(self.learnt.items()))
+        told = ", ".join(sorted(self.declared))
+        parts = [f"as long as {paid}" if paid else "", f"as recorded of other models for {told}" if told else ""]
+        return f"replies are taken to be {' and '.join(filter(None, parts))}" if paid or told else ""
 
     def counts(self) -> dict[str, int]:
         """Return it as the counts of a dry run."""
@@ -137,6 +163,7 @@ class Plan:
             known: of each prompt that was paid before, how long its replies were.
         """
         usage, output, spread = Usage(), 0.0, 0.0
+        counted_as, learnt, declared = tokens_per_planned(known), dict[str, int](), list[str]()
         for name, here in self._by_prompt.items():
             lengths, plan = known.get(name, Lengths()), here.usage
             if lengths.learnt:
@@ -144,16 +171,29 @@ class Plan:
                 of_ratio = plan.output_tokens**2 * lengths.planned_squares / lengths.planned**2
                 deviation = lengths.deviations * math.sqrt(lengths.relative_variance * (here.squares + of_ratio))
                 asked = round(plan.input_tokens * lengths.input / lengths.planned_input)
+                learnt[name] = lengths.count
             else:
-                tokens, asked = float(plan.output_tokens), plan.input_tokens
+                declared.append(name)
+                tokens, asked = plan.output_tokens * counted_as, round(plan.input_tokens * counted_as)
                 alone = _NORMAL * _DECLARED_SPREAD * math.sqrt(here.squares)
                 deviation = math.hypot(_DECLARED_OFF * plan.output_tokens, alone)
-            usage += Usage(plan.completions, asked, 0)
-            output += tokens
-            spread = math.hypot(spread, deviation)
+            further = _repairs(plan.completions, known) if name == _WRITING else Usage()
+            usage += Usage(plan.completions, asked, 0) + replace(further, output_tokens=0)
+            output += tokens + further.output_tokens
+            spread = math.hypot(spread, deviation, further.output_tokens)
         counted = Usage(usage.completions, usage.input_tokens, round(output))
         # a reply has a token at least
-        return Forecast(counted, max(usage.completions, round(output - spread)), round(output + spread))
+        least = max(usage.completions, round(output - spread))
+        return Forecast(counted, least, round(output + spread), learnt, tuple(declared))
+
+
+def _repairs(queries: int, known: Mapping[str, Lengths]) -> Usage:
+    """Return what the repairs of so many queries will cost, by how often queries were before; nothing if unknown."""
+    written, repaired = known.get(_WRITING, Lengths()), known.get(_REPAIRING, Lengths())
+    if not written.learnt or not repaired.count:
+        return Usage()
+    expected, each = queries * repaired.count / written.count, repaired.count
+    return Usage(round(expected), round(expected * repaired.input / each), round(expected * repaired.taken / each))
 
 
 def forecast(plan: Plan, model: LanguageModel) -> Forecast:

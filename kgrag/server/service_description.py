@@ -6,6 +6,7 @@ Queries read: ``catalogue/void``, ``catalogue/void_size``.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
@@ -13,6 +14,7 @@ from starlette.responses import Response
 
 from kgrag import queries
 from kgrag.http_api.write_schemas import VoidParameters
+from kgrag.resources import folder
 from kgrag.server.api.request_parameters import read_parameters
 from kgrag.server.media_types import RDF as FORMATS
 from kgrag.server.media_types import choose, content_type
@@ -66,11 +68,19 @@ def _description(endpoint: str, state: ServerState) -> list[ox.Triple]:
         *((SD.extensionFunction, function) for function in (_SEARCHES if state.workers is not None else ())),
     ]
     return [
+        *(_searches_described() if state.workers is not None else ()),
         *(ox.Triple(service_, predicate, value) for predicate, value in pairs),
         ox.Triple(dataset, RDF.type, SD.Dataset),
         ox.Triple(dataset, SD.defaultGraph, default),
         ox.Triple(default, RDF.type, SD.Graph),
     ]
+
+
+@cache
+def _searches_described() -> tuple[ox.Triple, ...]:
+    """Return what the vocabulary says of the searches, examples included."""
+    quads = ox.parse(path=folder("ontologies") / "vector.ttl")
+    return tuple(quad.triple for quad in quads if quad.subject in _SEARCHES)
 
 
 async def void(request: HttpRequest) -> Response:

@@ -208,7 +208,13 @@ class WorkerThreads:
         found, _ = self.alone(lambda: (self.kb.found(full.text, method=method, k=k, where=where), self.kb.model))
         on_hits(list(found.hits))
         answer = self.kb.answer_from(
-            full.text, found.hits, method=method, where=where, on_sentence=on_sentence, found=found
+            full.text,
+            found.hits,
+            method=method,
+            where=where,
+            on_sentence=on_sentence,
+            found=found,
+            look_up=lambda name: self.alone(lambda: self.kb.looked_up(name, method=method, where=where)),
         )
         return answer_in_turn(answer, question, full)
 

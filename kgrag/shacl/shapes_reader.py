@@ -141,8 +141,10 @@ class _Reader:
         if only and ox.NamedNode(only) not in self._graph.index:
             known = sorted(node.value for node in self._graph.index if isinstance(node, ox.NamedNode))
             raise InputError(f"the shapes do not describe <{only}>. {closest(only, known)}")
+        reached = self._reached(ox.NamedNode(only)) if only else self._unknown
         for node, error in self._unknown.items():
-            self._undecide(node, error)
+            if node in reached:
+                self._undecide(node, error)
         constraints: list[Constraint] = []
         left: dict[Node, str] = {}
         for node in sorted(self._graph.index, key=str):
@@ -184,18 +186,21 @@ class _Reader:
 
     def _newer_terms(self, node: Term) -> list[str]:
         """Return the terms of SHACL 1.2 in a shape and in those that it refers to, as ``sh:name``."""
-        newer: set[str] = set()
-        seen: set[Term] = set()
+        newer = {name for each in self._reached(node) for name in _NEWER & self._graph.index.get(each, {}).keys()}
+        return sorted(name.replace(SH, "sh:") for name in newer)
+
+    def _reached(self, node: Term) -> set[Term]:
+        """Return a shape, those that it refers to, and the cells of its lists."""
+        reached: set[Term] = set()
         waiting = [node]
         while waiting:
-            if (each := waiting.pop()) in seen:
+            if (each := waiting.pop()) in reached:
                 continue
-            seen.add(each)
+            reached.add(each)
             properties = self._graph.index.get(each, {})
-            newer |= _NEWER & properties.keys()
             for name in (_REFERRING | {RDF.prefix + "rest"}) & properties.keys():
                 waiting += properties[name]
-        return sorted(name.replace(SH, "sh:") for name in newer)
+        return reached
 
     def _undecide(self, node: Term, error: InvalidRDF) -> None:
         """Record why something in a shape cannot be decided; raise it unless that is tolerated."""

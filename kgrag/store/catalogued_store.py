@@ -176,10 +176,9 @@ class CataloguedStore:
             try:
                 with engine():
                     publishing.write()
+                fact_journal.note(self, self._revision, publishing.revision, publishing.facts())
             finally:
-                before = self._revision
                 self._advance(publishing.revision)  # of two atomic steps the first may have entered
-            fact_journal.note(self, before, self._revision, publishing.facts())
             return publishing.outcome()
 
     def update(self, update: str, *, graphs: Sequence[ox.NamedNode] | None = None) -> int:
@@ -235,10 +234,12 @@ class CataloguedStore:
         record = Rewriting(store, self._names, revision=revision, graphs=graphs, one_way=one_way, stated=stated)
         record.write(update)
         identity.write_founding(store, self._names)
-        before = self._revision
-        self._advance(identity.revision(store, self._names))
+        reached = identity.revision(store, self._names)
+        try:
+            seen.note(self, self._revision, reached)
+        finally:
+            self._advance(reached)
         record.settle()
-        seen.note(self, before, self._revision)
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs, their lexical companions and their catalogue entries in one atomic step.
@@ -272,11 +273,11 @@ class CataloguedStore:
                 removed=kinds,
                 lineage=self._unwritten_lineage,
             )
-            facts, before = fact_journal.quads_of(store, dropped, self._names), self._revision
+            facts = fact_journal.quads_of(store, dropped, self._names)
             with engine():
                 store.exchange(entries, [*statements, *self._stated], dropped)
+            fact_journal.note_difference(self, self._revision, self._revision + 1, facts, set())
             self._advance(self._revision + 1)
-            fact_journal.note_difference(self, before, self._revision, facts, set())
             return len(existing)
 
     @contextmanager
@@ -292,7 +293,10 @@ class CataloguedStore:
             self._stated = ()
 
     def _advance(self, revision: int) -> None:
-        """Set the revision; the first change of this writer has named its lineage, and stated what there was."""
+        """Set the revision; the first change of this writer has named its lineage, and stated what there was.
+
+        What changed is noted before: another thread that sees the revision asks for it at once.
+        """
         if revision != self._revision:
             self._revision, self._unwritten_lineage, self._stated = revision, "", ()
 

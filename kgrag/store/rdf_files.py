@@ -102,7 +102,7 @@ def read_rdf(
 
 
 def read_triples(path: Path) -> Iterator[ox.Triple]:
-    """Yield the triples of every graph of an RDF file, as ``read_rdf`` reads them.
+    """Yield the triples of every graph of an RDF file, as ``read_rdf`` reads them; relative IRIs begin at the file.
 
     A large file of N-Triples or N-Quads is read in blocks of lines, so that it is never in memory as a whole; its
     triples may then come more than once, and its blank nodes have the names that it uses, behind one of the file.
@@ -113,7 +113,8 @@ def read_triples(path: Path) -> Iterator[ox.Triple]:
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     form = SUFFIXES.get(suffixes[-1] if suffixes else "", "")
     if form not in _LINES or not path.exists() or path.stat().st_size <= _MAX_BYTES_READ_WHOLE:
-        for draft in read_rdf(path, names=Names()):
+        base = ox.NamedNode(path.absolute().as_uri())
+        for draft in read_rdf(path, graph=base, names=Names()):
             yield from draft.triples
         return
     scope = digest(path.absolute().as_uri())

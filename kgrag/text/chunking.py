@@ -13,7 +13,8 @@ is cut. Otherwise a chunk ends at the last blank line of its second half; else i
 sentence end, line end, comma, or space; else before any token that may begin a line (text without spaces). Where what
 is left is little more than a chunk, it is shared out so that no crumb remains at the end. A line that introduces the
 paragraph after it (a term before its definition, a heading, what ends in a colon) stays with it where the chunk then
-is not less than a third of the limit.
+is not less than a third of the limit. A block of code that fits into a chunk is not cut, and stays with the sentence
+that introduces it (``kgrag.text.code_blocks``).
 
 >>> [piece.text for piece in chunk(Document("Sow in June. Weed twice.\n\nHarvest in autumn."), tokens=8)]
 ['Sow in June. Weed twice.', 'Harvest in autumn.']
@@ -34,6 +35,7 @@ import regex
 from kgrag.errors import InvalidSettings
 from kgrag.model import Chunk, Document, Section
 from kgrag.text import sentences
+from kgrag.text.code_blocks import code_blocks
 
 __all__ = ["chunk", "context_before", "count_tokens", "statements_around"]
 
@@ -76,8 +78,9 @@ def chunk(document: Document, *, tokens: int = 180) -> list[Chunk]:
     text = _tokenized(document.text)
     chunks: list[Chunk] = []
     rows = sorted(section.start for section in document.sections if section.whole)
+    blocks = code_blocks(document.text)
     for stretch in _stretches(document, text, tokens):
-        for start, end, size in _pieces(text, stretch, tokens, rows):
+        for start, end, size in _pieces(text, stretch, tokens, rows, blocks):
             piece, pages = document.text[start:end], stretch.pages_between(start, end)
             chunks.append(Chunk(piece, start, end, len(chunks), size, stretch.heading, *pages))
     return chunks
@@ -254,9 +257,12 @@ def _joined(sections: Sequence[Section]) -> _Stretch:
 
 
 def _pieces(
-    text: _TokenizedText, stretch: _Stretch, tokens: int, rows: Sequence[int]
+    text: _TokenizedText, stretch: _Stretch, tokens: int, rows: Sequence[int], blocks: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield start, end and number of tokens of every chunk of a stretch; ``rows`` are the starts of rows, sorted."""
+    """Yield start, end and number of tokens of every chunk of a stretch.
+
+    ``rows`` are the starts of rows, sorted; ``blocks`` start and end of blocks that are not cut, in order.
+    """
     spans = text.spans(stretch.start, stretch.end)
     ahead = tokens + max(1, tokens // 4)
     window = list(islice(spans, ahead))
@@ -264,6 +270,7 @@ def _pieces(
         # Near the end the last chunks share what is left, so that none is a crumb.
         most = tokens if len(window) == ahead else min(tokens, len(window) - len(window) // 4)
         size = _rows_that_fit(window[: tokens + 1], rows) or _size(text.text, window, most)
+        size = _around_a_block(window[: tokens + 1], size, blocks)
         yield window[0][0], window[size - 1][1], size
         window = window[size:] + list(islice(spans, size))
     if window:
@@ -274,6 +281,23 @@ def _rows_that_fit(window: Sequence[tuple[int, int]], rows: Sequence[int]) -> in
     """Return how many tokens of the window are before the last row that begins in it; 0 where none does."""
     last = bisect_right(rows, window[-1][0]) - 1
     return bisect_left(window, (rows[last], 0)) if last >= 0 else 0
+
+
+def _around_a_block(window: Sequence[tuple[int, int]], size: int, blocks: Sequence[tuple[int, int]]) -> int:
+    """Return how many tokens the next chunk has so that it cuts no block: more, if all of it fits, else fewer.
+
+    A block that begins in the first eighth of the chunk and does not fit is cut.
+    """
+    border, most = window[size][0], len(window) - 1
+    at = bisect_right(blocks, border, key=lambda block: block[0]) - 1
+    if at < 0 or not blocks[at][0] < border < blocks[at][1]:
+        return size
+    start, end = blocks[at]
+    fits = bisect_left(window, end, key=lambda token: token[0])
+    if fits <= most:
+        return fits
+    before = bisect_left(window, start, key=lambda token: token[0])
+    return before if before >= max(1, most // 8) else size
 
 
 def _size(text: str, window: Sequence[tuple[int, int]], most: int) -> int:

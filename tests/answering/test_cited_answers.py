@@ -1,6 +1,7 @@
 """Answers: what a model says is kept only where it quotes stored text."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -320,3 +321,27 @@ def test_a_setting_that_the_quote_calls_this_parameter_is_cited_by_the_line_that
         question="What does sync_scans do?",
     )
     assert len(known.citations) == 1
+
+
+def test_a_name_is_looked_up_and_only_what_the_answer_cites_becomes_a_further_hit():
+    titles = ("Rain", "Odo Fahr", "Snow")
+    shelf = Shelf("Rain is a film directed by Odo Fahr.", "Odo Fahr was born in Ulm.", "Snow is a film of 1901.")
+    film, person, other = (
+        replace(hit, attributes={"title": title}) for hit, title in zip(shelf.hits, titles, strict=True)
+    )
+    given = {"model": ExtractiveModel(), "store": shelf.store, "method": "passages"}
+    searched = []
+    look_up = {"Odo Fahr": [other, person]}
+
+    result = answer(
+        "Where was the director of Rain born?",
+        [film],
+        **given,
+        look_up=lambda name: searched.append(name) or look_up[name],
+    )
+
+    assert searched == ["Odo Fahr"]
+    assert result.hits == (film, person)
+    assert [(value.text, result.citations[value.citation].quote) for value in result.values] == [("Ulm", person.text)]
+    assert len(result.citations) == len(result.sentences) == 2
+    assert not answer("Where was the director of Rain born?", [film], **given).values

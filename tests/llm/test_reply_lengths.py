@@ -47,6 +47,25 @@ def test_paid_replies_correct_input_and_output_by_their_ratio() -> None:
     assert expected.least == expected.most == expected.usage.output_tokens  # all had the same ratio
 
 
+def test_tokens_of_a_service_hold_for_prompts_that_it_was_not_asked_and_the_note_says_what_is_learnt() -> None:
+    pairs = [(words, 3 * planned(prompt(words)).output_tokens) for words in (80, 100, 120)]
+    other = Prompt("answering/answer", "word " * 100)
+    expected = Plan([prompt(100), other]).forecast({PROMPT: lengths(pairs)})
+    alone = Plan([other])
+    assert alone.forecast({PROMPT: lengths(pairs)}).usage.output_tokens == 2 * alone.usage.output_tokens
+    assert "3 paid replies to sire_rag/facts and as recorded of other models for answering/answer" in expected.note
+
+
+def test_queries_are_repaired_as_often_as_before() -> None:
+    def paid(count: int, output: int) -> Lengths:
+        return sum((Lengths.of(Usage(1, 100, 50), Usage(1, 100, output)) for _ in range(count)), Lengths())
+
+    plan = Plan([Prompt("obqc/ask", "word " * 80)] * 4)
+    expected = plan.forecast({"obqc/ask": paid(8, 50), "obqc/repair": paid(6, 70)}).usage
+    assert (expected.completions, expected.output_tokens) == (4 + 3, plan.usage.output_tokens + 3 * 70)
+    assert expected.input_tokens == plan.usage.input_tokens + 300
+
+
 def test_two_replies_are_too_few_to_learn_from() -> None:
     known = {PROMPT: lengths([(100, 900)] * 2)}
     assert Plan([prompt(100)]).forecast(known).usage == Plan([prompt(100)]).usage

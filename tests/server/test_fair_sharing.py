@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 
 from kgrag.errors import ServiceUnavailable
@@ -19,6 +20,7 @@ from kgrag.server.readers.reader_request import (
     ServerLimits,
     TookTooLong,
 )
+from kgrag.vocab import KGV, SD
 from tests.server.conftest import KEY, Server, start
 from tests.server.test_reader_pool import ENDLESS, _all, _asked, _Source, _with
 
@@ -243,9 +245,14 @@ def test_a_client_that_takes_any_json_gets_a_graph_as_json_ld(server: Server) ->
     reply = server.client.get("/sparql", params={"query": query}, headers={"Accept": "application/json"})
     assert (reply.status_code, reply.headers["content-type"]) == (200, "application/ld+json")
     assert reply.json()[0]["@id"] == "urn:s"
+    query = "CONSTRUCT { <urn:s> <urn:p> <<( <urn:s> <urn:p> 1 )>> } WHERE {}"  # which JSON-LD has no form for
+    reply = server.client.get("/sparql", params={"query": query}, headers={"Accept": "application/ld+json"})
+    assert (reply.status_code, "JSON-LD does not support" in reply.json()["detail"]) == (406, True)
 
 
-def test_the_description_of_the_service_names_the_searches(server: Server) -> None:
-    described = server.client.get("/sparql", headers={"Accept": "text/turtle"}).text
-    assert "extensionFunction" in described
-    assert "https://w3id.org/kgrag/vector#near" in described
+def test_the_description_of_the_service_has_the_searches_each_with_an_example(server: Server) -> None:
+    described = server.client.get("/sparql", headers={"Accept": "application/n-triples"})
+    triples = [quad.triple for quad in ox.parse(described.content, ox.RdfFormat.N_TRIPLES)]
+    searches = {triple.object for triple in triples if triple.predicate == SD.extensionFunction}
+    examples = {each.subject: each.object for each in triples if each.predicate.value.endswith("core#example")}
+    assert searches == examples.keys() == {KGV.near, KGV.matches, KGV.fused, KGV.similarity}  # test_searches runs them

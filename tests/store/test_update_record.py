@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kgrag.errors import InvalidSPARQL
 from kgrag.index import vector_spaces
 from kgrag.model import GraphDraft
-from kgrag.store import update_record
+from kgrag.store import fact_journal, update_record
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.vocab import KG, Names
 from tests.store.oxigraph_drafts import EDGE, N, edge, entry, listed, ontology
@@ -222,3 +222,22 @@ def test_after_any_update_the_record_is_what_comparing_every_graph_gives(text: s
         assert set(record(store).get("removedKind", [])) == gone
     else:
         assert "?g" in text
+
+
+def test_what_changed_is_noted_before_the_revision_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread that sees the revision asks for it at once; where nothing is noted it reads all texts again."""
+    advance = OxigraphStore._advance
+    seen: list[object] = []
+
+    def advanced(store: OxigraphStore, revision: int) -> None:
+        before = store.revision
+        advance(store, revision)
+        seen.append(fact_journal.changes(store, before, revision))
+
+    monkeypatch.setattr(OxigraphStore, "_advance", advanced)
+    with OxigraphStore.open(None) as store:
+        store.publish([edge(), ontology(ox.Literal("a"))])
+        store.update("INSERT DATA { GRAPH <urn:t:edge> { <urn:t:node> <urn:t:says> 1 } }")
+        store.remove([EDGE])
+    assert len(seen) == 3
+    assert None not in seen

@@ -136,6 +136,22 @@ def test_a_blank_line_is_preferred_to_a_sentence_end() -> None:
     ]
 
 
+@pytest.mark.parametrize("indented", [True, False])
+@pytest.mark.parametrize("words", [6, 10, 14])
+def test_a_block_of_code_stays_whole_and_with_the_sentence_that_introduces_it(indented: bool, words: int) -> None:
+    code = ["$ tool drain", "$ tool wait 5", "$ tool stop"]
+    block = "\n\n".join(f"    {line}" for line in code) if indented else "```\n" + "\n\n".join(code) + "\n```"
+    introduced = f"To stop the tool after the last of all requests, so that none of them is lost, run:\n\n{block}"
+    text = f"{'word ' * words}end. {introduced}\n\n{'After it the tool rests. ' * 6}"
+    holding = [one.text for one in chunk(Document(text), tokens=48) if "tool drain" in one.text]
+    assert [one.count(introduced) for one in holding] == [1]
+
+
+def test_a_block_of_code_that_no_chunk_holds_is_cut() -> None:
+    text = "Run:\n\n" + "\n\n".join(f"    $ tool stop {number}" for number in range(40))
+    assert all(one.tokens <= 24 for one in chunk(Document(text), tokens=24))
+
+
 def test_a_sentence_end_is_preferred_to_a_comma() -> None:
     assert pieces("One two. Three, four five six seven eight nine.", 8)[0] == "One two."
 

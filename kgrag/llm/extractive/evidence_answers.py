@@ -4,6 +4,9 @@ Of prose whole sentences are quoted, ranked by ``sentence_ranking``; a term that
 it. Of facts the pairs asked for are quoted (``evidence_facts``). A further sentence is added where it continues from a
 name in the first, or brings a name of the question that is missing.
 
+Before all that, a question that goes from a name over relations to a value is followed through the passages about
+those names (``chained_answers``), and where one of them is missing, its name is returned to be looked up.
+
 The answer is unknown where the best sentence of prose is too improbable, and where facts cover too little of the
 question. The best sentences of three pieces are named all the same, for a person to judge.
 """
@@ -60,10 +63,23 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
 
     Returns:
         ``unknown``, ``sentences`` as any model returns them, and what other models leave out: ``confidence``, the
-        probability that the answer is right (prose, with the embedder of the fit); where there is no answer
-        ``nearest``, the best sentences, and ``reason``, why there is none.
+        probability that the answer is right (prose, with the embedder of the fit); ``values``, the short answer where
+        the sentences are the steps to it, and ``look_up``, names of which a passage may complete such steps; where
+        there is no answer ``nearest``, the best sentences, and ``reason``, why there is none.
     """
-    texts = [_evidence_text(piece) for piece in variables["evidence"]]
+    # the patterns of relations take time to compile, which only questions need
+    from kgrag.llm.extractive.chained_answers import read_chain
+
+    pieces = variables["evidence"]
+    texts = [_evidence_text(piece) for piece in pieces]
+    reading = read_chain(str(variables["question"]), texts)
+    looked_up = any(piece.get("looked_up") for piece in pieces)
+    found = reading.reply or ({"unknown": True, "sentences": []} if looked_up else _ranked(variables, texts, nearness))
+    return {**found, **({"look_up": list(reading.look_up)} if reading.look_up else {})}
+
+
+def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearness: Nearness | None) -> dict[str, Any]:
+    """Return the sentences that answer best, each by itself."""
     facts = [read_fact(text) for text in texts if is_fact(text)]
     sentences = [line for text in texts if text.source or not is_fact(text) for line in read_sentences(text)]
     asked = str(variables["question"])
@@ -85,7 +101,7 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
 
 
 def _evidence_text(piece: Mapping[str, Any]) -> EvidenceText:
-    names = ("kind", "heading", "text", "source", "before", "following")
+    names = ("kind", "heading", "text", "source", "before", "following", "title")
     return EvidenceText(int(piece["number"]), *(str(piece.get(name, "")) for name in names))
 
 

@@ -39,7 +39,8 @@ _PROGRAM = regex.compile(r"(?:[$%>]|>>>|\.\.\.)\s")
 class EvidenceText:
     """A numbered piece of evidence as the prompt contains it; ``source`` is the text behind a hyperedge.
 
-    ``before`` is the text of the document just before a chunk, ``following`` the chunk behind it.
+    ``before`` is the text of the document just before a chunk, ``following`` the chunk behind it. ``title`` is that of
+    the document.
     """
 
     number: int
@@ -49,6 +50,7 @@ class EvidenceText:
     source: str = ""
     before: str = ""
     following: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,11 +140,9 @@ class _Extraction:
     def estimate(self, wanted: Sequence[Window], counts: dict[str, int]) -> BuildReport:
         """Return the completions and tokens that the windows would cost; nothing is asked."""
         plan = Plan(self._task(window).prompt for window in wanted)
-        counts |= forecast(plan, self.model).counts()
-        note = (
-            "tokens are estimated: 4 characters a token, with the schema, and a reply 2.5 times as long as its window, "
-            "or as those paid before"
-        )
+        expected = forecast(plan, self.model)
+        counts |= expected.counts()
+        note = f"tokens are estimated: 4 characters a token, with the schema; {expected.note}".rstrip("; ")
         return BuildReport(method=hypergraph_drafts.METHOD, counts=counts, notes=(note,))
 
     def run(self, wanted: Sequence[Window], progress: Progress) -> None:

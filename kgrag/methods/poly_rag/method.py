@@ -12,6 +12,7 @@ from kgrag.answering import cited_answers
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.revision_cache import RevisionCache
+from kgrag.llm.reply_lengths import Forecast
 from kgrag.methods.poly_rag import (
     PolyRagOptions,
     condensation,
@@ -128,11 +129,9 @@ class PolyRag:
             ServiceError: the embedder or the model is a service that does not answer.
         """
         if dry_run:
-            notes = (
-                "tokens are estimated: 4 characters a token, with the schema, a reply of 6 tokens for each of its "
-                "text, or as those paid before",
-            )
-            return BuildReport(self.name, self._estimated(options.instances, options.triples), notes=notes)
+            expected = self._estimated(options.instances, options.triples)
+            note = f"tokens are estimated: 4 characters a token, with the schema; {expected.note}".rstrip("; ")
+            return BuildReport(self.name, expected.counts(), notes=(note,))
         loaded = [layer_files.load_schema(options.schema, store=self.store)] if options.schema else []
         if options.instances is not None:
             loaded.append(layer_files.load_instances(options.instances, store=self.store))
@@ -152,7 +151,7 @@ class PolyRag:
         pending = (*(line for one in loaded for line in one.undone), *done.undone)
         return BuildReport(self.name, counts, done.usage, pending=pending)
 
-    def _estimated(self, instances: Path | None, triples: Path | None) -> dict[str, int]:
+    def _estimated(self, instances: Path | None, triples: Path | None) -> Forecast:
         self._refuse_unbuilt()
         from_files = {layer for layer, path in (("ontology", instances), ("graph", triples)) if path is not None}
         return triple_extraction.estimate(

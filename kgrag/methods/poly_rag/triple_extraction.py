@@ -26,7 +26,7 @@ from kgrag import mapping, prompting, queries
 from kgrag.errors import ReplyUnusable
 from kgrag.index.vector_spaces import Progress
 from kgrag.llm import structured_output
-from kgrag.llm.reply_lengths import Plan, forecast
+from kgrag.llm.reply_lengths import Forecast, Plan, forecast
 from kgrag.mapping import Ontology
 from kgrag.methods.poly_rag import layer_drafts
 from kgrag.methods.poly_rag.layer_drafts import METHOD, Fact, Origin
@@ -140,9 +140,7 @@ def extract(
     return publisher.done
 
 
-def estimate(
-    *, store: TripleStore, model: LanguageModel, embedder: Embedder, loaded: Collection[str]
-) -> dict[str, int]:
+def estimate(*, store: TripleStore, model: LanguageModel, embedder: Embedder, loaded: Collection[str]) -> Forecast:
     """Return how many completions a build would ask for, and about how many tokens; nothing is asked or written.
 
     Arguments as of ``extract``.
@@ -150,7 +148,7 @@ def estimate(
     ontology = mapping.read_ontology(store)
     requests = _requests(store, model, ontology, loaded)
     plan = Plan(_prompt(request, ontology, embedder) for request in requests)
-    return forecast(plan, model).counts()
+    return forecast(plan, model)
 
 
 def _requests(store: TripleStore, model: LanguageModel, ontology: Ontology, loaded: Collection[str]) -> list[Request]:

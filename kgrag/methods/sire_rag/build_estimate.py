@@ -78,9 +78,7 @@ def estimate(
         summaries, plan = _by_size(_summaries(passages, growth, new=len(passages) if extracted else len(left)))
     expected = forecast(Plan(prompts) + plan, growth.model)
     parts = {"rewrites": len(rewritten), "facts": len(asked), "summaries": summaries}
-    notes = [
-        "tokens are estimated: 4 characters a token, with the schema, and replies as long as those paid or measured"
-    ]
+    notes = [f"tokens are estimated: 4 characters a token, with the schema; {expected.note}".rstrip("; ")]
     if summaries:
         size = growth.settings.clustering.texts
         how = "trees grown from stand-ins for facts and summaries" if grown else f"clusters of {size} texts"

@@ -36,7 +36,7 @@ from kgrag.methods.sire_rag.tree_drafts import METHOD
 from kgrag.model import GraphDraft, Prompt, Usage
 from kgrag.ports import LanguageModel, TripleStore
 from kgrag.store.provenance import Deed, provenance_draft
-from kgrag.text.chunking import count_tokens
+from kgrag.text.chunking import context_before, count_tokens
 from kgrag.text.sentences import entity_key
 from kgrag.vocab import KG, RDF, RDFS, Names, digest, number
 
@@ -180,12 +180,14 @@ def groups(chunks: Sequence[ChunkInContext]) -> list[list[ChunkInContext]]:
 def facts_prompt(group: Sequence[ChunkInContext]) -> Prompt:
     """Return the prompt for the facts of neighbouring chunks."""
     first, texts = group[0], [chunk.text for chunk in group]
+    # the line that introduces and the last paragraph have the names; all of a chunk was a sixth of the request
+    before = context_before(f"{first.before}\n\n", len(first.before) + 2) if first.before else ""
     return prompting.render(
         FACTS_PROMPT,
         title=first.title,
-        before=first.before,
+        before=before,
         paragraphs=[{"number": number, "text": text} for number, text in enumerate(texts, start=1)],
-        boundary=f"=== {digest(first.title, first.before, *texts)[:12]} ===",
+        boundary=f"=== {digest(first.title, before, *texts)[:12]} ===",
     )
 
 

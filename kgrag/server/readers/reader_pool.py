@@ -440,7 +440,8 @@ class ReaderPool:
                 self._start_spare()
         elif run.is_trial and (run.waits_for_client or computed > _LONG_SECONDS):
             self._end_trial(reader, run)
-        if reader.kind is RunKind.LONG and run.request.can_begin_again:  # what a write waits for does not
+        # what a write waits for does not, and one that nothing is known of only after a moment
+        if run.request.can_begin_again and (reader.kind is RunKind.LONG or computed > _MOMENT_SECONDS):
             reader.give_way()
 
     def _end_trial(self, reader: Reader, run: ReaderRun) -> None:

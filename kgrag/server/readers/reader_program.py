@@ -277,7 +277,9 @@ def _work(runner: _TaskRunner, leaves: int) -> None:
         except (ValueError, RuntimeError) as error:
             _OUTPUT.add_error("refused", error)
         except Exception as error:  # whatever it is, the server must be able to answer its client
-            _OUTPUT.add_error("failed", error)
+            # a serializer that lacks something, as JSON-LD lacks triple terms, raises what a failing disk raises
+            lacks = isinstance(error, OSError) and "does not support" in str(error)
+            _OUTPUT.add_error("unacceptable" if lacks else "failed", error)
         result = runner.result
         if result is None or not result.whole:
             rows = b"" if result is None or result.rows is None else struct.pack(">Q", result.rows.rows)
