@@ -32,6 +32,7 @@ from kgrag.ports import TripleStore
 from kgrag.querying import query_worker
 from kgrag.querying.text_to_sparql import Execution
 from kgrag.sparql.gate import check_query
+from kgrag.sparql.total_orders import with_total_orders
 from kgrag.store.child_environment import child_environment
 from kgrag.store.engine import engine
 from kgrag.store.graph_kinds import fact_kinds
@@ -82,7 +83,7 @@ class QueryProcess:
             return Execution(problem=str(error))
         request = {
             "folder": str(self._facts()),
-            "sparql": sparql,
+            "sparql": with_total_orders(sparql),
             "prefixes": PREFIXES,
             "rows": rows,
             "characters": _MAX_RESULT_CHARACTERS,

@@ -40,6 +40,7 @@ from kgrag.server.write_gate import CHANGING_FUNCTIONS, PlannedUpdate, Recheck
 from kgrag.sparql.constant_lists import with_values_for_lists
 from kgrag.sparql.gate import AdmittedText, check_query, check_update, harmless
 from kgrag.sparql.query_help import helped
+from kgrag.sparql.total_orders import with_total_orders
 from kgrag.sparql.update_targets import written
 
 __all__ = ["effect", "query", "reader_request", "update"]
@@ -176,7 +177,7 @@ async def _read(text: str, read: Callable[[str], _Value]) -> _Value:
 
 def _checked_query(text: str, prefixes: Mapping[str, str]) -> tuple[str, AdmittedText]:
     if harmless(text):
-        return text, AdmittedText()
+        return with_total_orders(text), AdmittedText()
     text = without_silent_calls(text)
     reading = check_query(text)
     if reading.named_graphs > MAX_GRAPHS:
@@ -185,7 +186,7 @@ def _checked_query(text: str, prefixes: Mapping[str, str]) -> tuple[str, Admitte
             f"the query names {reading.named_graphs} graphs by FROM; at most {MAX_GRAPHS} are allowed. Leave it "
             "out, and limit the graphs by GRAPH ?g and VALUES ?g.",
         )
-    return with_values_for_lists(text, prefixes), reading
+    return with_total_orders(with_values_for_lists(text, prefixes)), reading
 
 
 class _QueryForm(NamedTuple):
@@ -348,7 +349,7 @@ def _checked_update(text: str, operation: SparqlOperation, key: Key, state: Serv
         text = targets.text
     searches = bool(reading.words & _SEARCHING_WORDS)
     is_tried = searches and key.rights < Rights.ADMIN
-    return _CheckedUpdate(text, stored, searches, is_tried=is_tried, words=reading.words)
+    return _CheckedUpdate(with_total_orders(text), stored, searches, is_tried=is_tried, words=reading.words)
 
 
 async def _try_update(

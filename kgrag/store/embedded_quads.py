@@ -12,6 +12,7 @@ from typing import IO, Any, cast
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.sparql.total_orders import with_total_orders
 from kgrag.store import identity, quad_files, rewriting, verification
 from kgrag.store.engine import Results, opened, release
 from kgrag.store.quad_store import Pattern
@@ -63,9 +64,12 @@ class EmbeddedQuads:
         union: bool = False,
         calls: Mapping[ox.NamedNode, Callable[..., Any]] | None = None,
     ) -> Results:
-        """Run a query; its results belong to the thread that asked for them."""
+        """Run a query; its results belong to the thread that asked for them.
+
+        One with prefixes is from outside, and sorts as ``total_orders`` says: stored queries see to that themselves.
+        """
         return self.store.query(
-            sparql,
+            sparql if prefixes is None else with_total_orders(sparql),
             prefixes=None if prefixes is None else dict(prefixes),
             use_default_graph_as_union=union,
             custom_functions=dict(calls or {}),
@@ -108,7 +112,7 @@ class EmbeddedQuads:
 
     def update(self, text: str, *, revision: int) -> None:  # noqa: ARG002 - nobody else changes this store
         """Run a SPARQL Update."""
-        self.store.update(text, prefixes=PREFIXES)
+        self.store.update(with_total_orders(text), prefixes=PREFIXES)
 
     def fill(self, quads: Iterable[ox.Quad]) -> None:
         """Put in the quads of a whole store, in one step."""

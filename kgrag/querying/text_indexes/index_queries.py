@@ -18,6 +18,7 @@ from kgrag.querying.query_process import run_in_process
 from kgrag.sparql.gate import check_query
 from kgrag.sparql.query_reader import read
 from kgrag.sparql.syntax import Limits, Pattern, Query, Variable
+from kgrag.sparql.total_orders import with_total_orders
 from kgrag.vocab import KGV, PREFIXES
 
 __all__ = ["MAX_CHARACTERS", "MAX_SECONDS", "MAX_TEXTS", "MAX_TEXT_CHARACTERS", "by_subject", "check", "run"]
@@ -102,7 +103,7 @@ def run(sparql: str, store: TripleStore, folder: Path | None, *, only: Collectio
         store.snapshot(copy)
         request: dict[str, object] = {
             "folder": str(copy),
-            "sparql": sparql,
+            "sparql": with_total_orders(sparql),
             "prefixes": PREFIXES,
             "union": not check_query(sparql).chooses_dataset,
             "rows": MAX_TEXTS,
