@@ -42,6 +42,16 @@ _LABELLED = regex.compile(
     r"\s+v?(?P<number>\p{N}+(?:[.,]\p{N}+)*)",
 )
 """A number in the place of a name or version: right behind a name, or a word that numbers are labels with."""
+_RELEASE = regex.compile(
+    r"\b(?:version|release)s?\s+v?(?P<number>\p{N}+(?:\.\p{N}+)*)"
+    r"|(?<![\p{L}\p{N}.])v?(?P<number>\p{N}+(?:\.\p{N}+)*)\s+(?:and|or)\s+(?:later|earlier|newer|older|above|below)\b",
+    regex.IGNORECASE,
+)
+"""A number of a release: behind that word, or before "and later"."""
+_PERHAPS_RELEASE = regex.compile(
+    r"\b(?:since|in|from|with|before|after|until|to|through|and|than)\s+v?(?P<number>\p{N}+)|(?P<number>\p{N}+(?:\.\p{N}+)+)",
+    regex.IGNORECASE,
+)
 _TERM = regex.compile(r"\p{N}+|[\p{L}\p{M}]+")
 _DEMONYMS = frozenset({"n", "an", "ian", "i", "ese", "ish", "s", "es"})
 _MIN_DEMONYM_STEM = 4
@@ -78,7 +88,7 @@ def unsupported(sentence: str, ground: Ground) -> list[str]:
     """
     cited = "\n".join(ground.cited)
     figures = [*_dates_missing(sentence, cited, ground), *_quantities_missing(sentence, cited, ground)]
-    return list(dict.fromkeys([*figures, *_names_missing(sentence, ground)]))
+    return list(dict.fromkeys([*figures, *_releases_missing(sentence, ground), *_names_missing(sentence, ground)]))
 
 
 def _dates_missing(sentence: str, cited: str, ground: Ground) -> list[str]:
@@ -124,6 +134,13 @@ def _quantities_missing(sentence: str, cited: str, ground: Ground) -> list[str]:
             missing.append(one.written)
     per = denominators(text) - named - units(ground.question)
     return missing or [f"per {unit}" for unit in sorted(per)]
+
+
+def _releases_missing(sentence: str, ground: Ground) -> list[str]:
+    """Return the releases of a sentence that are stated as something else only: "default: 20" is no version 20."""
+    stated = "\n".join([*ground.cited, *ground.about, *ground.facts, ground.question])
+    known = {match["number"] for form in (_RELEASE, _LABELLED, _PERHAPS_RELEASE) for match in form.finditer(stated)}
+    return [match["number"] for match in _RELEASE.finditer(sentence) if match["number"] not in known]
 
 
 def _denied(sentence: str) -> list[str]:

@@ -170,3 +170,20 @@ def test_a_bare_number_of_the_question_has_the_unit_that_a_citation_gives_it() -
     assert unsupported("No, it is 500 milliseconds.", ground) == []
     assert unsupported("It is 600 milliseconds.", ground) == ["600 milliseconds"]
     assert unsupported("It is 500 seconds.", ground) == ["500 seconds"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "missing"),
+    [
+        ("In Tilth version 20 and earlier the pump waits.", ["20"]),  # found by planting: 20 is a default here
+        ("With Tilth 100 and later 20 errors are allowed.", ["100"]),
+        ("In version 2.0 and earlier the pump waits.", []),
+        ("Since release 3 it waits for versions 7 and older.", []),
+    ],
+)
+def test_a_number_that_is_cited_as_something_else_is_no_release(sentence: str, missing: list[str]) -> None:
+    cited = (
+        "Tilth version 2.0 and earlier: the pump waits. Since 3, not before 7. 20 errors (limit: {100}) are allowed."
+    )
+    ground = Ground((cited,), question="What does Tilth do?")
+    assert unsupported(sentence, ground) == missing
