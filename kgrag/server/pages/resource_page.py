@@ -119,8 +119,49 @@ def _redirection(request: Request) -> Response | None:
 async def _shown(request: Request, node: ox.NamedNode) -> Response:
     if is_vocabulary(node.value):
         return await vocabulary_page(request, node.value)
+    (statements, nested, contained, described), listed = await _read(request, node)
+    (inferred, inferred_rows), (incoming, incoming_rows), (used, used_rows) = listed
+    label, comment = vocabulary().get(node.value, ("", ""))
+    if not (statements or inferred_rows or incoming_rows or used_rows or label):
+        raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
+    (content, content_rows), (following, more_follows), uses = await asyncio.gather(
+        _content(request, node, statements),
+        inferences(request, node, statements),
+        uses_of(request, node, statements),
+    )
+    first = (inferred_rows, uses.graphs, following[:_FOLLOWING_NAMED_FIRST])  # the labels that are read are limited
+    tables = (*first, statements, incoming_rows, used_rows, nested, content_rows, described, following)
+    naming = await naming_for(request, [node, *(term for table in tables for row in table for term in row)])
+    return page(
+        request,
+        "resource.html",
+        thing=naming.link(node.value),
+        named_by=_named_by(node, statements, naming),
+        comment=comment,
+        example=example_of(node.value),
+        pairs=[(row[2].value, naming.link(row[1].value)) for row in contained],
+        expressions=class_expressions(described, naming),
+        kinds=_kinds(statements, naming),
+        text=_text(request, statements),
+        properties=_properties(statements, nested, naming),
+        cut=len(statements) == _MAX_STATEMENTS_SHOWN,
+        graphs=[naming.link(graph) for graph in sorted({row[2].value for row in statements})],
+        inferred=_inferred(inferred, inferred_rows, following, naming),
+        more_follows=more_follows,
+        uses=_uses(uses, naming),
+        incoming=_grouped(incoming, ((row[0], row[1]) for row in incoming_rows), naming),
+        used=_grouped(used, used_rows, naming),
+        content=content and _grouped(content, _by_class(content_rows), naming),
+        formats=[(name, f"{naming.href(node.value)}&format={name}") for name in _FORMATS],
+    )
+
+
+async def _read(
+    request: Request, node: ox.NamedNode
+) -> tuple[list[Rows], tuple[tuple[_Page, Rows], tuple[_Page, Rows], tuple[_Page, Rows]]]:
+    """Return statements, those of blank nodes, pairs, class expressions; and what follows, leads here, is used."""
     catalogue = state_of(request).dataset.names.catalogue
-    (stated, inner, contained, described), listed = await asyncio.gather(
+    tables, listed = await asyncio.gather(
         asyncio.gather(
             rows(request, "pages/asserted", thing=node, catalogue=catalogue, limit=_MAX_STATEMENTS_SHOWN),
             rows(request, "pages/nested", thing=node, limit=_MAX_STATEMENTS_SHOWN),
@@ -133,47 +174,7 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
             _part(request, "used", thing=node),
         ),
     )
-    (inferred, inferred_rows), (incoming, incoming_rows), (used, used_rows) = listed
-    statements: Rows = stated.rows
-    nested: Rows = inner.rows
-    pairs: Rows = contained.rows
-    label, comment = vocabulary().get(node.value, ("", ""))
-    if not (statements or inferred_rows or incoming_rows or used_rows or label):
-        raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
-    (content, content_rows), (following, more_follows), uses = await asyncio.gather(
-        _content(request, node, statements),
-        inferences(request, node, statements),
-        uses_of(request, node, statements),
-    )
-    reasons = [(each.property, each.value, each.via) for each in following]
-    users = [*uses.declaring, *uses.others] if uses else []
-    first = (inferred_rows, users, reasons[:_FOLLOWING_NAMED_FIRST])  # the labels that are read are limited
-    tables = (*first, statements, incoming_rows, used_rows, nested, content_rows, described.rows, reasons)
-    naming = await naming_for(request, [node, *(term for table in tables for row in table for term in row)])
-    kinds = dict.fromkeys(row[1] for row in statements if row[0] == RDF.type and isinstance(row[1], ox.NamedNode))
-    return page(
-        request,
-        "resource.html",
-        thing=naming.link(node.value),
-        named_by=_named_by(node, statements, naming),
-        comment=comment,
-        example=example_of(node.value),
-        pairs=[(row[2].value, naming.link(row[1].value)) for row in pairs],
-        expressions=class_expressions(described.rows, naming),
-        kinds=[naming.link(kind.value) for kind in kinds],
-        text=_text(request, statements),
-        properties=_properties(statements, nested, naming),
-        cut=len(statements) == _MAX_STATEMENTS_SHOWN,
-        graphs=[naming.link(graph) for graph in sorted({row[2].value for row in statements})],
-        inferred=inferred,
-        following=_following([] if inferred.offset else following, inferred_rows, naming),
-        more_follows=more_follows,
-        uses=_uses(uses, naming),
-        incoming=_grouped(incoming, ((row[0], row[1]) for row in incoming_rows), naming),
-        used=_grouped(used, used_rows, naming),
-        content=content and _grouped(content, _by_class(content_rows), naming),
-        formats=[(name, f"{naming.href(node.value)}&format={name}") for name in _FORMATS],
-    )
+    return [table.rows for table in tables], listed
 
 
 async def _content(request: Request, node: ox.NamedNode, statements: Rows) -> tuple[_Page | None, Rows]:
@@ -232,28 +233,26 @@ def _properties(statements: Rows, nested: Rows, naming: Naming) -> list[tuple[Sh
     ]
 
 
-def _following(
-    following: Sequence[Inference], inferred: Rows, naming: Naming
-) -> list[tuple[Shown, list[tuple[Shown, Shown, bool]]]]:
+def _kinds(statements: Rows, naming: Naming) -> list[Shown]:
+    kinds = dict.fromkeys(row[1] for row in statements if row[0] == RDF.type and isinstance(row[1], ox.NamedNode))
+    return [naming.link(kind.value) for kind in kinds]
+
+
+def _inferred(part: _Page, inferred: Rows, following: Sequence[Inference], naming: Naming) -> _Page:
     """Return what follows, by property: values with the graph of inferences, or the term below, that they are from."""
     known = {(row[0], row[1]) for row in inferred}
     reasons = [(*row, True) for row in inferred]
-    reasons += [
-        (each.property, each.value, each.via, False) for each in following if (each.property, each.value) not in known
-    ]
+    if not part.offset:
+        reasons += [(*each, False) for each in following if (each.property, each.value) not in known]
     ordered = sorted(reasons, key=lambda reason: reason[0].value)
-    return [
-        (
-            naming.property(name),
-            [(naming.term(value), naming.link(source.value), kept) for _, value, source, kept in group],
-        )
+    groups: list[Any] = [
+        (naming.property(name), [(naming.term(row[1]), naming.link(row[2].value), row[3]) for row in group])
         for name, group in groupby(ordered, key=lambda reason: reason[0].value)
     ]
+    return replace(part, groups=groups)
 
 
-def _uses(uses: Uses | None, naming: Naming) -> dict[str, Any] | None:
-    if uses is None:
-        return None
+def _uses(uses: Uses, naming: Naming) -> dict[str, Any]:
     shown = {
         name: [(naming.link(graph.value), count) for graph, count in getattr(uses, name)]
         for name in ("declaring", "others")

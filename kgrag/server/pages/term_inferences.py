@@ -7,8 +7,7 @@ domains and ranges of a property hold of those below it. Queries read: ``pages/a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pyoxigraph as ox
 from starlette.requests import Request
@@ -25,8 +24,7 @@ _Uppers = Mapping[tuple[ox.NamedNode, ox.NamedNode], Sequence[ox.NamedNode]]
 """Term and property -> what is stated to be above it, or what it goes from or to."""
 
 
-@dataclass(frozen=True)
-class Inference:
+class Inference(NamedTuple):
     """A statement that follows about a thing, and the term of which it is stated that it follows from."""
 
     property: ox.NamedNode

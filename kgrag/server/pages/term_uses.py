@@ -33,11 +33,16 @@ class Uses:
     others: Sequence[tuple[ox.NamedNode, int]]
     is_cut: bool
 
+    @property
+    def graphs(self) -> list[tuple[ox.NamedNode, int]]:
+        """All graphs, those that declare the term first."""
+        return [*self.declaring, *self.others]
 
-async def uses_of(request: Request, node: ox.NamedNode, statements: Sequence[tuple[Any, ...]]) -> Uses | None:
-    """Return where a term is declared and used; None of what no statement declares."""
+
+async def uses_of(request: Request, node: ox.NamedNode, statements: Sequence[tuple[Any, ...]]) -> Uses:
+    """Return where a term is declared and used; no graphs for what no statement declares."""
     if not any(_declares(row) for row in statements):
-        return None
+        return Uses((), (), is_cut=False)
     table = await rows(request, "pages/uses", thing=node, counted=_MAX_USES_COUNTED, limit=_MAX_GRAPHS_SHOWN)
     counts = {ox.NamedNode(graph): int(uses) for graph, uses in table.values()}
     declaring = sorted({row[2] for row in statements if _declares(row)}, key=str)
