@@ -64,7 +64,7 @@ def test_citations_of_every_method_name_what_their_sentence_is_about(lines: list
                 "w03": ["8 centimetres" if "differ" in sentence["text"] else "upper"],
             }
             assert all(word in cited for word in needed[line["id"]]), (line["method"], sentence)
-            assert len(sentence["citations"]) == 1
+            assert 1 <= len(sentence["citations"]) <= 2  # the second names the lock
 
 
 def test_items_have_no_method_and_verdicts_become_counts(lines: list[dict[str, Any]]) -> None:

@@ -127,6 +127,7 @@ def _said(answer: Answer) -> Mapping[str, Any]:
     return {
         "answer": answer.text,
         "unknown": answer.unknown,
+        "not_stated": answer.not_stated,
         "sentences": [
             {
                 "text": text,

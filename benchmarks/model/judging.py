@@ -34,7 +34,7 @@ def answer_items(lines: Iterable[Line]) -> list[dict[str, Any]]:
 def _items(line: Line) -> Iterator[dict[str, Any]]:
     gold = line["gold"] or "(the documents do not say; the right reply is that there is no answer)"
     if not line["unknown"]:
-        answer = " ".join(sentence["text"] for sentence in line["sentences"])
+        answer = " ".join(_shown(line))
         yield {"id": _name(line), "kind": "answer", "question": line["question"], "gold": gold, "answer": answer}
     for number, sentence in enumerate(line["sentences"]):
         yield {
@@ -56,10 +56,17 @@ def facts_items(facts: Mapping[str, Sequence[tuple[str, Sequence[str]]]]) -> lis
     return sorted(items, key=lambda item: str(item["id"]))
 
 
+def _shown(line: Line) -> Iterator[str]:
+    """Yield what a person reads of an answer: its sentences, and what part of the question it leaves open."""
+    yield from (sentence["text"] for sentence in line["sentences"])
+    if left_open := line.get("not_stated"):
+        yield f"Not in the evidence: {left_open}"
+
+
 def _name(line: Line, sentence: int | None = None) -> str:
     """Return the name of an item, by what is judged: the same answer in another run has the same name."""
     if sentence is None:
-        return _digest("answer", line["id"], *(one["text"] for one in line["sentences"]))
+        return _digest("answer", line["id"], *_shown(line))
     cited = [one["quote"] for one in line["sentences"][sentence]["citations"]]
     return _digest("carries", line["id"], line["sentences"][sentence]["text"], *cited)
 

@@ -37,6 +37,8 @@ def with_looked_up(
 ) -> tuple[list[Hit], Completion] | None:
     """Return the hits with what was looked up, and the reply to them; None where that answers no more than before.
 
+    Where it has no answer, but another step is missing now, the first hits and reply are returned with that step.
+
     Args:
         hits: the first ones.
         completion: the reply to them.
@@ -44,18 +46,28 @@ def with_looked_up(
         ask: asks the model again, with more hits.
     """
     found, asked = list(hits), set[str]()
+    first = completion
     for _ in range(_MAX_ROUNDS):
         names = [name for name in names_wanted(completion) if name not in asked]
         known = {hit.iri for hit in found}
         new = {hit.iri: hit for name in names for hit in look_up(name) if hit.iri not in known}
         if not new:
-            return None
+            break
         asked.update(names)
         found += new.values()
         completion = ask(found)
         if isinstance(completion.data, Mapping) and completion.data.get("values"):
             return found, completion
-    return None
+    step = _step_lacking(completion)
+    if not step or step == _step_lacking(first):
+        return None
+    return list(hits), replace(first, data={**first.data, **step})
+
+
+def _step_lacking(completion: Completion) -> dict[str, str]:
+    """Return what a reply says is not stated, and its reason; {} where it says nothing."""
+    data = completion.data if isinstance(completion.data, Mapping) else {}
+    return {name: data[name] for name in ("not_stated", "reason") if data.get("not_stated") and data.get(name)}
 
 
 def hits_used(answer: Answer, first: Sequence[Hit]) -> Answer:

@@ -18,7 +18,7 @@ def found(text: str, label: str, range_: str = "") -> list[tuple[str, str]]:
         "paragraphs": [{"number": 1, "text": text}],
     }
     (completion,) = ExtractiveModel().complete([Prompt("poly_rag/facts", "", variables)])
-    return [(one["name"], one["attributes"][0]["value"]) for one in completion.data["things"]]
+    return [(one["name"], said["value"]) for one in completion.data["things"] for said in one["attributes"]]
 
 
 @pytest.mark.parametrize(

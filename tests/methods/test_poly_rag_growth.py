@@ -226,8 +226,23 @@ def test_a_document_of_short_chunks_is_read_in_one_reply_with_every_class_kept()
         assert conforms(kb)
 
 
+def test_a_paragraph_that_replies_leave_out_is_pending_and_asked_about_by_the_next_build(tmp_path: Path) -> None:
+    brena = {"paragraph": 1, "subject": "Brena", "relation": "costs", "object": "9"}
+    said = json.dumps({"things": [], "triples": [brena]})
+    alone = iter(["no idea", said.replace("Brena", "Solveig")])
+    model = ScriptedModel(lambda one: said if one.variables["paragraphs"][0]["text"][0] == "B" else next(alone))
+    (tmp_path / "farm.txt").write_text("Brena costs 9 in all shops.\n\nSolveig costs 9 in all shops.")
+    with KnowledgeBase(settings=Settings(completions="off"), embedder=HashEmbedder(), model=model) as kb:
+        kb.ingest(tmp_path / "farm.txt", chunk_tokens=8)
+        first, second, third = (kb.build("poly_rag") for _ in range(3))
+    assert [len(one.pending) for one in (first, second, third)] == [1, 0, 0]
+    assert [one.counts.get("triples_extracted", 0) for one in (first, second, third)] == [1, 1, 0]
+    assert [one.usage.completions for one in (first, second, third)] == [2, 1, 0]
+    assert [len(one.variables["paragraphs"]) for one in model.prompts] == [2, 1, 1]
+
+
 def test_the_prompts_of_a_document_have_at_most_ten_tokens_for_each_token_of_its_text() -> None:
-    model = ScriptedModel(lambda _: '{"things": [], "triples": []}')
+    model = ScriptedModel({"poly_rag/facts": json.dumps(BARLEY)})
     with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=model) as kb:
         kb.load(folder("ontologies") / "crops.ttl")
         kb.ingest(DEMO / "texts" / "barley.md")

@@ -96,6 +96,30 @@ def test_a_reply_that_is_cut_is_asked_for_in_halves_and_then_layer_by_layer() ->
     assert triples == ["Auron", "Bath"]
 
 
+def test_a_paragraph_that_a_reply_about_several_leaves_out_is_asked_about_by_itself() -> None:
+    def reply(prompt: Prompt) -> str:
+        first = prompt.variables["paragraphs"][0]["text"]
+        if first == BATH.text:
+            assert prompt.variables["before"] == AURON.text
+            return "no idea"
+        return json.dumps({"things": [], "triples": [triple("Auron", "lives in", "Bath")]})
+
+    model = ScriptedModel(reply)
+    replies = list(answered([Request((AURON, BATH))], ONTOLOGY, model=model, embedder=HashEmbedder()))
+    assert [len(prompt.variables["paragraphs"]) for prompt in model.prompts] == [2, 1]
+    assert [(request.paragraphs, set(found), bool(problem)) for request, _, found, problem in replies] == [
+        ((AURON,), {"urn:c1"}, False),
+        ((BATH,), set(), True),
+    ]
+
+
+def test_an_empty_entry_states_nothing_and_is_not_asked_again() -> None:
+    said = {"things": [{"paragraph": 1, "name": "", "class": "", "attributes": []}], "triples": [triple("", "", "", 2)]}
+    model = ScriptedModel({"poly_rag/facts": json.dumps(said)})
+    assert asked(model, Request((AURON, BATH))) == {"urn:c1": ParagraphFacts(), "urn:c2": ParagraphFacts()}
+    assert len(model.prompts) == 1
+
+
 def test_a_cut_reply_that_cannot_be_halved_is_a_problem_and_no_facts() -> None:
     model = ScriptedModel(lambda _: Completion('{"things": [', finish="length"))
     ((*_, found, problem),) = answered(

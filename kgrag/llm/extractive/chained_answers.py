@@ -2,7 +2,7 @@
 
 ``Where was the director of Rain born?`` takes the passage about Rain, in which a sentence names the director, and the
 passage about the director, in which one has a place of birth. A name that no passage is about is returned to be looked
-up. Wherever a step is unsure, there is no answer.
+up. Wherever a step is unsure, there is no answer, and the step that is not stated is named.
 """
 
 from __future__ import annotations
@@ -38,10 +38,14 @@ _MAX_TRIED = 3
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The reply, {} where there is none; ``look_up`` are the names whose passages it takes to go on."""
+    """The reply, {} where there is none; ``look_up`` are the names whose passages it takes to go on.
+
+    ``not_stated`` is the step at which a question of several steps ends ("the director of Rain"); "" for any other.
+    """
 
     reply: Mapping[str, Any]
     look_up: tuple[str, ...] = ()
+    not_stated: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,54 +56,74 @@ class _Followed:
     ends: tuple[Stated, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Stopped:
+    """A step that nothing states, the name from which it goes, how many were followed before, and names to look up."""
+
+    step: str
+    name: str
+    followed: int
+    missing: tuple[str, ...] = ()
+
+
 def read_chain(question: str, texts: Sequence[EvidenceText]) -> Reading:
     """Return the answer that follows from the passages by their titles, or the names that are missing."""
     readings = chained(question)
-    if not readings:
-        return Reading({})
-    passages = read_passages(texts)
-    missing: dict[str, None] = {}
+    passages = read_passages(texts) if readings else []
+    stops: list[_Stopped] = []
+    undecided = ""
     for reading in readings:
-        followed = []
-        for chain in reading.chains:
-            one, lacks = _follow(chain, passages)
-            missing |= dict.fromkeys(lacks)
-            if one is not None:
-                followed.append(one)
-        if len(followed) == len(reading.chains) and (reply := _reply(reading, followed)):
-            return Reading(reply)
-    return Reading({}, tuple(missing)[:_MAX_LOOKED_UP])
+        rows = [_follow(chain, passages) for chain in reading.chains]
+        followed = [row for row in rows if isinstance(row, _Followed)]
+        stops += [row for row in rows if isinstance(row, _Stopped)]
+        if len(followed) == len(rows):
+            if reply := _reply(reading, followed):
+                return Reading(reply)
+            undecided = f"a difference in {reading.chains[0].steps[-1]} between {' and '.join(reading.options)}"
+    missing = dict.fromkeys(name for stop in stops for name in stop.missing)
+    has_several = any(len(reading.chains) > 1 or len(reading.chains[0].steps) > 1 for reading in readings)
+    not_stated = (undecided or _step_lacking(stops)) if passages and has_several else ""
+    return Reading({}, tuple(missing)[:_MAX_LOOKED_UP], not_stated)
 
 
-def _follow(chain: Chain, passages: Sequence[Passage]) -> tuple[_Followed | None, list[str]]:
-    """Return the steps from the anchor to the end, or the names that no passage is about."""
+def _step_lacking(stops: Sequence[_Stopped]) -> str:
+    """Return the step at which most was followed before, in words."""
+    last = max(stops, key=lambda stop: stop.followed)
+    return f"what {last.name} is the capital of" if last.step == "capital of" else f"the {last.step} of {last.name}"
+
+
+def _follow(chain: Chain, passages: Sequence[Passage]) -> _Followed | _Stopped:
+    """Return the steps from the anchor to the end, or the one that no passage states."""
+    name = chain.anchors[0]
     passage = passage_about(chain.anchors, passages)
     if passage is None:
-        return None, [chain.anchors[0]]
-    return _onwards(chain.steps, passage, (), passages)
+        return _Stopped(chain.steps[0], name, 0, (name,))
+    return _onwards(chain.steps, passage, (), passages, name)
 
 
 def _onwards(
-    steps: Sequence[str], passage: Passage, path: tuple[Stated, ...], passages: Sequence[Passage]
-) -> tuple[_Followed | None, list[str]]:
+    steps: Sequence[str], passage: Passage, path: tuple[Stated, ...], passages: Sequence[Passage], name: str
+) -> _Followed | _Stopped:
     found = stated(steps[0], passage)
     if not found:
-        return None, []
+        return _Stopped(steps[0], name, len(path))
     if len(steps) == 1:
-        return _Followed(path, tuple(found)), []
-    missing: list[str] = []
+        return _Followed(path, tuple(found))
+    stops: list[_Stopped] = []
     for row in found[:_MAX_TRIED]:
         after = passage_about([row.text], passages)
         if after is None:
-            missing.append(row.text)
+            stops.append(_Stopped(steps[1], row.text, len(path) + 1, (row.text,)))
             continue
         if after is passage or (steps[0] in _GENDERS and after.gender not in ("", _GENDERS[steps[0]])):
             continue
-        followed, lacks = _onwards(steps[1:], after, (*path, row), passages)
-        if followed is not None:
-            return followed, []
-        missing += lacks
-    return None, missing
+        further = _onwards(steps[1:], after, (*path, row), passages, row.text)
+        if isinstance(further, _Followed):
+            return further
+        stops.append(further)
+    furthest = max(stops, key=lambda stop: stop.followed, default=_Stopped(steps[0], name, len(path)))
+    missing = tuple(name for stop in stops for name in stop.missing)
+    return _Stopped(furthest.step, furthest.name, furthest.followed, missing)
 
 
 def _reply(reading: ChainedQuestion, followed: Sequence[_Followed]) -> dict[str, Any]:

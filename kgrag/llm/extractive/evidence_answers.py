@@ -5,7 +5,9 @@ it. Of facts the pairs asked for are quoted (``evidence_facts``). A further sent
 name in the first, or brings a name of the question that is missing.
 
 Before all that, a question that goes from a name over relations to a value is followed through the passages about
-those names (``chained_answers``), and where one of them is missing, its name is returned to be looked up.
+those names (``chained_answers``), and where one of them is missing, its name is returned to be looked up. Where a
+question of several steps cannot be followed, the answer is unknown and the missing step is named: sentences that are
+ranked by themselves were nearly always wrong there.
 
 The answer is unknown where the best sentence of prose is too improbable, and where facts cover too little of the
 question. The best sentences of three pieces are named all the same, for a person to judge.
@@ -65,7 +67,8 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
         ``unknown``, ``sentences`` as any model returns them, and what other models leave out: ``confidence``, the
         probability that the answer is right (prose, with the embedder of the fit); ``values``, the short answer where
         the sentences are the steps to it, and ``look_up``, names of which a passage may complete such steps; where
-        there is no answer ``nearest``, the best sentences, and ``reason``, why there is none.
+        there is no answer ``nearest``, the best sentences, ``reason``, why there is none, and ``not_stated``, the step
+        of a question of several that is missing.
     """
     # the patterns of relations take time to compile, which only questions need
     from kgrag.llm.extractive.chained_answers import read_chain
@@ -75,7 +78,23 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     reading = read_chain(str(variables["question"]), texts)
     looked_up = any(piece.get("looked_up") for piece in pieces)
     found = reading.reply or ({"unknown": True, "sentences": []} if looked_up else _ranked(variables, texts, nearness))
+    if reading.not_stated and not _is_direct(variables["question"], found) and not any(map(is_fact, texts)):
+        found = _without_step(found, reading.not_stated)
     return {**found, **({"look_up": list(reading.look_up)} if reading.look_up else {})}
+
+
+def _without_step(found: Mapping[str, Any], step: str) -> dict[str, Any]:
+    """Return *unknown* because of a step that is not stated; what would have been the answer is what comes nearest."""
+    quotes = [quote for row in found["sentences"] for quote in row["citations"]]
+    nearest = found.get("nearest") or quotes[:_MAX_NEAREST]
+    reply = {"unknown": True, "sentences": [], "not_stated": step, "reason": f"The evidence does not state {step}."}
+    return reply | ({"nearest": nearest} if nearest else {})
+
+
+def _is_direct(question: str, found: Mapping[str, Any]) -> bool:
+    """Return whether a sentence of an answer has the words of a question, steps and all: "Rain's director was born"."""
+    asked = frozenset(terms(question))
+    return any(asked <= frozenset(terms(row["text"])) for row in found["sentences"])
 
 
 def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearness: Nearness | None) -> dict[str, Any]:

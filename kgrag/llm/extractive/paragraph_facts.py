@@ -15,7 +15,10 @@ _STEM_LETTERS = 5
 
 
 def facts(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """List things of the classes that have each attribute, and triples, with the numbers of their paragraphs."""
+    """List things of the classes that have each attribute, and triples, with the numbers of their paragraphs.
+
+    A paragraph without any has an empty thing.
+    """
     things: list[dict[str, Any]] = []
     found: list[dict[str, Any]] = []
     classes = variables["slice"]["classes"]
@@ -32,6 +35,8 @@ def facts(variables: Mapping[str, Any]) -> dict[str, Any]:
             ]
         if variables["triples"]:
             found += [{"paragraph": number, **triple} for triple in triples(str(variables["title"]), text)]
+        if not any(entry["paragraph"] == number for entry in (*things[-1:], *found[-1:])):
+            things.append({"paragraph": number, "name": "", "class": "", "attributes": []})
     return {"things": things, "triples": found}
 
 

@@ -88,10 +88,13 @@ _CLAUSE_END = regex.compile(
     r"\b(?:who|that|which|whose|known|best|from|for|based|directed|written|starring|since)\b|;|\)"
 )
 _OF_THE_YEAR = regex.compile(rf"\b(?:is|was)\s+(?:an?|the)\s+(?:\p{{L}}+\s+){{0,3}}?(?P<when>{_YEAR})\b")
-_RELEASED = regex.compile(rf"\b(?:released|premiered|published|debuted|premiere)\b[^.;]{{0,60}}?(?P<when>{_DATE_TEXT})")
+_RELEASED = regex.compile(
+    rf"\b(?i:released|premiered|published|debuted|premiere|first shown|publication since)\b[^.;]{{0,60}}?"
+    rf"(?P<when>{_DATE_TEXT})"
+)
 _IN_YEAR = regex.compile(rf"\b(?:of|in|from)\s+(?:the\s+)?(?P<when>{_YEAR})\b")
 _FOUNDED = regex.compile(
-    rf"\b(?:founded|established|formed|started|launched|created|opened|built|published|began|inception)\b[^.;]{{0,60}}?"
+    rf"\b(?i:founded|established|formed|started|launched|created|opened|built|published|began|inception)\b[^.;]{{0,60}}?"
     rf"(?P<when>{_DATE_TEXT})"
 )
 _NO_OCCUPATION = frozenset({"a", "an", "the", "former", "retired", "professional", "member", "politically"})

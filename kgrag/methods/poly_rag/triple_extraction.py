@@ -2,7 +2,8 @@
 
 Neighbouring chunks of a document are asked about together, in one request for what both layers lack. Requests are
 published some at a time, and a chunk that the same model was asked about is skipped, so that a killed build goes on
-where it stopped. A request whose reply is cut is asked in halves; a chunk without a usable reply is pending.
+where it stopped. A request whose reply is cut is asked in halves, and a chunk that a reply about several leaves out by
+itself; a chunk without a usable reply is pending.
 
 Deviations:
     The paper asks f_ins for each class and attribute, and f_par, f_ent, f_rel and f_dis one after the other, each with
@@ -74,6 +75,11 @@ class Request:
             first, second = self.paragraphs[:middle], self.paragraphs[middle:]
             return [replace(self, paragraphs=first), replace(self, paragraphs=second, before=first[-1].text)]
         return [replace(self, triples=False), replace(self, instances=False)] if self.instances and self.triples else []
+
+    def alone(self, position: int) -> Request:
+        """Return what is asked about one of its paragraphs, which a reply about all of them left out."""
+        before = self.paragraphs[position - 1].text if position else self.before
+        return replace(self, paragraphs=self.paragraphs[position : position + 1], before=before)
 
     def joined(self, following: Request) -> Request | None:
         """Return this request with the paragraphs of the one that follows; None where they are too many for one."""
@@ -181,7 +187,8 @@ def answered(
 ) -> Iterator[tuple[Request, Completion, dict[str, ParagraphFacts], str]]:
     """Yield each request with its reply, the facts of each of its chunks, and why there are none ("" otherwise).
 
-    A request whose reply is cut is not yielded where its halves can be asked instead.
+    It is yielded without the chunks that are asked about again: in halves where its reply is cut, by themselves where a
+    reply about several leaves them out.
 
     Raises:
         ServiceError: the model could not be reached, or refused.
@@ -194,13 +201,19 @@ def answered(
             request = asked[index]
             if completion.finish in ("length", "prompt_length") and (halves := request.halves()):
                 waiting += halves
+                yield replace(request, paragraphs=()), completion, {}, ""
                 continue
             try:
                 data = structured_output.json_of(completion)
             except ReplyUnusable as error:
                 yield request, completion, {}, str(error)
             else:
-                yield request, completion, _facts(data, request, prompts[index], ontology), ""
+                facts = _facts(data, request, prompts[index], ontology)
+                lacking = _left_out(data, request)
+                waiting += [request.alone(position) for position in lacking]
+                read = tuple(one for place, one in enumerate(request.paragraphs) if place not in lacking)
+                stated = {paragraph.chunk: facts[paragraph.chunk] for paragraph in read}
+                yield replace(request, paragraphs=read), completion, stated, ""
 
 
 def _prompt(request: Request, ontology: Ontology, embedder: Embedder) -> Prompt:
@@ -222,6 +235,13 @@ def _prompt(request: Request, ontology: Ontology, embedder: Embedder) -> Prompt:
         paragraphs=[{"number": number, "text": text} for number, text in enumerate(texts, start=1)],
         boundary=f"=== {digest(request.paragraphs[0].title, request.before, *texts)[:12]} ===",
     )
+
+
+def _left_out(data: Mapping[str, Any], request: Request) -> list[int]:
+    """Return which paragraphs a reply about several has no entry for, not even an empty one."""
+    named = {entry["paragraph"] for entry in (*data["things"], *data["triples"])}
+    several = len(request.paragraphs) > 1
+    return [place for place in range(len(request.paragraphs)) if several and place + 1 not in named]
 
 
 def _facts(data: Mapping[str, Any], request: Request, prompt: Prompt, ontology: Ontology) -> dict[str, ParagraphFacts]:
@@ -289,6 +309,7 @@ class _Publisher:
                     self.done.counts[f"{name}_asked"] += len(request.paragraphs)
             if problem:
                 self.done.undone += [f"{paragraph.label}: {PROMPT}: {problem}" for paragraph in request.paragraphs]
+            if problem or not request.paragraphs:
                 continue
             deed = self._deed(request, completion)
             deeds.append(deed)
