@@ -23,6 +23,11 @@ ONTOLOGY = f"""@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <ht
   owl:equivalentClass [ owl:intersectionOf ( :Animal [ owl:complementOf :Mouse ] ) ] .
 :Mouse a owl:Class ; rdfs:subClassOf :Animal . :Bird a owl:Class ; rdfs:subClassOf :Animal .
 """
+BEINGS = f"""@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix : <{ZOO}> . <http://example.org/beings> a owl:Ontology ; rdfs:label "Beings" .
+:Animal rdfs:subClassOf :Being . :Being a owl:Class ; rdfs:label "being" ; rdfs:subClassOf :Animal .
+:eats rdfs:subPropertyOf :takes . :takes a owl:ObjectProperty ; rdfs:domain :Animal .
+"""
 TOM = "http://example.org/tom"
 
 
@@ -30,9 +35,12 @@ TOM = "http://example.org/tom"
 def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     folder = tmp_path_factory.mktemp("zoo")
     Path(folder, "zoo.ttl").write_text(ONTOLOGY, encoding="utf-8")
+    Path(folder, "beings.ttl").write_text(BEINGS, encoding="utf-8")
     Path(folder, "tom.txt").write_text("Tom is a cat. Tom eats mice and birds. Jerry is a mouse.", encoding="utf-8")
     with KnowledgeBase(folder / "kb", settings=Settings(completions="off"), embedder=HashEmbedder()) as kb:
         kb.load(folder / "zoo.ttl")
+        kb.load(folder / "beings.ttl")
+        kb.reason("http://example.org/beings", "http://example.org/zoo")
         kb.ingest(folder / "tom.txt")
         mice = " ".join(
             f"<urn:mouse:{number}> a <{ZOO}Mouse> ; rdfs:label 'mouse {number}' ." for number in range(3000)
@@ -106,6 +114,26 @@ def test_class_expressions_are_written_in_manchester_syntax_with_links(zoo: Insi
         "zoo:eats some (zoo:Mouse or zoo:Bird)",
     ]
     assert page.xpath("//dd[@class='manchester']/a/@href")
+
+
+def test_what_follows_stands_beside_what_is_stated_and_says_from_what(zoo: Inside) -> None:
+    def inferred(iri: str) -> list[str]:
+        return sorted(_texts(_tree(zoo, "/resource", iri=iri), "//dd[@class='inferred']"))
+
+    assert inferred(TOM) == ["animal Inferred through cat", "being Inferred through animal"]
+    assert inferred(f"{ZOO}eats") == ["animal Inferred through zoo:takes"]
+    (being,) = inferred(f"{ZOO}Cat")
+    assert being.startswith("being Inferred in ")
+    stated = _texts(_tree(zoo, "/resource", iri=f"{ZOO}Cat"), "//section[@aria-labelledby='properties']//dd")
+    assert "animal" in stated
+    assert "being" not in stated
+
+
+def test_a_term_says_where_it_is_declared_and_where_else_it_is_used(zoo: Inside) -> None:
+    page = _tree(zoo, "/resource", iri=f"{ZOO}eats")
+    assert _texts(page, "//dd[@class='declared']") == ["Zoo 2 uses"]
+    assert "urn:data 3,000 uses" in _texts(page, "//dd[@class='used']")
+    assert not _tree(zoo, "/resource", iri=TOM).xpath("//dd[@class='declared' or @class='used']")
 
 
 def test_a_hyperedge_is_titled_by_what_it_says_and_shows_its_pairs(demo: Inside) -> None:

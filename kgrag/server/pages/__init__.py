@@ -11,6 +11,8 @@ module              what it does
 ``around_page``     ``/explore/around?iri=``: a thing and what it is linked to
 ``rows_page``       ``/explore/query?query=``: why a query has its rows
 ``vocabulary_page`` the page of a vocabulary of kgrag's own
+``term_inferences`` what follows for a thing from what ontologies say is above it
+``term_uses``       in which graphs a term is declared and used
 ``report_page``     ``/report``: the audit of an ontology, and its files
 ``editor_page``     ``/editor``: SPARQL, with completion from ``/editor/terms``
 ``workbench_page``  ``/workbench``: forms that write, each working without a script

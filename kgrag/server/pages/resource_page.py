@@ -23,6 +23,8 @@ from kgrag.server.pages.iri_links import Naming, Shown, naming_for, vocabulary
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_queries import bound, rows
 from kgrag.server.pages.page_rendering import error_page, guarded, page
+from kgrag.server.pages.term_inferences import Inference, inferences
+from kgrag.server.pages.term_uses import Uses, uses_of
 from kgrag.server.pages.vocabulary_page import example_of, is_vocabulary, vocabulary_page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
@@ -36,6 +38,7 @@ _HTML = "text/html"
 _FORMATS = {"turtle": "text/turtle", "jsonld": "application/ld+json", "ntriples": "application/n-triples"}
 _MAX_STATEMENTS_SHOWN, _LINKS_PER_PAGE, _MAX_STATEMENTS_AS_RDF = 300, 50, 10_000
 _MAX_TEXT_CHARACTERS = 20_000
+_FOLLOWING_NAMED_FIRST = 30
 _MAX_EXPRESSION_STATEMENTS = 1000
 _TEXT_PROPERTIES = (KG.text, KG.quote, KG.content)
 
@@ -116,24 +119,19 @@ def _redirection(request: Request) -> Response | None:
 async def _shown(request: Request, node: ox.NamedNode) -> Response:
     if is_vocabulary(node.value):
         return await vocabulary_page(request, node.value)
-    stated, (incoming, incoming_rows), (used, used_rows), inner, contained, described = await asyncio.gather(
-        rows(request, "pages/statements", thing=node, limit=_MAX_STATEMENTS_SHOWN, offset=0),
-        _part(request, "incoming", thing=node),
-        _part(request, "used", thing=node),
-        rows(request, "pages/nested", thing=node, limit=_MAX_STATEMENTS_SHOWN),
-        rows(request, "pages/pairs", edges=[node]),
-        rows(request, "pages/expressions", thing=node, limit=_MAX_EXPRESSION_STATEMENTS),
-    )
-    statements: Rows = stated.rows
-    nested: Rows = inner.rows
-    pairs: Rows = contained.rows
+    (statements, nested, contained, described), listed = await _read(request, node)
+    (inferred, inferred_rows), (incoming, incoming_rows), (used, used_rows) = listed
     label, comment = vocabulary().get(node.value, ("", ""))
-    if not (statements or incoming_rows or used_rows or label):
+    if not (statements or inferred_rows or incoming_rows or used_rows or label):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
-    content, content_rows = await _content(request, node, statements)
-    tables = (statements, incoming_rows, used_rows, nested, content_rows, described.rows)
+    (content, content_rows), (following, more_follows), uses = await asyncio.gather(
+        _content(request, node, statements),
+        inferences(request, node, statements),
+        uses_of(request, node, statements),
+    )
+    first = (inferred_rows, uses.graphs, following[:_FOLLOWING_NAMED_FIRST])  # the labels that are read are limited
+    tables = (*first, statements, incoming_rows, used_rows, nested, content_rows, described, following)
     naming = await naming_for(request, [node, *(term for table in tables for row in table for term in row)])
-    kinds = dict.fromkeys(row[1] for row in statements if row[0] == RDF.type and isinstance(row[1], ox.NamedNode))
     return page(
         request,
         "resource.html",
@@ -141,18 +139,42 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
         named_by=_named_by(node, statements, naming),
         comment=comment,
         example=example_of(node.value),
-        pairs=[(row[2].value, naming.link(row[1].value)) for row in pairs],
-        expressions=class_expressions(described.rows, naming),
-        kinds=[naming.link(kind.value) for kind in kinds],
+        pairs=[(row[2].value, naming.link(row[1].value)) for row in contained],
+        expressions=class_expressions(described, naming),
+        kinds=_kinds(statements, naming),
         text=_text(request, statements),
         properties=_properties(statements, nested, naming),
         cut=len(statements) == _MAX_STATEMENTS_SHOWN,
         graphs=[naming.link(graph) for graph in sorted({row[2].value for row in statements})],
+        inferred=_inferred(inferred, inferred_rows, following, naming),
+        more_follows=more_follows,
+        uses=_uses(uses, naming),
         incoming=_grouped(incoming, ((row[0], row[1]) for row in incoming_rows), naming),
         used=_grouped(used, used_rows, naming),
         content=content and _grouped(content, _by_class(content_rows), naming),
         formats=[(name, f"{naming.href(node.value)}&format={name}") for name in _FORMATS],
     )
+
+
+async def _read(
+    request: Request, node: ox.NamedNode
+) -> tuple[list[Rows], tuple[tuple[_Page, Rows], tuple[_Page, Rows], tuple[_Page, Rows]]]:
+    """Return statements, those of blank nodes, pairs, class expressions; and what follows, leads here, is used."""
+    catalogue = state_of(request).dataset.names.catalogue
+    tables, listed = await asyncio.gather(
+        asyncio.gather(
+            rows(request, "pages/asserted", thing=node, catalogue=catalogue, limit=_MAX_STATEMENTS_SHOWN),
+            rows(request, "pages/nested", thing=node, limit=_MAX_STATEMENTS_SHOWN),
+            rows(request, "pages/pairs", edges=[node]),
+            rows(request, "pages/expressions", thing=node, limit=_MAX_EXPRESSION_STATEMENTS),
+        ),
+        asyncio.gather(
+            _part(request, "inferred", thing=node, catalogue=catalogue),
+            _part(request, "incoming", thing=node),
+            _part(request, "used", thing=node),
+        ),
+    )
+    return [table.rows for table in tables], listed
 
 
 async def _content(request: Request, node: ox.NamedNode, statements: Rows) -> tuple[_Page | None, Rows]:
@@ -209,6 +231,33 @@ def _properties(statements: Rows, nested: Rows, naming: Naming) -> list[tuple[Sh
         (naming.property(name), [_value(value, inner, naming) for value in dict.fromkeys(row[1] for row in group)])
         for name, group in groupby(plain, key=lambda row: row[0].value)
     ]
+
+
+def _kinds(statements: Rows, naming: Naming) -> list[Shown]:
+    kinds = dict.fromkeys(row[1] for row in statements if row[0] == RDF.type and isinstance(row[1], ox.NamedNode))
+    return [naming.link(kind.value) for kind in kinds]
+
+
+def _inferred(part: _Page, inferred: Rows, following: Sequence[Inference], naming: Naming) -> _Page:
+    """Return what follows, by property: values with the graph of inferences, or the term below, that they are from."""
+    known = {(row[0], row[1]) for row in inferred}
+    reasons = [(*row, True) for row in inferred]
+    if not part.offset:
+        reasons += [(*each, False) for each in following if (each.property, each.value) not in known]
+    ordered = sorted(reasons, key=lambda reason: reason[0].value)
+    groups: list[Any] = [
+        (naming.property(name), [(naming.term(row[1]), naming.link(row[2].value), row[3]) for row in group])
+        for name, group in groupby(ordered, key=lambda reason: reason[0].value)
+    ]
+    return replace(part, groups=groups)
+
+
+def _uses(uses: Uses, naming: Naming) -> dict[str, Any]:
+    shown = {
+        name: [(naming.link(graph.value), count) for graph, count in getattr(uses, name)]
+        for name in ("declaring", "others")
+    }
+    return {**shown, "is_cut": uses.is_cut}
 
 
 def _value(value: Any, inner: dict[str, list[tuple[Any, ...]]], naming: Naming) -> _Value:
