@@ -1,8 +1,9 @@
 """The default method: the best evidence for a question from whatever was built.
 
 Passages, aggregates of propositions and the graph of names that chunks share are one pool of evidence, whose entries
-are chunks; a question that the facts of the store answer exactly is answered from these. Nothing of its own is built.
-Graphs written: none. Queries read: ``auto/*``.
+are chunks, raised where they state facts that og_rag finds. A question that the facts of the store answer exactly is
+answered from these, and one with a marker that means a cited document is left to cg_rag. Nothing of its own is built.
+Graphs written: none. Queries read: ``auto/*``, and those of the methods that are asked.
 """
 
 from kgrag.declarations import MethodDeclaration

@@ -41,7 +41,7 @@ _FEW_PROPOSITIONS = 2.0  # a chunk: where there are fewer, aggregates repeat the
 
 @dataclass(frozen=True, slots=True)
 class Auto:
-    """Ranks chunks by words, by meaning, by the aggregates that they are in, and by the names that they share.
+    """Ranks chunks by words, meaning, the aggregates and facts that they are in, and the names that they share.
 
     Args:
         store: contains the documents and what was built from them.
