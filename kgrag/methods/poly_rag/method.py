@@ -299,7 +299,11 @@ class PolyRag:
                 return found.answer
             hits = tuple(among)
         if part is not None and hits:
-            hits = (*_further([hit for hit in part.hits if hit.kind == "passage"], hits), *hits)
+            shown = [hit for hit in part.hits if hit.kind == "passage"]
+            further = _further(hits, shown)
+            if not further:
+                return replace(part, usage=found.usage)
+            hits = (*shown, *further)
         try:
             answer = cited_answers.answer(
                 question,
@@ -315,8 +319,7 @@ class PolyRag:
         answer = replace(answer, usage=answer.usage + found.usage)
         if found.answer is None:
             return answer
-        values = row_texts.values_of(answer, found.answer.values)
-        return replace(answer, values=values, explain=(*found.answer.explain, *answer.explain))
+        return replace(answer, values=row_texts.values_of(answer, found.answer.values))
 
     def statistics(self) -> dict[str, Any]:
         """Count the graphs of each layer, and what is embedded."""

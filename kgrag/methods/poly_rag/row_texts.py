@@ -43,9 +43,10 @@ def evidence(question: str, rows: Answer, text: TextLayer, chunks: int, *, store
     if not passages:
         return []
     spans = documents.spans(store, sorted(stating))
+    iris = [hit.iri for hit in rows.hits]
     worded = [
         Hit(
-            iri=store.names.row(rows.sparql, sentence).value,
+            iri=iris[rank - 1] if rank <= len(iris) else store.names.row(rows.sparql, sentence).value,
             kind="row",
             text=sentence,
             score=1.0 / rank,
