@@ -96,6 +96,7 @@ class Document:
         url: where a person can open it.
         metadata: fields and their values (``kgrag.text.metadata``).
         source: the file that a record is from, or the name of a feed; "" for a document that is a file of its own.
+        code: start and end of blocks of code that the source marks as such, in order; chunks keep them whole.
     """
 
     text: str
@@ -108,6 +109,7 @@ class Document:
     url: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
+    code: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,8 @@ def test_what_rows_answer_in_part_is_completed_by_text_or_stays(
 
 
 @pytest.mark.parametrize(
-    "sparql", [PRICES, "PREFIX f: <https://example.org/farm#> SELECT (COUNT(?price) AS ?n) WHERE { ?plant f:price ?price }"]
+    "sparql",
+    [PRICES, "PREFIX f: <https://example.org/farm#> SELECT (COUNT(?price) AS ?n) WHERE { ?plant f:price ?price }"],
 )
 def test_rows_stay_as_they_are_for_a_model_that_only_queries_and_where_they_were_counted(
     read: KnowledgeBase, model: ScriptedModel, sparql: str

@@ -71,7 +71,7 @@ class PolyRag:
 
     Deviations:
         The paper's code asks all three layers at every question; section 4 stops at the first that answers, as here.
-        A triple that was judged to answer is passed on, the others of the ten are not. A layer whose evidence carries no
+        A triple that was judged to answer is passed on, the others of the ten are not. A layer whose evidence does not
         answer leaves the question to those below; the paper asks whether it found anything.
     """
 
