@@ -107,6 +107,7 @@ class CheckRequest(_Request):
         Field(description="A SPARQL query."),
     ]
     repair: bool = Field(default=False, description="Mend what is certain, and return the mended query too.")
+    explain: bool = Field(default=False, description="Count what each pattern of the query matches by itself.")
 
 
 class AuditRequest(_Request):
@@ -417,6 +418,25 @@ class RetrievalReply(BaseModel):
     latency_ms: dict[Literal["embed", "search", "total"], float]
 
 
+class PatternReply(BaseModel):
+    """What a pattern of a query matches by itself, in the order in which the patterns are written.
+
+    `counted` is `whole`, `limit` (there are more than `matches`), `time` (it took too long) or `not` (`why`).
+    `expected` is the figure of the data profile, where one is kept.
+    """
+
+    text: str
+    line: int
+    column: int
+    start: int
+    end: int
+    within: list[str]
+    expected: int | None
+    matches: int | None
+    counted: Literal["whole", "limit", "time", "not"]
+    why: str
+
+
 class CheckReply(BaseModel):
     """Where the query departs from the ontologies; `valid`: nothing that was found is an error."""
 
@@ -426,6 +446,7 @@ class CheckReply(BaseModel):
     repaired: str | None = Field(
         default=None, description="The mended query, where mending was asked for and changed it."
     )
+    patterns: list[PatternReply] | None = Field(default=None, description="Where counts were asked for.")
 
 
 class FindingReply(BaseModel):

@@ -171,7 +171,13 @@ def _nameless_expression(window: TokenWindow) -> Fault | None:
     where = "is selected" if selects else "BIND computes"
     start = window.found[number].start
     message = f"what {where} takes a name by AS, and this has none"
-    return message, f"Write AS ?{name} before the bracket", start, token.end, Edit(token.start, token.start, f" AS ?{name}")
+    return (
+        message,
+        f"Write AS ?{name} before the bracket",
+        start,
+        token.end,
+        Edit(token.start, token.start, f" AS ?{name}"),
+    )
 
 
 def _bare_aggregate(window: TokenWindow) -> Fault | None:
