@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
 
 from kgrag.declarations import DEFAULT_METHOD
-from kgrag.http_api.content_schemas import ListedDocument
+from kgrag.http_api.content_schemas import ListedDocument, PatternReply
 
 __all__ = [
     "AddParameters",
@@ -416,25 +416,6 @@ class RetrievalReply(BaseModel):
     k: int
     hits: list[HitReply]
     latency_ms: dict[Literal["embed", "search", "total"], float]
-
-
-class PatternReply(BaseModel):
-    """What a pattern of a query matches by itself, in the order in which the patterns are written.
-
-    `counted` is `whole`, `limit` (there are more than `matches`), `time` (it took too long) or `not` (`why`).
-    `expected` is the figure of the data profile, where one is kept.
-    """
-
-    text: str
-    line: int
-    column: int
-    start: int
-    end: int
-    within: list[str]
-    expected: int | None
-    matches: int | None
-    counted: Literal["whole", "limit", "time", "not"]
-    why: str
 
 
 class CheckReply(BaseModel):
