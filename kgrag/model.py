@@ -116,8 +116,7 @@ class Document:
 class Chunk:
     """A span of a document: ``text == document.text[start:end]``; ``order`` counts from 0; ``tokens`` are words.
 
-    ``page`` is the one it begins on; ``page_breaks`` are the later pages in it, by the character of the document's
-    text that each begins at.
+    ``page`` is where it begins; ``page_breaks`` are the later pages in it, by their first character in the document.
     """
 
     text: str

@@ -56,7 +56,7 @@ def read_document(found: Mapping[str, Any]) -> Document:
         found["text"],
         media_type=found.get("media_type") or "text/plain",
         cites=tuple(found.get("cites", ())),
-        sections=tuple(Section(*each[:4], whole=bool(each[4:])) for each in found.get("sections", ())),
+        sections=tuple(Section(*each[:4], bool(each[4:])) for each in found.get("sections", ())),
         code=tuple((start, end) for start, end in found.get("code", ())),
         metadata=metadata,
         **{name: found.get(name) or "" for name in _TEXTS},
