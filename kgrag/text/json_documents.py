@@ -56,7 +56,7 @@ def read_document(found: Mapping[str, Any]) -> Document:
         found["text"],
         media_type=found.get("media_type") or "text/plain",
         cites=tuple(found.get("cites", ())),
-        sections=tuple(Section(*each[:4], bool(each[4:])) for each in found.get("sections", ())),
+        sections=tuple(_section(*each) for each in found.get("sections", ())),
         code=tuple((start, end) for start, end in found.get("code", ())),
         metadata=metadata,
         **{name: found.get(name) or "" for name in _TEXTS},
@@ -66,6 +66,10 @@ def read_document(found: Mapping[str, Any]) -> Document:
 def _section_json(section: Section) -> list[int | str]:
     """Return start, end, heading and page, and "whole" behind them where it is."""
     return [section.start, section.end, section.heading, section.page, *(["whole"] if section.whole else [])]
+
+
+def _section(start: int, end: int, heading: str, page: int, whole: str = "") -> Section:
+    return Section(start, end, heading, page, whole=bool(whole))
 
 
 def _value_json(field: str, value: object) -> object:
