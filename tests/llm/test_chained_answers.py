@@ -21,7 +21,7 @@ PASSAGES = {
     "The Gleaner": "The Gleaner is a weekly. It has been in publication since 1885.",
     "Oxlip": "Oxlip is a rock band from Leeds. Formed in 1998 by two singers, it has published a paper.",
     "Wold": "Wold is a rock band from York, which was formed in 2001.",
-    "Vera Odell": "Vera Odell (Ghent, 25 October 1952) is a British born former party politician writing in French.",
+    "Vera Odell": "Vera Odell (Ghent, 25 October 1952) is a Belgian-born former party politician living in Rome.",
     "Tess Moor": "Tess Moor (born 4 June 1980) in Strabane, Northern Ireland is an Austrian-born senior diplomat.",
     "Lou Hart": "Lou Hart is an American dance pop singer from Perth, Western Australia.",
     "Lea Hart": "Lea Hart is a retired cyclist from France.",

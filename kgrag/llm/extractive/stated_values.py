@@ -71,8 +71,8 @@ _PLACE_NAME = (
 _PLACE = rf"(?P<place>(?!{_MONTH}\b)(?:the\s+)?{_PLACE_NAME}(?:,\s+(?!{_MONTH}\b){_PLACE_NAME})*)"
 _ON_DATE = rf"(?:\s*,?\s*(?:on|in|c\.|circa)?\s*(?:{_DATE_TEXT})\s*,?)?"
 _AT = r"\s*(?:in|at|near|to a \p{Ll}+ family in|into a[\p{Ll} ]+ in)\s+(?:the (?:city|town|village) of\s+)?"
-_BORN_AT = regex.compile(rf"\b[Bb]orn\b(?:\s+[^.;()]{{0,45}}?)??{_ON_DATE}{_AT}{_PLACE}")
-_BORN_ANYWHERE = regex.compile(rf"\b[Bb]orn\b[^.;()]{{0,80}}?\b(?:in|at)\s+{_PLACE}")
+_BORN_AT = regex.compile(rf"(?<!-)\b[Bb]orn\b(?:\s+[^.;()]{{0,45}}?)??{_ON_DATE}{_AT}{_PLACE}")
+_BORN_ANYWHERE = regex.compile(rf"(?<!-)\b[Bb]orn\b[^.;()]{{0,80}}?\b(?:in|at)\s+{_PLACE}")
 _DIED_AT = regex.compile(rf"\b(?:died|death|killed|murdered|passed away)\b{_ON_DATE}[^.;()]{{0,60}}?{_AT}{_PLACE}")
 _IN_PLACE = regex.compile(rf"\b(?:in|at)\s+{_PLACE}")
 _PLACE_ALONE = regex.compile(rf"(?:^|\|)[\s,]*{_PLACE}\s*,?\s*(?:\||$)")
@@ -98,8 +98,8 @@ _FOUNDED = regex.compile(
     rf"(?P<when>{_DATE_TEXT})"
 )
 _NO_OCCUPATION = word_set(
-    """a an and also award-winning best-known born double famous first former is late leading living member noted notable
-    party politically professional prominent retired senior the triple well-known"""
+    """a an and also award-winning best-known born double famous first former is late leading living member noted
+    notable party politically professional prominent retired senior the triple well-known"""
 )
 """Words before an occupation that are no part of it."""
 _OCCUPATION_END = regex.compile(

@@ -81,7 +81,8 @@ _HEDGE = regex.compile(
 )
 _DENIAL = regex.compile(
     r"\b(?:no|not|nor|neither|without|fail(?:s|ed)? to|lack(?:s|ed)? of|insignificant\w*|cannot|never|unlikely"
-    r"|similar\w*|comparable|unchanged|unaffected|equivalent|the same|independent of|unrelated|absent|ineffective|insufficient)\b",
+    r"|similar\w*|comparable|unchanged|unaffected|equivalent|the same|independent of|unrelated|absent|ineffective"
+    r"|insufficient)\b",
     regex.IGNORECASE,
 )
 _ASKED = tuple(
