@@ -5,9 +5,10 @@ it. Of facts the pairs asked for are quoted (``evidence_facts``). A further sent
 name in the first, or brings a name of the question that is missing.
 
 Before all that, a question that goes from a name over relations to a value is followed through the passages about
-those names (``chained_answers``), and where one of them is missing, its name is returned to be looked up. Where a
-question of several steps cannot be followed, the answer is unknown and the missing step is named: sentences that are
-ranked by themselves were nearly always wrong there.
+those names (``chained_answers``), and where one of them is missing, its name is returned to be looked up. A question
+about two names is decided by the passages about both (``compared_names``), one that yes or no answers by the results
+of a study (``study_findings``). Where a question of several steps cannot be followed, the answer is unknown and the
+missing step is named: sentences that are ranked by themselves were nearly always wrong there.
 
 The answer is unknown where the best sentence of prose is too improbable, and where facts cover too little of the
 question. The best sentences of three pieces are named all the same, for a person to judge.
