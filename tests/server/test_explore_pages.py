@@ -50,7 +50,7 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
         kb.update(f"INSERT DATA {{ GRAPH <urn:data> {{ {mice} <{TOM}> a <{ZOO}Cat> ; <{ZOO}eats> {eaten} }} }}")
         kb.update(f"INSERT DATA {{ GRAPH <urn:more> {{ <{TOM}> rdfs:label 'Tom <b>' }} }}")
         kb.update(
-            f"INSERT DATA {{ GRAPH <http://example.org/zoo> {{ <{ZOO}Bird> rdfs:label 'bird' }} }}"
+            f"INSERT DATA {{ GRAPH <http://example.org/zoo> {{ <{ZOO}Bird> rdfs:comment 'has wings' }} }}"
         )  # what follows is older now
         kb.build("sire_rag")
         with served(kb) as running:
