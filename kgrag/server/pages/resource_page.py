@@ -124,7 +124,7 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
     if is_vocabulary(node.value):
         return await vocabulary_page(request, node.value)
     (statements, nested, contained, described), listed = await _read(request, node)
-    (inferred, inferred_rows), (incoming, incoming_rows), (used, used_rows) = listed
+    (inferred, inferred_rows), (_, incoming_rows), (_, used_rows) = listed
     label, comment = vocabulary().get(node.value, ("", ""))
     if not (statements or inferred_rows or incoming_rows or used_rows or label):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
@@ -135,19 +135,8 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
     )
     first = (inferred_rows, uses.graphs, following[:_FOLLOWING_NAMED_FIRST])  # the labels that are read are limited
     stale = await _stale(request) if inferred_rows or content else frozenset()
-    shape_rows, failures = await _shape(request, node, statements)
-    tables = (
-        *first,
-        statements,
-        shape_rows,
-        failures,
-        incoming_rows,
-        used_rows,
-        nested,
-        content_rows,
-        described,
-        following,
-    )
+    shape = await _shape(request, node, statements)
+    tables = (*first, statements, *shape, incoming_rows, used_rows, nested, content_rows, described, following)
     naming = await naming_for(request, [node, *(term for table in tables for row in table for term in row)])
     return page(
         request,
@@ -158,8 +147,8 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
         example=example_of(node.value),
         pairs=[(row[2].value, naming.link(row[1].value)) for row in contained],
         expressions=class_expressions(described, naming),
-        shape=shape_words(node, shape_rows, naming, limit=_MAX_SHAPE_STATEMENTS) if shape_rows else None,
-        failures=[(naming.term(row[0]), plain(row[1]), naming.term(row[2])) for row in failures],
+        **_stale_shown(node, stale, inferred_rows, naming),
+        **_shape_shown(node, *shape, naming=naming),
         kinds=_kinds(statements, naming),
         text=_text(request, statements),
         properties=_properties(statements, nested, naming),
@@ -167,12 +156,8 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
         graphs=[naming.link(graph) for graph in sorted({row[2].value for row in statements})],
         inferred=_inferred(inferred, inferred_rows, following, naming),
         more_follows=more_follows,
-        is_stale=node in stale,
-        stale=[naming.link(each.value) for each in sorted(stale & {row[2] for row in inferred_rows}, key=str)],
         uses=_uses(uses, naming),
-        incoming=_grouped(incoming, ((row[0], row[1]) for row in incoming_rows), naming),
-        used=_grouped(used, used_rows, naming),
-        content=content and _grouped(content, _by_class(content_rows), naming),
+        **_links_shown(listed[1:], (content, content_rows), naming),
         formats=[(name, f"{naming.href(node.value)}&format={name}") for name in _FORMATS],
     )
 
@@ -274,6 +259,32 @@ def _properties(statements: Rows, nested: Rows, naming: Naming) -> list[tuple[Sh
 def _kinds(statements: Rows, naming: Naming) -> list[Shown]:
     kinds = dict.fromkeys(row[1] for row in statements if row[0] == RDF.type and isinstance(row[1], ox.NamedNode))
     return [naming.link(kind.value) for kind in kinds]
+
+
+def _links_shown(
+    listed: Sequence[tuple[_Page, Rows]], held: tuple[_Page | None, Rows], naming: Naming
+) -> dict[str, Any]:
+    """Return what leads to a thing, what it is used for as a property, and what it holds as a graph."""
+    (incoming, incoming_rows), (used, used_rows) = listed
+    content, content_rows = held
+    return {
+        "incoming": _grouped(incoming, ((row[0], row[1]) for row in incoming_rows), naming),
+        "used": _grouped(used, used_rows, naming),
+        "content": content and _grouped(content, _by_class(content_rows), naming),
+    }
+
+
+def _stale_shown(node: ox.NamedNode, stale: frozenset[Any], inferred: Rows, naming: Naming) -> dict[str, Any]:
+    old = sorted(stale & {row[2] for row in inferred}, key=str)
+    return {"is_stale": node in stale, "stale": [naming.link(graph.value) for graph in old]}
+
+
+def _shape_shown(node: ox.NamedNode, stated: Rows, failures: Rows, *, naming: Naming) -> dict[str, Any]:
+    words = shape_words(node, stated, naming, limit=_MAX_SHAPE_STATEMENTS) if stated else None
+    return {
+        "shape": words,
+        "failures": [(naming.term(row[0]), plain(row[1]), naming.term(row[2])) for row in failures],
+    }
 
 
 def _inferred(part: _Page, inferred: Rows, following: Sequence[Inference], naming: Naming) -> _Page:
