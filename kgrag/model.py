@@ -391,9 +391,9 @@ class Value:
 
     Args:
         kind: of what; an identifier such as an ISBN is "text".
-        text: as the citation has it; "yes" or "no".
+        text: as the citation has it; "yes", "no", or of a study "maybe".
         value: in normal form: ISO 8601 for a date (also ``2021-08``, ``1957``, ``1908/1913`` for a time between two),
-            digits and a point for a number, "true" or "false"; "" where it is the text.
+            digits and a point for a number, "true" or "false" for yes or no; "" where it is the text.
         unit: of a number; "" for none.
         iri: of an entity; "" for none.
         citation: the number of the citation that has it, from 0; -1 where there is none.
