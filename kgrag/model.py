@@ -96,6 +96,7 @@ class Document:
         url: where a person can open it.
         metadata: fields and their values (``kgrag.text.metadata``).
         source: the file that a record is from, or the name of a feed; "" for a document that is a file of its own.
+        code: start and end of blocks of code that the source marks as such, in order; chunks keep them whole.
     """
 
     text: str
@@ -108,14 +109,14 @@ class Document:
     url: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
+    code: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A span of a document: ``text == document.text[start:end]``; ``order`` counts from 0; ``tokens`` are words.
 
-    ``page`` is the one it begins on; ``page_breaks`` are the later pages in it, by the character of the document's
-    text that each begins at.
+    ``page`` is where it begins; ``page_breaks`` are the later pages in it, by their first character in the document.
     """
 
     text: str
