@@ -117,7 +117,7 @@ class Naming:
         return Shown(str(term))
 
 
-def without_folders(property_: object, value: Term) -> Term:
+def without_folders(property_: object, value: Term | None) -> Term | None:
     """Return a value as a page shows it: of a place on the server's disk, its name alone.
 
     >>> without_folders(KG.location, ox.Literal("/srv/texts/lentil.md")).value
