@@ -185,8 +185,8 @@ class TripleStore(Protocol):
     def stating(self, statements: Sequence[ox.Quad]) -> AbstractContextManager[None]:
         """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step."""
 
-    def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
-        """Yield the triples of one named graph."""
+    def triples(self, *graphs: ox.NamedNode) -> Iterator[ox.Triple]:
+        """Yield the triples of named graphs."""
 
     def described(self, graph: ox.NamedNode) -> bool:
         """Return whether the catalogue knows this graph."""

@@ -128,10 +128,10 @@ class CataloguedStore:
             union = union and not reading.chooses_dataset
             return self._opened_quads().query(sparql, prefixes=PREFIXES, union=union, calls=calls)
 
-    def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
-        """Yield the triples of one named graph."""
+    def triples(self, *graphs: ox.NamedNode) -> Iterator[ox.Triple]:
+        """Yield the triples of named graphs."""
         with engine():
-            for quad in self._opened_quads().match(of_graph(graph)):
+            for quad in self._opened_quads().of_graphs(graphs):
                 yield quad.triple
 
     def described(self, graph: ox.NamedNode) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from kgrag.errors import UnknownName
 from kgrag.model import Chunk, Document, Section, Span
 from kgrag.store.oxigraph import OxigraphStore
-from kgrag.text import documents
+from kgrag.text import documents, stored_passages
 from kgrag.text.chunking import chunk
 from kgrag.vocab import DCTERMS, KG, RDF, Names, number
 
@@ -129,14 +129,14 @@ def test_every_span_leads_back_to_the_text_of_its_chunk() -> None:
     found = documents.spans(store, chunks)
     assert found == {chunks[0]: Span(chunks[0], document, 0, 24), chunks[1]: Span(chunks[1], document, 26, 52)}
     whole = documents.document_text(store, document)
-    assert documents.texts(store, chunks) == {iri: whole[span.start : span.end] for iri, span in found.items()}
+    assert stored_passages.texts(store, chunks) == {iri: whole[span.start : span.end] for iri, span in found.items()}
 
 
 def test_unknown_chunks_are_left_out() -> None:
     store = published(PLAIN)
     assert documents.spans(store, ["urn:kgrag:chunk/none"]) == {}
-    assert documents.texts(store, ["urn:kgrag:chunk/none", iris(PLAIN)[0]]).keys() == {iris(PLAIN)[0]}
-    assert documents.texts(store, []) == {}
+    assert stored_passages.texts(store, ["urn:kgrag:chunk/none", iris(PLAIN)[0]]).keys() == {iris(PLAIN)[0]}
+    assert stored_passages.texts(store, []) == {}
 
 
 def test_more_chunks_than_one_query_takes_are_all_found() -> None:
