@@ -169,10 +169,9 @@ def _passage(chunk: str, own: _Statements, document: Place) -> StoredPassage | N
         return None
     place = replace(document, page=int(_text(own, KG.page) or 0), heading=_text(own, KG.heading))
     span = Span(chunk=chunk, document=_text(own, DCTERMS.isPartOf), start=int(start), end=int(end))
-    breaks = (plain(value).partition(" ") for value in own.get(KG.pageBreak.value, ()))
-    return StoredPassage(
-        _text(own, KG.text), span, place, tuple(sorted((int(at), int(page)) for at, _, page in breaks))
-    )
+    stated = (plain(value).partition(" ") for value in own.get(KG.pageBreak.value, ()))
+    breaks = sorted((int(at), int(page)) for at, _, page in stated)
+    return StoredPassage(_text(own, KG.text), span, place, tuple(breaks))
 
 
 def _text(statements: _Statements, predicate: ox.NamedNode) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
+from kgrag import queries
 from kgrag.errors import UnknownName
 from kgrag.model import Chunk, Document, Section, Span
 from kgrag.store.oxigraph import OxigraphStore
@@ -187,3 +188,18 @@ def test_of_equal_records_each_keeps_its_format_whichever_came_first() -> None:
             "SELECT ?f { GRAPH ?g { ?d <http://purl.org/dc/terms/format> ?f } } ORDER BY ?f"
         )
         assert formats.values() == [("application/jsonl",), ("text/plain",)]
+
+
+def test_a_passage_is_read_once_until_the_store_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = published(PLAIN)
+    first, second = iris(PLAIN)
+    asked: list[str] = []
+    bind = queries.bind
+    monkeypatch.setattr(queries, "bind", lambda name, **values: asked.append(name) or bind(name, **values))
+    around = stored_passages.surroundings(store, [first, "urn:kgrag:chunk/none"], characters=10)
+    assert around == {first: ("", second)}
+    assert stored_passages.surroundings(store, [second], characters=10) == {second: (PLAIN.text[16:26], "")}
+    assert stored_passages.passages(store, [second])[second].place.title == PLAIN.title
+    assert asked == ["documents/passages", "documents/around", "documents/around"]
+    store.remove([NAMES.document_graph(documents.document_iri(PLAIN, NAMES))])
+    assert stored_passages.passages(store, [first, second]) == {}
