@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
 
 from kgrag.declarations import DEFAULT_METHOD
-from kgrag.http_api.content_schemas import ListedDocument
+from kgrag.http_api.content_schemas import ListedDocument, PatternReply
 
 __all__ = [
     "AddParameters",
@@ -107,6 +107,7 @@ class CheckRequest(_Request):
         Field(description="A SPARQL query."),
     ]
     repair: bool = Field(default=False, description="Mend what is certain, and return the mended query too.")
+    explain: bool = Field(default=False, description="Count what each pattern of the query matches by itself.")
 
 
 class AuditRequest(_Request):
@@ -426,6 +427,7 @@ class CheckReply(BaseModel):
     repaired: str | None = Field(
         default=None, description="The mended query, where mending was asked for and changed it."
     )
+    patterns: list[PatternReply] | None = Field(default=None, description="Where counts were asked for.")
 
 
 class FindingReply(BaseModel):
