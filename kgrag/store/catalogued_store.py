@@ -280,6 +280,23 @@ class CataloguedStore:
             self._advance(self._revision + 1)
             return len(existing)
 
+    def restate(self, leaving: Sequence[ox.Quad], entering: Sequence[ox.Quad]) -> int:
+        """Take statements that describe no graph out of the catalogue and put others in, in one atomic step.
+
+        Returns:
+            The new revision, in which no graph has changed.
+        """
+        with self._writing() as store:
+            lineage = self._unwritten_lineage
+            node = publication_plan.publication(
+                self._revision + 1, KG.Publication, publication_plan.now(), self._names, lineage=lineage
+            )
+            with engine():
+                store.exchange(leaving, [*node, *self._stated, *entering])
+            fact_journal.note_difference(self, self._revision, self._revision + 1, set(), set())
+            self._advance(self._revision + 1)
+            return self._revision
+
     @contextmanager
     def stating(self, statements: Sequence[ox.Quad]) -> Iterator[None]:
         """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step.
