@@ -198,8 +198,12 @@ class ReadDocument(DocumentRequest):
     location: str = Field(default="", description="Its place: the file, with `#id` behind for a record of it.")
     source: str = Field(default="", description="The file that a record is from.")
     media_type: str = "text/plain"
-    sections: list[Annotated[list[int | str], Field(min_length=4, max_length=4)]] = Field(
-        default=[], description="Each start, end, heading and page."
+    sections: list[Annotated[list[int | str], Field(min_length=4, max_length=5)]] = Field(
+        default=[],
+        description="Each start, end, heading and page; `whole` behind it for a row of a table, which is not cut.",
+    )
+    code: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = Field(
+        default=[], description="Start and end of each block of code, in order; chunks keep them whole."
     )
 
 
