@@ -20,7 +20,7 @@ from starlette.responses import Response
 from kgrag.drawing.column_picture import ColumnBox, ColumnGroup, ColumnsView, columns_svg
 from kgrag.model import Table
 from kgrag.server.pages.catalogue_page import place
-from kgrag.server.pages.iri_links import Naming, naming_for
+from kgrag.server.pages.iri_links import Naming, naming_for, without_folders
 from kgrag.server.pages.page_rendering import guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
@@ -113,7 +113,8 @@ async def _read(
 ) -> _Side:
     name = "pages/around_incoming" if side.incoming else "pages/around_outgoing"
     found = await rows(request, name, thing=node, property=side.property, graphs=graphs, limit=size, offset=offset)
-    return _Side(side.incoming, side.property, side.count, found.rows)
+    others = [(without_folders(side.property, row[0]), *row[1:]) for row in found.rows]
+    return _Side(side.incoming, side.property, side.count, others)
 
 
 def _view(
