@@ -96,6 +96,7 @@ class Document:
         url: where a person can open it.
         metadata: fields and their values (``kgrag.text.metadata``).
         source: the file that a record is from, or the name of a feed; "" for a document that is a file of its own.
+        code: start and end of blocks of code that the source marks as such, in order; chunks keep them whole.
     """
 
     text: str
@@ -108,14 +109,14 @@ class Document:
     url: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
+    code: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A span of a document: ``text == document.text[start:end]``; ``order`` counts from 0; ``tokens`` are words.
 
-    ``page`` is the one it begins on; ``page_breaks`` are the later pages in it, by the character of the document's
-    text that each begins at.
+    ``page`` is where it begins; ``page_breaks`` are the later pages in it, by their first character in the document.
     """
 
     text: str
@@ -390,9 +391,9 @@ class Value:
 
     Args:
         kind: of what; an identifier such as an ISBN is "text".
-        text: as the citation has it; "yes" or "no".
+        text: as the citation has it; "yes", "no", or of a study "maybe".
         value: in normal form: ISO 8601 for a date (also ``2021-08``, ``1957``, ``1908/1913`` for a time between two),
-            digits and a point for a number, "true" or "false"; "" where it is the text.
+            digits and a point for a number, "true" or "false" for yes or no; "" where it is the text.
         unit: of a number; "" for none.
         iri: of an entity; "" for none.
         citation: the number of the citation that has it, from 0; -1 where there is none.

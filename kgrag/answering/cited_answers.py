@@ -46,6 +46,7 @@ _DERIVED_KINDS = frozenset({"aggregate", "hyperedge", "summary"})
 _WRITTEN_BY_A_MODEL = {
     "aggregate": "facts in the words of a model",
     "proposition": "a fact in the words of a model",
+    "row": "a row that a query found, in words made for it",
     "summary": "a summary written by a model",
 }
 """Kinds of evidence that are no text of a document, and how the prompt marks them."""
@@ -79,6 +80,7 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
     method: str,
     on_sentence: Callable[[AnswerSentence], None] | None = None,
     look_up: LookUp | None = None,
+    refusable: bool = True,
 ) -> Answer:
     """Return an answer whose every sentence cites stored text, or *unknown*.
 
@@ -92,6 +94,7 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
             writes, if it can pass its reply on. What was called stays part of the answer.
         look_up: searches for a name that the model wants to look up, as the extractive one does; None for no such
             search. What the answer cites of it is added to its hits.
+        refusable: whether a task that the model cannot do becomes *unknown*; False for who has another answer then.
 
     Returns:
         ``text`` has the sentences with markers ``[1]`` that number ``citations``; ``dropped`` counts quotes that are
@@ -100,7 +103,8 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         and ``not_stated`` what of the question the reply leaves open.
 
     Raises:
-        ServiceError: the model could not be reached or refused. A task that it cannot do becomes *unknown*.
+        ServiceError: the model could not be reached or refused.
+        UnsupportedTask: the model cannot do this task, and ``refusable`` is False.
     """
     nothing_dropped = {"quotes": 0, "sentences": 0, "unsupported": 0}
     unknown = Answer(question, UNKNOWN, method, unknown=True, hits=tuple(hits), dropped=nothing_dropped)
@@ -112,6 +116,8 @@ def answer(  # noqa: PLR0913 - a search is the only part that may be left out
         prompt = _prompt(question, evidence)
         completion = model.complete([prompt])[0] if on_sentence is None else _streamed(prompt, model, judge)
     except UnsupportedTask as error:
+        if not refusable:
+            raise
         return replace(unknown, explain=(str(error),))
     if look_up is not None and judge.taken == 0 and names_wanted(completion):
         further = with_looked_up(

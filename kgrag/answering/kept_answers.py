@@ -126,7 +126,7 @@ def _value_triples(answer: Answer, answered: ox.NamedNode, names: Names) -> Iter
 
 def _typed(value: Value) -> ox.Literal:
     """Return a short answer as a literal of its kind, so that a query can compare and count."""
-    if value.kind == "boolean":
+    if value.kind == "boolean" and value.value:  # "maybe" is no truth value
         return ox.Literal(value.value, datatype=XSD.boolean)
     if value.kind == "number" and regex.fullmatch(r"[-+]?\d+(?:\.\d+)?", value.value):
         return ox.Literal(value.value, datatype=XSD.decimal if "." in value.value else XSD.integer)

@@ -31,7 +31,7 @@ from kgrag.cli.options import (
 )
 from kgrag.cli.printing import answer_text, counts_line, note, print_json, with_price
 from kgrag.cli.query_results import read_sparql, read_text
-from kgrag.cli.remote_commands import ServerOption, query_through, through, update_through
+from kgrag.cli.remote_commands import ServerOption, explained_by, query_through, read_through, through, update_through
 from kgrag.declarations import DEFAULT_METHOD
 from kgrag.errors import InputError
 
@@ -194,11 +194,23 @@ def query(
     file: Annotated[str, typer.Argument(help="A SPARQL file, - for standard input, or the query itself.")],
     kb: KbOption = None,
     format_: Annotated[Format, typer.Option("--format", help="How results are printed.")] = Format.TABLE,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Count what each pattern matches by itself; the query is not run.")
+    ] = False,
     server: ServerOption = None,
 ) -> None:
     """Run a SPARQL query; a pattern outside GRAPH matches the union of all named graphs unless FROM is given."""
-    from kgrag.cli.query_results import write_results
+    from kgrag.cli.query_results import write_explanation, write_results
 
+    if explain:
+        sparql = read_sparql(file)
+
+        def counted_here() -> list[dict[str, Any]]:
+            with open_kb(kb, access="read") as opened:
+                return [each.to_json() for each in opened.explain(sparql)]
+
+        write_explanation(read_through(server, counted_here, partial(explained_by, sparql)), format_)
+        return
     if server is not None:
         query_through(server, read_sparql(file), format_)
         return

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 import typer
 
 from kgrag.cli.options import Format
-from kgrag.cli.printing import note
+from kgrag.cli.printing import note, print_json
 from kgrag.errors import InputError
 from kgrag.model import plain
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "read_sparql",
     "read_text",
+    "write_explanation",
     "write_results",
 ]
 
@@ -83,6 +85,36 @@ def _table(results: ox.QuerySolutions | ox.QueryBoolean) -> None:
 _SPARQL = re.compile(
     r"\s*(select|ask|construct|describe|prefix|base|insert|delete|clear|drop|create|copy|move|add)\s", re.IGNORECASE
 )
+
+
+def write_explanation(patterns: Sequence[Mapping[str, Any]], format_: Format) -> None:
+    """Print what each pattern of a query matches: as a table, or as JSON.
+
+    Raises:
+        InputError: another format is asked for.
+    """
+    if format_ is Format.JSON:
+        print_json({"patterns": list(patterns)})
+        return
+    if format_ is not Format.TABLE:
+        raise InputError(f"--format {format_}: an explanation is a table or json. Leave --format out.")
+    typer.echo(f"{'line':>4}  {'matches':>10}  {'expected':>10}  pattern")
+    for each in patterns:
+        expected = "" if each["expected"] is None else f"{each['expected']:,}"
+        within = f"   in {', '.join(each['within'])}" if each["within"] else ""
+        typer.echo(f"{each['line']:>4}  {_figure(each):>10}  {expected:>10}  {each['text']}{within}")
+        if each["why"]:
+            typer.echo(f"{'':>4}  {'':>10}  {'':>10}  ({each['why']})")
+    note("each pattern by itself, as written: the engine does not tell its order. expected: by kgrag profile --keep")
+
+
+def _figure(each: Mapping[str, Any]) -> str:
+    return {
+        "whole": "0, none" if each["matches"] == 0 else f"{each['matches'] or 0:,}",
+        "limit": f"> {each['matches'] or 0:,}",
+        "time": "too slow",
+        "not": "-",
+    }[each["counted"]]
 
 
 def read_sparql(argument: str) -> str:

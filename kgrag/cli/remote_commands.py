@@ -111,6 +111,21 @@ def query_through(server: str, sparql: str, format_: Format) -> None:
         sys.stdout.buffer.flush()
 
 
+def explained_by(sparql: str, client: Client) -> list[dict[str, Any]]:
+    """Return what a server counts for each pattern of a query.
+
+    Raises:
+        InvalidSPARQL: the query cannot be read.
+    """
+    from kgrag.errors import InvalidSPARQL
+
+    reply = client.check(sparql, explain=True)
+    syntax = next((found for found in reply.findings if found.get("rule") == "syntax"), None)
+    if not reply.patterns and syntax:
+        raise InvalidSPARQL(str(syntax["message"]))
+    return [each.model_dump() for each in reply.patterns or ()]
+
+
 def _print_table(data: bytes) -> None:
     import pyoxigraph as ox
 

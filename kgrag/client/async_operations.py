@@ -121,9 +121,11 @@ class AsyncJsonOperations:
             Call("POST", "/retrieve", _RETRIEVE, json={"question": question, "method": method, "k": k, "where": where})
         )
 
-    async def check(self, query: str, *, repair: bool | None = None) -> CheckReply:
+    async def check(self, query: str, *, repair: bool | None = None, explain: bool | None = None) -> CheckReply:
         """Report where a SPARQL query departs from the ontologies and data."""
-        return await self._call(Call("POST", "/check", _CHECK, json={"query": query, "repair": repair}))
+        return await self._call(
+            Call("POST", "/check", _CHECK, json={"query": query, "repair": repair, "explain": explain})
+        )
 
     async def validate(
         self,

@@ -121,9 +121,9 @@ class JsonOperations:
             Call("POST", "/retrieve", _RETRIEVE, json={"question": question, "method": method, "k": k, "where": where})
         )
 
-    def check(self, query: str, *, repair: bool | None = None) -> CheckReply:
+    def check(self, query: str, *, repair: bool | None = None, explain: bool | None = None) -> CheckReply:
         """Report where a SPARQL query departs from the ontologies and data."""
-        return self._call(Call("POST", "/check", _CHECK, json={"query": query, "repair": repair}))
+        return self._call(Call("POST", "/check", _CHECK, json={"query": query, "repair": repair, "explain": explain}))
 
     def validate(
         self,

@@ -13,6 +13,7 @@ __all__ = [
     "DocumentsParameters",
     "DocumentsReply",
     "ListedDocument",
+    "PatternReply",
     "PluginsReply",
     "ProfileParameters",
     "ProfileReply",
@@ -328,3 +329,22 @@ class SavedTextReply(BaseModel):
     """A saved query with the values in it, ready to be run."""
 
     sparql: str
+
+
+class PatternReply(BaseModel):
+    """What a pattern of a query matches by itself, in the order in which the patterns are written.
+
+    `counted` is `whole`, `limit` (there are more than `matches`), `time` (it took too long) or `not` (`why`).
+    `expected` is the figure of the data profile, where one is kept.
+    """
+
+    text: str
+    line: int
+    column: int
+    start: int
+    end: int
+    within: list[str]
+    expected: int | None
+    matches: int | None
+    counted: Literal["whole", "limit", "time", "not"]
+    why: str

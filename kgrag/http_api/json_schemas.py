@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
 
 from kgrag.declarations import DEFAULT_METHOD
-from kgrag.http_api.content_schemas import ListedDocument
+from kgrag.http_api.content_schemas import ListedDocument, PatternReply
 
 __all__ = [
     "AddParameters",
@@ -107,6 +107,7 @@ class CheckRequest(_Request):
         Field(description="A SPARQL query."),
     ]
     repair: bool = Field(default=False, description="Mend what is certain, and return the mended query too.")
+    explain: bool = Field(default=False, description="Count what each pattern of the query matches by itself.")
 
 
 class AuditRequest(_Request):
@@ -197,8 +198,12 @@ class ReadDocument(DocumentRequest):
     location: str = Field(default="", description="Its place: the file, with `#id` behind for a record of it.")
     source: str = Field(default="", description="The file that a record is from.")
     media_type: str = "text/plain"
-    sections: list[Annotated[list[int | str], Field(min_length=4, max_length=4)]] = Field(
-        default=[], description="Each start, end, heading and page."
+    sections: list[Annotated[list[int | str], Field(min_length=4, max_length=5)]] = Field(
+        default=[],
+        description="Each start, end, heading and page; `whole` behind it for a row of a table, which is not cut.",
+    )
+    code: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = Field(
+        default=[], description="Start and end of each block of code, in order; chunks keep them whole."
     )
 
 
@@ -426,6 +431,7 @@ class CheckReply(BaseModel):
     repaired: str | None = Field(
         default=None, description="The mended query, where mending was asked for and changed it."
     )
+    patterns: list[PatternReply] | None = Field(default=None, description="Where counts were asked for.")
 
 
 class FindingReply(BaseModel):

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from kgrag.knowledge_base.dump_runs import DumpReport
     from kgrag.llm.budget import Budget
     from kgrag.querying.ontology_check import Check
+    from kgrag.querying.query_explanation import PatternCount
     from kgrag.store.update_effect import UpdateEffect
 
 __all__ = ["KnowledgeBase"]
@@ -243,6 +244,18 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
             NotBuilt: no ontology is loaded.
         """
         return capable(self.method("obqc"), ChecksQueries, "obqc").checked(sparql)
+
+    def explain(self, sparql: str, *, seconds: float = 30.0) -> list[PatternCount]:
+        """Return what each pattern of a SPARQL query matches by itself, counted up to 100,000; it is not run.
+
+        Args:
+            sparql: the query.
+            seconds: what is not counted by then is left out, and marked so.
+
+        Raises:
+            InvalidSPARQL: it does not parse.
+        """
+        return user_queries.explanation(self, sparql, seconds=seconds)
 
     def update(self, sparql: str) -> int:
         """Run a SPARQL Update atomically and return the new revision of the store."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pyoxigraph as ox
 
+from kgrag import queries
 from kgrag.errors import InvalidSPARQL
 from kgrag.index.ontology_prefixes import known_prefixes, ontology_prefixes
-from kgrag.model import Term
+from kgrag.model import Term, plain
 from kgrag.ports import OpenedStore, TripleStore
+from kgrag.querying.query_explanation import PatternCount, explained
 from kgrag.querying.searches import functions, names_search, refuse_in_update
 from kgrag.querying.written_results import WrittenTriples, named_graphs
 from kgrag.sparql.constant_lists import with_values_for_lists
@@ -25,7 +27,7 @@ from kgrag.vocab import PREFIXES
 if TYPE_CHECKING:
     from kgrag.knowledge_base.wiring import Wiring
 
-__all__ = ["effect_of_update", "run_query", "run_update"]
+__all__ = ["effect_of_update", "explanation", "run_query", "run_update"]
 
 
 def run_query(kb: Wiring, store: OpenedStore, sparql: str) -> ox.QuerySolutions | ox.QueryBoolean | WrittenTriples:
@@ -56,6 +58,25 @@ def _engine_results(kb: Wiring, store: OpenedStore, sparql: str) -> Results:
             found = kb.search.resolve(text, select=select)
             similarity = functions(kb.spaces, found.similar) if found.compares else None
             return store.query(found.text, union=True, calls=similarity)
+    except InvalidSPARQL as error:
+        raise helped(error, sparql, prefixes=prefixes, known=known_prefixes(store)) from error
+
+
+def explanation(kb: Wiring, sparql: str, *, seconds: float) -> list[PatternCount]:
+    """Return what each pattern of a query matches by itself.
+
+    Raises:
+        InvalidSPARQL: it does not parse.
+    """
+    store, prefixes = kb.store, ontology_prefixes(kb.store)
+
+    def count(**values: Any) -> int:
+        return int(plain(next(iter(store.select(queries.bind("explain/count", **values))))[0]))
+
+    uses = store.select(queries.bind("profile/terms", graph=store.names.profile_graph)).values()
+    figures = [(row[0], row[1], row[2]) for row in uses]
+    try:
+        return explained(sparql, {**PREFIXES, **prefixes}, count=count, uses=figures, seconds=seconds)
     except InvalidSPARQL as error:
         raise helped(error, sparql, prefixes=prefixes, known=known_prefixes(store)) from error
 

@@ -17,6 +17,7 @@ module                   what it contains
 ``protocol_requests``    reads a request of the SPARQL protocol
 ``update_rewriting``     the dataset of a request, and calls that may fail silently
 ``streaming``            from a reader process to the client
+``stored_rows``          rows of stored queries, run by readers
 ``graph_store``          ``/graphs``
 ``graph_etags``          when each graph changed last
 ``service_description``  the description of the service, and ``/void``

@@ -7,6 +7,7 @@ instead, where, and the change that does it; or None.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -124,6 +125,59 @@ def _comma_between_variables(window: TokenWindow) -> Fault | None:
         return None
     edit = Edit(token.start, token.end, "")
     return "selected variables have no commas between them", "Leave the comma out", token.start, token.end, edit
+
+
+def _table_after_from(window: TokenWindow) -> Fault | None:
+    """``SELECT name FROM people``, as in SQL; reading stops at the table, or at a column before it."""
+    for number in range(max(window.place - 1, 0), len(window.found) - 1):
+        token, table = window.found[number], window.found[number + 1]
+        if token.kind == "{":
+            break
+        if token.text.upper() == "FROM" and table.kind in ("word", "string") and table.text.upper() != "NAMED":
+            break
+    else:
+        return None
+    if token.kind == "{":
+        return None
+    message = f"FROM takes the IRI of a graph, and {table.text[:60]} looks like a table of SQL"
+    rest = window.found[number + 2 : number + 4]
+    has_group = [each.kind for each in rest][:1] == ["{"] or [each.text.upper() for each in rest] == ["WHERE", "{"]
+    if has_group:
+        edit = Edit(token.start, rest[0].start, "")
+        return message, "Leave it out, or write FROM <...>", token.start, table.end, edit
+    return message, "Describe in braces what you look for, as in { ?thing a <CLASS> }", token.start, table.end, None
+
+
+def _nameless_expression(window: TokenWindow) -> Fault | None:
+    """``BIND(?o + 1)`` or ``SELECT (?o + 1)``: reading stops at the bracket that closes it."""
+    token, opened = window.at(0), window.brackets
+    if token.kind != ")" or opened[-1:] != ["("]:
+        return None
+    depth = 0
+    for number in range(window.place - 1, -1, -1):
+        depth += (window.found[number].kind in CLOSING) - (window.found[number].kind in OPENING)
+        if depth < 0:
+            break
+    before = window.found[number - 1] if number else token
+    selects = window.in_selection and len(opened) == 1
+    if not selects and before.text.upper() != "BIND":
+        return None
+    used = Counter(each.text[1:] for each in window.found if each.kind == "variable")
+    free = (name for name in ("value", *(f"value{number}" for number in range(2, len(used) + 3))) if name not in used)
+    group = next(each.start for each in window.found if each.kind in ("{", "("))
+    lacking = (each.text[1:] for each in window.found if each.kind == "variable" and each.start < group)
+    # a variable that is selected and used nowhere has no value, so it is the one that was meant
+    name = next((each for each in lacking if used[each] == 1), "") or next(free)
+    where = "is selected" if selects else "BIND computes"
+    start = window.found[number].start
+    message = f"what {where} takes a name by AS, and this has none"
+    return (
+        message,
+        f"Write AS ?{name} before the bracket",
+        start,
+        token.end,
+        Edit(token.start, token.start, f" AS ?{name}"),
+    )
 
 
 def _bare_aggregate(window: TokenWindow) -> Fault | None:
@@ -272,6 +326,8 @@ def _missing_dot(window: TokenWindow) -> Fault | None:
 _RULES: tuple[Callable[[TokenWindow], Fault | None], ...] = (
     _typographic_quotes,
     _bare_address,
+    _table_after_from,
+    _nameless_expression,
     _comma_between_variables,
     _bare_aggregate,
     _missing_by,

@@ -78,7 +78,7 @@ def chunk(document: Document, *, tokens: int = 180) -> list[Chunk]:
     text = _tokenized(document.text)
     chunks: list[Chunk] = []
     rows = sorted(section.start for section in document.sections if section.whole)
-    blocks = code_blocks(document.text)
+    blocks = code_blocks(document.text, document.code)
     for stretch in _stretches(document, text, tokens):
         for start, end, size in _pieces(text, stretch, tokens, rows, blocks):
             piece, pages = document.text[start:end], stretch.pages_between(start, end)

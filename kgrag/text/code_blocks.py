@@ -1,13 +1,14 @@
 """Blocks of code in a text, each with the sentence that introduces it.
 
-A block is what stands between two fences of Markdown, or indented lines below a line that ends in a colon, blank lines
-between them included. Other indented text is none: whole manuals are indented. Lines are looked at once.
+A block is what the source marks as one (``pre`` of HTML), what stands between two fences of Markdown, or indented lines
+below a line that ends in a colon, blank lines between them included. Other indented text is none: whole manuals are
+indented. Lines are looked at once.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kgrag.text import sentences
 
@@ -19,7 +20,7 @@ _MAX_INTRODUCTION_CHARACTERS = 1000
 """A longer paragraph is looked at from its end only."""
 
 
-def code_blocks(text: str) -> list[tuple[int, int]]:
+def code_blocks(text: str, marked: Sequence[tuple[int, int]] = ()) -> list[tuple[int, int]]:
     r"""Return start and end of each block in order, with the sentence before it where that ends in a colon.
 
     >>> text = "Read this. To stop it, run:\n\n    $ tool stop\n\n    $ tool wait\n\nIt ends."
@@ -27,7 +28,35 @@ def code_blocks(text: str) -> list[tuple[int, int]]:
     ['To stop it, run:\n\n    $ tool stop\n\n    $ tool wait']
     >>> code_blocks("    All of a manual\n    is indented.\n\n    Like this.")
     []
+
+    Args:
+        text: of a document.
+        marked: start and end of blocks that its source marks, in order.
     """
+    found = _written(text)
+    return _together([*found, *(_introduced(text, start, end) for start, end in marked)]) if marked else found
+
+
+def _together(blocks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return blocks in order, those that overlap as one."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(blocks):
+        if found and start < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+def _introduced(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a block with the sentence before it, where that ends in a colon."""
+    first = max(0, start - _MAX_INTRODUCTION_CHARACTERS)
+    before = text[first:start].rstrip()
+    return _introduction(text, (first + before.rfind("\n\n") + 1, first + len(before)), start), end
+
+
+def _written(text: str) -> list[tuple[int, int]]:
+    """Return the blocks that the text itself shows."""
     found: list[tuple[int, int]] = []
     paragraph: tuple[int, int] | None = None  # the last lines that are no code
     start, fence, joined = -1, "", False

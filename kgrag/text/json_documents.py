@@ -34,7 +34,9 @@ def document_json(document: Document) -> dict[str, Any]:
     if document.cites:
         found["cites"] = list(document.cites)
     if document.sections:
-        found["sections"] = [[each.start, each.end, each.heading, each.page] for each in document.sections]
+        found["sections"] = [_section_json(each) for each in document.sections]
+    if document.code:
+        found["code"] = [list(each) for each in document.code]
     if document.metadata:
         found["metadata"] = {field: _value_json(field, value) for field, value in document.metadata.items()}
     return found
@@ -54,10 +56,20 @@ def read_document(found: Mapping[str, Any]) -> Document:
         found["text"],
         media_type=found.get("media_type") or "text/plain",
         cites=tuple(found.get("cites", ())),
-        sections=tuple(Section(*each) for each in found.get("sections", ())),
+        sections=tuple(_section(*each) for each in found.get("sections", ())),
+        code=tuple((start, end) for start, end in found.get("code", ())),
         metadata=metadata,
         **{name: found.get(name) or "" for name in _TEXTS},
     )
+
+
+def _section_json(section: Section) -> list[int | str]:
+    """Return start, end, heading and page, and "whole" behind them where it is."""
+    return [section.start, section.end, section.heading, section.page, *(["whole"] if section.whole else [])]
+
+
+def _section(start: int, end: int, heading: str, page: int, whole: str = "") -> Section:
+    return Section(start, end, heading, page, whole=bool(whole))
 
 
 def _value_json(field: str, value: object) -> object:

@@ -21,6 +21,10 @@ PASSAGES = {
     "The Gleaner": "The Gleaner is a weekly. It has been in publication since 1885.",
     "Oxlip": "Oxlip is a rock band from Leeds. Formed in 1998 by two singers, it has published a paper.",
     "Wold": "Wold is a rock band from York, which was formed in 2001.",
+    "Vera Odell": "Vera Odell (Ghent, 25 October 1952) is a Belgian-born former party politician living in Rome.",
+    "Tess Moor": "Tess Moor (born 4 June 1980) in Strabane, Northern Ireland is an Austrian-born senior diplomat.",
+    "Lou Hart": "Lou Hart is an American dance pop singer from Perth, Western Australia.",
+    "Lea Hart": "Lea Hart is a retired cyclist from France.",
     "Eva of Bray": "Eva of Bray was a painter. She died on 2 May 1840.",
 }
 
@@ -45,6 +49,12 @@ def ask(question, *titles, looked_up=False):
         ("Where was the director of Dry Season born?", "Ulm", "", 2),
         ("What nationality is the director of Dry Season?", "American", "United States", 2),
         ("What is Karl Lee's occupation?", "soldier", "", 1),
+        ("What is Vera Odell's occupation?", "politician", "", 1),
+        ("What is Tess Moor's occupation?", "diplomat", "", 1),
+        ("In what city was Vera Odell born?", "Ghent", "", 1),
+        ("In what city was Tess Moor born?", "Strabane", "", 1),
+        ("In what city was Lou Hart born?", "Perth", "", 1),
+        ("Which film is the oldest, Dry Season or Rain over Bath?", "Dry Season", "", 2),
         ("Which film has the director who was born earlier, Rain over Bath or Dry Season?", "Dry Season", "", 4),
         ("Which film came out later, Rain Over Bath or Dry Season?", "Rain Over Bath", "", 2),
         ("Which magazine was published first, Dry Season or The Gleaner?", "The Gleaner", "", 2),

@@ -174,6 +174,17 @@ def test_evidence_that_covers_the_rest_of_a_question_comes_before_more_of_the_sa
     assert pump.text in texts(kb, question, k=2, method="auto:cover=2")
 
 
+def test_the_first_passage_is_the_most_relevant_though_a_less_relevant_one_has_more_of_the_words(
+    kb: KnowledgeBase,
+) -> None:
+    mill = Document("The mill is red.")
+    more = Document("By the red road to the river, red with clay, a pump was oiled in spring.")
+    pump = Document("Old river, old pump: the pump was oiled, and oiled again in spring by the road.")
+    kb.add_many([mill, more, pump, Document("Old oiled river."), *(Document(f"Page {n}.") for n in range(8))])
+    question = "When is the red pump of the mill oiled?"
+    assert [texts(kb, question, k=1, method=method) for method in ("passages", "auto")] == [[mill.text], [mill.text]]
+
+
 @dataclass(frozen=True)
 class ReadsFacts:
     """A method that has read some chunks, and says that one of them is the one."""

@@ -73,7 +73,15 @@ def test_check_gives_the_findings_and_the_mended_query(demo: Inside) -> None:
 
 
 def test_check_gives_no_mended_query_unasked(demo: Inside) -> None:
-    assert "repaired" not in demo.post("/check", query=BACKWARDS).json()
+    reply = demo.post("/check", query=BACKWARDS).json()
+    assert reply.keys().isdisjoint({"repaired", "patterns"})
+
+
+def test_check_counts_what_each_pattern_matches(demo: Inside) -> None:
+    reply = demo.post("/check", query=BACKWARDS, explain=True).json()
+    assert reply["patterns"] == [each.to_json() for each in demo.kb.explain(BACKWARDS)]
+    assert reply["patterns"][0]["matches"] is not None
+    assert demo.post("/check", query="ASK { ?s", explain=True).json()["patterns"] == []
 
 
 def test_audit_gives_what_the_knowledge_base_finds(demo: Inside) -> None:

@@ -136,14 +136,15 @@ def test_a_blank_line_is_preferred_to_a_sentence_end() -> None:
     ]
 
 
-@pytest.mark.parametrize("indented", [True, False])
+@pytest.mark.parametrize("written", ["    {}", "```\n{}\n```", "{}"], ids=["indented", "fenced", "marked"])
 @pytest.mark.parametrize("words", [6, 10, 14])
-def test_a_block_of_code_stays_whole_and_with_the_sentence_that_introduces_it(indented: bool, words: int) -> None:
-    code = ["$ tool drain", "$ tool wait 5", "$ tool stop"]
-    block = "\n\n".join(f"    {line}" for line in code) if indented else "```\n" + "\n\n".join(code) + "\n```"
+def test_a_block_of_code_stays_whole_and_with_the_sentence_that_introduces_it(written: str, words: int) -> None:
+    code = "$ tool drain\n\n$ tool wait 5\n\n$ tool stop"
+    block = written.format(code.replace("\n\n", "\n\n    ") if written[0] == " " else code)
     introduced = f"To stop the tool after the last of all requests, so that none of them is lost, run:\n\n{block}"
     text = f"{'word ' * words}end. {introduced}\n\n{'After it the tool rests. ' * 6}"
-    holding = [one.text for one in chunk(Document(text), tokens=48) if "tool drain" in one.text]
+    marked = ((text.index(block), text.index(block) + len(block)),) if written == "{}" else ()
+    holding = [one.text for one in chunk(Document(text, code=marked), tokens=48) if "tool drain" in one.text]
     assert [one.count(introduced) for one in holding] == [1]
 
 

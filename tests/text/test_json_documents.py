@@ -27,14 +27,24 @@ def test_a_document_that_travels_as_json_is_the_same_document() -> None:
         "inner": {"deep": {"day": date(2024, 1, 2)}},
         "nothing": None,
     }
-    sections = (Section(0, 4, "Head", 2), Section(4, 9))
+    sections = (Section(0, 4, "Head", 2), Section(4, 9, whole=True))
     document = Document(
-        "Some text", "Title", "/a/b.jsonl#1", "1", "text/html", ("x", "y"), sections, "https://e.org/", metadata, "/a/b"
+        "Some text",
+        "Title",
+        "/a/b.jsonl#1",
+        "1",
+        "text/html",
+        ("x", "y"),
+        sections,
+        "https://e.org/",
+        metadata,
+        "/a/b",
+        code=((0, 4), (5, 9)),
     )
     again = read_document(document_json(document))
     names = Names(DEFAULT_BASE)
     assert document_iri(again, names) == document_iri(document, names)
-    for field in ("text", "title", "location", "id", "media_type", "cites", "sections", "url", "source"):
+    for field in ("text", "title", "location", "id", "media_type", "cites", "sections", "url", "source", "code"):
         assert getattr(again, field) == getattr(document, field)
     assert read_document(document_json(Document("x"))) == Document("x")
 

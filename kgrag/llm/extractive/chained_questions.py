@@ -69,6 +69,8 @@ _CRITERIA = tuple(
     for pattern, attribute, largest in (
         (rf"(?:born {_LAST}|younger|youngest)", "birth date", True),
         (rf"(?:born {_FIRST}|older|oldest|elder)", "birth date", False),
+        (r"(?:older|oldest|came first)", "release date", False),
+        (r"(?:older|oldest|came first)", "founding date", False),
         (rf"(?:died|die) {_LAST}", "death date", True),
         (rf"(?:died|die) {_FIRST}", "death date", False),
         (r"(?:lived|live) (?:a )?(?:longer|longest)(?: life)?", "lifespan", True),
@@ -174,7 +176,6 @@ def _compared(question: str) -> Iterator[ChainedQuestion]:
             chains = (_chain(option) for option in options)
             ends: Literal["largest", "smallest"] = "largest" if largest else "smallest"
             yield ChainedQuestion(ends, tuple(_extended(one, *between, attribute) for one in chains), options)
-        return
 
 
 def _same(question: str) -> Iterator[ChainedQuestion]:

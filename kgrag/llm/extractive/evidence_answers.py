@@ -5,9 +5,10 @@ it. Of facts the pairs asked for are quoted (``evidence_facts``). A further sent
 name in the first, or brings a name of the question that is missing.
 
 Before all that, a question that goes from a name over relations to a value is followed through the passages about
-those names (``chained_answers``), and where one of them is missing, its name is returned to be looked up. Where a
-question of several steps cannot be followed, the answer is unknown and the missing step is named: sentences that are
-ranked by themselves were nearly always wrong there.
+those names (``chained_answers``), and where one of them is missing, its name is returned to be looked up. A question
+about two names is decided by the passages about both (``compared_names``), one that yes or no answers by the results
+of a study (``study_findings``). Where a question of several steps cannot be followed, the answer is unknown and the
+missing step is named: sentences that are ranked by themselves were nearly always wrong there.
 
 The answer is unknown where the best sentence of prose is too improbable, and where facts cover too little of the
 question. The best sentences of three pieces are named all the same, for a person to judge.
@@ -72,15 +73,21 @@ def reply(variables: Mapping[str, Any], nearness: Nearness | None = None) -> dic
     """
     # the patterns of relations take time to compile, which only questions need
     from kgrag.llm.extractive.chained_answers import read_chain
+    from kgrag.llm.extractive.compared_names import PairReading, read_pair
+    from kgrag.llm.extractive.study_findings import read_findings
 
-    pieces = variables["evidence"]
+    pieces, asked = variables["evidence"], str(variables["question"])
     texts = [_evidence_text(piece) for piece in pieces]
-    reading = read_chain(str(variables["question"]), texts)
-    looked_up = any(piece.get("looked_up") for piece in pieces)
-    found = reading.reply or ({"unknown": True, "sentences": []} if looked_up else _ranked(variables, texts, nearness))
-    if reading.not_stated and not _is_direct(variables["question"], found) and not any(map(is_fact, texts)):
+    reading = read_chain(asked, texts)
+    pair = PairReading({}) if reading.reply or reading.not_stated else read_pair(asked, texts)
+    found = dict(reading.reply or pair.reply or read_findings(asked, texts))
+    if not found:
+        looked_up = any(piece.get("looked_up") for piece in pieces)
+        found = {"unknown": True, "sentences": []} if looked_up else _ranked(variables, texts, nearness)
+    if reading.not_stated and not _is_direct(asked, found) and not any(map(is_fact, texts)):
         found = _without_step(found, reading.not_stated)
-    return {**found, **({"look_up": list(reading.look_up)} if reading.look_up else {})}
+    look_up = list(dict.fromkeys((*reading.look_up, *pair.look_up)))
+    return found | ({"look_up": look_up} if look_up else {})
 
 
 def _without_step(found: Mapping[str, Any], step: str) -> dict[str, Any]:

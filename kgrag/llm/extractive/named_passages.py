@@ -16,7 +16,7 @@ import regex
 from kgrag.llm.extractive.evidence_sentences import EvidenceText
 from kgrag.text.sentences import split
 
-__all__ = ["Passage", "passage_about", "read_passages"]
+__all__ = ["Passage", "passage_about", "passage_entitled", "read_passages"]
 
 _REMARK = regex.compile(r"\s*\([^()]*\)\s*$")
 _COPULA = regex.compile(r"\b(?:is|was|were|are)\b")
@@ -102,6 +102,12 @@ def passage_about(names: Sequence[str], passages: Sequence[Passage]) -> Passage 
             if found:
                 return None
     return None
+
+
+def passage_entitled(name: str, passages: Sequence[Passage]) -> Passage | None:
+    """Return the only passage whose title is a name, with or without a remark in brackets; None for none."""
+    found = [one for one in passages if _same_title(name, one) or _same_without_remark(name, one)]
+    return found[0] if len(found) == 1 else None
 
 
 def _comparable(text: str) -> str:

@@ -17,7 +17,7 @@ import regex
 from kgrag.llm.extractive.named_passages import Passage
 from kgrag.llm.extractive.nationalities import countries_in, located_in
 from kgrag.llm.extractive.relations import RELATIONS, names_stated
-from kgrag.text.sentences import words
+from kgrag.text.sentences import word_set, words
 
 __all__ = ["Stated", "stated"]
 
@@ -71,8 +71,8 @@ _PLACE_NAME = (
 _PLACE = rf"(?P<place>(?!{_MONTH}\b)(?:the\s+)?{_PLACE_NAME}(?:,\s+(?!{_MONTH}\b){_PLACE_NAME})*)"
 _ON_DATE = rf"(?:\s*,?\s*(?:on|in|c\.|circa)?\s*(?:{_DATE_TEXT})\s*,?)?"
 _AT = r"\s*(?:in|at|near|to a \p{Ll}+ family in|into a[\p{Ll} ]+ in)\s+(?:the (?:city|town|village) of\s+)?"
-_BORN_AT = regex.compile(rf"\b[Bb]orn\b(?:\s+[^.;()]{{0,45}}?)??{_ON_DATE}{_AT}{_PLACE}")
-_BORN_ANYWHERE = regex.compile(rf"\b[Bb]orn\b[^.;()]{{0,80}}?\b(?:in|at)\s+{_PLACE}")
+_BORN_AT = regex.compile(rf"(?<!-)\b[Bb]orn\b(?:\s+[^.;()]{{0,45}}?)??{_ON_DATE}{_AT}{_PLACE}")
+_BORN_ANYWHERE = regex.compile(rf"(?<!-)\b[Bb]orn\b[^.;()]{{0,80}}?\b(?:in|at)\s+{_PLACE}")
 _DIED_AT = regex.compile(rf"\b(?:died|death|killed|murdered|passed away)\b{_ON_DATE}[^.;()]{{0,60}}?{_AT}{_PLACE}")
 _IN_PLACE = regex.compile(rf"\b(?:in|at)\s+{_PLACE}")
 _PLACE_ALONE = regex.compile(rf"(?:^|\|)[\s,]*{_PLACE}\s*,?\s*(?:\||$)")
@@ -94,10 +94,21 @@ _RELEASED = regex.compile(
 )
 _IN_YEAR = regex.compile(rf"\b(?:of|in|from)\s+(?:the\s+)?(?P<when>{_YEAR})\b")
 _FOUNDED = regex.compile(
-    rf"\b(?i:founded|established|formed|started|launched|created|opened|built|published|began|inception)\b[^.;]{{0,60}}?"
+    rf"\b(?i:founded|established|formed|started|launched|created|opened|built|published|began|inception|active)\b[^.;]{{0,60}}?"
     rf"(?P<when>{_DATE_TEXT})"
 )
-_NO_OCCUPATION = frozenset({"a", "an", "the", "former", "retired", "professional", "member", "politically"})
+_NO_OCCUPATION = word_set(
+    """a an and also award-winning best-known born double famous first former is late leading living member noted
+    notable party politically professional prominent retired senior the triple well-known"""
+)
+"""Words before an occupation that are no part of it."""
+_OCCUPATION_END = regex.compile(
+    r"(?<!-)(?<!\p{Lu}\p{Ll}+\s)\bborn\b|\b(?:who|that|which|from|for|of|in|at|with|best|during|since|known|writing|living"
+    r"|famous)\b|[.;(]"
+)
+_FROM_PLACE = regex.compile(rf"^[^.;]*?\b(?:is|was)\s+(?:an?|the)\b[^.;]*?\bfrom\s+(?!the\b){_PLACE}")
+_BORN_IN_BRACKETS = regex.compile(rf"^[^()]*\([^()]*\b[Bb]orn\b[^()]*\),?\s+(?:in|at)\s+{_PLACE}")
+_PLACE_AND_DATE = regex.compile(rf"^[^()]*\((?:[^();]*;\s*)?{_PLACE},\s+(?:{_DATE_TEXT})\s*\)")
 
 
 def stated(what: str, passage: Passage) -> list[Stated]:
@@ -234,7 +245,12 @@ def _of_life(part: str, passage: Passage) -> Iterator[Stated]:
 def _birth_place(passage: Passage) -> Iterator[Stated]:
     yield from _of_life(_life(passage)[0], passage)
     yield from _places(_BORN_AT, passage)
+    opening = replace(passage, sentences=passage.sentences[:1])
+    yield from _places(_BORN_IN_BRACKETS, opening)
+    yield from _places(_PLACE_AND_DATE, opening)
     yield from _places(_BORN_ANYWHERE, passage)
+    # "a singer from Los Angeles" was born there in every such case of the development questions of popqa
+    yield from (one for one in _places(_FROM_PLACE, opening) if not any(countries_in(one.text.split(",")[0])))
 
 
 def _death_place(passage: Passage) -> Iterator[Stated]:
@@ -281,9 +297,7 @@ def _nationality(passage: Passage) -> Iterator[Stated]:
 
 
 def _occupation(passage: Passage) -> Iterator[Stated]:
-    kinds = regex.split(
-        r"\b(?:who|that|which|from|for|of|in|at|with|born|best|known|during|since)\b|[.;(]", _kinds(passage)
-    )[0]
+    kinds = _OCCUPATION_END.split(_kinds(passage))[0]
     for part in regex.split(r",\s*(?:and\s+)?|\s+and\s+|/", kinds):
         kind = [word for word in part.split() if word.islower() and word not in _NO_OCCUPATION]
         if kind:

@@ -163,9 +163,13 @@ class Auto:
     def _best(
         self, question: str, k: int, scores: dict[str, float], rankings: Mapping[str, fusion.Ranking]
     ) -> list[tuple[str, float]]:
-        """Return the k best chunks with what they are worth; the first is chosen without names: they lead on."""
+        """Return the k best chunks with what they are worth.
+
+        The first is chosen without names, which lead on from it, and with half of ``cover``: nothing comes before it
+        whose gaps it could fill, and its words count in its score already.
+        """
         gain, most = self.cover * (1 if "aggregates" in rankings else 2), max(k, self.candidates)
-        first = self._covering(question, fusion.ranked(scores, most), 1, gain)
+        first = self._covering(question, fusion.ranked(scores, most), 1, self.cover / 2)
         for iri, share in rankings.get("names", ()):
             scores[iri] += self.names * math.sqrt(share)
         chosen = self._covering(question, fusion.ranked(scores, most), k, gain)

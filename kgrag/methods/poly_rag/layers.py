@@ -27,6 +27,7 @@ from kgrag.ports import Embedder, LanguageModel, TripleStore, VectorIndex, Vecto
 from kgrag.querying.data_profile import profile_of
 from kgrag.querying.text_to_sparql import Asker, mentions, row_evidence, story_of
 from kgrag.querying.text_to_sparql.fact_sentences import FactSentence, StatedFact, in_words
+from kgrag.sparql.query_reader import read
 from kgrag.text import documents
 from kgrag.text.sentences import attribute_words, entity_key
 from kgrag.vocab import digest
@@ -46,8 +47,9 @@ _MAX_SOURCES_PER_TRIPLE = 3
 class Found:
     """The hits of a layer, with the answers as sentences where it knows them; or ``why`` it has none.
 
-    ``answer`` is the ontology layer's, from a query that a model wrote; ``sparql`` is the query that was run; ``story``
-    are the steps of the layer, a line each, for ``explain``.
+    ``answer`` is the ontology layer's, from a query that was written for the question; ``unproven`` whether nobody has
+    judged yet that its rows answer it. ``sparql`` is the query that was run; ``story`` are the steps of the layer, a
+    line each, for ``explain``.
     """
 
     layer: Layer
@@ -58,6 +60,7 @@ class Found:
     usage: Usage = field(default_factory=Usage)
     answer: Answer | None = None
     story: tuple[str, ...] = ()
+    unproven: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +144,8 @@ class OntologyLayer:
         answer = self.asker.answer_from_rows(question, reading, outcome, k)
         if answer.unknown:
             return Found("ontology", why="no text states what its rows have", usage=outcome.usage, story=story)
-        return Found("ontology", answer.hits, (), "", answer.sparql, outcome.usage, answer, story)
+        unproven = reading.origin == "model" and not read(answer.sparql).aggregates
+        return Found("ontology", answer.hits, (), "", answer.sparql, outcome.usage, answer, story, unproven)
 
     def _templated(self, question: str, k: int) -> Found:
         store, ontology = self.asker.store, self._ontology()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from kgrag import queries
 from kgrag.answering import cited_answers
-from kgrag.errors import InvalidSettings, NotBuilt
+from kgrag.errors import InvalidSettings, NotBuilt, UnsupportedTask
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.revision_cache import RevisionCache
 from kgrag.llm.reply_lengths import Forecast
@@ -20,6 +20,7 @@ from kgrag.methods.poly_rag import (
     layer_drafts,
     layer_files,
     proposals,
+    row_texts,
     triple_extraction,
 )
 from kgrag.methods.poly_rag.layers import Found, GraphLayer, Layer, OntologyLayer, TextLayer
@@ -34,6 +35,7 @@ __all__ = ["PolyRag"]
 
 _LAYERS: tuple[Layer, ...] = ("ontology", "graph", "text")
 _MAX_ANSWERS_LISTED = 20
+_UNANSWERED = "what it found does not carry an answer"
 _STATEMENTS = RevisionCache[frozenset[str]]()
 
 
@@ -69,7 +71,8 @@ class PolyRag:
 
     Deviations:
         The paper's code asks all three layers at every question; section 4 stops at the first that answers, as here.
-        A triple that was judged to answer is passed on, the others of the ten are not.
+        A triple that was judged to answer is passed on, the others of the ten are not. A layer whose evidence does not
+        answer leaves the question to those below; the paper asks whether it found anything.
     """
 
     name: ClassVar[str] = layer_drafts.METHOD
@@ -246,29 +249,77 @@ class PolyRag:
             InvalidSettings: k is below 1.
             ServiceError: the model could not be reached or refused.
         """
-        return self._answer_from(question, self._descent(question, k, None))
+        return self._answered(question, k, None)
 
     def exact_answer(self, question: str, k: int) -> Answer | None:
         """Return what instances answer to a question of a fixed form; None without instances, or for another form."""
         found = OntologyLayer(self._asker, self.templates).exact(question, k) if "ontology" in self.layers else None
-        return None if found is None else self._answer_from(question, [found])
+        if found is None:
+            return None
+        answer = self._answer_in_words(question, found)
+        return replace(answer, explain=(*_explained([found]), *answer.explain), sparql=found.sparql)
 
     def answer_among(self, question: str, k: int, allowed: Allowed) -> Answer:
         """Answer from the topmost layer that can from allowed documents alone. Raises as ``retrieve_among``."""
-        return self._answer_from(question, self._descent(question, k, allowed))
+        return self._answered(question, k, allowed)
 
-    def _answer_from(self, question: str, asked: Sequence[Found]) -> Answer:
-        last = asked[-1]
-        usage = sum((found.usage for found in asked[:-1]), Usage())
-        explain = tuple(_explained(asked))
-        if last.answer is not None:
-            answer = last.answer
-        elif last.answers:
-            answer = self._answer_in_words(question, last)
-        else:
-            answer = cited_answers.answer(question, last.hits, model=self.model, store=self.store, method=self.name)
-            answer = replace(answer, usage=answer.usage + last.usage)
-        return replace(answer, usage=answer.usage + usage, explain=(*explain, *answer.explain), sparql=last.sparql)
+    def _answered(self, question: str, k: int, allowed: Allowed | None) -> Answer:
+        """Ask layer after layer until one answers all that is asked; what one answers in part the text completes."""
+        asked: list[Found] = []
+        usage, part = Usage(), None
+        answer = self._asker.unknown(question, (), usage=usage)
+        for layer, search in self._searches(k, allowed):
+            if part is not None and layer == "graph":
+                asked.append(Found("graph", why="text completes what was answered in part"))
+                continue
+            found = search(question)
+            answer = self._answer_of(question, found, part)
+            usage += answer.usage
+            known = bool(found.hits) and not answer.unknown
+            open_part = f"left open {answer.not_stated!r}" if answer.not_stated else ""
+            why = open_part if known else found.why or _UNANSWERED
+            asked.append(replace(found, why=why, hits=found.hits if known else ()))
+            if known and not answer.not_stated:
+                break
+            part = part or (answer if known else None)
+        if part is not None and answer.unknown:
+            answer = part
+        explain = (*_explained(asked), *answer.explain)
+        sparql = next((found.sparql for found in reversed(asked) if found.hits), asked[-1].sparql if asked else "")
+        return replace(answer, usage=usage, explain=explain, sparql=sparql)
+
+    def _answer_of(self, question: str, found: Found, part: Answer | None) -> Answer:
+        """Return what a layer answers; ``part`` is what one above did, whose passages are shown again."""
+        if found.answers:
+            return self._answer_in_words(question, found)
+        hits = found.hits
+        if found.answer is not None:
+            among = row_texts.evidence(question, found.answer, self._text(None), self.chunks, store=self.store)
+            if not found.unproven or not among:
+                return found.answer
+            hits = tuple(among)
+        if part is not None and hits:
+            shown = [hit for hit in part.hits if hit.kind == "passage"]
+            further = _further(hits, shown)
+            if not further:
+                return replace(part, usage=found.usage)
+            hits = (*shown, *further)
+        try:
+            answer = cited_answers.answer(
+                question,
+                hits,
+                model=self.model,
+                store=self.store,
+                method=self.name,
+                refusable=found.answer is None,
+            )
+        except UnsupportedTask:
+            assert found.answer is not None
+            return found.answer
+        answer = replace(answer, usage=answer.usage + found.usage)
+        if found.answer is None:
+            return answer
+        return replace(answer, values=row_texts.values_of(answer, found.answer.values))
 
     def statistics(self) -> dict[str, Any]:
         """Count the graphs of each layer, and what is embedded."""
@@ -281,35 +332,38 @@ class PolyRag:
     # the waterfall
 
     def _descent(self, question: str, k: int, allowed: Allowed | None) -> list[Found]:
-        """Ask layer after layer until one answers; the last result is the one that counts."""
-        if k < 1:
-            raise InvalidSettings(f"poly_rag: k is {k}. Ask for at least 1 hit.")
-        if allowed is not None and self.layers == "ontology":
-            raise InvalidSettings("poly_rag: the ontology layer cannot keep to a filter (where). Add graph or text.")
-        self._refuse_unbuilt()
+        """Ask layer after layer until one finds something; the last result is the one that counts."""
         asked: list[Found] = []
-        for search in self._searches(k, allowed):
+        for _, search in self._searches(k, allowed):
             asked.append(search(question))
             if asked[-1].hits:
                 break
         return asked
 
-    def _searches(self, k: int, allowed: Allowed | None) -> Iterator[Callable[[str], Found]]:
+    def _searches(self, k: int, allowed: Allowed | None) -> Iterator[tuple[Layer, Callable[[str], Found]]]:
+        if k < 1:
+            raise InvalidSettings(f"poly_rag: k is {k}. Ask for at least 1 hit.")
+        if allowed is not None and self.layers == "ontology":
+            raise InvalidSettings("poly_rag: the ontology layer cannot keep to a filter (where). Add graph or text.")
+        self._refuse_unbuilt()
         chosen = self.layers.split("+")
         if "ontology" in chosen and allowed is None:
-            yield lambda question: OntologyLayer(self._asker, self.templates).search(question, k)
+            yield "ontology", lambda question: OntologyLayer(self._asker, self.templates).search(question, k)
         elif "ontology" in chosen:
-            yield lambda _: Found("ontology", why="its facts are merged from all documents, and a filter is set")
+            merged = Found("ontology", why="its facts are merged from all documents, and a filter is set")
+            yield "ontology", lambda _: merged
         if "graph" in chosen:
             # a statement that was condensed from several documents is found there by the statements of each
             space = "condensed-triple" if self._condensed() and allowed is None else "triple"
             within = None if allowed is None else self._statements_of(allowed)
             graph = GraphLayer(self.store, self.spaces, self.embedder, self.model, self.triples, space, within)
-            yield lambda question: graph.search(question, k)
+            yield "graph", lambda question: graph.search(question, k)
         if "text" in chosen:
-            among = None if allowed is None else allowed.chunks
-            text = TextLayer(self.store, self.spaces, self.embedder, self.lexical, self.signal, self.read_only, among)
-            yield lambda question: text.search(question, min(k, self.chunks))
+            text = self._text(None if allowed is None else allowed.chunks)
+            yield "text", lambda question: text.search(question, min(k, self.chunks))
+
+    def _text(self, among: frozenset[str] | None) -> TextLayer:
+        return TextLayer(self.store, self.spaces, self.embedder, self.lexical, self.signal, self.read_only, among)
 
     def _statements_of(self, allowed: Allowed) -> frozenset[str]:
         """Return the statements that were taken from allowed chunks alone."""
@@ -389,10 +443,16 @@ class PolyRag:
         )
 
 
+def _further(hits: Sequence[Hit], known: Sequence[Hit]) -> list[Hit]:
+    """Return the hits that are not among those known."""
+    iris = {hit.iri for hit in known}
+    return [hit for hit in hits if hit.iri not in iris]
+
+
 def _explained(asked: Sequence[Found]) -> Iterator[str]:
     for found in asked:
         if found.hits:
-            yield f"{found.layer}: answered"
+            yield f"{found.layer}: answered, but {found.why}" if found.why else f"{found.layer}: answered"
         else:
             yield f"{found.layer}: did not answer: {found.why}"
         yield from (f"  {line}" for line in found.story)

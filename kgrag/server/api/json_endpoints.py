@@ -22,13 +22,14 @@ from kgrag.answering.conversation import History
 from kgrag.answering.framed_answers import answer_jsonld
 from kgrag.answering.json_forms import answer_json, citation_json, hit_json, retrieval_json
 from kgrag.audit import Audit, AuditOptions, ValidationOptions, profile_names
-from kgrag.errors import UnknownName
+from kgrag.errors import NotBuilt, UnknownName
 from kgrag.http_api.json_schemas import AskRequest, AuditRequest, CheckRequest, RetrieveRequest, ValidateRequest
 from kgrag.knowledge_base import validation_runs
 from kgrag.model import Answer, AnswerSentence, Hit
 from kgrag.querying import ontology_check
 from kgrag.querying.document_filters import DocumentFilter
 from kgrag.resources import closest
+from kgrag.server.api.pattern_counts import counted_patterns
 from kgrag.server.filter_reading import filter_of
 from kgrag.server.media_types import choose, main_type
 from kgrag.server.problems import Problem, problem_json, problem_of
@@ -225,16 +226,26 @@ async def check(request: Request) -> Response:
     """
     body = await read_body(request, CheckRequest)
     workers = workers_of(request)
+    patterns = {"patterns": await counted_patterns(request, body.query)} if body.explain else {}
 
     def report() -> dict[str, Any]:
-        checked = workers.kb.check(body.query)
+        try:
+            checked = workers.kb.check(body.query)
+        except NotBuilt as error:
+            if not body.explain:
+                raise
+            return {
+                "valid": True,
+                "findings": [],
+                "notes": [str(error)],
+            }  # without an ontology, counts are all there is
         document = checked.to_json()
         if body.repair:
             after = ontology_check.mended(checked, workers.kb.check)
             document |= {"repaired": after.query} if after.query != body.query else {}
         return document
 
-    return _json(await workers.run(lambda: workers.alone(report)))
+    return _json({**await workers.run(lambda: workers.alone(report)), **patterns})
 
 
 async def validate(request: Request) -> Response:

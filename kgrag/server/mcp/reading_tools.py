@@ -20,8 +20,8 @@ from kgrag.model import Hit
 from kgrag.querying.text_to_sparql import schema_slices
 from kgrag.resources import closest
 from kgrag.server.mcp.tool_arguments import CiteArguments, DocumentArguments, GraphsArguments, SchemaArguments
-from kgrag.server.pages.page_queries import kept, rows
 from kgrag.server.server_state import state_of, workers_of
+from kgrag.server.stored_rows import kept, rows
 from kgrag.store.graph_kinds import kinds
 from kgrag.text import documents
 from kgrag.vocab import KG, local_name

@@ -23,7 +23,6 @@ module              what it does
 ``iri_links``       how IRIs are written, and where they link to
 ``label_choice``    which label of a thing is shown: by trust, then by language
 ``marked_text``     cuts text where marks begin and end
-``page_queries``    stored queries, run by readers
 ``page_rendering``  templates, and the headers of every page
 ==================  =====================================================================
 """

@@ -21,10 +21,10 @@ from kgrag.drawing.column_picture import ColumnBox, ColumnGroup, ColumnsView, co
 from kgrag.model import Table
 from kgrag.server.pages.catalogue_page import place
 from kgrag.server.pages.iri_links import Naming, naming_for
-from kgrag.server.pages.page_queries import rows
 from kgrag.server.pages.page_rendering import guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
+from kgrag.server.stored_rows import rows
 from kgrag.vocab import KG
 
 __all__ = ["around"]

@@ -19,11 +19,11 @@ from kgrag.model import Answer, Citation, Hit, Place
 from kgrag.server.filter_reading import filter_of
 from kgrag.server.pages.iri_links import Naming, naming_for
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
-from kgrag.server.pages.page_queries import kept, rows
 from kgrag.server.pages.page_rendering import PAGE_HEADERS, check_visited, guarded, page, rendered
 from kgrag.server.paid_access import is_cross_site
 from kgrag.server.problems import Problem, problem_of
 from kgrag.server.server_state import state_of, workers_of
+from kgrag.server.stored_rows import kept, rows
 from kgrag.server.worker_threads import WorkerThreads
 
 __all__ = ["ask", "methods_offered"]

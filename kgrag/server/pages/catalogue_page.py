@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for, vocabulary
-from kgrag.server.pages.page_queries import kept, rows
 from kgrag.server.pages.page_rendering import guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
 from kgrag.server.server_state import state_of
+from kgrag.server.stored_rows import kept, rows
 from kgrag.vocab import local_name, words_of
 
 __all__ = ["catalogue", "place"]

@@ -27,13 +27,13 @@ from kgrag.server.api.json_endpoints import teller
 from kgrag.server.filter_reading import filter_of
 from kgrag.server.pages.ask_page import methods_offered
 from kgrag.server.pages.iri_links import Naming, naming_for
-from kgrag.server.pages.page_queries import kept
 from kgrag.server.pages.page_rendering import PAGE_HEADERS, check_visited, guarded, page, rendered
 from kgrag.server.paid_access import is_cross_site
 from kgrag.server.problems import Problem, problem_of
 from kgrag.server.protocol_requests import body_of
 from kgrag.server.request_log import record_of
 from kgrag.server.server_state import state_of, workers_of
+from kgrag.server.stored_rows import kept
 from kgrag.text import metadata
 
 __all__ = ["Chats", "chat", "feedback", "post"]

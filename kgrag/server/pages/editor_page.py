@@ -20,12 +20,12 @@ from kgrag.querying.saved_queries import SavedQuery
 from kgrag.resources import folder
 from kgrag.server.media_types import choose
 from kgrag.server.pages.iri_links import naming_for, vocabulary
-from kgrag.server.pages.page_queries import kept
 from kgrag.server.pages.page_rendering import PAGE_HEADERS, guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
 from kgrag.server.readers.reader_request import TookTooLong
 from kgrag.server.server_state import state_of, workers_of
+from kgrag.server.stored_rows import kept
 from kgrag.sparql.query_parameters import KINDS, term_of
 from kgrag.vocab import PREFIXES, Names, local_name
 

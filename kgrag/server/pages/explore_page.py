@@ -20,12 +20,12 @@ from kgrag.drawing.class_tree import ClassNode, class_tree
 from kgrag.drawing.pyramid_picture import PyramidLayer, pyramid_svg
 from kgrag.drawing.tree_picture import TreeNodeView
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for
-from kgrag.server.pages.page_queries import kept
 from kgrag.server.pages.page_rendering import check_visited, guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
 from kgrag.server.readers.reader_request import TookTooLong
 from kgrag.server.server_state import state_of, workers_of
+from kgrag.server.stored_rows import kept
 from kgrag.vocab import KG
 
 __all__ = ["explore", "pyramid", "summary_tree"]

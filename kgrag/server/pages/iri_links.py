@@ -14,8 +14,8 @@ from starlette.requests import Request as HttpRequest
 from kgrag.index.ontology_prefixes import COMMON_PREFIXES
 from kgrag.resources import folder
 from kgrag.server.pages.label_choice import best_labels, languages_of, shortened
-from kgrag.server.pages.page_queries import rows
 from kgrag.server.server_state import state_of
+from kgrag.server.stored_rows import rows
 from kgrag.store.rdf_files import plugin_quads
 from kgrag.vocab import RDFS, local_name, words_of
 

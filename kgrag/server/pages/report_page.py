@@ -16,11 +16,11 @@ from kgrag.audit.reports import written
 from kgrag.audit.reports.text_reports import shortened
 from kgrag.server.api.json_endpoints import audited
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for
-from kgrag.server.pages.page_queries import rows
 from kgrag.server.pages.page_rendering import check_visited, guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
 from kgrag.server.server_state import state_of
+from kgrag.server.stored_rows import rows
 from kgrag.vocab import KG
 
 __all__ = ["report"]

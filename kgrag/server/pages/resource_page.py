@@ -21,7 +21,6 @@ from kgrag.server.pages.catalogue_page import place
 from kgrag.server.pages.class_expressions_shown import class_expressions
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for, vocabulary
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
-from kgrag.server.pages.page_queries import bound, rows
 from kgrag.server.pages.page_rendering import error_page, guarded, page
 from kgrag.server.pages.term_inferences import Inference, inferences
 from kgrag.server.pages.term_uses import Uses, uses_of
@@ -29,6 +28,7 @@ from kgrag.server.pages.vocabulary_page import example_of, is_vocabulary, vocabu
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
 from kgrag.server.server_state import state_of
+from kgrag.server.stored_rows import bound, rows
 from kgrag.server.streaming import stream_result
 from kgrag.vocab import KG, RDF
 

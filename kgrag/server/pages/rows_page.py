@@ -21,10 +21,10 @@ from kgrag.querying.text_to_sparql import Execution
 from kgrag.querying.text_to_sparql.row_evidence import Row
 from kgrag.querying.text_to_sparql.row_facts import Triple, names_in, triples_behind
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for
-from kgrag.server.pages.page_queries import rows
 from kgrag.server.pages.page_rendering import check_visited, guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.server_state import state_of, workers_of
+from kgrag.server.stored_rows import rows
 from kgrag.sparql.query_reader import read
 
 __all__ = ["query_rows"]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, cast
 import pyoxigraph as ox
 from starlette.requests import Request
 
-from kgrag.server.pages.page_queries import rows
 from kgrag.server.server_state import state_of
+from kgrag.server.stored_rows import rows
 from kgrag.vocab import RDF, RDFS
 
 __all__ = ["Inference", "inferences"]

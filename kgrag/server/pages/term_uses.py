@@ -12,7 +12,7 @@ from typing import Any
 import pyoxigraph as ox
 from starlette.requests import Request
 
-from kgrag.server.pages.page_queries import rows
+from kgrag.server.stored_rows import rows
 from kgrag.vocab import OWL, PREFIXES, RDF, RDFS, SH
 
 __all__ = ["Uses", "uses_of"]

@@ -23,11 +23,11 @@ from starlette.responses import Response
 from kgrag.errors import InputError, UnknownName
 from kgrag.server import graph_store, sparql_endpoints
 from kgrag.server.pages.iri_links import naming_for
-from kgrag.server.pages.page_queries import rows
 from kgrag.server.pages.page_rendering import guarded
 from kgrag.server.pages.workbench_forms import Fields, Sent, form_of, json_of, reply_to, work_page
 from kgrag.server.problems import Problem, problem_of
 from kgrag.server.server_state import address, state_of, workers_of
+from kgrag.server.stored_rows import rows
 from kgrag.vocab import KG, OWL, RDF
 
 if TYPE_CHECKING:

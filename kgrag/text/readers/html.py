@@ -50,11 +50,11 @@ def read(source: Source) -> Iterator[Document]:
         UnreadableDocument: no text.
     """
     page = _page(source, _decoded(source))
-    text, headings = page.main()
+    text, headings, code = page.main()
     first = next((heading.words for heading in headings if heading.level == 1), "")
     title = collapsed("".join(page.title)) or first
     document = source.document(text, title=title, sections=sections(headings, len(text)))
-    yield source.described(document, _metadata(page.fields))
+    yield source.described(replace(document, code=code), _metadata(page.fields))
 
 
 def read_page(source: Source, markup: str) -> tuple[str, list[Heading]]:
@@ -63,7 +63,8 @@ def read_page(source: Source, markup: str) -> tuple[str, list[Heading]]:
     Raises:
         UnreadableDocument: it cannot be parsed.
     """
-    return _page(source, markup).main()
+    text, headings, _ = _page(source, markup).main()
+    return text, headings
 
 
 def _page(source: Source, markup: str) -> _PageText:
@@ -110,6 +111,12 @@ def opened_elements(markup: str) -> str:
     return _CLOSED_XML.sub(r"<\1\2></\1>", markup)
 
 
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a place without the whitespace at its ends."""
+    words = text[start:end]
+    return start + len(words) - len(words.lstrip()), start + len(words.rstrip())
+
+
 class _PageText:
     """The parser's events as text; offsets of headings are exact because only what is last is ever taken back."""
 
@@ -129,6 +136,8 @@ class _PageText:
         self._gap = ""  # to be written before the next words: "", " ", " | ", a line end or two
         self._hidden: list[str] = []
         self._verbatim = 0
+        self._code: list[tuple[int, int]] = []  # start and end of what is verbatim, in order
+        self._code_start = -1
         self._cells: list[int] = []  # for each open table, how many cells of its current row have begun
         self._level = 0
         self._heading: list[str] = []
@@ -139,13 +148,15 @@ class _PageText:
         """Whether there is no text."""
         return not any(part.strip() for part in self.parts)
 
-    def main(self) -> tuple[str, list[Heading]]:
-        """Return the main text and its headings."""
+    def main(self) -> tuple[str, list[Heading], tuple[tuple[int, int], ...]]:
+        """Return the main text, its headings and its blocks of code."""
         text = "".join(self.parts)
         start, end = navigation.main_span(self._mains, self.headings, len(text))
         headings = [heading for heading in self.headings if start <= heading.start < end]
         end = start + len(text[start:end].rstrip())
-        return text[start:end], [replace(heading, start=heading.start - start) for heading in headings]
+        blocks = (_trimmed(text, first, min(last, end)) for first, last in self._code if start <= first < end)
+        code = tuple((first - start, last - start) for first, last in blocks if first < last)
+        return text[start:end], [replace(heading, start=heading.start - start) for heading in headings], code
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._describe(tag, attributes)
@@ -175,6 +186,9 @@ class _PageText:
             return
         if tag == "pre":
             self._verbatim = max(0, self._verbatim - 1)
+            if not self._verbatim and self._code_start >= 0:
+                self._code.append((self._code_start, self._length))
+                self._code_start = -1
         elif tag == "table" and self._cells:
             self._cells.pop()
         elif tag == "tr" and self._cells:
@@ -226,6 +240,7 @@ class _PageText:
             del self.parts[region.parts :], self.headings[region.headings :], self._links[region.links :]
             del self._heading[region.heading :]
             self._length, self._linked = region.length, region.linked
+            self._code = [(start, end) for start, end in self._code if end <= self._length]
             self._main_headings = region.main_headings
 
     def data(self, text: str) -> None:
@@ -262,6 +277,8 @@ class _PageText:
         if self._gap and self._length:
             self._put(self._gap)
         self._gap = ""
+        if self._verbatim and self._code_start < 0:
+            self._code_start = self._length
         if self._level:
             if not self._heading:
                 self._heading_start = self._length

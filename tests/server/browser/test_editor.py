@@ -349,6 +349,18 @@ def test_a_check_tells_what_does_not_fit_the_ontology(browser: Any, demo: Inside
     state(browser, "finding")
     assert texts(browser, ".shown span.name.error") == ["c:growsWell"]
     assert "isn't defined in the ontology" in texts(browser, "#findings li")[0]
+    one(browser, "#explain").click()
+    seen(browser, ".counts tr.none")  # nothing grows well
+    assert texts(browser, ".counts td:nth-child(2)")[0] == "0, none"
+    assert texts(browser, ".counts .place")[0] == "?crop c:growsWell ?zone"
+    one(browser, ".counts .place").click()
+    assert (
+        browser.execute_script(
+            "const q = document.querySelector('#query'); return q.value.slice(q.selectionStart, q.selectionEnd)"
+        )
+        == "c:growsWell"
+    )
+    assert barriers(browser) == []
 
 
 # --- running ------------------------------------------------------------------------------------------------------

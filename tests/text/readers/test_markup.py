@@ -82,6 +82,12 @@ def test_html_gives_the_text_that_a_browser_shows(make: Make) -> None:
     )
 
 
+def test_what_html_marks_as_code_is_known_as_such_but_not_what_was_navigation(make: Make) -> None:
+    listing = "<pre>\n$ tool stop\n\n$ tool wait\n</pre>"
+    document = only(make("a.html", f"<nav>{listing}</nav><p>To stop it, run:</p>{listing}<p>It ends.</p>"))
+    assert [document.text[start:end] for start, end in document.code] == ["$ tool stop\n\n$ tool wait"]
+
+
 def test_headings_of_html_are_sections(make: Make) -> None:
     assert [(heading, text[:9]) for heading, text in parts(only(make("a.htm", HTML)))] == [
         ("Crops now", "Crops now"),

@@ -2,6 +2,7 @@
 // Nothing is loaded from elsewhere, nothing is evaluated, and no style is written into markup.
 
 import { suggestions } from "./completion.js";
+import { drawCounts } from "./counts.js";
 import { element } from "./dom.js";
 import { csv, TYPES, tsv } from "./formats.js";
 import { History } from "./history.js";
@@ -250,6 +251,25 @@ async function check() {
   }
 }
 
+async function count() {
+  clear();
+  say(t("Counting …"));
+  const text = surface.text;
+  const go = (start, end) => {
+    surface.area.focus();
+    if (surface.text === text) surface.area.setSelectionRange(start, end);
+  };
+  try {
+    const { findings: found, patterns } = await server.counts(text, (await known).declared);
+    mark(found.filter((each) => UNREADABLE.has(each.rule)));
+    say(patterns.length ? "" : t("There is no pattern to count."));
+    find("counts").replaceChildren(...(patterns.length ? drawCounts(patterns, go) : []));
+  } catch (error) {
+    say("");
+    tell(error.message);
+  }
+}
+
 // What the check says of a query. It knows the ontologies that are loaded, and not the vocabularies of kgrag's own graphs.
 async function findings(text) {
   const { declared: given, classes, properties } = await known;
@@ -300,6 +320,7 @@ function clear() {
   find("taking").hidden = true;
   find("result").replaceChildren();
   find("sifting").replaceChildren();
+  find("counts").replaceChildren();
 }
 
 function say(text) {
@@ -407,6 +428,7 @@ surface.area.addEventListener("keydown", (event) => {
 });
 find("stop").addEventListener("click", () => running?.abort());
 find("check").addEventListener("click", check);
+find("explain").addEventListener("click", count);
 find("share").addEventListener("click", () => {
   const address = share(surface.text);
   if (address) copy(address, t("a link to the query"));

@@ -37,18 +37,25 @@ export class Server {
 
   // Where the query departs from the ontologies, or is no SPARQL: [{ start, end, level, rule, message, hint }].
   async findings(text, declared) {
+    return (await this.counts(text, declared, false)).findings;
+  }
+
+  // The findings, and what each pattern matches by itself: [{ text, line, start, end, within, expected, matches, counted, why }].
+  async counts(text, declared, explain = true) {
     const before = Object.entries(declared)
       .map(([prefix, iri]) => `PREFIX ${prefix}: <${iri}> `)
       .join("");
     const reply = await fetch(this.check, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ query: before + text }),
+      body: JSON.stringify({ query: before + text, explain }),
     });
     if (!reply.ok) throw await problem(reply);
     const characters = [...text]; // the server counts characters, strings here count units of UTF-16
     const place = (at) => characters.slice(0, Math.max(0, at - [...before].length)).join("").length;
-    return (await reply.json()).findings.map(({ start, end, severity, rule, message, hint }) => ({
+    const { findings, patterns } = await reply.json();
+    const placed = (patterns ?? []).map((each) => ({ ...each, start: place(each.start), end: place(each.end) }));
+    const marked = findings.map(({ start, end, severity, rule, message, hint }) => ({
       start: place(start),
       end: place(end),
       level: severity === "error" || severity === "refused" ? "error" : "warning",
@@ -56,6 +63,7 @@ export class Server {
       message,
       hint: rule === "syntax" ? "" : (hint ?? ""),
     }));
+    return { findings: marked, patterns: placed };
   }
 
   // What an update would do, with the "etag" that holds while nobody else writes.

@@ -1,4 +1,4 @@
-"""What pages read: stored queries, run in reader processes that can be stopped, as everything from outside is."""
+"""Rows of stored queries, run in reader processes that can be stopped, as everything from outside is."""
 
 from __future__ import annotations
 

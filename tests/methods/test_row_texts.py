@@ -1,0 +1,112 @@
+"""PolyRAG answers from the text behind the rows of a query, and goes on where that text does not answer."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kgrag import KnowledgeBase
+from kgrag.model import Answer
+from kgrag.testing import ScriptedModel
+from tests.methods.test_poly_rag_growth import farm, thing
+
+PRICES = """PREFIX f: <https://example.org/farm#>
+SELECT ?price WHERE { ?plant f:price ?price }"""
+TEXT = "Brena costs a price of 9 if it is bought in May.\n\nBrena was bred in Oslo.\n\nBo Oak sells it."
+WORDED = "The price of Brena is 9, where the text says: “Brena costs a price of 9 if it is bought in May.”"
+QUESTION = "What may somebody pay for such a plant, and where?"
+UNKNOWN = {"unknown": True, "sentences": [], "not_stated": ""}
+
+
+def said(*sentences: tuple[str, int, str], not_stated: str = "") -> dict[str, Any]:
+    """Return a reply of sentences, each with the number of a piece of evidence and words of it."""
+    cited = [{"text": text, "citations": [{"evidence": at, "quote": quote}]} for text, at, quote in sentences]
+    return {"unknown": False, "sentences": cited, "not_stated": not_stated}
+
+
+@pytest.fixture
+def model() -> ScriptedModel:
+    return ScriptedModel({})
+
+
+@pytest.fixture
+def read(tmp_path: Path, model: ScriptedModel) -> Iterator[KnowledgeBase]:
+    facts = {"things": [thing("Brena", "plant", price="9")], "triples": []}
+    model._replies = {"poly_rag/facts": json.dumps(facts)}
+    with farm(tmp_path, model, TEXT) as kb:
+        kb.build("poly_rag")
+        model.prompts.clear()
+        yield kb
+
+
+def asked(
+    kb: KnowledgeBase, model: ScriptedModel, *replies: dict[str, Any], sparql: str = PRICES, question: str = QUESTION
+) -> Answer:
+    insufficient = json.dumps({"sufficient": False, "answers": []})
+    model._replies = {"obqc/ask": sparql, "poly_rag/sufficient": insufficient}
+    if replies:
+        model._replies["answering/answer"] = [json.dumps(reply) for reply in replies]
+    model._turns.clear()
+    return kb.ask(question, method="poly_rag")
+
+
+def layers(answer: Answer) -> list[str]:
+    return [line for line in answer.explain if line.startswith(("ontology", "graph", "text"))]
+
+
+def test_a_row_is_answered_from_the_text_that_states_it_with_its_condition(
+    read: KnowledgeBase, model: ScriptedModel
+) -> None:
+    answer = asked(read, model, said(("It costs 9 if it is bought in May.", 2, "a price of 9 if it is bought in May")))
+    shown = model.prompts[-1].variables["evidence"]
+    assert [(one["kind"], one["text"]) for one in shown] == [("row", WORDED), ("passage", TEXT)]
+    assert (answer.sentences, layers(answer)) == (("It costs 9 if it is bought in May.",), ["ontology: answered"])
+    assert [one.text for one in answer.values] == ["9"]
+    assert "if it is bought in May" in answer.citations[answer.values[0].citation].quote
+    assert answer.sparql == PRICES and len(model.prompts) == 2
+
+
+def test_rows_that_do_not_answer_leave_the_question_to_the_layers_below(
+    read: KnowledgeBase, model: ScriptedModel
+) -> None:
+    answer = asked(read, model, UNKNOWN, said(("Bo Oak sells it.", 1, "Bo Oak sells it")))
+    assert answer.sentences == ("Bo Oak sells it.",)
+    assert layers(answer) == [
+        "ontology: did not answer: what it found does not carry an answer",
+        "graph: did not answer: there is no triple",
+        "text: answered",
+    ]
+
+
+def test_what_rows_answer_in_part_is_completed_by_text_or_stays(
+    read: KnowledgeBase, model: ScriptedModel, tmp_path: Path
+) -> None:
+    part = said(("It costs 9.", 2, "a price of 9 if it is bought in May"), not_stated="the town")
+    answer = asked(read, model, part)
+    assert (answer.not_stated, [one.name for one in model.prompts].count("answering/answer")) == ("the town", 1)
+    (tmp_path / "shop.txt").write_text("Bo Oak has a shop in Bath, where he sells plants.")
+    read.ingest(tmp_path / "shop.txt")
+    whole = said(("It costs 9.", 1, "a price of 9 if it is bought in May"), ("Bo Oak sells it in Bath.", 2, "Bath"))
+    answer = asked(read, model, part, whole, question="In what town may somebody buy such a plant?")
+    assert answer.sentences == ("It costs 9.", "Bo Oak sells it in Bath.")
+    answer = asked(read, model, part, UNKNOWN, question="Which town has such a plant?")
+    assert (answer.sentences, answer.not_stated) == (("It costs 9.",), "the town")
+    assert layers(answer)[::2] == [
+        "ontology: answered, but left open 'the town'",
+        "text: did not answer: what it found does not carry an answer",
+    ]
+
+
+@pytest.mark.parametrize(
+    "sparql",
+    [PRICES, "PREFIX f: <https://example.org/farm#> SELECT (COUNT(?price) AS ?n) WHERE { ?plant f:price ?price }"],
+)
+def test_rows_stay_as_they_are_for_a_model_that_only_queries_and_where_they_were_counted(
+    read: KnowledgeBase, model: ScriptedModel, sparql: str
+) -> None:
+    replies = [] if sparql == PRICES else [UNKNOWN]
+    answer = asked(read, model, *replies, sparql=sparql)
+    assert "The price of Brena is 9" in answer.text
+    assert layers(answer) == ["ontology: answered"]
