@@ -70,7 +70,7 @@ class EmbeddingProcess:
         )
 
     def close(self) -> None:
-        """End the process at once, whatever it does, as loading its model takes seconds; a later call starts another."""
+        """End the process at once, whatever it does: it may load its model for seconds. A later call starts another."""
         self._closing = True
         while not self._lock.acquire(timeout=_SECONDS_BETWEEN_KILLS):
             if process := self._process:
