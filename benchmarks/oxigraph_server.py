@@ -27,10 +27,11 @@ def program() -> str | None:
 
 
 class OxigraphServer:
-    """A server over a folder, between ``with`` and its end."""
+    """A server over a folder, between ``with`` and its end; ``options`` are those of its program."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *options: str) -> None:
         self._folder = folder
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -40,7 +41,9 @@ class OxigraphServer:
     def start(self) -> None:
         """Start the server and wait until it answers. Raises RuntimeError: it does not."""
         command = [str(program()), "serve", "--location", str(self._folder), "--bind", f"127.0.0.1:{self._port}"]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            [*command, *self._options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         latest = time.monotonic() + _SECONDS_TO_START
         while time.monotonic() < latest and self._process.poll() is None:
             try:
@@ -50,6 +53,11 @@ class OxigraphServer:
             else:
                 return
         raise RuntimeError(f"the Oxigraph server over {self._folder} does not answer")
+
+    @property
+    def pid(self) -> int:
+        """The number of its process; 0 where there is none."""
+        return self._process.pid if self._process is not None else 0
 
     def kill(self) -> None:
         """End the server as ``kill -9`` does."""

@@ -24,6 +24,7 @@ import re
 from calendar import month_name
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +67,17 @@ def plain(triple: Triple) -> str:
 def valued(part: str) -> str:
     """Return an end of a triple as a value: a date in ISO form, a number, a name without what is only spelling.
 
-    >>> valued("July 4, 1928"), valued("1,095.0 (metres)"), valued("The_Quine_Tapes")
-    ('1928-07-04', '1095', 'quinetapes')
+    Numbers keep every digit, since many are identifiers: 318875313 is not 318875400.
+
+    >>> valued("July 4, 1928"), valued("1,095.0 (metres)"), valued("The_Quine_Tapes"), valued("318875313")
+    ('1928-07-04', '1095', 'quinetapes', '318875313')
     """
     text = re.sub(r"\s*\([^()]*\)$", "", part.replace("_", " ").strip().strip('"').strip()).casefold()
     if (spelled := _SPELLED.fullmatch(text)) and spelled[2] in _MONTHS:
         return f"{spelled[4]}-{_MONTHS[spelled[2]]:02}-{int(spelled[1] or spelled[3] or 1):02}"
     if re.fullmatch(r"[-+−]?\d[\d,]*(?:\.\d+)?", text):
-        return f"{float(text.replace(',', '').replace('−', '-')):g}"
+        digits = f"{Decimal(text.replace(',', '').replace('−', '-')):f}"
+        return digits.rstrip("0").rstrip(".") if "." in digits else digits
     return re.sub(r"^the\s+|\s+", "", text)
 
 

@@ -62,12 +62,16 @@ def make_chunks(folder: Path, size: int) -> None:
         kb.retrieve("w1x")
 
 
-def options_of(about: str | None, arguments: Sequence[str] | None, *, seconds: float) -> argparse.Namespace:
-    """Read the options of a benchmark that loads a server: size, seconds of each part, and folder."""
+def options_of(
+    about: str | None, arguments: Sequence[str] | None, *, seconds: float, **flags: str
+) -> argparse.Namespace:
+    """Read the options of a benchmark that loads a server: size, seconds of each part, folder, and its own flags."""
     parser = argparse.ArgumentParser(description=(about or "").split("\n", 1)[0])
     parser.add_argument("--size", type=int, default=60_000)
     parser.add_argument("--seconds", type=float, default=seconds, help="length of each part")
     parser.add_argument("--folder", type=Path, help="where the chunks are, or are made and kept")
+    for name, help_ in flags.items():
+        parser.add_argument(f"--{name}", action="store_true", help=help_)
     return parser.parse_args(arguments)
 
 

@@ -160,7 +160,8 @@ SEC = _Namespace(
 )
 SH = _Namespace(
     "http://www.w3.org/ns/shacl#",
-    "SPARQLAskExecutable SPARQLConstructExecutable SPARQLExecutable SPARQLSelectExecutable ask construct select",
+    "NodeShape PropertyShape SPARQLAskExecutable SPARQLConstructExecutable SPARQLExecutable SPARQLSelectExecutable ask "
+    "construct select",
 )
 VOID = _Namespace(
     "http://rdfs.org/ns/void#",

@@ -5,7 +5,8 @@ third off. So what every paid completion took is added up per model and prompt, 
 next plan is corrected by the ratio. Each forecast has an interval that covers nine of ten sums, where replies differ
 from each other as those before did; without enough of them, as recorded replies differ from their headers. What a
 model's service counts as tokens is learnt from all of its prompts, and holds for those that it was not asked yet. A
-query that a model wrote is repaired as often as its queries were before.
+query that a model wrote is repaired as often as its queries were before, and what is asked only where its rows do not
+answer is asked as often.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ __all__ = ["Forecast", "Lengths", "Plan", "forecast"]
 _MIN_LEARNT = 3
 """Completions of a prompt from which its header is left aside."""
 _WRITING, _REPAIRING = "obqc/ask", "obqc/repair"
+_WITHOUT_ROWS = "poly_rag/sufficient"
+"""What is asked of the layer below where a query finds nothing that answers."""
 _NORMAL = 1.645
 """Standard deviations on either side that cover nine of ten."""
 _DECLARED_OFF = 0.4
@@ -166,6 +169,8 @@ class Plan:
         counted_as, learnt, declared = tokens_per_planned(known), dict[str, int](), list[str]()
         for name, here in self._by_prompt.items():
             lengths, plan = known.get(name, Lengths()), here.usage
+            if name == _WITHOUT_ROWS and _WRITING in self._by_prompt:
+                plan = _share(plan, known)
             if lengths.learnt:
                 tokens = lengths.ratio * plan.output_tokens
                 of_ratio = plan.output_tokens**2 * lengths.planned_squares / lengths.planned**2
@@ -185,6 +190,15 @@ class Plan:
         # a reply has a token at least
         least = max(usage.completions, round(output - spread))
         return Forecast(counted, least, round(output + spread), learnt, tuple(declared))
+
+
+def _share(below: Usage, known: Mapping[str, Lengths]) -> Usage:
+    """Return what is left of the requests to a layer below, by how many queries led to one before; all if unknown."""
+    written = known.get(_WRITING, Lengths())
+    if not written.learnt:
+        return below
+    share = min(1.0, known.get(_WITHOUT_ROWS, Lengths()).count / written.count)
+    return Usage(*(round(share * getattr(below, one.name)) for one in fields(below)))
 
 
 def _repairs(queries: int, known: Mapping[str, Lengths]) -> Usage:

@@ -242,7 +242,12 @@ async def update(request: HttpRequest) -> Response:
             await _try_update(state, checked, header, operation.seconds)
         else:
             planned = PlannedUpdate(
-                checked.text, header, checked.graphs, checked.searches, operation.seconds, checked.words
+                with_total_orders(checked.text),
+                header,
+                checked.graphs,
+                checked.searches,
+                operation.seconds,
+                checked.words,
             )
             recheck = await state.gate.update(planned)
     async with state.turn_to_write():
@@ -284,7 +289,8 @@ async def effect(request: HttpRequest) -> Response:
         etag, revision = _store_etag(state), state.dataset.revision
         async with state.pool.trial_copy() as copy:
             seconds = operation.seconds or state.pool.limits.seconds
-            task = ReaderRequest("call", {**header, "copy": str(copy)}, checked.text.encode(), seconds)
+            text = with_total_orders(checked.text).encode()
+            task = ReaderRequest("call", {**header, "copy": str(copy)}, text, seconds)
             with _telling_mistakes(operation.text, state, update=True):
                 found = json.loads(await collect_result(state.pool, task))
         if state.dataset.revision == revision:  # else it may have what somebody else wrote meanwhile
@@ -313,7 +319,7 @@ class _CheckedUpdate:
     """An update as it is run.
 
     Attributes:
-        text: the update.
+        text: the update; whatever runs it sees to its sorts.
         graphs: those that it may write to; None: any.
         searches: whether its work has no bound in its own length.
         is_tried: whether it is run on a copy first.
@@ -349,14 +355,14 @@ def _checked_update(text: str, operation: SparqlOperation, key: Key, state: Serv
         text = targets.text
     searches = bool(reading.words & _SEARCHING_WORDS)
     is_tried = searches and key.rights < Rights.ADMIN
-    return _CheckedUpdate(with_total_orders(text), stored, searches, is_tried=is_tried, words=reading.words)
+    return _CheckedUpdate(text, stored, searches, is_tried=is_tried, words=reading.words)
 
 
 async def _try_update(
     state: ServerState, update: _CheckedUpdate, header: Mapping[str, object], seconds: float | None
 ) -> None:
     """Parse an update in a reader, or run it there on a copy of the store."""
-    text, seconds = update.text.encode(), seconds or state.pool.limits.seconds
+    text, seconds = with_total_orders(update.text).encode(), seconds or state.pool.limits.seconds
     if not update.is_tried:
         task = ReaderRequest("check_update", header, text, seconds, reads_store=False)
         await collect_result(state.pool, task)

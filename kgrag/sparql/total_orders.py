@@ -1,11 +1,14 @@
-"""``ORDER BY ?v`` written so that any two terms compare the same whatever else is sorted with them.
+"""``ORDER BY`` written so that any two terms compare the same whatever else is sorted with them.
 
 The engine compares numbers by value, texts by their characters, and a number with a text by characters too, so that
 ``2 < 10``, ``10 < "1a"`` and ``"1a" < 2`` go round in a circle; so do date-times of which only some have a zone. Its
-sort notices that among about twenty rows or more, and ends the whole process. Keys in front of the variable keep
+sort notices that among about twenty rows or more, and ends the whole process. Keys in front of what is sorted by keep
 apart what has no common order: numbers come first, then each datatype by itself, texts by their characters, and
 date-times with and without a zone. Where all values are of one kind the order is the engine's. A sort takes two to
 three times as long.
+
+Whatever runs a text calls this, as low as that can be: stores, scratch stores, copies that an update is tried on, and
+the server before it hands a text to a reader. A stored query of kgrag is an ``OrderedText`` from the start.
 
 >>> with_total_orders("SELECT ?v { ?s ?p ?v } ORDER BY DESC(?v) LCASE(?v) LIMIT 3").count("DESC(")
 4
@@ -16,8 +19,9 @@ three times as long.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from kgrag.queries import OrderedText
 from kgrag.sparql.tokens import CLOSING, OPENING, Token, tokens
 
 __all__ = ["with_total_orders"]
@@ -25,32 +29,43 @@ __all__ = ["with_total_orders"]
 _MAYBE = re.compile(r"\bORDER\b", flags=re.IGNORECASE)
 _ENDS = frozenset({"LIMIT", "OFFSET", "VALUES", "HAVING"})
 _DIRECTIONS = frozenset({"ASC", "DESC"})
+_OF_ANY_KIND = frozenset({"COALESCE", "IF", "MAX", "MIN", "OBJECT", "PREDICATE", "SAMPLE", "SUBJECT", "TRIPLE"})
+"""Functions that return what they are handed; what any other returns is of one kind."""
+_TRIPLE_TERM = ', CONCAT(STR(SUBJECT({v})), " ", STR(PREDICATE({v})), " ", STR(OBJECT({v})))'
 _KEYS = (
     "isLITERAL({v})",
     'IF(isNUMERIC({v}), "", STR(DATATYPE({v})))',
-    'IF(isNUMERIC({v}), "", COALESCE(STR(TZ({v}) = ""), STR({v}), '
-    'CONCAT(STR(SUBJECT({v})), " ", STR(PREDICATE({v})), " ", STR(OBJECT({v})))))',
+    'IF(isNUMERIC({v}), "", COALESCE(STR(TZ({v}) = ""), STR({v})' + _TRIPLE_TERM + "))",
     "{v}",
 )
 
+_Edit = tuple[int, int, str]
+"""Where in a text something else is to stand, from and to, and what."""
 
-def with_total_orders(text: str) -> str:
-    """Return a query or an update in which every variable that is sorted by has the keys in front of it.
 
-    Expressions are left as they are: what a function returns is of one kind.
+def with_total_orders(text: str, *, triple_terms: bool = True) -> str:
+    """Return a query or an update that sorts by keys in front of whatever may be of several kinds; once only.
+
+    Args:
+        text: the query or update; one that does not parse is left for the parser.
+        triple_terms: whether whoever runs it knows the functions of SPARQL 1.2 that take triple terms apart.
     """
-    if not _MAYBE.search(text):
+    if isinstance(text, OrderedText) or not _MAYBE.search(text):
         return text
-    parts, last = [], 0
-    for start, end, variable, direction in _sorted_by(list(tokens(text))):
-        keys = (key.format(v=variable) for key in _KEYS)
-        parts += [text[last:start], " ", " ".join(f"{direction}({key})" for key in keys), " "]
-        last = end
-    return "".join([*parts, text[last:]])
+    keys = _KEYS if triple_terms else tuple(key.replace(_TRIPLE_TERM, "") for key in _KEYS)
+    return OrderedText(_edited(text, 0, len(text), _edits(text, list(tokens(text)), keys)))
 
 
-def _sorted_by(found: Sequence[Token]) -> Iterator[tuple[int, int, str, str]]:
-    """Yield where each variable of an ORDER BY stands, from and to, with itself and its direction."""
+def _edited(text: str, start: int, end: int, edits: Iterable[_Edit]) -> str:
+    parts, last = [], start
+    for begin, behind, replacement in edits:
+        parts += [text[last:begin], replacement]
+        last = behind
+    return "".join([*parts, text[last:end]])
+
+
+def _edits(text: str, found: Sequence[Token], keys: Sequence[str]) -> Iterator[_Edit]:
+    """Yield what has to change in those tokens of a text."""
     place = 0
     while place + 1 < len(found):
         words = [token.text.upper() for token in found[place : place + 2]]
@@ -59,23 +74,46 @@ def _sorted_by(found: Sequence[Token]) -> Iterator[tuple[int, int, str, str]]:
             continue
         place += 1
         while place < len(found) and found[place].text.upper() not in _ENDS and found[place].kind not in ("}", "end"):
-            token = found[place]
-            direction = token.text.upper() if token.text.upper() in _DIRECTIONS else "ASC"
-            bracket = place + (token.text.upper() in _DIRECTIONS)
-            inside = found[bracket : bracket + 3]
-            if token.kind == "variable":
-                yield token.start, token.end, token.text, "ASC"
-                place += 1
-            elif [each.kind for each in inside] == ["(", "variable", ")"]:
-                yield token.start, inside[2].end, inside[1].text, direction
-                place = bracket + 3
-            else:
-                place = _behind(found, place)
+            behind = _behind(found, place)
+            yield from _condition(text, found[place:behind], keys)
+            place = behind
+
+
+def _condition(text: str, found: Sequence[Token], keys: Sequence[str]) -> Iterator[_Edit]:
+    """Yield what has to change in one condition of an ORDER BY."""
+    is_directed = found[0].text.upper() in _DIRECTIONS
+    expression = _without_brackets(found[is_directed:])
+    if _is_of_one_kind(expression):
+        yield from _edits(text, found, keys)
+        return
+    sorted_by = _edited(text, expression[0].start, expression[-1].end, _edits(text, expression, keys))
+    if len(expression) > 1:
+        sorted_by = f"({sorted_by})"
+    direction = found[0].text.upper() if is_directed else "ASC"
+    conditions = " ".join(f"{direction}({key.format(v=sorted_by)})" for key in keys)
+    yield found[0].start, found[-1].end, f" {conditions} "
+
+
+def _without_brackets(found: Sequence[Token]) -> Sequence[Token]:
+    while len(found) > 2 and found[0].kind == "(" and _behind(found, 0) == len(found):
+        found = found[1:-1]
+    return found
+
+
+def _is_of_one_kind(expression: Sequence[Token]) -> bool:
+    """Return whether the values of an expression have an order: it calls a function, or is none that is known."""
+    if len(expression) < 2:
+        return not expression or expression[0].kind != "variable"
+    first = expression[0]
+    is_call = first.kind in ("word", "name", "iri") and _behind(expression, 0) == len(expression)
+    return is_call and first.text.upper() not in _OF_ANY_KIND
 
 
 def _behind(found: Sequence[Token], place: int) -> int:
     """Return the place behind a function or EXISTS with its brackets, or behind the brackets that a token opens."""
     depth = 0
+    if found[place].text.upper() == "NOT" and place + 1 < len(found):
+        place += 1
     if found[place].kind in ("word", "name", "iri") and place + 1 < len(found) and found[place + 1].kind in ("(", "{"):
         place += 1
     while place < len(found):

@@ -214,7 +214,8 @@ class CataloguedStore:
                 one_way, inserts = not reading.adds_and_removes, reading.only_inserts_data
                 self._rewrite(store, text, graphs, one_way=one_way, inserts=inserts)
             except SyntaxError:
-                ox.Store().update(update, prefixes=PREFIXES)  # raises with the place in the caller's text, not in ours
+                # raises with the place in the caller's text, not in ours: it ends there, before anything is sorted
+                ox.Store().update(update, prefixes=PREFIXES)
                 raise
             return self._revision
 

@@ -64,12 +64,9 @@ class EmbeddedQuads:
         union: bool = False,
         calls: Mapping[ox.NamedNode, Callable[..., Any]] | None = None,
     ) -> Results:
-        """Run a query; its results belong to the thread that asked for them.
-
-        One with prefixes is from outside, and sorts as ``total_orders`` says: stored queries see to that themselves.
-        """
+        """Run a query; its results belong to the thread that asked for them."""
         return self.store.query(
-            sparql if prefixes is None else with_total_orders(sparql),
+            with_total_orders(sparql),
             prefixes=None if prefixes is None else dict(prefixes),
             use_default_graph_as_union=union,
             custom_functions=dict(calls or {}),

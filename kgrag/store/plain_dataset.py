@@ -14,6 +14,7 @@ import pyoxigraph as ox
 
 from kgrag.errors import InputError
 from kgrag.sparql.gate import check_update
+from kgrag.sparql.total_orders import with_total_orders
 from kgrag.store.engine import engine
 
 __all__ = ["PlainStore"]
@@ -46,7 +47,7 @@ class PlainStore:
         """
         check_update(update)
         with self._turn, engine(update):
-            self._store.update(update, base_iri=base or None)
+            self._store.update(with_total_orders(update), base_iri=base or None)
             self.revision += 1
 
     def put(self, graph: Graph, triples: Iterable[ox.Triple], *, add: bool = False) -> None:

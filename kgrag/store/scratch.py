@@ -12,6 +12,7 @@ from typing import cast
 import pyoxigraph as ox
 
 from kgrag.model import Table
+from kgrag.sparql.total_orders import with_total_orders
 from kgrag.store.engine import engine
 from kgrag.vocab import Names
 
@@ -64,7 +65,7 @@ class OxigraphScratch:
             InvalidSPARQL: it does not parse, or cannot be evaluated.
         """
         with engine(query):
-            results = cast("ox.QuerySolutions", self._store.query(query))
+            results = cast("ox.QuerySolutions", self._store.query(with_total_orders(query)))
             return Table(tuple(name.value for name in results.variables), [tuple(row) for row in results])
 
     @property
@@ -90,7 +91,7 @@ class OxigraphScratch:
             InvalidSPARQL: it does not parse, or cannot be evaluated.
         """
         with engine(query):
-            return bool(self._store.query(query))
+            return bool(self._store.query(with_total_orders(query)))
 
     def construct(self, query: str) -> list[ox.Triple]:
         """Run a CONSTRUCT.
@@ -99,7 +100,7 @@ class OxigraphScratch:
             InvalidSPARQL: it does not parse, or cannot be evaluated.
         """
         with engine(query):
-            return list(cast("ox.QueryTriples", self._store.query(query)))
+            return list(cast("ox.QueryTriples", self._store.query(with_total_orders(query))))
 
     def change(self, update: str) -> None:
         """Run a SPARQL Update.
@@ -108,7 +109,7 @@ class OxigraphScratch:
             InvalidSPARQL: it does not parse, or cannot be evaluated.
         """
         with engine(update):
-            self._store.update(update)
+            self._store.update(with_total_orders(update))
 
     def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
         """Yield the triples of one named graph."""

@@ -92,6 +92,8 @@ def test_a_name_that_no_passage_is_about_is_to_be_looked_up():
         ("When did the composer of Dry Season die?", "the composer of Dry Season"),
         ("Where was the mother of the director of Dry Season born?", "the mother of Odo Fahr"),
         ("Which film came out first, Dry Season or Dry Season?", "a difference in release date between Dry Season and"),
+        ("In what city was Lea Hart born?", "the birth city of Lea Hart"),
+        ("What is Lea Hart's job at Rain?", ""),
     ],
 )
 def test_an_unsure_step_of_several_is_named_in_place_of_a_guess(question, step):

@@ -66,6 +66,17 @@ def test_queries_are_repaired_as_often_as_before() -> None:
     assert expected.input_tokens == plan.usage.input_tokens + 300
 
 
+def test_layers_below_a_query_are_asked_as_often_as_before() -> None:
+    one = Lengths.of(Usage(1, 100, 50), Usage(1, 100, 50))
+    writing, below = Prompt("obqc/ask", "word " * 80), Prompt("poly_rag/sufficient", "word " * 80)
+    asked, plan = Plan([writing] * 4), Plan([writing, below] * 4)
+    known = {"obqc/ask": one + one + one + one}
+    assert plan.forecast({}).usage.completions == 8  # nothing is known
+    assert plan.forecast(known).usage == asked.forecast(known).usage
+    assert plan.forecast(known | {"poly_rag/sufficient": one}).usage.completions == 5
+    assert Plan([below]).forecast(known | {"poly_rag/sufficient": one}).usage.completions == 1
+
+
 def test_two_replies_are_too_few_to_learn_from() -> None:
     known = {PROMPT: lengths([(100, 900)] * 2)}
     assert Plan([prompt(100)]).forecast(known).usage == Plan([prompt(100)]).usage

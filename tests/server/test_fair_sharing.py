@@ -115,8 +115,11 @@ def test_a_short_query_is_answered_while_all_readers_work_on_long_ones(tmp_path:
 
 def test_a_query_that_is_known_to_be_short_does_not_wait_for_trials_of_others(tmp_path: Path) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
-        assert await _all(_run(pool, "ASK {}")) == (b"true", "")
-        long = [_run(pool, ENDLESS) for _ in range(2)]
+        for _ in range(2):
+            assert await _all(_run(pool, "ASK {}")) == (b"true", "")
+        short, *long = (_run(pool, query) for query in ("ASK {}", ENDLESS, ENDLESS))
+        assert [run.reader for run in long] == [None, None]  # the only process is kept for what is known to be short
+        assert await _all(short) == (b"true", "")
         while any(run.reader is None or run.reader.kind is not RunKind.LONG for run in long):
             await asyncio.sleep(0.02)
         assert pool.killed == 0

@@ -19,6 +19,7 @@ from kgrag.server.server_state import AccessRules
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 from tests.server.inside import KEY, Inside, served
+from tests.sparql.test_sorts_from_outside import SELECT
 
 pytest.importorskip("mcp", reason="the SDK of the Model Context Protocol is not installed: pip install '.[mcp]'")
 
@@ -171,6 +172,7 @@ def test_a_query_returns_as_many_rows_as_were_asked_for_and_says_of_more(demo: I
         assert await agent.use("sparql", query="ASK { ?s ?p ?o }") == {"boolean": True}
         huge = await agent.use("sparql", query="SELECT * { ?a ?b ?c . ?d ?e ?f }", rows=5)
         assert (len(huge["rows"]), huge["truncated"]) == (5, True)
+        assert len((await agent.use("sparql", query=SELECT, rows=3))["rows"]) == 3
 
     met(demo.url, work)
 

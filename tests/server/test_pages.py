@@ -41,6 +41,7 @@ PAGES = [
     "/explore/around?iri=urn:x:nothing",
     "/explore/pyramid",
     "/explore/tree",
+    "/explore/shapes",
     "/resource?iri=urn:x:nothing",
     "/resource?iri=https://w3id.org/kgrag/ns%23",
     "/resource?iri=https://w3id.org/kgrag/vector%23near",
@@ -397,9 +398,20 @@ def at_home(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untype
         f"ex:long rdfs:comment '{'word ' * 200}' .\n{animals}",
         encoding="utf-8",
     )
+    (folder / "shapes.ttl").write_text(
+        """@prefix ex: <https://example.org/zoo#> . @prefix sh: <http://www.w3.org/ns/shacl#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+ex:KeeperShape a sh:NodeShape ; rdfs:label "a keeper" ; sh:targetClass ex:Keeper ; sh:closed true ; sh:property ex:Named, [
+    sh:path ( ex:feeds [ sh:inversePath ex:livesIn ] ) ; sh:minCount 1 ; sh:in ( ex:rex 3 ) ; sh:severity sh:Warning ; sh:message "Feeds nobody." ] ;
+  sh:or ( ex:OtherShape [ sh:path ex:age ; sh:minInclusive 18 ; ex:own 7 ; sh:datatype xsd:integer ] ) ; sh:memberShape ex:M .
+[] sh:sourceShape ex:KeeperShape ; sh:focusNode ex:bob ; sh:resultMessage "Too young." .
+""",
+        encoding="utf-8",
+    )
     settings = Settings(base_iri="http://data.example.org/kb/", completions="off")
     with KnowledgeBase(folder / "kb", settings=settings, embedder=HashEmbedder()) as kb:
         kb.load(source)
+        kb.load(folder / "shapes.ttl")
         with served(kb) as running:
             yield running
 
@@ -412,6 +424,30 @@ def test_what_leads_to_a_thing_is_paged_without_loss(at_home: Inside) -> None:
         seen += page.xpath("//section[@aria-labelledby='incoming-list']//dd/a/@title")
         path = "".join(page.xpath("//section[@aria-labelledby='incoming-list']//a[@rel='next']/@href"))
     assert sorted(seen) == [f"https://example.org/zoo#animal{number:03}" for number in range(120)]
+
+
+def test_a_shape_says_what_it_asks_of_whom_and_who_departs_from_it(at_home: Inside) -> None:
+    listed, zoo = tree(at_home.page("/explore/shapes")), "https://example.org/zoo#"
+    (link,) = listed.xpath("//ul[@class='things']//a[.='a keeper']/@href")
+    assert "Shapes" in text_of(listed.xpath("//nav[@class='tabs']")[0])
+    page = tree(at_home.client.get(link, headers={"Accept": "text/html"})).xpath("//section[@aria-labelledby='shape']")[
+        0
+    ]
+    asked = {
+        text_of(group.find("dt")): [text_of(each) for each in group.findall("dd")] for group in page.xpath(".//dl/div")
+    }
+    assert asked == {
+        "Of": [f"everything of the class {zoo}Keeper"],
+        "the node itself": [
+            "no properties but those that are named here",
+            f"member shape {zoo}M",
+            f"one or more of: the shape {zoo}OtherShape; (age: values of the datatype xsd:integer, at least 18)",
+            f"what the shape asks: {zoo}Named",
+            "Violation",
+        ],
+        "feeds / inverse of lives in": [f"one of {zoo}rex, 3", "at least one value", "Warning Feeds nobody."],
+    }
+    assert text_of(page.xpath(".//li[@class='failure']")[0]).startswith(f"{zoo}bob Too young.")
 
 
 def test_a_blank_node_is_told_where_it_is_met(at_home: Inside) -> None:

@@ -8,6 +8,7 @@ import pytest
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.testing import toy_documents
 from tests.server.conftest import Server, start
+from tests.sparql.test_sorts_from_outside import INSERT, SELECT
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +52,13 @@ def test_an_update_that_searches_is_refused(filled: Server) -> None:
     answer = filled.update('INSERT { GRAPH <urn:x:g> { ?n a <urn:x:Near> } } WHERE { ?n kgv:near ("a" 3) }')
     assert answer.status_code == 400
     assert "kgv:" in answer.text
+
+
+def test_a_sort_of_mixed_values_ends_neither_the_server_nor_a_reader(filled: Server) -> None:
+    headers = {"Content-Type": "application/sparql-update"}
+    asked = [
+        filled.client.post("/sparql", data={"query": SELECT}),
+        filled.writer.post("/update/effect", content=INSERT, headers=headers),
+        filled.update(INSERT),
+    ]
+    assert [answer.status_code for answer in asked] == [200, 200, 204]

@@ -28,6 +28,11 @@ QUERIES = [
     "SELECT DISTINCT ?v { ?s <urn:p> ?v } ORDER BY DESC(?v) LIMIT 9",
     "SELECT ?v { { SELECT ?v { ?s <urn:p> ?v } ORDER BY(?v)asc( ?s ) } }",
     "SELECT ?v (COUNT(*) AS ?n) { ?s <urn:p> ?v } GROUP BY ?v ORDER BY ?n STR(?v) ?v",
+    "SELECT ?v { ?s <urn:p> ?v } ORDER BY COALESCE(?w, ?v)",
+    "SELECT ?v { ?s <urn:p> ?v } ORDER BY DESC(IF(BOUND(?w), ?w, ((?v)))) (?v)",
+    "SELECT ?s (MAX(?v) AS ?m) { ?s <urn:p> ?v } GROUP BY ?s ORDER BY MAX(?v) DESC(SAMPLE(?v))",
+    "SELECT ?v { ?s <urn:p> ?v } ORDER BY (TRIPLE(?s, <urn:p>, ?v))",
+    "SELECT ?s { ?s <urn:p> ?w } ORDER BY EXISTS { SELECT ?v { ?s <urn:p> ?v } ORDER BY ?v }",
 ]
 
 
@@ -64,7 +69,9 @@ def test_no_mixture_of_values_ends_the_process_that_sorts_them() -> None:
     "left",
     [
         "SELECT ?v { ?s ?p 'ORDER BY ?v' } # ORDER BY ?v",
-        "SELECT ?v { ?s ?p ?v } ORDER BY STR(?v) <urn:f>(?v, ( ?s )) (?v + 1) COUNT(DISTINCT ?v) LIMIT 3",
+        "SELECT ?v { ?s ?p ?v } ORDER BY STR(?v) <urn:f>(?v, ( ?s )) COUNT(DISTINCT ?v) NOT EXISTS { ?v ?p ?s } LIMIT 3",
+        "SELECT ?v { ?s ?p ?v } ORDER BY DESC(COUNT(?v)) ASC",
+        "SELECT ?v { ?s ?p ?v } ORDER BY",
         "SELECT ?v { ?s ?p ?v FILTER(?v = <urn:order>) }",
     ],
 )

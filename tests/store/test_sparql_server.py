@@ -31,6 +31,7 @@ from kgrag.store.sparql_server import ServerStore
 from kgrag.testing import HashEmbedder
 from kgrag.vocab import KG
 from tests.conftest import DEMO
+from tests.sparql.test_sorts_from_outside import INSERT, SELECT
 
 N = ox.NamedNode
 EDGE = N("urn:t:edge")
@@ -178,6 +179,14 @@ def test_blank_nodes_of_an_update_get_names_and_can_be_deleted(server: OxigraphS
         assert isinstance(node, ox.BlankNode)
         store.publish([GraphDraft(graph, KG.DataGraph, [ox.Triple(N("urn:s"), N("urn:p"), node)], mode="replace")])
         assert [triple.object for triple in store.triples(graph)] == [node]
+
+
+@served
+def test_a_sort_of_mixed_values_does_not_end_the_server(server: OxigraphServer) -> None:
+    with opened(server) as store:
+        store.update(INSERT)
+        found = [store.query(SELECT), store.query("SELECT ?v { GRAPH <urn:g> { ?s ?p ?v } } ORDER BY ?v")]
+        assert min(len(list(each)) for each in found) > 200  # type: ignore[arg-type]
 
 
 @served

@@ -99,7 +99,9 @@ _ASKED = tuple(
 _STUDY = regex.compile(
     r"\bp\s*[<>=≤]\s*0?\.\d|\b(?:patients|participants|respondents|subjects|cohort|controls?|odds ratio|hazard ratio"
     r"|median|retrospective\w*|prospective\w*|randomi[sz]ed|significan\w+|questionnaire|survey|trial|95% CI"
-    r"|confidence interval)\b",
+    r"|confidence interval|groups?|treated|treatments?|clinical\w*|mean|compared|outcomes?|diseases?|tumou?rs?|surgery"
+    r"|surgical|women|men|children|rats|mice|cells?|mortality|incidence|prevalence|diagnos\w+|hospital\w*|cases)\b"
+    r"|\d%",
     regex.IGNORECASE,
 )
 _MIN_STUDY_WORDS = 3

@@ -49,11 +49,12 @@ async def graphs(request: Request, given: GraphsArguments) -> dict[str, Any]:
         table = await rows(request, "pages/graphs", seconds=_SECONDS_TO_COUNT, **page)
         listed += [(local_name(kind.value), *row) for row in table.values()]
     nodes = [ox.NamedNode(row[1]) for row in listed]
-    titles = {row[0]: row[1] for row in (await rows(request, "pages/titles", graphs=nodes)).values()} if nodes else {}
+    titles = await rows(request, "pages/titles", graphs=nodes, catalogue=catalogue) if nodes else None
+    titled = {row[0]: row[1] for row in titles.values()} if titles else {}
     return {
         "kinds": {local_name(kind): int(count) for kind, count, _ in counted.values()},
         "graphs": [
-            {"iri": iri, "kind": kind, "title": titles.get(iri, ""), "method": method, "triples": int(size or 0)}
+            {"iri": iri, "kind": kind, "title": titled.get(iri, ""), "method": method, "triples": int(size or 0)}
             for kind, iri, method, size, _ in listed
         ],
     }

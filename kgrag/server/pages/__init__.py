@@ -7,10 +7,11 @@ module              what it does
 ``chat_page``       ``/chat``: a conversation, its filters, and feedback on its answers
 ``catalogue_page``  ``/catalogue``: the named graphs by kind
 ``resource_page``   ``/resource?iri=``: what is known about an IRI; addresses of our own IRIs
-``explore_page``    ``/explore``: the tree of classes, a pyramid, a summary tree
+``explore_page``    ``/explore``: the tree of classes, a pyramid, a summary tree, the list of shapes
 ``around_page``     ``/explore/around?iri=``: a thing and what it is linked to
 ``rows_page``       ``/explore/query?query=``: why a query has its rows
 ``vocabulary_page`` the page of a vocabulary of kgrag's own
+``shape_words``     what a SHACL shape asks, in words
 ``term_inferences`` what follows for a thing from what ontologies say is above it
 ``term_uses``       in which graphs a term is declared and used
 ``report_page``     ``/report``: the audit of an ontology, and its files
@@ -63,6 +64,7 @@ ROUTES = (
     Route("/explore/around", around_page.around, methods=["GET"]),
     Route("/explore/query", rows_page.query_rows, methods=["GET"]),
     Route("/explore/pyramid", explore_page.pyramid, methods=["GET"]),
+    Route("/explore/shapes", explore_page.shapes, methods=["GET"]),
     Route("/explore/tree", explore_page.summary_tree, methods=["GET"]),
     Route("/report", report_page.report, methods=["GET"]),
     Route("/editor", editor_page.editor, methods=["GET"]),

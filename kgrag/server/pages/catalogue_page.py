@@ -86,7 +86,8 @@ async def _graphs(request: Request, kind: ox.NamedNode, offset: int) -> list[_Gr
     catalogue_ = state_of(request).dataset.names.catalogue
     table = await rows(request, "pages/graphs", catalogue=catalogue_, kind=kind, limit=_GRAPHS_PER_PAGE, offset=offset)
     graphs = [ox.NamedNode(row[0]) for row in table.values()]
-    titles = {row[0]: row[1] for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
+    listed = await rows(request, "pages/titles", graphs=graphs, catalogue=catalogue_)
+    titles = {row[0]: row[1] for row in listed.values()}
     naming = await naming_for(request, graphs)
     return [_graph(naming, titles, *row) for row in table.values()]
 

@@ -1,13 +1,14 @@
 """Pictures to look around in: the tree of classes with counts, the layers of a pyramid, a summary tree to walk down.
 
 Drawn by the server, so that they need no script. Queries read: ``pages/class_tree``, ``pages/class_counts``,
-``pages/pyramid``.
+``pages/pyramid``, ``pages/shapes``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +20,7 @@ from kgrag.capabilities import Traverses, capable, having
 from kgrag.drawing.class_tree import ClassNode, class_tree
 from kgrag.drawing.pyramid_picture import PyramidLayer, pyramid_svg
 from kgrag.drawing.tree_picture import TreeNodeView
+from kgrag.server.pages.catalogue_page import place
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for
 from kgrag.server.pages.page_rendering import check_visited, guarded, page
 from kgrag.server.problems import Problem
@@ -28,13 +30,13 @@ from kgrag.server.server_state import state_of, workers_of
 from kgrag.server.stored_rows import kept
 from kgrag.vocab import KG
 
-__all__ = ["explore", "pyramid", "summary_tree"]
+__all__ = ["explore", "pyramid", "shapes", "summary_tree"]
 
 _MAX_CLASSES_SHOWN = 150
 _MAX_CLASSES_READ = 20_000
 _SECONDS_TO_COUNT = 8.0
 _MAX_QUESTION_CHARACTERS = 4000
-_CHILDREN_SHOWN = 5
+_CHILDREN_SHOWN, _SHAPES_PER_PAGE = 5, 100
 _LAYERS = ("ontology", "condensed", "graph")
 """Of a pyramid, the most exact first; text is below them all."""
 
@@ -130,7 +132,25 @@ async def _tabs(request: Request) -> list[tuple[str, str]]:
         tabs.append(("/explore/pyramid", "Pyramid"))
     if KG.TreeGraph.value in kinds and having(Traverses):
         tabs.append(("/explore/tree", "Summary tree"))
+    if len(await kept(request, "pages/shapes", limit=1, offset=0)):
+        tabs.append(("/explore/shapes", "Shapes"))
     return tabs
+
+
+@guarded
+async def shapes(request: Request) -> Response:
+    """List the shapes of the loaded graphs, a page at a time; each has a page that says what it asks."""
+    number = place(request, "page", 1)
+    offset = (number - 1) * _SHAPES_PER_PAGE
+    table = await kept(request, "pages/shapes", limit=_SHAPES_PER_PAGE + 1, offset=offset)
+    listed = table.rows[:_SHAPES_PER_PAGE]
+    naming = await naming_for(request, [term for row in listed for term in row])
+    groups = [
+        (naming.term(graph), [naming.term(row[0]) for row in group])
+        for graph, group in groupby(listed, key=lambda row: row[1])
+    ]
+    more = len(table.rows) > _SHAPES_PER_PAGE
+    return page(request, "shapes.html", tabs=await _tabs(request), groups=groups, number=number, more=more)
 
 
 @guarded

@@ -130,7 +130,8 @@ async def naming_for(request: HttpRequest, terms: Iterable[object] = ()) -> Nami
     if graphs := [
         term for term in missing if term.value.startswith(f"{names.base}graph/") and term.value not in labels
     ]:
-        labels |= {row[0]: shortened(row[1]) for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
+        titles = await rows(request, "pages/titles", graphs=graphs, catalogue=names.catalogue)
+        labels |= {row[0]: shortened(row[1]) for row in titles.values()}
     if edges := [term for term in missing if term.value.startswith(f"{names.base}hyperedge/")]:
         labels |= _edge_labels((await rows(request, "pages/pairs", edges=edges)).values())
     root = str(request.scope.get("root_path", "")).rstrip("/")

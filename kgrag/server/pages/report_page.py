@@ -92,7 +92,8 @@ async def _graphs(request: Request) -> dict[str, str]:
         request, "pages/graphs", catalogue=names.catalogue, kind=KG.OntologyGraph, limit=_MAX_GRAPHS_LISTED, offset=0
     )
     graphs = [ox.NamedNode(row[0]) for row in table.values()]
-    titles = {row[0]: row[1] for row in (await rows(request, "pages/titles", graphs=graphs)).values()}
+    listed = await rows(request, "pages/titles", graphs=graphs, catalogue=names.catalogue)
+    titles = {row[0]: row[1] for row in listed.values()}
     naming = await naming_for(request)
     return {graph.value: titles.get(graph.value, naming.short(graph.value)) for graph in graphs}
 

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from kgrag.model import plain
 from kgrag.server.media_types import RDF as FORMATS
 from kgrag.server.media_types import choose
 from kgrag.server.pages.catalogue_page import place
@@ -22,15 +23,16 @@ from kgrag.server.pages.class_expressions_shown import class_expressions
 from kgrag.server.pages.iri_links import Naming, Shown, naming_for, vocabulary
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_rendering import error_page, guarded, page
+from kgrag.server.pages.shape_words import shape_words
 from kgrag.server.pages.term_inferences import Inference, inferences
 from kgrag.server.pages.term_uses import Uses, uses_of
 from kgrag.server.pages.vocabulary_page import example_of, is_vocabulary, vocabulary_page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
 from kgrag.server.server_state import state_of
-from kgrag.server.stored_rows import bound, rows
+from kgrag.server.stored_rows import bound, kept, rows
 from kgrag.server.streaming import stream_result
-from kgrag.vocab import KG, RDF
+from kgrag.vocab import KG, RDF, SH
 
 __all__ = ["elsewhere", "resource"]
 
@@ -38,11 +40,13 @@ _HTML = "text/html"
 _FORMATS = {"turtle": "text/turtle", "jsonld": "application/ld+json", "ntriples": "application/n-triples"}
 _MAX_STATEMENTS_SHOWN, _LINKS_PER_PAGE, _MAX_STATEMENTS_AS_RDF = 300, 50, 10_000
 _MAX_TEXT_CHARACTERS = 20_000
-_FOLLOWING_NAMED_FIRST = 30
-_MAX_EXPRESSION_STATEMENTS = 1000
+_FOLLOWING_NAMED_FIRST, _MAX_TEXTS_OPEN = 30, 3
+_MAX_EXPRESSION_STATEMENTS, _MAX_SHAPE_STATEMENTS, _MAX_FAILURES_SHOWN = 1000, 1000, 5
 _TEXT_PROPERTIES = (KG.text, KG.quote, KG.content)
 
 Rows = Sequence[tuple[Any, ...]]
+_Reason = tuple[Shown, Shown, bool]
+"""A value that follows, the graph or term that it follows from or through, and whether that is a graph."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
     if is_vocabulary(node.value):
         return await vocabulary_page(request, node.value)
     (statements, nested, contained, described), listed = await _read(request, node)
-    (inferred, inferred_rows), (incoming, incoming_rows), (used, used_rows) = listed
+    (inferred, inferred_rows), (_, incoming_rows), (_, used_rows) = listed
     label, comment = vocabulary().get(node.value, ("", ""))
     if not (statements or inferred_rows or incoming_rows or used_rows or label):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
@@ -130,7 +134,9 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
         uses_of(request, node, statements),
     )
     first = (inferred_rows, uses.graphs, following[:_FOLLOWING_NAMED_FIRST])  # the labels that are read are limited
-    tables = (*first, statements, incoming_rows, used_rows, nested, content_rows, described, following)
+    stale = await _stale(request) if inferred_rows or content else frozenset()
+    shape = await _shape(request, node, statements)
+    tables = (*first, statements, *shape, incoming_rows, used_rows, nested, content_rows, described, following)
     naming = await naming_for(request, [node, *(term for table in tables for row in table for term in row)])
     return page(
         request,
@@ -141,6 +147,8 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
         example=example_of(node.value),
         pairs=[(row[2].value, naming.link(row[1].value)) for row in contained],
         expressions=class_expressions(described, naming),
+        **_stale_shown(node, stale, inferred_rows, naming),
+        **_shape_shown(node, *shape, naming=naming),
         kinds=_kinds(statements, naming),
         text=_text(request, statements),
         properties=_properties(statements, nested, naming),
@@ -149,9 +157,7 @@ async def _shown(request: Request, node: ox.NamedNode) -> Response:
         inferred=_inferred(inferred, inferred_rows, following, naming),
         more_follows=more_follows,
         uses=_uses(uses, naming),
-        incoming=_grouped(incoming, ((row[0], row[1]) for row in incoming_rows), naming),
-        used=_grouped(used, used_rows, naming),
-        content=content and _grouped(content, _by_class(content_rows), naming),
+        **_links_shown(listed[1:], (content, content_rows), naming),
         formats=[(name, f"{naming.href(node.value)}&format={name}") for name in _FORMATS],
     )
 
@@ -175,6 +181,23 @@ async def _read(
         ),
     )
     return [table.rows for table in tables], listed
+
+
+async def _stale(request: Request) -> frozenset[Any]:
+    """Return the graphs of inferences that are older than what they were derived from."""
+    table = await kept(request, "inference/stale", catalogue=state_of(request).dataset.names.catalogue)
+    return frozenset(row[0] for row in table.rows)
+
+
+async def _shape(request: Request, node: ox.NamedNode, statements: Rows) -> tuple[Rows, Rows]:
+    """Return what a shape states with its blank nodes, and some nodes that depart from it; else no rows."""
+    if not any(row[0].value.startswith(SH.prefix) or row[1] in (SH.NodeShape, SH.PropertyShape) for row in statements):
+        return [], []
+    stated, failures = await asyncio.gather(
+        rows(request, "pages/shape", thing=node, limit=_MAX_SHAPE_STATEMENTS),
+        rows(request, "pages/shape_failures", thing=node, limit=_MAX_FAILURES_SHOWN),
+    )
+    return stated.rows, failures.rows
 
 
 async def _content(request: Request, node: ox.NamedNode, statements: Rows) -> tuple[_Page | None, Rows]:
@@ -238,6 +261,32 @@ def _kinds(statements: Rows, naming: Naming) -> list[Shown]:
     return [naming.link(kind.value) for kind in kinds]
 
 
+def _links_shown(
+    listed: Sequence[tuple[_Page, Rows]], held: tuple[_Page | None, Rows], naming: Naming
+) -> dict[str, Any]:
+    """Return what leads to a thing, what it is used for as a property, and what it holds as a graph."""
+    (incoming, incoming_rows), (used, used_rows) = listed
+    content, content_rows = held
+    return {
+        "incoming": _grouped(incoming, ((row[0], row[1]) for row in incoming_rows), naming),
+        "used": _grouped(used, used_rows, naming),
+        "content": content and _grouped(content, _by_class(content_rows), naming),
+    }
+
+
+def _stale_shown(node: ox.NamedNode, stale: frozenset[Any], inferred: Rows, naming: Naming) -> dict[str, Any]:
+    old = sorted(stale & {row[2] for row in inferred}, key=str)
+    return {"is_stale": node in stale, "stale": [naming.link(graph.value) for graph in old]}
+
+
+def _shape_shown(node: ox.NamedNode, stated: Rows, failures: Rows, *, naming: Naming) -> dict[str, Any]:
+    words = shape_words(node, stated, naming, limit=_MAX_SHAPE_STATEMENTS) if stated else None
+    return {
+        "shape": words,
+        "failures": [(naming.term(row[0]), plain(row[1]), naming.term(row[2])) for row in failures],
+    }
+
+
 def _inferred(part: _Page, inferred: Rows, following: Sequence[Inference], naming: Naming) -> _Page:
     """Return what follows, by property: values with the graph of inferences, or the term below, that they are from."""
     known = {(row[0], row[1]) for row in inferred}
@@ -246,10 +295,18 @@ def _inferred(part: _Page, inferred: Rows, following: Sequence[Inference], namin
         reasons += [(*each, False) for each in following if (each.property, each.value) not in known]
     ordered = sorted(reasons, key=lambda reason: reason[0].value)
     groups: list[Any] = [
-        (naming.property(name), [(naming.term(row[1]), naming.link(row[2].value), row[3]) for row in group])
+        (naming.property(name), *_folded([(naming.term(row[1]), naming.link(row[2].value), row[3]) for row in group]))
         for name, group in groupby(ordered, key=lambda reason: reason[0].value)
     ]
     return replace(part, groups=groups)
+
+
+def _folded(values: list[_Reason]) -> tuple[list[_Reason], list[_Reason]]:
+    """Return the values that are shown at once, and the texts that are folded where there are many."""
+    texts = [value for value in values if not (value[0].iri or value[0].blank)]
+    if len(texts) <= _MAX_TEXTS_OPEN:
+        return values, []
+    return [value for value in values if value[0].iri or value[0].blank], texts
 
 
 def _uses(uses: Uses, naming: Naming) -> dict[str, Any]:

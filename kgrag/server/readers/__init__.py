@@ -10,6 +10,7 @@ module              what it contains
 ``reader_link``     a reader process, the socket to it and the pipe from it
 ``reader_request``  limits, a request, the request under way, and its reader
 ``reader_pool``     starts, feeds and kills readers
+``reader_places``   how many readers may work on requests of which kind
 ``waiting_runs``    requests that wait for a reader, and what requests of their shape took
 ``reader_renewal``  lets a reader open the copy that has a write, before that is acknowledged
 ``snapshot_pool``   copies of the store by hard links, renewed after a write

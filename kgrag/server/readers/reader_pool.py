@@ -7,15 +7,15 @@ another.
 A request is short, long, or of a kind that nobody knows yet, by what requests of its shape took. One that uses the
 processor for more than a moment is long: its reader becomes one of those for long requests, which give way at the
 processor to all others, and another process takes its place. Where as many work on long ones as may, it has a little
-more time, and then waits for one of them to end. Beside long ones, one reader at least is kept for those that are known
-to be short. Of those that wait, the client goes first that has fewest at work.
+more time, and then waits for one of them to end. Beside long ones, and where short ones are asked, one reader at least
+is kept for those that are known to be short (``reader_places``). Of those that wait, the client goes first that has
+fewest at work.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from itertools import chain
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from kgrag.errors import ServiceUnavailable
 from kgrag.server.readers.frame_spool import SpoolRoom
+from kgrag.server.readers.reader_places import ReaderPlaces
 from kgrag.server.readers.reader_renewal import ReaderRenewal
 from kgrag.server.readers.reader_request import Reader, ReaderRequest, ReaderRun, RunKind, ServerLimits
 from kgrag.server.readers.snapshot_pool import Snapshot, SnapshotPool
@@ -38,8 +39,6 @@ _MOMENT_SECONDS = 0.05
 """Of the processor: a request that used more is long, where there may be one more of them."""
 _LONG_SECONDS = 0.25
 """A request that used more is long in any case."""
-_READERS_FOR_SHORT = 2
-"""Readers that work on other requests, however many work on long ones; one more is there while one opens a copy."""
 _IDLE_SECONDS = 60.0
 """A reader without work for longer ends, unless it is the last."""
 
@@ -60,7 +59,6 @@ class ReaderPool:
         self.limits = limits
         self.killed = 0
         self.spool_room = SpoolRoom(snapshots.folder, limits.spool)
-        self._for_short = _READERS_FOR_SHORT if limits.readers > 1 else 0
         self._costs = ShapeCosts()
         self._loop = asyncio.get_running_loop()
         self._snapshots = snapshots
@@ -71,6 +69,7 @@ class ReaderPool:
         self._timer: asyncio.TimerHandle | None = None
         self._at_rest = False
         self._renewal = ReaderRenewal(snapshots, self._idle, self._busy, self._open_copy)
+        self._places = ReaderPlaces(limits, self._idle, self._busy)
 
     @property
     def waiting(self) -> int:
@@ -112,6 +111,7 @@ class ReaderPool:
         """
         run = ReaderRun(self, request, seconds=min(request.seconds, self.limits.seconds))
         self._costs.look_up(run)
+        self._places.note_asked(run)
         queue = self._queues[run.kind]
         if queue or not self._assign(run):
             queue.add(run)
@@ -158,10 +158,12 @@ class ReaderPool:
         if self._at_rest:
             return False
         self._renewal.was_read |= not run.request.newest
-        if self._has_place(run.kind):
+        if self._places.has_place(run, opening=self._renewal.at_work):
             reader = self._idle_reader(run) or self._another_reader(run)
         else:
             reader = self._reader_with_room(run)
+            if reader is None and run.kind is RunKind.UNKNOWN:
+                self._start_spare()
         if reader is not None:
             self._send_to(reader, run)
         return reader is not None
@@ -178,16 +180,6 @@ class ReaderPool:
             self._idle.remove(reader)
         return reader
 
-    def _has_place(self, kind: RunKind) -> bool:
-        """Return whether one more reader may begin with a request of a kind."""
-        at_work = Counter(reader.kind for reader in self._busy if reader is not self._renewal.at_work)
-        long = at_work[RunKind.LONG]
-        if kind is RunKind.LONG:
-            return long < self.limits.readers
-        places = max(self.limits.readers - long, self._for_short)
-        kept = 1 if kind is RunKind.UNKNOWN and long and places > 1 else 0
-        return at_work.total() - long < places and (not kept or at_work[RunKind.UNKNOWN] < places - kept)
-
     def _another_reader(self, run: ReaderRun) -> Reader | None:
         """Start a process where that is worth it, and return it where there is no other: one may be free sooner."""
         if not self._busy:
@@ -195,25 +187,21 @@ class ReaderPool:
         now = time.monotonic()
         # worth it when a request has waited, or all of them are at something long
         late = run.waiting_seconds > _CHECK_SECONDS or all(now - each.since > _CHECK_SECONDS for each in self._busy)
-        if late and not self._idle and self._may_start():
+        if late and not self._idle and self._places.may_start():
             self._idle.append(self._new_reader())
         return None
-
-    def _may_start(self) -> bool:
-        return len(self._busy) + len(self._idle) < self.limits.readers + (self._for_short and self._for_short + 1)
 
     def _new_reader(self) -> Reader:
         return Reader(self.limits, on_frame=self._accept_frame, on_end=self._replace_reader)
 
     def _start_spare(self) -> None:
-        """Start a process ahead of the next request, where fewer than two others have nothing long to do."""
-        left = len(self._idle) + sum(reader.kind is not RunKind.LONG for reader in self._busy)
+        """Start a process ahead of the next request, where too few others may take it."""
         with suppress(ServiceUnavailable):  # whoever needs it will be told
-            if left <= self._for_short and self._may_start() and not self._at_rest:
+            if self._places.lacks_spare() and not self._at_rest:
                 self._idle.append(self._new_reader())
 
     def _send_to(self, reader: Reader, run: ReaderRun) -> None:
-        run.is_trial = run.kind is not RunKind.LONG and self._for_short > 0 and run.request.can_begin_again
+        run.is_trial = run.kind is not RunKind.LONG and self._places.for_short > 0 and run.request.can_begin_again
         if not reader.runs:
             self._busy[reader] = None
             reader.kind = run.kind
@@ -235,7 +223,7 @@ class ReaderPool:
         fit = [
             reader for reader in self._busy if reader.can_take_another(now) and self._has_current_snapshot(reader, run)
         ]
-        if any(reader.kind is RunKind.LONG for reader in self._busy):  # what is not known might be one more of them
+        if self._places.are_kept_for_short():  # what is not known might be long
             fit = [reader for reader in fit if reader.kind is run.kind is RunKind.SHORT]
         return min(fit, key=lambda reader: len(reader.runs), default=None)
 
@@ -281,7 +269,7 @@ class ReaderPool:
     def _assign_waiting(self) -> None:
         """Send as many of the waiting requests to readers as there is room for."""
         queues = list(self._queues.values())
-        if not self._for_short:  # all share one reader, and long ones must have their turn too
+        if not self._places.for_short:  # all share one reader, and long ones must have their turn too
             queues.sort(key=RunQueue.waiting_since)
         for queue in queues:
             while (run := queue.next(self._at_work())) is not None and self._assign_or_move(run):
@@ -432,7 +420,7 @@ class ReaderPool:
         computed = reader.seconds_computed(now)
         if computed > _LONG_SECONDS:
             self._costs.note(run, computed, is_long=True)
-        if reader.kind is not RunKind.LONG and self._has_place(RunKind.LONG):
+        if reader.kind is not RunKind.LONG and self._places.has_long_place():
             if run.waits_for_client or computed > _MOMENT_SECONDS:
                 run.kind = reader.kind = RunKind.LONG
                 reader.takes_no_more = True
