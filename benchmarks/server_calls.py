@@ -2,8 +2,8 @@
 
 Run ``python -m benchmarks.server_calls [--names] [--documents N …]``. An Oxigraph server of its own is started. The
 demonstration is taken in and each method built over it; then each is asked three questions after two others: with
-nothing kept of what was read, as after a change, and with what is kept of the two. ``--documents`` takes in records of
-one sentence, and counts one more of them. ``--names`` lists the stored queries that were sent.
+nothing kept of what was read, as after a change, and with what is kept of the two, but no passage. ``--documents``
+takes in records of one sentence, and counts one more of them. ``--names`` lists the stored queries that were sent.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from kgrag.resources import folder
 from kgrag.settings import Settings
 from kgrag.store.sparql_connection import SparqlConnection
 from kgrag.testing import HashEmbedder
+from kgrag.text import stored_passages
 
 __all__ = ["Calls", "counted", "main"]
 
@@ -115,11 +116,13 @@ def _demonstration(kb: KnowledgeBase, show: Callable[[str, Callable[[], object]]
             kb.ask(question, method=name)
         for question in _FURTHER:
             cast("Any", kb.store)._quads._kept.forget()
+            stored_passages.forget(kb.store)
             show(f"ask {name}, nothing kept", lambda: kb.ask(question, method=name))  # noqa: B023
         cast("Any", kb.store)._quads._kept.forget()
         for question in _QUESTIONS:
             kb.ask(question, method=name)
         for question in _FURTHER:
+            stored_passages.forget(kb.store)
             show(f"ask {name}", lambda: kb.ask(question, method=name))  # noqa: B023
     show("doctor", kb.doctor)
     show("one more document, everything built", lambda: kb.add(_record(0)))

@@ -182,11 +182,14 @@ class TripleStore(Protocol):
     def rewrite(self) -> None:
         """Write the whole store anew, so that no file of it has a term that no triple has. Raises StorageFailed."""
 
+    def restate(self, leaving: Sequence[ox.Quad], entering: Sequence[ox.Quad]) -> int:
+        """Take statements that describe no graph out of the catalogue and put others in; return the new revision."""
+
     def stating(self, statements: Sequence[ox.Quad]) -> AbstractContextManager[None]:
         """Write statements to the catalogue with the first change that is made meanwhile, in the same atomic step."""
 
-    def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
-        """Yield the triples of one named graph."""
+    def triples(self, *graphs: ox.NamedNode) -> Iterator[ox.Triple]:
+        """Yield the triples of named graphs."""
 
     def described(self, graph: ox.NamedNode) -> bool:
         """Return whether the catalogue knows this graph."""

@@ -33,7 +33,7 @@ from kgrag.errors import ReplyUnusable, UnsupportedTask
 from kgrag.llm import structured_output
 from kgrag.model import Answer, AnswerSentence, Citation, Completion, Hit, Prompt, Unsupported
 from kgrag.ports import LanguageModel, StreamsText, TripleStore
-from kgrag.text import documents
+from kgrag.text import stored_passages
 from kgrag.text.quotes import locate
 from kgrag.vocab import digest
 
@@ -380,8 +380,9 @@ class _Judge:
         """Return the titles of the documents behind evidence that shows none, as facts do; looked up once."""
         if self._known_titles is None:
             untitled = (piece for piece in self._evidence if not piece.hit.attributes.get("title"))
-            behind = dict.fromkeys(source.span.document for piece in untitled for source in piece.sources)
-            self._known_titles = documents.titles(self._store, list(behind)) if behind else {}
+            behind = [source.span.chunk for piece in untitled for source in piece.sources]
+            stored = stored_passages.passages(self._store, behind).values()
+            self._known_titles = {each.span.document: each.place.title for each in stored if each.place.title}
         return self._known_titles
 
     def _before(self, chunk: str) -> SourceChunk | None:

@@ -1,20 +1,16 @@
 """Ranked chunks as hits, for every method that retrieves passages.
 
-Query read: ``passages/evidence``. Nothing is written.
+Queries read: those of ``kgrag.text.stored_passages``. Nothing is written.
 """
 
 from __future__ import annotations
 
-import pyoxigraph as ox
-
-from kgrag import queries
 from kgrag.answering.fusion import Ranking
-from kgrag.model import Hit, Span, plain
+from kgrag.model import Hit
 from kgrag.ports import TripleStore
+from kgrag.text.stored_passages import StoredPassage, passages
 
 __all__ = ["passage_hits"]
-
-_ATTRIBUTES = ("title", "identifier", "heading", "page")
 
 
 def passage_hits(store: TripleStore, ranking: Ranking) -> list[Hit]:
@@ -29,13 +25,15 @@ def passage_hits(store: TripleStore, ranking: Ranking) -> list[Hit]:
         document, heading, page) that are stored. A chunk that is no longer stored is left out: an index may be older
         than the store.
     """
-    table = store.select(queries.bind("passages/evidence", chunks=[ox.NamedNode(iri) for iri, _ in ranking]))
-    rows = (dict(zip(table.variables, map(plain, row), strict=True)) for row in table)
-    stored = {row["chunk"]: row for row in rows}
-    hits = []
-    for iri, score in ranking:
-        if row := stored.get(iri):
-            span = Span(chunk=iri, document=row["document"], start=int(row["start"]), end=int(row["end"]))
-            attributes = {name: row[name] for name in _ATTRIBUTES if row[name]}
-            hits.append(Hit(iri, "passage", row["text"], score, (span,), attributes))
-    return hits
+    stored = passages(store, [iri for iri, _ in ranking])
+    return [
+        Hit(iri, "passage", found.text, score, (found.span,), _attributes(found))
+        for iri, score in ranking
+        if (found := stored.get(iri)) is not None
+    ]
+
+
+def _attributes(passage: StoredPassage) -> dict[str, str | int]:
+    place = passage.place
+    every = {"title": place.title, "identifier": place.id, "heading": place.heading, "page": str(place.page or "")}
+    return {name: value for name, value in every.items() if value}

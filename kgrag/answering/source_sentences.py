@@ -9,7 +9,7 @@ What a model writes from its sources rewords them, often in one sentence for two
 numbers; of names and other words most are kept. So the sentences that carry a statement contain every number, most of
 the words, and the names as far as their text has them.
 
-Queries read: ``citing/parts``, ``documents/preceding``, ``documents/spans``, ``documents/texts``. Nothing is written.
+Queries read: ``citing/parts``, ``documents/preceding``, and those of ``kgrag.text.stored_passages``. Writes nothing.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ import pyoxigraph as ox
 import regex
 
 from kgrag import queries
+from kgrag.index.revision_cache import RevisionCache
 from kgrag.model import Citation, Hit, Span
 from kgrag.ports import TripleStore
-from kgrag.text import documents
+from kgrag.text import stored_passages
 from kgrag.text.figures import dates, quantities
 from kgrag.text.quotes import places
 from kgrag.text.sentences import STOP_WORDS, split, stem, words
@@ -52,6 +53,8 @@ _MIN_QUOTED_WORDS = 4
 """Words from which a quote is cited alone; a shorter one proves too little, unless it is a value with its unit."""
 _MAX_BRANCHES = 3
 """Parts of a tree node that are followed down, and chunks that are cited whole, at most."""
+_MAX_CHUNKS_AT_ONCE = 200
+"""Chunks below what is cited that are read together, at most; others when they are cited."""
 _MIN_SHARE_OF_WORDS = 0.6
 """Share of the words of a statement that the sentences contain, at least."""
 _MAX_SENTENCES = 4
@@ -69,6 +72,8 @@ Phrase = tuple[str, ...]
 Features = frozenset[str | Phrase]
 """Terms, and pairs of terms that follow each other."""
 _Place = tuple[int, int]
+_Parts = dict[str, list[tuple[str, str, str, str]]]
+_PARTS = RevisionCache[_Parts]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +144,10 @@ def evidence_of(hits: Sequence[Hit], store: TripleStore) -> list[EvidencePiece]:
 
     A hit that is a chunk has the one that follows it as a further source: a definition may go on there.
     """
-    around = documents.surroundings(store, [hit.iri for hit in hits], characters=_CHARACTERS_BEFORE)
     chunks = [[span.chunk for span in hit.sources] or [hit.iri] for hit in hits]
+    # all of them at once, before those that are hits are looked up with what stands around them
+    stored_passages.passages(store, [*(hit.iri for hit in hits), *(chunk for behind in chunks for chunk in behind)])
+    around = stored_passages.surroundings(store, [hit.iri for hit in hits], characters=_CHARACTERS_BEFORE)
     next_chunks = [following for _, following in around.values() if following]
     stored = _stored_chunks([*(chunk for behind in chunks for chunk in behind), *next_chunks], store)
     pieces = []
@@ -160,9 +167,8 @@ def chunk_before(chunk: str, store: TripleStore) -> SourceChunk | None:
 
 
 def _stored_chunks(chunks: Sequence[str], store: TripleStore) -> dict[str, SourceChunk]:
-    wanted = list(dict.fromkeys(chunks))
-    texts, spans = documents.texts(store, wanted), documents.spans(store, wanted)
-    return {chunk: SourceChunk(texts[chunk], spans[chunk]) for chunk in wanted if chunk in texts and chunk in spans}
+    stored = stored_passages.passages(store, chunks)
+    return {chunk: SourceChunk(passage.text, passage.span) for chunk, passage in stored.items()}
 
 
 def cited(
@@ -183,7 +189,7 @@ def cited(
     if not features(quote.text):
         return []
     for piece in sorted(evidence, key=lambda piece: piece.number != quote.number):
-        carriers = _derived(quote.text, claim, piece, store) if piece.derived else []
+        carriers = _derived(quote.text, claim, piece, store, evidence) if piece.derived else []
         carriers = carriers or _verbatim(quote.text, claim, piece.sources, pairs=piece.is_fact)
         if carriers:
             about = (*piece.headings, *_quoted_sentences(quote.text, claim, piece))
@@ -279,10 +285,13 @@ class _QuotedPart:
         return []
 
 
-def _derived(quote: str, claim: str, piece: EvidencePiece, store: TripleStore) -> list[_Carrier]:
+def _derived(
+    quote: str, claim: str, piece: EvidencePiece, store: TripleStore, evidence: Sequence[EvidencePiece]
+) -> list[_Carrier]:
     """Return what carries a quote of a model's words: source sentences, else whole chunks; [] if it is no such quote.
 
     The chunk that the quoted part was written from comes before others, which may state the like of something else.
+    What the other pieces of ``evidence`` were written from is looked up with it, as they are often quoted, too.
     """
     matches = [(piece.text, place) for place in places(quote, piece.text)]
     if not matches:
@@ -295,7 +304,8 @@ def _derived(quote: str, claim: str, piece: EvidencePiece, store: TripleStore) -
         # The sentences that a quote is taken from name what it leaves out.
         around = " ".join(piece.text[one.start : one.end] for one in touched(piece.text, *place))
         part = _QuotedPart(quoted, (quoted, around), f"{claim} {around}")
-    below = list(_stored_chunks(_chunks_below(piece.hit.iri, part, store), store).values())
+    tops = [each.hit.iri for each in evidence if each.derived]
+    below = list(_stored_chunks(_chunks_below(piece.hit.iri, part, store, tops), store).values())
     for sources in (*([source] for source in below), piece.sources):
         if carriers := part.carriers(sources):
             return carriers
@@ -326,19 +336,39 @@ def _closest(matches: Sequence[tuple[str, _Place]], context: str) -> int:
     return max(range(len(matches)), key=lambda index: len(about & around[index]))
 
 
-def _chunks_below(node: str, part: _QuotedPart, store: TripleStore) -> list[str]:
+def _chunks_below(node: str, part: _QuotedPart, store: TripleStore, tops: Sequence[str]) -> list[str]:
     """Return chunks that a tree node was written from, down the parts that share most with what is quoted."""
     quoted, around = features(part.quoted), features(part.statements[-1])
     chunks: list[str] = []
     frontier = [node]
     while frontier:
-        nodes = [ox.NamedNode(iri) for iri in frontier]
-        rows = store.select(queries.bind("citing/parts", catalogue=store.names.catalogue, nodes=nodes)).values()
+        known = _PARTS.get(store, tuple(tops), lambda: _tops(tops, store)) if frontier == [node] else {}
+        parts = known if node in known else _parts(frontier, store)
+        rows = sorted({row for iri in frontier for row in parts.get(iri, ())}, key=lambda row: (row[0], row[1], row[3]))
         rows.sort(key=lambda row: -len(quoted & features(row[2])) - len(around & features(row[2])))
         nearest = rows[:_MAX_BRANCHES]
         chunks += [child if kind == KG.Chunk.value else origin for child, kind, _, origin in nearest]
         frontier = [child for child, kind, _, _ in nearest if kind == KG.TreeNode.value]
     return [chunk for chunk in dict.fromkeys(chunks) if chunk]
+
+
+def _parts(nodes: Sequence[str], store: TripleStore) -> _Parts:
+    """Return node -> its parts, each with its type, its text, and the chunk that a proposition was taken from."""
+    names = [ox.NamedNode(node) for node in nodes]
+    found: _Parts = {node: [] for node in nodes}
+    for node, part, kind, text, origin in store.select(
+        queries.bind("citing/parts", catalogue=store.names.catalogue, nodes=names)
+    ).values():
+        found[node].append((part, kind, text, origin))
+    return found
+
+
+def _tops(nodes: Sequence[str], store: TripleStore) -> _Parts:
+    """Return the parts of nodes, and read the chunks among these all at once."""
+    found = _parts(nodes, store)
+    chunks = [part if kind == KG.Chunk.value else origin for parts in found.values() for part, kind, _, origin in parts]
+    stored_passages.passages(store, list(dict.fromkeys(filter(None, chunks)))[:_MAX_CHUNKS_AT_ONCE])
+    return found
 
 
 @dataclass(frozen=True, slots=True)

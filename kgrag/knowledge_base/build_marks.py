@@ -5,7 +5,7 @@ writes neither. The end is written when the build returns. What a killed process
 in between stays marked until a build of the method returns. What a build that returned could not do is written down as
 well, with the reasons, until the next one.
 
-Queries read: ``builds/unfinished``, ``builds/finish``, ``builds/undone``, ``builds/set_undone``.
+Queries read: ``builds/unfinished``, ``builds/times``, ``builds/undone``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from contextlib import contextmanager
 import pyoxigraph as ox
 
 from kgrag import queries
+from kgrag.model import Term
 from kgrag.ports import TripleStore
 from kgrag.store.publication_plan import now
-from kgrag.vocab import KG, RDF
+from kgrag.vocab import KG, PROV, RDF
 
 __all__ = ["marked", "set_undone", "undone", "unfinished", "warning"]
 
@@ -50,11 +51,17 @@ def undone(store: TripleStore) -> dict[str, list[str]]:
 
 def set_undone(store: TripleStore, method: str, lines: Sequence[str]) -> None:
     """Write down what the last build of a method could not do, in place of what the one before could not."""
-    if sorted(set(lines)) == undone(store).get(method, []):
+    before = undone(store).get(method, [])
+    if sorted(set(lines)) == before:
         return
-    statements = [ox.Literal(line.encode("utf-8", "replace").decode()) for line in dict.fromkeys(lines)]
-    bound = {"build": store.names.build(method), "name": ox.Literal(method), "lines": statements}
-    store.update(queries.bind("builds/set_undone", catalogue=store.names.catalogue, **bound), graphs=[])
+    build, catalogue = store.names.build(method), store.names.catalogue
+    stored = list(dict.fromkeys(line.encode("utf-8", "replace").decode() for line in lines))
+    gone, come = (
+        [ox.Quad(build, KG.undone, ox.Literal(line), catalogue) for line in some if line not in others]
+        for some, others in ((before, stored), (stored, before))
+    )
+    described: list[tuple[ox.NamedNode, Term]] = [(RDF.type, KG.Build), (KG.method, ox.Literal(method))]
+    store.restate(gone, [*come, *(ox.Quad(build, name, value, catalogue) for name, value in described)])
 
 
 @contextmanager
@@ -68,5 +75,17 @@ def marked(store: TripleStore, method: str) -> Iterator[None]:
     ]
     with store.stating([] if method in unfinished(store) else start):
         yield
-    if method in unfinished(store):
-        store.update(queries.bind("builds/finish", catalogue=catalogue, build=build, ended=now()), graphs=[])
+    times = [
+        ox.Quad(build, name, value, catalogue)
+        for name, value in store.select(queries.bind("builds/times", catalogue=catalogue, build=build))
+        if isinstance(name, ox.NamedNode) and value is not None
+    ]
+    if begun := [quad.object for quad in times if quad.predicate == KG.unfinishedSince]:
+        first = min(begun, key=str)
+        store.restate(
+            times,
+            [
+                ox.Quad(build, PROV.startedAtTime, first, catalogue),
+                ox.Quad(build, PROV.endedAtTime, now(), catalogue),
+            ],
+        )

@@ -38,6 +38,7 @@ from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
 from kgrag.querying.written_results import WrittenTriples
 from kgrag.telemetry import Attributes, in_context, spanned
+from kgrag.text import stored_passages
 
 if TYPE_CHECKING:
     from kgrag.llm.reply_lengths import Forecast
@@ -120,7 +121,7 @@ class QuestionCalls(DocumentCalls):
         """Return the hits of ``retrieve`` with what a reranker cost, and why it did nothing. Raises as ``retrieve``."""
         k = k if evidence_tokens is None else MOST_HITS
         _refuse_empty(question, k)
-        self._warn_of_unfinished(method)
+        self._begin(method)
         reranker = self.reranker(rerank, method)
         chosen, depth = self.method(method), _CANDIDATES_PER_HIT * k if reranker else k
         allowed = None if where is None else self.allowed(where)
@@ -320,13 +321,13 @@ class QuestionCalls(DocumentCalls):
         if where is None:
             if not isinstance(chosen, Answers):
                 return None
-            self._warn_of_unfinished(method)
+            self._begin(method)
             answer = chosen.answer(question, k)
             return None if answer is None else self._complete(answer, method)
         limited = among(chosen, method)
         if not isinstance(limited, AnswersAmong):
             return None
-        self._warn_of_unfinished(method)
+        self._begin(method)
         allowed = self.allowed(where)
         return self._complete(filter_lock.checked(limited.answer_among(question, k, allowed), allowed), method)
 
@@ -373,7 +374,10 @@ class QuestionCalls(DocumentCalls):
         """Return the passages for a name that a question leads to. Raises what ``retrieve`` raises."""
         return self.retrieve(name, method=method, k=_LOOKED_UP, where=where)
 
-    def _warn_of_unfinished(self, method: str) -> None:
+    def _begin(self, method: str) -> None:
+        """Begin a question: warn of an unfinished build, and read passages anew where another process may write."""
+        if self.read_only:
+            stored_passages.forget(self.store)
         if message := build_marks.warning(self.store, method.partition(":")[0]):
             _LOG.warning(message)
 

@@ -156,7 +156,7 @@ def sources(store: TripleStore, targets: Sequence[str]) -> list[ox.NamedNode]:
 
 def triples_of(store: TripleStore, graphs: Sequence[ox.NamedNode]) -> list[ox.Triple]:
     """Return the triples of some graphs together."""
-    return [triple for graph in graphs for triple in store.triples(graph)]
+    return list(store.triples(*graphs))
 
 
 def stale(store: TripleStore) -> list[str]:

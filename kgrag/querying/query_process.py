@@ -148,10 +148,10 @@ class QueryProcess:
         table = self._store.select(
             queries.bind("facts/graphs", catalogue=self._store.names.catalogue, kinds=fact_kinds())
         )
-        for (graph,) in table:
-            if isinstance(graph, ox.NamedNode) and graph != self._store.names.competency_questions:
-                for triple in self._store.triples(graph):
-                    yield ox.Quad(triple.subject, triple.predicate, triple.object)
+        graphs = [graph for (graph,) in table if isinstance(graph, ox.NamedNode)]
+        held = (graph for graph in graphs if graph != self._store.names.competency_questions)
+        for triple in self._store.triples(*held):
+            yield ox.Quad(triple.subject, triple.predicate, triple.object)
 
 
 def run_in_process(request: Mapping[str, Any]) -> Execution:

@@ -128,10 +128,10 @@ class CataloguedStore:
             union = union and not reading.chooses_dataset
             return self._opened_quads().query(sparql, prefixes=PREFIXES, union=union, calls=calls)
 
-    def triples(self, graph: ox.NamedNode) -> Iterator[ox.Triple]:
-        """Yield the triples of one named graph."""
+    def triples(self, *graphs: ox.NamedNode) -> Iterator[ox.Triple]:
+        """Yield the triples of named graphs."""
         with engine():
-            for quad in self._opened_quads().match(of_graph(graph)):
+            for quad in self._opened_quads().of_graphs(graphs):
                 yield quad.triple
 
     def described(self, graph: ox.NamedNode) -> bool:
@@ -280,6 +280,23 @@ class CataloguedStore:
             fact_journal.note_difference(self, self._revision, self._revision + 1, facts, set())
             self._advance(self._revision + 1)
             return len(existing)
+
+    def restate(self, leaving: Sequence[ox.Quad], entering: Sequence[ox.Quad]) -> int:
+        """Take statements that describe no graph out of the catalogue and put others in, in one atomic step.
+
+        Returns:
+            The new revision, in which no graph has changed.
+        """
+        with self._writing() as store:
+            lineage = self._unwritten_lineage
+            node = publication_plan.publication(
+                self._revision + 1, KG.Publication, publication_plan.now(), self._names, lineage=lineage
+            )
+            with engine():
+                store.exchange(leaving, [*node, *self._stated, *entering])
+            fact_journal.note_difference(self, self._revision, self._revision + 1, set(), set())
+            self._advance(self._revision + 1)
+            return self._revision
 
     @contextmanager
     def stating(self, statements: Sequence[ox.Quad]) -> Iterator[None]:

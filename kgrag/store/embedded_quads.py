@@ -15,7 +15,7 @@ from kgrag import queries
 from kgrag.sparql.total_orders import with_total_orders
 from kgrag.store import identity, quad_files, rewriting, verification
 from kgrag.store.engine import Results, opened, release
-from kgrag.store.quad_store import Pattern
+from kgrag.store.quad_store import Pattern, of_graph
 from kgrag.store.reading_views import link_copy
 from kgrag.vocab import PREFIXES
 
@@ -46,6 +46,11 @@ class EmbeddedQuads:
     def match(self, pattern: Pattern) -> Iterator[ox.Quad]:
         """Yield the quads of a pattern; of the store as it is now, whenever they are taken."""
         return self.store.quads_for_pattern(*pattern)
+
+    def of_graphs(self, graphs: Sequence[ox.NamedNode]) -> Iterator[ox.Quad]:
+        """Yield the quads of many graphs, each as it is when its turn comes."""
+        for graph in graphs:
+            yield from self.match(of_graph(graph))
 
     def matching(self, patterns: Sequence[Pattern]) -> list[list[ox.Quad]]:
         """Return the quads of each of many patterns."""

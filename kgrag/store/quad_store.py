@@ -36,6 +36,9 @@ class QuadStore(Protocol):
     def match(self, pattern: Pattern) -> Iterator[ox.Quad]:
         """Yield the quads of a pattern."""
 
+    def of_graphs(self, graphs: Sequence[ox.NamedNode]) -> Iterator[ox.Quad]:
+        """Yield the quads of many graphs."""
+
     def matching(self, patterns: Sequence[Pattern]) -> list[list[ox.Quad]]:
         """Return the quads of each of many patterns."""
 

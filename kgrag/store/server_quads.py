@@ -38,6 +38,7 @@ from kgrag.vocab import KG, PREFIXES, Names, local_name
 __all__ = ["ServerQuads"]
 
 _PATTERNS_PER_QUERY = 1_000
+_GRAPHS_PER_QUERY = 100
 _QUADS_PER_FILL = 5_000
 _ENDINGS = (b"]}}", b'"boolean":true}', b'"boolean":false}')
 _ENDING_BYTES = 64
@@ -91,6 +92,12 @@ class ServerQuads:
     def match(self, pattern: Pattern) -> Iterator[ox.Quad]:
         """Return the quads of a pattern, as they are at this moment."""
         return iter(self.matching([pattern])[0])
+
+    def of_graphs(self, graphs: Sequence[ox.NamedNode]) -> Iterator[ox.Quad]:
+        """Yield the quads of many graphs, a hundred in a request."""
+        for first in range(0, len(graphs), _GRAPHS_PER_QUERY):
+            batch = [of_graph(graph) for graph in graphs[first : first + _GRAPHS_PER_QUERY]]
+            yield from self._quads(queries.bind("catalogue/quads", **_parameters(batch)), keeps=True)
 
     def matching(self, patterns: Sequence[Pattern]) -> list[list[ox.Quad]]:
         """Return the quads of each of many patterns, a thousand in a request.

@@ -26,7 +26,7 @@ from kgrag.resources import folder
 from kgrag.settings import Settings
 from kgrag.store import graph_kinds
 from kgrag.testing.fakes import HashEmbedder
-from kgrag.text import documents, ingestion
+from kgrag.text import documents, ingestion, stored_passages
 from kgrag.vocab import KG
 
 __all__ = ["MethodCheck", "check_method", "method_checks"]
@@ -243,7 +243,7 @@ def _every_source_span_is_a_stored_text(case: _Case) -> None:
     for hit in case.hits(case.shared):
         for span in hit.sources:
             text = documents.document_text(store, span.document)
-            chunk = documents.texts(store, [span.chunk]).get(span.chunk, "")
+            chunk = stored_passages.texts(store, [span.chunk]).get(span.chunk, "")
             _require(text[span.start : span.end] == chunk, f"{hit.iri}: the span {span} is not the text of its chunk")
 
 

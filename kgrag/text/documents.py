@@ -2,10 +2,10 @@
 
 Graphs written: one document graph per document, named by title, text, format, identifier, citations and metadata, so
 that the same document read twice is published once, and one of which anything changed is another one. Queries read:
-``documents/spans``, ``documents/texts``, ``documents/surroundings``, ``documents/following``, ``documents/text``,
-``documents/titles``, ``documents/listing``, ``documents/locations``, ``documents/metadata``, ``documents/places``; of
-some documents ``documents/described``, ``documents/chunk_counts``, ``documents/locations_of``,
-``documents/metadata_of``; for a page ``documents/graph_count``, ``documents/graphs_between``.
+``documents/spans``, ``documents/text``, ``documents/titles``, ``documents/listing``, ``documents/locations``,
+``documents/metadata``, ``documents/places``; of some documents ``documents/described``, ``documents/chunk_counts``,
+``documents/locations_of``, ``documents/metadata_of``; for a page ``documents/graph_count``
+and ``documents/graphs_between``.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ __all__ = [
     "page_of",
     "places",
     "spans",
-    "surroundings",
-    "texts",
     "titles",
 ]
 
@@ -176,29 +174,6 @@ def spans(store: TripleStore, chunks: Sequence[str]) -> dict[str, Span]:
         for chunk, document, start, end in store.select(queries.bind("documents/spans", chunks=batch)).values():
             spans_by_chunk[chunk] = Span(chunk=chunk, document=document, start=int(start), end=int(end))
     return spans_by_chunk
-
-
-def surroundings(store: TripleStore, chunks: Sequence[str], *, characters: int) -> dict[str, tuple[str, str]]:
-    """Return the text before each stored chunk, at most so many characters, and the IRI of the chunk behind it.
-
-    "" stands for what there is not; an IRI that is no chunk has no entry.
-    """
-    wanted = [ox.NamedNode(chunk) for chunk in dict.fromkeys(chunks) if not chunk.startswith("_:")]
-    if not wanted:
-        return {}
-    rows = store.select(queries.bind("documents/following", chunks=wanted)).values()
-    following = {chunk: behind for chunk, behind in rows}  # noqa: C416 - typed as pairs
-    table = store.select(queries.bind("documents/surroundings", chunks=wanted, characters=characters))
-    return {chunk: (text, following.get(chunk, "")) for chunk, text in table.values()}
-
-
-def texts(store: TripleStore, chunks: Sequence[str]) -> dict[str, str]:
-    """Return the text of each chunk; a chunk that is not stored is left out."""
-    return {
-        chunk: text
-        for batch in _batches(chunks)
-        for chunk, text in store.select(queries.bind("documents/texts", chunks=batch)).values()
-    }
 
 
 def titles(store: TripleStore, documents: Sequence[str]) -> dict[str, str]:

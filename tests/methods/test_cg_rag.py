@@ -397,14 +397,14 @@ def test_a_model_that_cannot_summarise_leaves_the_hits_as_they_are(built: Knowle
 
 def test_every_kind_of_neighbour_has_a_place(built: KnowledgeBase) -> None:
     core = built.retrieve("core paper on soil", method="cg_rag:hops=0", k=1)[0].iri
-    found = Neighbourhood(built.store, 8).around(core)
+    found = Neighbourhood(built.store, 8).around([core])[core]
     assert "cites it" in {each.wording for each in found}
     middle = next(
         hit.iri
         for hit in built.retrieve("Sentence 30", method="cg_rag", k=20)
         if hit.attributes.get("title") == "A long paper"
     )
-    assert {each.wording for each in Neighbourhood(built.store, 4).around(middle)} >= {"it cites"}
+    assert {each.wording for each in Neighbourhood(built.store, 4).around([middle])[middle]} >= {"it cites"}
 
 
 def test_a_picture_escapes_what_it_shows(kb: KnowledgeBase, tmp_path: Path) -> None:

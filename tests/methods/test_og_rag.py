@@ -21,7 +21,7 @@ from kgrag.model import Completion, Document
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.rdf_files import read_rdf
 from kgrag.testing import HashEmbedder, ScriptedModel
-from kgrag.text import documents, ingestion
+from kgrag.text import documents, ingestion, stored_passages
 from kgrag.text.chunking import count_tokens
 from kgrag.vocab import KG
 
@@ -215,7 +215,7 @@ def test_text_is_mapped_and_every_hit_cites_the_chunk_that_holds_its_values(make
     assert report.counts["hyperedges"] == 2
     assert report.usage.completions == 2
     hit = method.retrieve("What is the seeding rate of Pea?", 1)[0]
-    texts = documents.texts(method.store, [span.chunk for span in hit.sources])
+    texts = stored_passages.texts(method.store, [span.chunk for span in hit.sources])
     assert "200 kg" in " ".join(texts.values())
     assert "Rye" not in " ".join(texts.values())
 

@@ -128,9 +128,9 @@ def test_a_profile_that_followed_changes_is_the_one_counted_anew(seed: int, monk
             followed = data_profile.profile_of(store)
     fresh = profile_counts.counted(store)
     assert figures(followed) == fresh
-    assert {name: each.samples for name, each in followed.properties.items()} == {
-        name: profile_keeping._samples(store, name) for name in fresh.statements
-    }
+    assert {name: each.samples for name, each in followed.properties.items()} == profile_keeping._samples(
+        store, fresh.statements
+    )
 
 
 def test_blank_nodes_and_updates_of_unknown_extent_are_counted_anew() -> None:

@@ -119,6 +119,9 @@ def test_a_query_that_is_known_to_be_short_does_not_wait_for_trials_of_others(tm
             assert await _all(_run(pool, "ASK {}")) == (b"true", "")
         short, *long = (_run(pool, query) for query in ("ASK {}", ENDLESS, ENDLESS))
         assert [run.reader for run in long] == [None, None]  # the only process is kept for what is known to be short
+        assert short.reader is not None
+        later = short.reader.since + 0.005  # the system has not let it run: what is short may be sent behind it
+        assert [short.reader.can_take_another(later, kind) for kind in RunKind] == [True, False, False]
         assert await _all(short) == (b"true", "")
         while any(run.reader is None or run.reader.kind is not RunKind.LONG for run in long):
             await asyncio.sleep(0.02)

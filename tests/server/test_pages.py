@@ -426,6 +426,15 @@ def test_what_leads_to_a_thing_is_paged_without_loss(at_home: Inside) -> None:
     assert sorted(seen) == [f"https://example.org/zoo#animal{number:03}" for number in range(120)]
 
 
+def test_no_page_shows_a_folder_of_the_server(demo: Inside) -> None:
+    places = demo.kb.query("SELECT ?graph ?place { GRAPH ?g { ?graph kg:location ?place } } ORDER BY ?place").values()
+    for graph, place in (places[0], places[-1]):
+        for path in ("/resource", "/explore/around"):
+            page = demo.page(path, iri=graph).text
+            assert path != "/resource" or f"…/{Path(place).name}" in page  # a picture has the first properties alone
+            assert str(Path(place).parent) not in page
+
+
 def test_a_shape_says_what_it_asks_of_whom_and_who_departs_from_it(at_home: Inside) -> None:
     listed, zoo = tree(at_home.page("/explore/shapes")), "https://example.org/zoo#"
     (link,) = listed.xpath("//ul[@class='things']//a[.='a keeper']/@href")

@@ -7,10 +7,11 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
+from kgrag import queries
 from kgrag.errors import UnknownName
 from kgrag.model import Chunk, Document, Section, Span
 from kgrag.store.oxigraph import OxigraphStore
-from kgrag.text import documents
+from kgrag.text import documents, stored_passages
 from kgrag.text.chunking import chunk
 from kgrag.vocab import DCTERMS, KG, RDF, Names, number
 
@@ -129,14 +130,14 @@ def test_every_span_leads_back_to_the_text_of_its_chunk() -> None:
     found = documents.spans(store, chunks)
     assert found == {chunks[0]: Span(chunks[0], document, 0, 24), chunks[1]: Span(chunks[1], document, 26, 52)}
     whole = documents.document_text(store, document)
-    assert documents.texts(store, chunks) == {iri: whole[span.start : span.end] for iri, span in found.items()}
+    assert stored_passages.texts(store, chunks) == {iri: whole[span.start : span.end] for iri, span in found.items()}
 
 
 def test_unknown_chunks_are_left_out() -> None:
     store = published(PLAIN)
     assert documents.spans(store, ["urn:kgrag:chunk/none"]) == {}
-    assert documents.texts(store, ["urn:kgrag:chunk/none", iris(PLAIN)[0]]).keys() == {iris(PLAIN)[0]}
-    assert documents.texts(store, []) == {}
+    assert stored_passages.texts(store, ["urn:kgrag:chunk/none", iris(PLAIN)[0]]).keys() == {iris(PLAIN)[0]}
+    assert stored_passages.texts(store, []) == {}
 
 
 def test_more_chunks_than_one_query_takes_are_all_found() -> None:
@@ -187,3 +188,18 @@ def test_of_equal_records_each_keeps_its_format_whichever_came_first() -> None:
             "SELECT ?f { GRAPH ?g { ?d <http://purl.org/dc/terms/format> ?f } } ORDER BY ?f"
         )
         assert formats.values() == [("application/jsonl",), ("text/plain",)]
+
+
+def test_a_passage_is_read_once_until_the_store_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = published(PLAIN)
+    first, second = iris(PLAIN)
+    asked: list[str] = []
+    bind = queries.bind
+    monkeypatch.setattr(queries, "bind", lambda name, **values: asked.append(name) or bind(name, **values))
+    around = stored_passages.surroundings(store, [first, "urn:kgrag:chunk/none"], characters=10)
+    assert around == {first: ("", second)}
+    assert stored_passages.surroundings(store, [second], characters=10) == {second: (PLAIN.text[16:26], "")}
+    assert stored_passages.passages(store, [second])[second].place.title == PLAIN.title
+    assert asked == ["documents/passages", "documents/around", "documents/around"]
+    store.remove([NAMES.document_graph(documents.document_iri(PLAIN, NAMES))])
+    assert stored_passages.passages(store, [first, second]) == {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import pyoxigraph as ox
 
@@ -75,30 +76,47 @@ class Neighbourhood:
     limit: int
     allowed: Allowed | None = None
 
-    def around(self, chunk: str) -> list[Neighbour]:
-        """Return the direct neighbours of a chunk: the strongest of each kind in turn.
+    def around(self, chunks: Sequence[str]) -> dict[str, list[Neighbour]]:
+        """Return the direct neighbours of each chunk: the strongest of each kind in turn.
 
         A chunk that is linked in several ways comes once, by the first of these.
         """
+        query = queries.bind("cg_rag/around", chunks=[ox.NamedNode(chunk) for chunk in dict.fromkeys(chunks)])
+        edges: dict[str, list[tuple[str, str, str, str]]] = {chunk: [] for chunk in chunks}
+        for chunk, *edge in self.store.select(query).values() if chunks else ():
+            edges[chunk].append(cast("tuple[str, str, str, str]", tuple(edge)))
+        chosen = {chunk: self._chosen(chunk, found) for chunk, found in edges.items()}
+        best = {iri: weight for found in chosen.values() for iri, (weight, _, _) in found.items()}
+        hits = {hit.iri: hit for hit in passage_hits(self.store, list(best.items()))}
+        return {
+            chunk: [
+                Neighbour(kind, outgoing, weight, replace(hits[iri], score=weight))
+                for iri, (weight, kind, outgoing) in found.items()
+                if iri in hits
+            ]
+            for chunk, found in chosen.items()
+        }
+
+    def _chosen(
+        self, chunk: str, edges: Sequence[tuple[str, str, str, str]]
+    ) -> dict[str, tuple[float, EdgeKind, bool]]:
+        """Return the neighbours of a chunk that are shown, in order, each with its heaviest edge."""
         kinds = {term.value: kind for kind, term in KINDS.items()}
         next_turn: dict[tuple[EdgeKind, bool], int] = {}
-        edges: list[tuple[int, float, str, EdgeKind, bool]] = []
-        query = queries.bind("cg_rag/around", chunk=ox.NamedNode(chunk))
-        for kind_iri, origin, target, weight in self.store.select(query).values():
+        turns: list[tuple[int, float, str, EdgeKind, bool]] = []
+        for kind_iri, origin, target, weight in edges:
             kind, outgoing = kinds[kind_iri], origin == chunk
             neighbour = target if outgoing else origin
             if self.allowed is not None and neighbour not in self.allowed.chunks:
                 continue
             turn = next_turn.get((kind, outgoing), 0)
             next_turn[kind, outgoing] = turn + 1
-            edges.append((turn, -float(weight), neighbour, kind, outgoing))
+            turns.append((turn, -float(weight), neighbour, kind, outgoing))
         first_edges: dict[str, tuple[float, EdgeKind, bool]] = {}
-        for _, negative_weight, neighbour, kind, outgoing in sorted(edges):
+        for _, negative_weight, neighbour, kind, outgoing in sorted(turns):
             if neighbour != chunk:
                 first_edges.setdefault(neighbour, (-negative_weight, kind, outgoing))
-        chosen = list(first_edges.items())[: self.limit]
-        hits = {hit.iri: hit for hit in passage_hits(self.store, [(iri, weight) for iri, (weight, _, _) in chosen])}
-        return [Neighbour(kind, outgoing, weight, hits[iri]) for iri, (weight, kind, outgoing) in chosen if iri in hits]
+        return dict(list(first_edges.items())[: self.limit])
 
 
 def with_context(
@@ -123,8 +141,9 @@ def with_context(
     seen = {hit.iri for hit in hits}
     linked: list[Hit] = []
     long: dict[int, list[Neighbour]] = {}
+    around = neighbourhood.around([hit.iri for hit in hits])
     for number, hit in enumerate(hits):
-        neighbours = [one for one in neighbourhood.around(hit.iri) if one.hit.iri not in seen]
+        neighbours = [one for one in around[hit.iri] if one.hit.iri not in seen]
         seen |= {one.hit.iri for one in neighbours}
         request = _prompt(question, hit, [])
         if sum(count_tokens(one.hit.text) for one in neighbours) > count_tokens(request.text):
@@ -187,6 +206,6 @@ def page(neighbourhood: Neighbourhood, chunk: str) -> str:
             colour=_COLOURS[neighbour.kind],
             dashed=neighbour.kind is EdgeKind.CROSS_REFERENCE,
         )
-        for neighbour in neighbourhood.around(chunk)
+        for neighbour in neighbourhood.around([chunk])[chunk]
     ]
     return neighbourhood_page(chunk, _title(hits[0]) or chunk, hits[0].text, linked)

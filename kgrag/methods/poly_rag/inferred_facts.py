@@ -53,7 +53,7 @@ def infer(store: TripleStore, bench: Workbench, *, profile: str = "rdfs") -> int
     layers = store.select(queries.bind("poly_rag/layers", catalogue=catalogue)).values()
     instances = [graph for graph, kind, layer, _ in layers if layer == "ontology" and kind == KG.AssertionGraph.value]
     sources = [ox.NamedNode(iri) for iri in dict.fromkeys([*schemas, *instances])]
-    stated = [triple for graph in sources for triple in store.triples(graph)]
+    stated = list(store.triples(*sources))
     copies = shared(stated)
     inferred = materialise(bench, [*stated, *copies], profile=profile)
     inferred = replace(inferred, triples=tuple(sorted({*inferred.triples, *copies}, key=str)))

@@ -19,6 +19,7 @@ from kgrag.answering import fusion
 from kgrag.answering.passage_hits import passage_hits
 from kgrag.errors import NotBuilt, ReplyUnusable, UnsupportedTask
 from kgrag.index import bm25, vector_spaces
+from kgrag.index.revision_cache import RevisionCache
 from kgrag.llm import structured_output
 from kgrag.methods.poly_rag.aliases import aliases, with_aliases
 from kgrag.methods.poly_rag.question_templates import answered, templated
@@ -28,7 +29,7 @@ from kgrag.querying.data_profile import profile_of
 from kgrag.querying.text_to_sparql import Asker, mentions, row_evidence, story_of
 from kgrag.querying.text_to_sparql.fact_sentences import FactSentence, StatedFact, in_words
 from kgrag.sparql.query_reader import read
-from kgrag.text import documents
+from kgrag.text import stored_passages
 from kgrag.text.sentences import attribute_words, entity_key
 from kgrag.vocab import digest
 
@@ -36,6 +37,7 @@ __all__ = ["Found", "GraphLayer", "Layer", "OntologyLayer", "TextLayer"]
 
 Layer = Literal["ontology", "graph", "text"]
 
+_RECORDS = RevisionCache[frozenset[str]]()
 _ONTOLOGIES: WeakKeyDictionary[TripleStore, tuple[mapping.Ontology, int]] = WeakKeyDictionary()
 _SUFFICIENCY_PROMPT = "poly_rag/sufficient"
 _CANDIDATES_PER_ALIAS = 3  # times the triples that are judged: several statements may have the same words
@@ -246,7 +248,7 @@ class GraphLayer:
         chunks: dict[str, list[str]] = defaultdict(list)
         for statement, chunk in self.store.select(queries.bind("poly_rag/origins", statements=nodes)).values():
             chunks[statement].append(chunk)
-        spans = documents.spans(self.store, [chunk for stating in chunks.values() for chunk in stating])
+        spans = stored_passages.spans(self.store, [chunk for stating in chunks.values() for chunk in stating])
         hits: dict[str, Hit] = {}
         for iri, score in ranking:
             if iri in rows:
@@ -291,8 +293,7 @@ class TextLayer:
     def search(self, question: str, k: int) -> Found:
         """Return the k best chunks, best first; ties by IRI."""
         index = vector_spaces.fresh("chunk", store=self.store, spaces=self.spaces, embedder=self.embedder)
-        records_query = queries.bind("poly_rag/records", catalogue=self.store.names.catalogue)
-        records = {chunk for (chunk,) in self.store.select(records_query).values()}
+        records = _RECORDS.get(self.store, "chunks", self._records)
         # As many more as there are chunks of records, which are left out below.
         depth = max(k, _CHUNKS_PER_SIGNAL) + len(records)
         ranking = index.search(self.embedder.embed([question], "query")[0], depth, self.among)
@@ -302,3 +303,7 @@ class TextLayer:
         best = [(iri, score) for iri, score in ranking if iri not in records][:k]
         hits = passage_hits(self.store, best)
         return Found("text", tuple(hits), why="" if hits else "there is no text")
+
+    def _records(self) -> frozenset[str]:
+        query = queries.bind("poly_rag/records", catalogue=self.store.names.catalogue)
+        return frozenset(chunk for (chunk,) in self.store.select(query).values())

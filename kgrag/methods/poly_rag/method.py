@@ -431,7 +431,7 @@ class PolyRag:
     def _refuse_unbuilt(self) -> None:
         kinds = (KG.DocumentGraph, KG.OntologyGraph, KG.TripleGraph)
         catalogue = self.store.names.catalogue
-        if not any(self.store.ask(queries.bind("poly_rag/has_kind", catalogue=catalogue, kind=kind)) for kind in kinds):
+        if not self.store.ask(queries.bind("catalogue/has_kind", catalogue=catalogue, kinds=kinds)):
             raise NotBuilt(
                 "method 'poly_rag' has no layer to look in. Run `kgrag ingest PATH`, `kgrag load ONTOLOGY` or "
                 "`kgrag build poly_rag --instances FILE --triples FILE` first."

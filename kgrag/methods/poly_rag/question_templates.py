@@ -3,7 +3,7 @@
 "What is the creator of Auron?", "How many awards does Ann Lee have?", "Which films have director Jan Kis?", "Is Bath
 the birth place of Ann Lee?" name a property and entities by their labels, with no word left over. A question with a
 word more is left to a model. The queries are stored ones, so nothing of a question becomes syntax. The paper (section
-4) asks a model every time. Queries read: ``templates/*``, and those of ``kgrag.text.documents``.
+4) asks a model every time. Queries read: ``templates/*``, and those of ``kgrag.text.stored_passages``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kgrag.ports import TripleStore
 from kgrag.querying.text_to_sparql.fact_sentences import FactSentence, StatedFact, in_words
 from kgrag.querying.text_to_sparql.named_entities import NamedEntity
 from kgrag.querying.text_to_sparql.row_evidence import labels
-from kgrag.text import documents
+from kgrag.text import stored_passages
 from kgrag.text.quotes import locate
 from kgrag.text.sentences import attribute_words
 from kgrag.vocab import local_name, words_of
@@ -221,7 +221,7 @@ def _hits(
 def _spans(sources: Mapping[str, Sequence[str]], store: TripleStore) -> dict[str, tuple[Span, ...]]:
     """Return at most three chunks of each value, first those whose text contains it."""
     chunks = list(dict.fromkeys(chunk for stating in sources.values() for chunk in stating))
-    spans, texts = documents.spans(store, chunks), documents.texts(store, chunks)
+    spans, texts = stored_passages.spans(store, chunks), stored_passages.texts(store, chunks)
 
     def ranked(value: str, stating: Sequence[str]) -> list[str]:
         known = [chunk for chunk in dict.fromkeys(stating) if chunk in spans]

@@ -20,7 +20,7 @@ from kgrag.answering import fusion
 from kgrag.methods.sire_rag.pool import NodePool
 from kgrag.model import Hit, Span
 from kgrag.ports import Vectors
-from kgrag.text import documents
+from kgrag.text import stored_passages
 from kgrag.vocab import KG, local_name
 
 __all__ = ["ScoredNode", "TreeDescent", "hits"]
@@ -42,7 +42,7 @@ def hits(ranking: fusion.Ranking, descent: TreeDescent) -> list[Hit]:
     if stated := [ox.NamedNode(iri) for iri in by_type[KG.Proposition.value]]:
         query = queries.bind("sire_rag/origins", catalogue=store.names.catalogue, propositions=stated)
         chunks |= {proposition: [chunk] for proposition, chunk in store.select(query).values()}
-    spans = documents.spans(store, sorted({chunk for behind in chunks.values() for chunk in behind}))
+    spans = stored_passages.spans(store, sorted({chunk for behind in chunks.values() for chunk in behind}))
     sources = {iri: tuple(spans[chunk] for chunk in behind if chunk in spans) for iri, behind in chunks.items()}
     return [_hit(rows[iri], score, sources[iri]) for iri, score in ranking if sources.get(iri)]
 

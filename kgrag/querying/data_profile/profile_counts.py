@@ -89,9 +89,8 @@ def counted(store: TripleStore, graph: ox.NamedNode | None = None) -> Counts:
 
 def _all(store: TripleStore) -> Iterator[ox.Triple]:
     query = queries.bind("facts/graphs", catalogue=store.names.catalogue, kinds=fact_kinds())
-    for (graph,) in store.select(query):
-        if isinstance(graph, ox.NamedNode) and graph != store.names.competency_questions:
-            yield from store.triples(graph)
+    graphs = [graph for (graph,) in store.select(query) if isinstance(graph, ox.NamedNode)]
+    return store.triples(*(graph for graph in graphs if graph != store.names.competency_questions))
 
 
 def _count(triples: Iterable[ox.Triple], classes: _Classes) -> Counts:

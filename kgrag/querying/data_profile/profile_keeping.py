@@ -35,6 +35,7 @@ _SAMPLES_PER_PROPERTY = 3
 _MAX_SAMPLE_CHARACTERS = 80
 _MAX_LABEL_CHARACTERS = 200
 _TERMS_PER_QUERY = 500
+_PROPERTIES_PER_QUERY = 50
 _ATTEMPTS = 3
 _DEFINING = (OWL.Class, RDFS.Class)
 _LOCK = RLock()
@@ -158,15 +159,14 @@ def _followed(store: TripleStore, known: _Known | None, revision: int) -> _Known
     relabelled = any(quad.predicate == RDFS.label for quad in quads)
     labels |= _labels(store, sorted(terms if relabelled else terms - labels.keys()))
     samples = {each.iri: each.samples for each in before.properties.values()}
-    for name in {quad.predicate.value for quad in quads} & counts.statements.keys():
-        samples[name] = _samples(store, name)
+    samples |= _samples(store, {quad.predicate.value for quad in quads} & counts.statements.keys())
     return _Known(_profile(revision, counts, labels, classes, samples), counts, kept)
 
 
 def _counted_anew(store: TripleStore, revision: int, *, kept: bool) -> _Known:
     counts, classes = counted(store), _defined(store)
     labels = _labels(store, sorted({*counts.instances, *counts.statements, *classes}))
-    samples = {name: _samples(store, name) for name in counts.statements}
+    samples = _samples(store, counts.statements)
     return _Known(_profile(revision, counts, labels, classes, samples), counts, kept)
 
 
@@ -232,15 +232,18 @@ def _rank(label: Term | None) -> int:
     return 0 if language.partition("-")[0] == "en" else 1 if not language else 2
 
 
-def _samples(store: TripleStore, name: str) -> tuple[ox.NamedNode | ox.Literal, ...]:
-    query = queries.bind(
-        "profile/samples",
-        catalogue=store.names.catalogue,
-        kinds=fact_kinds(),
-        property=ox.NamedNode(name),
-        limit=_SAMPLES_PER_PROPERTY,
-    )
-    return _sorted(_cut(value) for (value,) in store.select(query) if isinstance(value, ox.NamedNode | ox.Literal))
+def _samples(store: TripleStore, names: Collection[str]) -> dict[str, tuple[ox.NamedNode | ox.Literal, ...]]:
+    """Return a few values of each property."""
+    found: dict[str, list[ox.NamedNode | ox.Literal]] = {name: [] for name in names}
+    nodes = [ox.NamedNode(name) for name in sorted(found)]
+    kinds, catalogue = fact_kinds(), store.names.catalogue
+    for first in range(0, len(nodes), _PROPERTIES_PER_QUERY):
+        some = nodes[first : first + _PROPERTIES_PER_QUERY]
+        values = {"catalogue": catalogue, "kinds": kinds, "properties": some, "limit": _SAMPLES_PER_PROPERTY}
+        for name, value in store.select(queries.bind("profile/samples", **values)):
+            if isinstance(value, ox.NamedNode | ox.Literal):
+                found[plain(name)].append(_cut(value))
+    return {name: _sorted(values) for name, values in found.items()}
 
 
 def _sorted(values: Iterable[ox.NamedNode | ox.Literal]) -> tuple[ox.NamedNode | ox.Literal, ...]:

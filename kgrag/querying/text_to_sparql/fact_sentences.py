@@ -2,7 +2,9 @@
 
 A cell of a result means nothing alone: "64" is no answer to cite. So a triple is worded with the name of its thing and
 the label of its property, and cited by the shortest statement of its chunks that has its value and most of its words,
-and by the line that names the thing, where that statement does not. Queries read: those of ``kgrag.text.documents``.
+and by the line that names the thing, where that statement does not.
+
+Queries read: those of ``kgrag.text.stored_passages``.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from kgrag.model import Citation, Span, Unsupported
 from kgrag.ports import TripleStore
-from kgrag.text import documents
+from kgrag.text import stored_passages
 from kgrag.text.chunking import statements_around
 from kgrag.text.quotes import places
 from kgrag.text.sentences import STOP_WORDS, content_words, split, word_set, words
@@ -166,7 +168,7 @@ def citations(stated: Sequence[Sequence[StatedFact]], store: TripleStore, questi
         question: decides between statements that have as much of a fact.
     """
     chunks = list(dict.fromkeys(chunk for facts in stated for fact in facts for chunk in fact.chunks[:_MAX_CHUNKS]))
-    texts, spans = documents.texts(store, chunks), documents.spans(store, chunks)
+    texts, spans = stored_passages.texts(store, chunks), stored_passages.spans(store, chunks)
     sources = {chunk: (texts[chunk], spans[chunk]) for chunk in chunks if chunk in texts and chunk in spans}
     cited = dict.fromkeys(
         Citation(text[start:end], span.document, span.chunk, span.start + start, span.start + end, sentence)

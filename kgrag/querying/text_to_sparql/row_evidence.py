@@ -18,7 +18,7 @@ from kgrag import queries
 from kgrag.model import Citation, Hit, Span, Term, plain
 from kgrag.ports import TripleStore
 from kgrag.querying.text_to_sparql.fact_sentences import stated_places
-from kgrag.text import documents
+from kgrag.text import stored_passages
 from kgrag.text.chunking import statements_around
 from kgrag.text.sentences import content_words, stem
 
@@ -80,7 +80,7 @@ def hits(
     ``sources`` are those of ``chunks``, for a row that is not in it chunks that contain a value of the row.
     """
     sources = _sources([row for row in rows if row not in chunks], store)
-    spans = documents.spans(store, list(dict.fromkeys(chunk for found in chunks.values() for chunk in found)))
+    spans = stored_passages.spans(store, list(dict.fromkeys(chunk for found in chunks.values() for chunk in found)))
     for row, behind in chunks.items():
         sources[row] = tuple(spans[chunk] for chunk in behind if chunk in spans)[:_MAX_SOURCES_PER_ROW]
     return [
@@ -129,7 +129,7 @@ def _sources(rows: Sequence[Row], store: TripleStore) -> dict[Row, tuple[Span, .
     for value, chunk in store.select(query) if values else ():
         behind[value].append(plain(chunk))
     chunks = list(dict.fromkeys(chunk for found in behind.values() for chunk in found))
-    spans, texts = documents.spans(store, chunks), documents.texts(store, chunks)
+    spans, texts = stored_passages.spans(store, chunks), stored_passages.texts(store, chunks)
     carrying = {
         value: [chunk for chunk in found if chunk in spans and stated_places(plain(value), texts.get(chunk, ""))]
         for value, found in behind.items()
@@ -154,7 +154,7 @@ def citations(found: Sequence[Hit], numbers: Sequence[int], store: TripleStore, 
     the shortest of equals. A bare value would prove nothing of what it is the value of. ``numbers`` are those of the
     sentences.
     """
-    texts = documents.texts(store, [span.chunk for hit in found for span in hit.sources])
+    texts = stored_passages.texts(store, [span.chunk for hit in found for span in hit.sources])
     cited = (
         _cited(str(value), question, hit, texts, number)
         for number, hit in zip(numbers, found, strict=True)

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from kgrag.drawing.column_picture import ColumnBox, ColumnGroup, ColumnsView, columns_svg
 from kgrag.model import Table
 from kgrag.server.pages.catalogue_page import place
-from kgrag.server.pages.iri_links import Naming, naming_for
+from kgrag.server.pages.iri_links import Naming, naming_for, without_folders
 from kgrag.server.pages.page_rendering import guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
@@ -62,7 +62,7 @@ async def around(request: Request) -> Response:
     table = await rows(request, "pages/around_counts", thing=node, graphs=graphs)
     sides = _counted(table)
     pairs, linked = await asyncio.gather(
-        rows(request, "pages/pairs", edges=[node]), rows(request, "cg_rag/around", chunk=node)
+        rows(request, "pages/pairs", edges=[node]), rows(request, "cg_rag/around", chunks=[node])
     )
     if not sides and not len(pairs):
         raise Problem(404, f"nothing is known about <{node.value[:500]}>.")
@@ -70,7 +70,7 @@ async def around(request: Request) -> Response:
     shown = _chosen(sides, opened, incoming=request.query_params.get("direction") == "in")
     shown = list(await asyncio.gather(*(_read(request, node, side, graphs, size, offset) for side in shown)))
     terms = [node, *(side.property for side in shown), *(row[0] for side in shown for row in side.others)]
-    terms += [ox.NamedNode(name) for row in linked.values() for name in (row[1], row[2])]
+    terms += [ox.NamedNode(name) for row in linked.values() for name in (row[2], row[3])]
     naming = await naming_for(request, terms)
     view = _view(node, shown, pairs.rows, naming, given={"iri": node.value, **({"graph": chosen} if chosen else {})})
     if not opened:
@@ -113,7 +113,8 @@ async def _read(
 ) -> _Side:
     name = "pages/around_incoming" if side.incoming else "pages/around_outgoing"
     found = await rows(request, name, thing=node, property=side.property, graphs=graphs, limit=size, offset=offset)
-    return _Side(side.incoming, side.property, side.count, found.rows)
+    others = [(without_folders(side.property, row[0]), *row[1:]) for row in found.rows]
+    return _Side(side.incoming, side.property, side.count, others)
 
 
 def _view(
@@ -160,7 +161,7 @@ def _with_citations(
 ) -> ColumnsView:
     """Add the chunks that citation edges link, by kind, the line as thick as the edge is heavy."""
     found: dict[tuple[str, bool], list[tuple[float, str]]] = {}
-    for kind, origin, target, weight in linked:
+    for _, kind, origin, target, weight in linked:
         outgoing = origin == node.value
         words = found.setdefault((kind.removeprefix(KG.prefix), outgoing), [])
         words.append((float(weight), target if outgoing else origin))

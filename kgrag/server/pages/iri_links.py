@@ -6,24 +6,28 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import PurePosixPath, PureWindowsPath
 from urllib.parse import quote
 
 import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
 
 from kgrag.index.ontology_prefixes import COMMON_PREFIXES
+from kgrag.model import Term
 from kgrag.resources import folder
 from kgrag.server.pages.label_choice import best_labels, languages_of, shortened
 from kgrag.server.server_state import state_of
 from kgrag.server.stored_rows import rows
 from kgrag.store.rdf_files import plugin_quads
-from kgrag.vocab import RDFS, local_name, words_of
+from kgrag.vocab import KG, RDFS, local_name, words_of
 
-__all__ = ["Naming", "Shown", "naming_for", "vocabulary"]
+__all__ = ["Naming", "Shown", "naming_for", "vocabulary", "without_folders"]
 
 _VOCABULARIES = ("kgrag", "vector", "audit")
 _LOCAL_NAME = re.compile(r"[\w.-]*")
 _MAX_LABELS_READ = 200
+_PLACES = (KG.location, KG.root)
+"""Properties whose values may be paths of the server's disk, which visitors of a page need not know."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,20 @@ class Naming:
             kind = "" if term.datatype.value.endswith(("#string", "#langString")) else self.short(term.datatype.value)
             return Shown(term.value, note=term.language or kind)
         return Shown(str(term))
+
+
+def without_folders(property_: object, value: Term | None) -> Term | None:
+    """Return a value as a page shows it: of a place on the server's disk, its name alone.
+
+    >>> without_folders(KG.location, ox.Literal("/srv/texts/lentil.md")).value
+    '…/lentil.md'
+    """
+    if property_ not in _PLACES or not isinstance(value, ox.Literal):
+        return value
+    path = next(
+        (kind(value.value) for kind in (PurePosixPath, PureWindowsPath) if kind(value.value).is_absolute()), None
+    )
+    return value if path is None else ox.Literal(f"…/{path.name}")
 
 
 async def naming_for(request: HttpRequest, terms: Iterable[object] = ()) -> Naming:

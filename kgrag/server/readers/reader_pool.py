@@ -39,6 +39,8 @@ _MOMENT_SECONDS = 0.05
 """Of the processor: a request that used more is long, where there may be one more of them."""
 _LONG_SECONDS = 0.25
 """A request that used more is long in any case."""
+_TRIAL_SECONDS = 1.0
+"""By the clock: where the system is so busy that a request which gave way gets nowhere, others do not wait for it."""
 _IDLE_SECONDS = 60.0
 """A reader without work for longer ends, unless it is the last."""
 
@@ -221,7 +223,9 @@ class ReaderPool:
             return None
         now = time.monotonic()
         fit = [
-            reader for reader in self._busy if reader.can_take_another(now) and self._has_current_snapshot(reader, run)
+            reader
+            for reader in self._busy
+            if reader.can_take_another(now, run.kind) and self._has_current_snapshot(reader, run)
         ]
         if self._places.are_kept_for_short():  # what is not known might be long
             fit = [reader for reader in fit if reader.kind is run.kind is RunKind.SHORT]
@@ -426,11 +430,16 @@ class ReaderPool:
                 reader.takes_no_more = True
                 run.end_trial()
                 self._start_spare()
-        elif run.is_trial and (run.waits_for_client or computed > _LONG_SECONDS):
+        elif run.is_trial and (run.waits_for_client or computed > _LONG_SECONDS or self._keeps_others(reader, now)):
             self._end_trial(reader, run)
         # what a write waits for does not, and one that nothing is known of only after a moment
         if run.request.can_begin_again and (reader.kind is RunKind.LONG or computed > _MOMENT_SECONDS):
             reader.give_way()
+
+    def _keeps_others(self, reader: Reader, now: float) -> bool:
+        """Return whether others of a kind that nobody knows wait for one that gave way a while ago."""
+        waited = now - reader.since > _TRIAL_SECONDS and reader.gave_way
+        return waited and len(self._queues[RunKind.UNKNOWN]) > 0
 
     def _end_trial(self, reader: Reader, run: ReaderRun) -> None:
         """Let a request wait for its turn among long ones, and kill the reader that began with it."""

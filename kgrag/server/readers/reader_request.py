@@ -43,6 +43,9 @@ _MAX_SECONDS_OF_FIRST = 0.003
 """Once a reader works on a request for longer, no other is sent behind it."""
 _MAX_SECONDS_AHEAD = 0.002
 """Expected work before a request that is sent ahead: it should not wait longer than a process takes to wake up."""
+_MAX_SECONDS_OF_SHORT, _MAX_SECONDS_AHEAD_OF_SHORT = 0.01, 0.008
+"""The same where all are known to be short: it is the system that keeps the process waiting, and to wake it once for
+many of them takes less of the processor. After the first of these times they are taken back in any case."""
 
 
 class Overloaded(ServiceUnavailable):
@@ -414,9 +417,14 @@ class Reader:
             self._measured_since, self._computed_before = self.since, computed
         return computed - self._computed_before
 
+    @property
+    def gave_way(self) -> bool:
+        """Whether other processes go first until it is done with its request."""
+        return self._lowered_since == self.since
+
     def give_way(self) -> None:
         """Let other processes go first until the process is done with its request; once per request."""
-        if self._lowered_since == self.since:
+        if self.gave_way:
             return
         self._lowered_since = self.since
         with suppress(ProcessLookupError):  # it has just ended
@@ -442,8 +450,10 @@ class Reader:
             self._packed_header = (request.task, folder), packed
         return self._packed_header[1]
 
-    def can_take_another(self, now: float) -> bool:
-        """Return whether a request that is sent now is likely to be done soon."""
-        ahead = len(self.runs)
-        quick = now - self.since < _MAX_SECONDS_OF_FIRST and ahead * self.seconds_per_request < _MAX_SECONDS_AHEAD
+    def can_take_another(self, now: float, kind: RunKind) -> bool:
+        """Return whether a request of a kind that is sent now is likely to be done soon."""
+        ahead, of_first, most = len(self.runs), _MAX_SECONDS_OF_FIRST, _MAX_SECONDS_AHEAD
+        if self.kind is kind is RunKind.SHORT:
+            of_first, most = _MAX_SECONDS_OF_SHORT, _MAX_SECONDS_AHEAD_OF_SHORT
+        quick = now - self.since < of_first and ahead * self.seconds_per_request < most
         return quick and self.ready and not self.takes_no_more and ahead < _MAX_RUNS_AHEAD

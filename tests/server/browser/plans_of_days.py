@@ -21,6 +21,8 @@ from tests.server.inside import DEMO
 
 __all__ = ["DayPlan", "plan"]
 
+DOCUMENTS, ONTOLOGIES = (os.environ.get(f"KGRAG_DAY_{name}") for name in ("DOCUMENTS", "ONTOLOGIES"))
+"""Read when this is imported: tests run without the variables of whoever starts them."""
 CROPS, SOSA = "https://w3id.org/kgrag/examples/crops#", "http://www.w3.org/ns/sosa/"
 NOTES = {
     "vetch.md": "# Growing vetch\n\nVetch is sown in October. Its seed rate is 40 kg per hectare. See also Growing rye.",
@@ -72,9 +74,8 @@ class DayPlan:
 
 def plan(browser: Any, place: Path) -> DayPlan:
     """Return the plan of a day, with files that are made for it in a folder."""
-    documents, ontologies = (os.environ.get(f"KGRAG_DAY_{name}") for name in ("DOCUMENTS", "ONTOLOGIES"))
-    if documents and ontologies:
-        return _of_clocks(browser, Path(documents), Path(ontologies), place)
+    if DOCUMENTS and ONTOLOGIES:
+        return _of_clocks(browser, Path(DOCUMENTS), Path(ONTOLOGIES), place)
     return _of_crops(place)
 
 

@@ -168,7 +168,7 @@ def test_text_stands_out_in_light_and_in_dark(browser: Any, demo: Inside, scheme
     assert {selector: value for selector, value in found.items() if value < 4.5} == {}
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", [*PAGES, "/report?profile=obo"])
 def test_nothing_has_to_be_scrolled_sideways_on_a_small_screen(browser: Any, demo: Inside, path: str) -> None:
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride", {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": False}
