@@ -86,8 +86,8 @@ def _run(given: argparse.Namespace) -> None:
 
 def _kept(given: argparse.Namespace) -> None:
     """Print each fact that is lost, and the sums."""
-    parts = {"settings": read_settings(), "embedder": SentenceTransformerEmbedder()}
-    held, lost = facts_kept(given.into, given.sources, **parts)
+    embedder = SentenceTransformerEmbedder()
+    held, lost = facts_kept(given.into, given.sources, settings=read_settings(), embedder=embedder)
     print(
         "".join(f"lost: {fact}\n" for fact in lost) + f"facts in the replies {len(held) + len(lost)}, kept {len(held)}"
     )

@@ -12,11 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from benchmarks.model.asking import take_in
 from kgrag import KnowledgeBase
-from kgrag.model import Completion, Prompt
+from kgrag.model import Completion, Prompt, Table, plain
 from kgrag.ports import LanguageModel
 from kgrag.settings import Settings
 
@@ -89,11 +89,12 @@ def facts_kept(
         with KnowledgeBase(settings=settings, **{**parts, "model": listening}) as kb:
             take_in(kb, sources)
             kb.build("og_rag")
-            edges = defaultdict(list)
-            for edge, key, value in kb.query(_NODES).rows:
-                edges[edge].append((_folded(key.value), _folded(value.value)))
+            edges: dict[str, list[tuple[str, str]]] = defaultdict(list)
+            for row in cast("Table", kb.query(_NODES)):
+                edge, key, value = map(plain, row)
+                edges[edge].append((_folded(key), _folded(value)))
     facts = [fact for reply in listening.replies for fact in facts_in(json.loads(reply.text))]
-    places = defaultdict(list)
+    places: dict[str, list[tuple[str, list[tuple[str, str]]]]] = defaultdict(list)
     for pairs in edges.values():
         for key, value in pairs:
             places[value].append((key, pairs))
