@@ -1,0 +1,334 @@
+"""What a knowledge base with more documents would need, by what is stored of the documents that it has.
+
+What documents and methods wrote is taken to grow with the documents, as many of each sort as now: twice the documents,
+twice the quads. What people loaded or keep stays. A figure that was not measured here is left out, with what to do to
+have it measured, and one for more than a hundred times the documents is marked. Nothing is asked of a language model.
+
+Queries read: ``plan/*``, ``documents/count``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgrag import plugins, queries
+from kgrag.errors import EmbeddingMismatch, InputError
+from kgrag.knowledge_base import build_marks
+from kgrag.llm.completion_cache import CachedModel
+from kgrag.model import Usage
+from kgrag.settings import is_address
+from kgrag.store.graph_kinds import kinds
+from kgrag.vocab import KG
+
+if TYPE_CHECKING:
+    from kgrag.declarations import MethodDeclaration
+    from kgrag.knowledge_base.wiring import Wiring
+
+__all__ = ["MAX_TIMES_MEASURED", "MIN_DOCUMENTS", "GrowthPlan", "PlannedAmount", "growth_plan"]
+
+MIN_DOCUMENTS = 20
+"""Documents from which one document is taken to be like another."""
+MAX_TIMES_MEASURED = 100
+"""How many times the documents a plan may be for, and not be marked."""
+_MIN_EMBEDDED = 500
+"""Texts from which the time that embedding took is a rate."""
+_DOCUMENTS, _PROVENANCE, _KEPT, _ALL, _DISK = "documents", "provenance", "kept as it is", "all", "disk"
+_STEADY_KINDS = frozenset(
+    kind.value
+    for kind in (
+        KG.AnswerGraph,
+        KG.AuditGraph,
+        KG.DataGraph,
+        KG.FeedbackGraph,
+        KG.IndexGraph,
+        KG.OntologyGraph,
+        KG.ProfileGraph,
+        KG.QueryGraph,
+    )
+)
+"""Kinds of graph that people fill, whichever method made one: they do not follow from documents."""
+_DESIGNS = (
+    (100_000, "one folder with the embedded store, as here; measured with 100,000 short documents"),
+    (
+        1_000_000,
+        "one good machine, with the store in a SPARQL server (KGRAG_STORE); estimated, never measured at this size",
+    ),
+)
+_NO_DESIGN = (
+    "none that was measured: store and vectors would have to be divided among machines, which kgrag does not do, and "
+    "methods that ask a model be built on a chosen share of the chunks. Nothing is promised at this size"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAmount:
+    """How much there is of something, and how much there would be.
+
+    Attributes:
+        part: "documents", the name of a method, "provenance", "kept as it is", "disk", or "all".
+        quantity: chunks, graphs, quads, vectors, completions, input_tokens, output_tokens; price (of the settings'
+            currency); embedding_seconds; of the disk the name of a folder, in bytes.
+        measured: what there is now; None where it was not measured.
+        planned: what there would be; None where it was not measured.
+        note: why there is no figure, and what to do; or what is known of the figure; "" for none.
+    """
+
+    part: str
+    quantity: str
+    measured: float | None
+    planned: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthPlan:
+    """What a number of documents would need.
+
+    Attributes:
+        documents: for which it is.
+        measured_documents: what it goes by.
+        design: what a knowledge base of this size runs on, and whether that was measured.
+        caution: why the figures may not hold as a whole; "" for no reason.
+        amounts: each part with its quantities.
+    """
+
+    documents: int
+    measured_documents: int
+    design: str
+    caution: str
+    amounts: tuple[PlannedAmount, ...]
+
+
+def growth_plan(kb: Wiring, documents: int) -> GrowthPlan:
+    """Return what a number of documents would need; see the module.
+
+    Args:
+        kb: is only read.
+        documents: how many there would be in all.
+
+    Raises:
+        InputError: ``documents`` is below 1.
+    """
+    if documents < 1:
+        raise InputError(f"--documents {documents}: a plan is for one document or more.")
+    contents = _Contents.of(kb)
+    measured = contents.graphs[_DOCUMENTS]
+    amounts = _Planning(kb, contents, documents).amounts() if measured >= MIN_DOCUMENTS else _unmeasured(measured)
+    design = next((words for most, words in _DESIGNS if documents <= most), _NO_DESIGN)
+    return GrowthPlan(documents, measured, design, _caution(documents, measured), tuple(amounts))
+
+
+def _unmeasured(measured: int) -> Iterator[PlannedAmount]:
+    note = f"not measured: {measured} documents are too few. Ingest at least {MIN_DOCUMENTS} of the same sort first"
+    yield PlannedAmount(_ALL, "quads", None, None, note)
+
+
+def _caution(documents: int, measured: int) -> str:
+    if measured >= MIN_DOCUMENTS and documents > MAX_TIMES_MEASURED * measured:
+        return (
+            f"beyond {MAX_TIMES_MEASURED} times what was measured ({measured:,} documents): take the figures as "
+            "directions, and plan again from more documents"
+        )
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """How many graphs and quads each part has; the quads of a part include what the catalogue says of its graphs."""
+
+    graphs: Counter[str]
+    quads: Counter[str]
+
+    @classmethod
+    def of(cls, kb: Wiring) -> _Contents:
+        graphs, quads = Counter[str](), Counter[str]()
+        catalogue = kb.store.names.catalogue
+        uncounted: dict[str, str] = {}
+        for kind, method, count, triples, entries in kb.store.select(
+            queries.bind("plan/entries", catalogue=catalogue)
+        ).values():
+            part = _part(kind, method)
+            quads[part] += int(entries)
+            if (known := kinds().get(kind)) is not None and kind != KG.CatalogueGraph.value:
+                graphs[part] += int(count)
+                quads[part] += int(triples) if known.counted else 0
+                if not known.counted:
+                    uncounted[kind] = part
+        for kind, part in uncounted.items():
+            query = queries.bind("plan/kind_size", catalogue=catalogue, kind=kinds()[kind].iri)
+            quads[part] += int(kb.store.select(query).values()[0][0])
+        quads[_KEPT] += len(kb.store) - quads.total()
+        return cls(graphs, quads)
+
+
+def _part(kind: str, method: str) -> str:
+    """Return the part that graphs of a kind belong to."""
+    if kind == KG.DocumentGraph.value:
+        return _DOCUMENTS
+    if kind == KG.ProvenanceGraph.value:
+        return _PROVENANCE
+    owner = next((name for name, one in plugins.methods().items() if kind in _kinds_of(one)), method)
+    return owner if owner in plugins.methods() and kind not in _STEADY_KINDS else _KEPT
+
+
+def _kinds_of(method: MethodDeclaration) -> set[str]:
+    return {kind.iri.value for kind in method.graph_kinds}
+
+
+@dataclass(frozen=True, slots=True)
+class _Planning:
+    """One plan: what grows is multiplied by ``times``."""
+
+    kb: Wiring
+    contents: _Contents
+    documents: int
+
+    @property
+    def times(self) -> float:
+        return self.documents / self.contents.graphs[_DOCUMENTS]
+
+    def amounts(self) -> Iterator[PlannedAmount]:
+        """Yield the parts, then the sums."""
+        vectors = self._vectors()
+        chunks = int(self.kb.store.select(queries.bind("documents/count")).values()[0][0])
+        yield self._grown(_DOCUMENTS, "chunks", chunks)
+        yield from self._sizes(_DOCUMENTS, vectors)
+        for name, method in sorted(plugins.methods().items()):
+            if method.graph_kinds:
+                yield from self._method(method, vectors) if self.contents.graphs[name] else [_not_built(name)]
+        yield self._grown(_PROVENANCE, "quads", self.contents.quads[_PROVENANCE])
+        kept = self.contents.quads[_KEPT]
+        yield PlannedAmount(_KEPT, "quads", kept, kept, "loaded, inferred, asked or kept: not planned")
+        quads = PlannedAmount(_ALL, "quads", len(self.kb.store), self._all_quads())
+        yield quads
+        yield from self._embedding(vectors)
+        yield from self._disk(quads, vectors)
+
+    def _grown(self, part: str, quantity: str, measured: float, note: str = "") -> PlannedAmount:
+        return PlannedAmount(part, quantity, measured, _whole(measured * self.times), note)
+
+    def _sizes(self, part: str, vectors: Mapping[str, int] | None) -> Iterator[PlannedAmount]:
+        yield self._grown(part, "graphs", self.contents.graphs[part])
+        yield self._grown(part, "quads", self.contents.quads[part])
+        if vectors and part in vectors:
+            yield self._grown(part, "vectors", vectors[part])
+
+    def _all_quads(self) -> int:
+        kept = self.contents.quads[_KEPT]
+        return kept + round((len(self.kb.store) - kept) * self.times)
+
+    # --- a method -----------------------------------------------------------------------------------------------
+
+    def _method(self, method: MethodDeclaration, vectors: Mapping[str, int] | None) -> Iterator[PlannedAmount]:
+        store = self.kb.store
+        build = queries.bind("plan/newer", catalogue=store.names.catalogue, build=store.names.build(method.name))
+        if method.name in build_marks.unfinished(store) or method.name in build_marks.undone(store):
+            note = f"not measured: a part of its last build is pending. `kgrag build {method.name}` first"
+            yield PlannedAmount(method.name, "quads", None, None, note)
+        elif store.ask(build):
+            note = f"not measured: documents came after its last build. `kgrag build {method.name}` first"
+            yield PlannedAmount(method.name, "quads", None, None, note)
+        else:
+            yield from self._sizes(method.name, vectors)
+            if method.build_prompts:
+                yield from self._paid(method)
+
+    def _paid(self, method: MethodDeclaration) -> Iterator[PlannedAmount]:
+        """Yield what a build asks of the model, where this one was paid for all of it."""
+        paid = {name: one for name, one in _replies(self.kb).items() if name in method.build_prompts}
+        models = {model for replies in paid.values() for model in replies}
+        if models != {self.kb.model.identity}:
+            others = f"{', '.join(sorted(models))} was asked" if models else "nothing was paid for its build"
+            note = f"not measured: {others}, and the model is {self.kb.model.identity}"
+            yield PlannedAmount(method.name, "completions", None, None, note)
+            return
+        usage = sum((one for replies in paid.values() for one in replies.values()), start=Usage())
+        for quantity in ("completions", "input_tokens", "output_tokens"):
+            yield self._grown(method.name, quantity, getattr(usage, quantity))
+        price = self.kb.price()
+        if price is None:
+            yield PlannedAmount(method.name, "price", None, None, "the settings have no price of this model")
+        else:
+            yield self._grown(method.name, "price", price.of(usage))
+
+    # --- vectors and disk ---------------------------------------------------------------------------------------
+
+    def _vectors(self) -> dict[str, int] | None:
+        """Return how many vectors each part has; None where the embedder is another than they were made by."""
+        counts = Counter[str]()
+        try:
+            for name in self.kb.spaces.names():
+                counts[_part_of_space(name)] += len(self.kb.spaces.space(name))
+        except EmbeddingMismatch:
+            return None
+        return dict(counts)
+
+    def _embedding(self, vectors: Mapping[str, int] | None) -> Iterator[PlannedAmount]:
+        if not vectors:
+            note = "not measured: nothing is embedded by this embedder. `kgrag build passages` first"
+            yield PlannedAmount(_ALL, "vectors", None, None, note)
+            return
+        kept = vectors.get(_KEPT, 0)
+        everything = sum(vectors.values())
+        planned = kept + round((everything - kept) * self.times)
+        yield PlannedAmount(_ALL, "vectors", everything, planned)
+        texts, seconds = self.kb.embedder.pace()
+        if texts < _MIN_EMBEDDED or not seconds:
+            note = f"not measured: the time of {texts} texts was kept, {_MIN_EMBEDDED} are needed. Ingest more first"
+            yield PlannedAmount(_ALL, "embedding_seconds", None, None, note)
+        else:
+            note = f"{texts / seconds:,.0f} texts per second on the machine that embedded them"
+            spent = (each * seconds / texts for each in (everything, planned))
+            yield PlannedAmount(_ALL, "embedding_seconds", *spent, note)
+
+    def _disk(self, quads: PlannedAmount, vectors: Mapping[str, int] | None) -> Iterator[PlannedAmount]:
+        """Yield the bytes of each folder: the store's grow with quads, the others' with documents."""
+        if self.kb.path is None:
+            yield PlannedAmount(_DISK, "all", None, None, "not measured: this knowledge base is in memory")
+            return
+        sizes = {folder.name: _bytes(folder) for folder in sorted(self.kb.path.iterdir()) if folder.is_dir()}
+        if is_address(self.kb.settings.store):
+            sizes.pop("store", None)
+            yield PlannedAmount(_DISK, "store", None, None, "not measured: the store is in a SPARQL server")
+        grown = {name: _whole(size * self._times_of(name, quads)) for name, size in sizes.items()}
+        for name, size in sizes.items():
+            yield PlannedAmount(_DISK, name, size, grown[name])
+        if not vectors:
+            yield PlannedAmount(_DISK, "vectors", None, None, "not measured: nothing is embedded by this embedder")
+        yield PlannedAmount(_DISK, "all", sum(sizes.values()), sum(grown.values()))
+
+    def _times_of(self, folder: str, quads: PlannedAmount) -> float:
+        if folder == "store":
+            return (quads.planned or 0) / (quads.measured or 1)
+        return self.times if folder in ("vectors", "lexical", "cache") else 1.0
+
+
+def _not_built(method: str) -> PlannedAmount:
+    return PlannedAmount(method, "quads", None, None, f"not measured: `kgrag build {method}` here first")
+
+
+def _part_of_space(name: str) -> str:
+    """Return the part whose vectors a space has."""
+    if name == "chunk":
+        return _DOCUMENTS
+    for method, declared in plugins.methods().items():
+        if name in {space.name for space in declared.vector_spaces}:
+            return method
+    return _KEPT
+
+
+def _replies(kb: Wiring) -> Mapping[str, Mapping[str, Usage]]:
+    """Return what whole replies took that were paid here, by prompt and model."""
+    return kb.model.paid_replies() if isinstance(kb.model, CachedModel) else {}
+
+
+def _bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _whole(amount: float) -> float:
+    return round(amount) if amount >= 1 or not amount else amount
