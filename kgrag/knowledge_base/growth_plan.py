@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyoxigraph as ox
+
 from kgrag import plugins, queries
 from kgrag.errors import EmbeddingMismatch, InputError
 from kgrag.knowledge_base import build_marks
@@ -123,8 +125,8 @@ def growth_plan(kb: Wiring, documents: int) -> GrowthPlan:
 
 
 def _unmeasured(measured: int) -> Iterator[PlannedAmount]:
-    note = f"not measured: {measured} documents are too few. Ingest at least {MIN_DOCUMENTS} of the same sort first"
-    yield PlannedAmount(_ALL, "quads", None, None, note)
+    why = f"{measured} documents are too few. Ingest at least {MIN_DOCUMENTS} of the same sort first"
+    yield _unknown(_ALL, "quads", why)
 
 
 def _caution(documents: int, measured: int) -> str:
@@ -138,31 +140,41 @@ def _caution(documents: int, measured: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Contents:
-    """How many graphs and quads each part has; the quads of a part include what the catalogue says of its graphs."""
+    """What each part has; the quads of a part include what the catalogue says of its graphs.
+
+    ``latest`` is the revision at which a graph of the part was last written.
+    """
 
     graphs: Counter[str]
     quads: Counter[str]
+    latest: Counter[str]
 
     @classmethod
     def of(cls, kb: Wiring) -> _Contents:
-        graphs, quads = Counter[str](), Counter[str]()
-        catalogue = kb.store.names.catalogue
+        contents = cls(Counter(), Counter(), Counter())
         uncounted: dict[str, str] = {}
-        for kind, method, count, triples, entries in kb.store.select(
-            queries.bind("plan/entries", catalogue=catalogue)
-        ).values():
+        for kind, method, count, triples, entries in _rows(kb, "plan/entries"):
             part = _part(kind, method)
-            quads[part] += int(entries)
-            if (known := kinds().get(kind)) is not None and kind != KG.CatalogueGraph.value:
-                graphs[part] += int(count)
-                quads[part] += int(triples) if known.counted else 0
-                if not known.counted:
-                    uncounted[kind] = part
+            contents.quads[part] += int(entries)
+            known = kinds().get(kind)
+            if known is None or known.iri == KG.CatalogueGraph:
+                continue
+            contents.graphs[part] += int(count)
+            contents.quads[part] += int(triples) if known.counted else 0
+            if not known.counted:
+                uncounted[kind] = part
         for kind, part in uncounted.items():
-            query = queries.bind("plan/kind_size", catalogue=catalogue, kind=kinds()[kind].iri)
-            quads[part] += int(kb.store.select(query).values()[0][0])
-        quads[_KEPT] += len(kb.store) - quads.total()
-        return cls(graphs, quads)
+            ((size,),) = _rows(kb, "plan/kind_size", kind=kinds()[kind].iri)
+            contents.quads[part] += int(size)
+        contents.quads[_KEPT] += len(kb.store) - contents.quads.total()
+        for kind, method, latest in _rows(kb, "plan/latest"):
+            part = _part(kind, method)
+            contents.latest[part] = max(contents.latest[part], int(latest))
+        return contents
+
+
+def _rows(kb: Wiring, query: str, **values: ox.NamedNode) -> list[tuple[str, ...]]:
+    return kb.store.select(queries.bind(query, catalogue=kb.store.names.catalogue, **values)).values()
 
 
 def _part(kind: str, method: str) -> str:
@@ -198,15 +210,19 @@ class _Planning:
         yield self._grown(_DOCUMENTS, "chunks", chunks)
         yield from self._sizes(_DOCUMENTS, vectors)
         for name, method in sorted(plugins.methods().items()):
-            if method.graph_kinds:
-                yield from self._method(method, vectors) if self.contents.graphs[name] else [_not_built(name)]
+            if not method.graph_kinds:
+                yield PlannedAmount(name, "quads", 0, 0, "nothing of its own: it reads what is there")
+            elif self.contents.graphs[name]:
+                yield from self._method(method, vectors)
+            else:
+                yield _unknown(name, "quads", f"it is not built here. `kgrag build {name}` first")
         yield self._grown(_PROVENANCE, "quads", self.contents.quads[_PROVENANCE])
         kept = self.contents.quads[_KEPT]
         yield PlannedAmount(_KEPT, "quads", kept, kept, "loaded, inferred, asked or kept: not planned")
         quads = PlannedAmount(_ALL, "quads", len(self.kb.store), self._all_quads())
         yield quads
         yield from self._embedding(vectors)
-        yield from self._disk(quads, vectors)
+        yield from self._disk(quads)
 
     def _grown(self, part: str, quantity: str, measured: float, note: str = "") -> PlannedAmount:
         return PlannedAmount(part, quantity, measured, _whole(measured * self.times), note)
@@ -224,16 +240,13 @@ class _Planning:
     # --- a method -----------------------------------------------------------------------------------------------
 
     def _method(self, method: MethodDeclaration, vectors: Mapping[str, int] | None) -> Iterator[PlannedAmount]:
-        store = self.kb.store
-        build = queries.bind("plan/newer", catalogue=store.names.catalogue, build=store.names.build(method.name))
-        if method.name in build_marks.unfinished(store) or method.name in build_marks.undone(store):
-            note = f"not measured: a part of its last build is pending. `kgrag build {method.name}` first"
-            yield PlannedAmount(method.name, "quads", None, None, note)
-        elif store.ask(build):
-            note = f"not measured: documents came after its last build. `kgrag build {method.name}` first"
-            yield PlannedAmount(method.name, "quads", None, None, note)
+        name, store = method.name, self.kb.store
+        if name in build_marks.unfinished(store) or name in build_marks.undone(store):
+            yield _unknown(name, "quads", f"a part of its last build is pending. `kgrag build {name}` first")
+        elif self.contents.latest[_DOCUMENTS] > self.contents.latest[name]:
+            yield _unknown(name, "quads", f"documents came after what it wrote last. `kgrag build {name}` first")
         else:
-            yield from self._sizes(method.name, vectors)
+            yield from self._sizes(name, vectors)
             if method.build_prompts:
                 yield from self._paid(method)
 
@@ -243,8 +256,7 @@ class _Planning:
         models = {model for replies in paid.values() for model in replies}
         if models != {self.kb.model.identity}:
             others = f"{', '.join(sorted(models))} was asked" if models else "nothing was paid for its build"
-            note = f"not measured: {others}, and the model is {self.kb.model.identity}"
-            yield PlannedAmount(method.name, "completions", None, None, note)
+            yield _unknown(method.name, "completions", f"{others}, and the model is {self.kb.model.identity}")
             return
         usage = sum((one for replies in paid.values() for one in replies.values()), start=Usage())
         for quantity in ("completions", "input_tokens", "output_tokens"):
@@ -269,8 +281,7 @@ class _Planning:
 
     def _embedding(self, vectors: Mapping[str, int] | None) -> Iterator[PlannedAmount]:
         if not vectors:
-            note = "not measured: nothing is embedded by this embedder. `kgrag build passages` first"
-            yield PlannedAmount(_ALL, "vectors", None, None, note)
+            yield _unknown(_ALL, "vectors", "nothing is embedded by this embedder. `kgrag build passages` first")
             return
         kept = vectors.get(_KEPT, 0)
         everything = sum(vectors.values())
@@ -278,27 +289,25 @@ class _Planning:
         yield PlannedAmount(_ALL, "vectors", everything, planned)
         texts, seconds = self.kb.embedder.pace()
         if texts < _MIN_EMBEDDED or not seconds:
-            note = f"not measured: the time of {texts} texts was kept, {_MIN_EMBEDDED} are needed. Ingest more first"
-            yield PlannedAmount(_ALL, "embedding_seconds", None, None, note)
+            why = f"the time of {texts} texts was kept, {_MIN_EMBEDDED} are needed. Ingest more first"
+            yield _unknown(_ALL, "embedding_seconds", why)
         else:
             note = f"{texts / seconds:,.0f} texts per second on the machine that embedded them"
             spent = (each * seconds / texts for each in (everything, planned))
             yield PlannedAmount(_ALL, "embedding_seconds", *spent, note)
 
-    def _disk(self, quads: PlannedAmount, vectors: Mapping[str, int] | None) -> Iterator[PlannedAmount]:
+    def _disk(self, quads: PlannedAmount) -> Iterator[PlannedAmount]:
         """Yield the bytes of each folder: the store's grow with quads, the others' with documents."""
         if self.kb.path is None:
-            yield PlannedAmount(_DISK, "all", None, None, "not measured: this knowledge base is in memory")
+            yield _unknown(_DISK, "all", "this knowledge base is in memory")
             return
         sizes = {folder.name: _bytes(folder) for folder in sorted(self.kb.path.iterdir()) if folder.is_dir()}
         if is_address(self.kb.settings.store):
             sizes.pop("store", None)
-            yield PlannedAmount(_DISK, "store", None, None, "not measured: the store is in a SPARQL server")
+            yield _unknown(_DISK, "store", "the store is in a SPARQL server")
         grown = {name: _whole(size * self._times_of(name, quads)) for name, size in sizes.items()}
         for name, size in sizes.items():
             yield PlannedAmount(_DISK, name, size, grown[name])
-        if not vectors:
-            yield PlannedAmount(_DISK, "vectors", None, None, "not measured: nothing is embedded by this embedder")
         yield PlannedAmount(_DISK, "all", sum(sizes.values()), sum(grown.values()))
 
     def _times_of(self, folder: str, quads: PlannedAmount) -> float:
@@ -307,8 +316,8 @@ class _Planning:
         return self.times if folder in ("vectors", "lexical", "cache") else 1.0
 
 
-def _not_built(method: str) -> PlannedAmount:
-    return PlannedAmount(method, "quads", None, None, f"not measured: `kgrag build {method}` here first")
+def _unknown(part: str, quantity: str, why: str) -> PlannedAmount:
+    return PlannedAmount(part, quantity, None, None, f"not measured: {why}")
 
 
 def _part_of_space(name: str) -> str:

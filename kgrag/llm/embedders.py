@@ -34,6 +34,7 @@ _FEW_CHARACTERS = 1_000  # of a pass that goes through the model on one thread
 _TEXTS_PER_COMMIT = 256  # texts whose vectors are committed together; a kill loses no more
 _KEYS_PER_LOOKUP = 512
 _MAX_RECENT_QUESTIONS = 1024  # kept in memory
+_MIN_TIMED = 32  # texts of a batch whose time says how fast many are embedded
 _PACE = "CREATE TABLE IF NOT EXISTS pace (model TEXT PRIMARY KEY, texts INTEGER, seconds REAL)"
 _ADD_PACE = (
     "INSERT INTO pace VALUES (?, ?, ?) ON CONFLICT (model) DO UPDATE SET texts = texts + excluded.texts, "
@@ -189,7 +190,7 @@ class CachedEmbedder:
     def pace(self) -> tuple[int, float]:
         """Return how many passages this embedder embedded, and in how many seconds, as far as the file knows.
 
-        The first batch of each process is left out, since it loads the model.
+        The first batch of each process is left out, since it loads the model, and so are batches of few texts.
         """
         return self._file.read_pace(self.identity)
 
@@ -213,7 +214,7 @@ class CachedEmbedder:
             seconds = time.perf_counter() - started
             fresh = dict(zip(batch, vectors, strict=True))
             self._file.write(fresh)
-            if kind == "passage" and self._is_loaded:
+            if kind == "passage" and self._is_loaded and len(batch) >= _MIN_TIMED:
                 self._file.add_pace(self.identity, len(batch), seconds)
             self._is_loaded = True
             rows |= fresh
