@@ -42,6 +42,7 @@ def plan(
 def _print(planned: GrowthPlan) -> None:
     typer.echo(f"{planned.documents:,} documents, by {planned.measured_documents:,} that are here")
     typer.echo(f"design: {planned.design}")
+    typer.echo(f"sample: documents differ in size, so figures may be off by {planned.spread:.0%} nine times in ten")
     if planned.caution:
         typer.echo(f"caution: {planned.caution}")
     typer.echo(f"\n{'part':16}{'quantity':19}{'now':>14}{'planned':>16}")

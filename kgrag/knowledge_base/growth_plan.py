@@ -9,6 +9,7 @@ Queries read: ``plan/*``, ``documents/count``.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -38,6 +39,14 @@ MAX_TIMES_MEASURED = 100
 """How many times the documents a plan may be for, and not be marked."""
 _MIN_EMBEDDED = 500
 """Texts from which the time that embedding took is a rate."""
+_NORMAL = 1.645
+"""Standard deviations on either side that cover nine of ten."""
+_MANY_QUADS = 1_000_000
+"""From which the bytes of a quad hardly change any more."""
+_TABLES = ".sst"
+"""The store's files that hold quads; what else is in its folder does not grow with them."""
+_COPIES = "store.views"
+"""Hard links to files of the store, for those who read beside a writer."""
 _DOCUMENTS, _PROVENANCE, _KEPT, _ALL, _DISK = "documents", "provenance", "kept as it is", "all", "disk"
 _STEADY_KINDS = frozenset(
     kind.value
@@ -94,6 +103,8 @@ class GrowthPlan:
         documents: for which it is.
         measured_documents: what it goes by.
         design: what a knowledge base of this size runs on, and whether that was measured.
+        spread: the share by which the mean size of documents may be off, nine times in ten, if those that are there
+            were drawn by chance from all.
         caution: why the figures may not hold as a whole; "" for no reason.
         amounts: each part with its quantities.
     """
@@ -101,6 +112,7 @@ class GrowthPlan:
     documents: int
     measured_documents: int
     design: str
+    spread: float
     caution: str
     amounts: tuple[PlannedAmount, ...]
 
@@ -121,7 +133,7 @@ def growth_plan(kb: Wiring, documents: int) -> GrowthPlan:
     measured = contents.graphs[_DOCUMENTS]
     amounts = _Planning(kb, contents, documents).amounts() if measured >= MIN_DOCUMENTS else _unmeasured(measured)
     design = next((words for most, words in _DESIGNS if documents <= most), _NO_DESIGN)
-    return GrowthPlan(documents, measured, design, _caution(documents, measured), tuple(amounts))
+    return GrowthPlan(documents, measured, design, contents.spread, _caution(documents, measured), tuple(amounts))
 
 
 def _unmeasured(measured: int) -> Iterator[PlannedAmount]:
@@ -142,18 +154,29 @@ def _caution(documents: int, measured: int) -> str:
 class _Contents:
     """What each part has; the quads of a part include what the catalogue says of its graphs.
 
-    ``latest`` is the revision at which a graph of the part was last written.
+    ``latest`` is the revision at which a graph of the part was last written; ``sizes`` are of documents: how many
+    graphs, their triples, and the sum of the squares of these.
     """
 
     graphs: Counter[str]
     quads: Counter[str]
     latest: Counter[str]
+    sizes: Counter[str]
+
+    @property
+    def spread(self) -> float:
+        """The share by which the mean size of documents may be off, nine times in ten, if these are drawn by chance."""
+        count, whole, squares = (self.sizes[name] for name in ("graphs", "triples", "squares"))
+        if count < 2 or not whole:
+            return 0.0
+        variance = max(0.0, (squares - whole * whole / count) / (count - 1))
+        return _NORMAL * math.sqrt(variance / count) / (whole / count)
 
     @classmethod
     def of(cls, kb: Wiring) -> _Contents:
-        contents = cls(Counter(), Counter(), Counter())
+        contents = cls(Counter(), Counter(), Counter(), Counter())
         uncounted: dict[str, str] = {}
-        for kind, method, count, triples, entries in _rows(kb, "plan/entries"):
+        for kind, method, count, triples, entries, squares in _rows(kb, "plan/entries"):
             part = _part(kind, method)
             contents.quads[part] += int(entries)
             known = kinds().get(kind)
@@ -163,6 +186,8 @@ class _Contents:
             contents.quads[part] += int(triples) if known.counted else 0
             if not known.counted:
                 uncounted[kind] = part
+            if part == _DOCUMENTS:
+                contents.sizes.update(graphs=int(count), triples=int(triples), squares=int(squares))
         for kind, part in uncounted.items():
             ((size,),) = _rows(kb, "plan/kind_size", kind=kinds()[kind].iri)
             contents.quads[part] += int(size)
@@ -301,19 +326,27 @@ class _Planning:
         if self.kb.path is None:
             yield _unknown(_DISK, "all", "this knowledge base is in memory")
             return
-        sizes = {folder.name: _bytes(folder) for folder in sorted(self.kb.path.iterdir()) if folder.is_dir()}
-        if is_address(self.kb.settings.store):
-            sizes.pop("store", None)
-            yield _unknown(_DISK, "store", "the store is in a SPARQL server")
-        grown = {name: _whole(size * self._times_of(name, quads)) for name, size in sizes.items()}
-        for name, size in sizes.items():
-            yield PlannedAmount(_DISK, name, size, grown[name])
-        yield PlannedAmount(_DISK, "all", sum(sizes.values()), sum(grown.values()))
+        measured, planned = 0.0, 0.0
+        for folder in sorted(self.kb.path.iterdir()):
+            if folder.is_dir() and folder.name != _COPIES:
+                one = self._folder(folder, quads)
+                yield one
+                measured, planned = measured + (one.measured or 0), planned + (one.planned or 0)
+        yield PlannedAmount(_DISK, "all", measured, planned)
 
-    def _times_of(self, folder: str, quads: PlannedAmount) -> float:
-        if folder == "store":
-            return (quads.planned or 0) / (quads.measured or 1)
-        return self.times if folder in ("vectors", "lexical", "cache") else 1.0
+    def _folder(self, folder: Path, quads: PlannedAmount) -> PlannedAmount:
+        if folder.name == "store":
+            if is_address(self.kb.settings.store):
+                return _unknown(_DISK, folder.name, "the store is in a SPARQL server")
+            whole, tables = _bytes(folder), _bytes(folder, _TABLES)
+            times = (quads.planned or 0) / (quads.measured or 1)
+            few = (quads.measured or 0) < _MANY_QUADS
+            note = "at most: a store of few quads takes more bytes for each" if few else ""
+            return PlannedAmount(_DISK, folder.name, whole, round(whole + tables * (times - 1)), note)
+        size, note = _bytes(folder), "at most: documents share words" if folder.name == "lexical" else ""
+        if folder.name in ("vectors", "lexical", "cache"):
+            return self._grown(_DISK, folder.name, size, note)
+        return PlannedAmount(_DISK, folder.name, size, size, "does not grow with documents")
 
 
 def _unknown(part: str, quantity: str, why: str) -> PlannedAmount:
@@ -335,8 +368,8 @@ def _replies(kb: Wiring) -> Mapping[str, Mapping[str, Usage]]:
     return kb.model.paid_replies() if isinstance(kb.model, CachedModel) else {}
 
 
-def _bytes(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+def _bytes(folder: Path, suffix: str = "") -> int:
+    return sum(file.stat().st_size for file in folder.rglob(f"*{suffix}") if file.is_file())
 
 
 def _whole(amount: float) -> float:

@@ -68,8 +68,9 @@ def test_what_was_not_measured_has_no_figure() -> None:
     assert only.planned is None
     assert "19 documents are too few" in only.note
     kb.build("cg_rag")
-    kb.add(Document("One more pump.", id="one more"))
+    kb.add(Document("One more pump. " * 200, id="one more"))
     plan = kb.plan(documents=2_000)
+    assert 0.1 < plan.spread < 1
     assert "documents came after what it wrote last" in amount(plan, "cg_rag", "quads").note
     assert "0 texts" in amount(plan, "all", "embedding_seconds").note
     assert "in memory" in amount(plan, "disk", "all").note
@@ -106,6 +107,7 @@ def test_the_command_prints_every_amount_or_one_json_document(tmp_path: Path) ->
     arguments = ["plan", "--documents", "1000", "--kb", str(tmp_path / "kb")]
     text = CliRunner().invoke(app, arguments).output
     assert "1,000 documents, by 20 that are here" in text
+    assert "off by 0%" in text  # every one of them is as large as the others
     assert "not built here" in text
     plan = json.loads(CliRunner().invoke(app, [*arguments, "--format", "json"]).stdout)
     sizes = {one["quantity"]: one["planned"] for one in plan["amounts"] if one["part"] == "disk"}
