@@ -41,8 +41,6 @@ _MIN_EMBEDDED = 500
 """Texts from which the time that embedding took is a rate."""
 _NORMAL = 1.645
 """Standard deviations on either side that cover nine of ten."""
-_MANY_QUADS = 1_000_000
-"""From which the bytes of a quad hardly change any more."""
 _TABLES = ".sst"
 """The store's files that hold quads; what else is in its folder does not grow with them."""
 _COPIES = "store.views"
@@ -340,8 +338,7 @@ class _Planning:
                 return _unknown(_DISK, folder.name, "the store is in a SPARQL server")
             whole, tables = _bytes(folder), _bytes(folder, _TABLES)
             times = (quads.planned or 0) / (quads.measured or 1)
-            few = (quads.measured or 0) < _MANY_QUADS
-            note = "at most: a store of few quads takes more bytes for each" if few else ""
+            note = "rough: until the store has merged its files, a quad takes up to twice the bytes"
             return PlannedAmount(_DISK, folder.name, whole, round(whole + tables * (times - 1)), note)
         size, note = _bytes(folder), "at most: documents share words" if folder.name == "lexical" else ""
         if folder.name in ("vectors", "lexical", "cache"):
