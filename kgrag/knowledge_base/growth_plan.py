@@ -316,8 +316,8 @@ class _Planning:
             yield _unknown(_ALL, "embedding_seconds", why)
         else:
             note = f"{texts / seconds:,.0f} texts per second on the machine that embedded them"
-            spent = (each * seconds / texts for each in (everything, planned))
-            yield PlannedAmount(_ALL, "embedding_seconds", *spent, note)
+            pace = seconds / texts
+            yield PlannedAmount(_ALL, "embedding_seconds", everything * pace, planned * pace, note)
 
     def _disk(self, quads: PlannedAmount) -> Iterator[PlannedAmount]:
         """Yield the bytes of each folder: the store's grow with quads, the others' with documents."""

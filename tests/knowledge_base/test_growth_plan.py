@@ -10,6 +10,7 @@ from kgrag import Document, KnowledgeBase
 from kgrag.cli import app
 from kgrag.errors import InputError
 from kgrag.knowledge_base.growth_plan import GrowthPlan, PlannedAmount
+from kgrag.llm.completion_cache import CachedModel
 from kgrag.model import Prompt
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder, ScriptedModel
@@ -90,15 +91,18 @@ def test_a_size_that_was_never_measured_is_marked_and_nothing_is_promised() -> N
 def test_completions_are_those_that_a_build_paid_by_this_model_and_no_others() -> None:
     kb = filled()
     assert kb.build("poly_rag").pending == ()
-    asked = len(kb.model.inner.prompts)
+    model = kb.model
+    assert isinstance(model, CachedModel)
+    assert isinstance(model.inner, ScriptedModel)
+    asked = len(model.inner.prompts)
     assert asked
-    kb.model.around(ScriptedModel({"answering/answer": "In hall 3."})).complete([Prompt("answering/answer", "Where?")])
+    model.around(ScriptedModel({"answering/answer": "In hall 3."})).complete([Prompt("answering/answer", "Where?")])
     plan = kb.plan(documents=40)
     planned = amount(plan, "poly_rag", "completions")
     assert (planned.measured, planned.planned) == (asked, 2 * asked)
     tokens = [amount(plan, "poly_rag", f"{way}_tokens").planned or 0 for way in ("input", "output")]
     assert amount(plan, "poly_rag", "price").planned == pytest.approx((tokens[0] + 2 * tokens[1]) / 1e6)
-    other = kb.asking(kb.model.around(Other(REPLIES)))
+    other = kb.asking(model.around(Other(REPLIES)))
     assert "the model is other" in amount(other.plan(documents=40), "poly_rag", "completions").note
 
 
