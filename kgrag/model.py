@@ -97,6 +97,8 @@ class Document:
         metadata: fields and their values (``kgrag.text.metadata``).
         source: the file that a record is from, or the name of a feed; "" for a document that is a file of its own.
         code: start and end of blocks of code that the source marks as such, in order; chunks keep them whole.
+        links: start and end of the words of hyperlinks, and their target as the source writes it, in order.
+        anchors: where places begin that links may lead to, and their names without ``#``, in order.
     """
 
     text: str
@@ -110,6 +112,8 @@ class Document:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
     code: tuple[tuple[int, int], ...] = ()
+    links: tuple[tuple[int, int, str], ...] = ()
+    anchors: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
