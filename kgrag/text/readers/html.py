@@ -293,8 +293,10 @@ class _PageText:
             del self._heading[region.heading :]
             self._length, self._linked = region.length, region.linked
             self._code = [(start, end) for start, end in self._code if end <= self._length]
-            self._hyperlinks = [link for link in self._hyperlinks if link[1] <= self._length]
-            self._anchors = [anchor for anchor in self._anchors if anchor[0] <= self._length]
+            while self._hyperlinks and self._hyperlinks[-1][1] > self._length:
+                self._hyperlinks.pop()
+            while self._anchors and self._anchors[-1][0] > self._length:
+                self._anchors.pop()
             self._main_headings = region.main_headings
 
     def data(self, text: str) -> None:
