@@ -80,7 +80,8 @@ def read_hyperlinks(store: TripleStore) -> tuple[dict[str, tuple[Hyperlink, ...]
     rows = store.select(queries.bind("citations/links", catalogue=catalogue)).values()
     if not rows:
         return {}, 0
-    resolver = LinkResolver(store.select(queries.bind("citations/addresses", catalogue=catalogue)).values())
+    addresses = store.select(queries.bind("citations/addresses", catalogue=catalogue)).values()
+    resolver = LinkResolver((document, address) for document, address in addresses)
     found, elsewhere = [], 0
     for document, chunk, link in rows:
         linked, fragment = resolver.resolve(document, link.split(" ", 2)[2])
