@@ -119,6 +119,7 @@ class MethodDeclaration:
         graph_kinds: the kinds of graph that it introduces.
         also_writes: further kinds that its ``build`` writes, of the platform or of another method.
         vector_spaces: the spaces that it introduces.
+        build_prompts: the prompts that only its ``build`` asks; what they cost is planned for more documents.
         options: a frozen dataclass of the options of ``build``, each field made by ``option``.
         example: options with which the demonstration's world is built; paths are below ``kgrag/demo``.
     """
@@ -132,6 +133,7 @@ class MethodDeclaration:
     graph_kinds: tuple[GraphKind, ...] = ()
     also_writes: tuple[ox.NamedNode, ...] = ()
     vector_spaces: tuple[VectorSpace, ...] = ()
+    build_prompts: tuple[str, ...] = ()
     options: type = NoOptions
     example: Mapping[str, str] = field(default_factory=dict)
 

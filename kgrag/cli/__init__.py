@@ -36,6 +36,7 @@ _PARTS = {
     "pipeline_command": "pipeline",
     "reason_command": "reason",
     "why_command": "why",
+    "plan_command": "plan",
     "maintenance_commands": "stats status doctor export backup vacuum receipts demo",
     "serve_command": "serve",
     "jobs_command": "jobs",

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from kgrag.knowledge_base.doctor import Finding
     from kgrag.knowledge_base.dump_runs import DumpReport
+    from kgrag.knowledge_base.growth_plan import GrowthPlan
     from kgrag.llm.budget import Budget
     from kgrag.querying.ontology_check import Check
     from kgrag.querying.query_explanation import PatternCount
@@ -350,6 +351,22 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
     def status(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the methods whose build did not end, with its start, and what each last build could not do and why."""
         return {"unfinished": build_marks.unfinished(self.store), "pending": build_marks.undone(self.store)}
+
+    def plan(self, *, documents: int) -> GrowthPlan:
+        """Return what a number of documents would need, by what is stored of those that are there; asks no model.
+
+        Quads, vectors and disk by part, and of methods that asked a model completions, tokens and price. What was not
+        measured here has no figure, and the reason.
+
+        Args:
+            documents: how many there would be in all, of the same sort as now.
+
+        Raises:
+            InputError: ``documents`` is below 1.
+        """
+        from kgrag.knowledge_base.growth_plan import growth_plan
+
+        return growth_plan(self, documents)
 
     def doctor(self, *, repair: bool = False) -> list[Finding]:
         """Read every block of the store, check catalogue, shapes and files against each other; mend what can be mended.

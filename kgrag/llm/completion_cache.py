@@ -65,6 +65,7 @@ _READ_REPLIES = (
     "SELECT prompt, count, planned_input, input, planned, taken, planned_squares, products, taken_squares FROM reply "
     "WHERE model = ?"
 )
+_READ_PAID = "SELECT prompt, model, count, input, taken FROM reply"
 _READ_COSTS = "SELECT day, method, model, completions, input, output FROM cost ORDER BY day, method, model"
 _READ = "SELECT value FROM completion WHERE key = ?"
 _WRITE = "INSERT OR REPLACE INTO completion VALUES (?, ?, ?)"
@@ -198,6 +199,19 @@ class CachedModel:
         except StorageFailed:  # as of ``costs``
             return {}
         return {prompt: Lengths(*sums) for prompt, *sums in rows}
+
+    def paid_replies(self) -> dict[str, dict[str, Usage]]:
+        """Return what replies took that were paid and came whole, by prompt and by the identity of the model."""
+        if self.path is not None and not self.path.exists():
+            return {}
+        try:
+            rows = self._run(_READ_PAID)
+        except StorageFailed:  # as of ``costs``
+            return {}
+        paid: dict[str, dict[str, Usage]] = {}
+        for prompt, model, *counts in rows:
+            paid.setdefault(prompt, {})[model] = Usage(*counts)
+        return paid
 
     def _add_cost(self, prompt: Prompt, completion: Completion) -> None:
         used = completion.usage

@@ -34,6 +34,12 @@ _FEW_CHARACTERS = 1_000  # of a pass that goes through the model on one thread
 _TEXTS_PER_COMMIT = 256  # texts whose vectors are committed together; a kill loses no more
 _KEYS_PER_LOOKUP = 512
 _MAX_RECENT_QUESTIONS = 1024  # kept in memory
+_MIN_TIMED = 32  # texts of a batch whose time says how fast many are embedded
+_PACE = "CREATE TABLE IF NOT EXISTS pace (model TEXT PRIMARY KEY, texts INTEGER, seconds REAL)"
+_ADD_PACE = (
+    "INSERT INTO pace VALUES (?, ?, ?) ON CONFLICT (model) DO UPDATE SET texts = texts + excluded.texts, "
+    "seconds = seconds + excluded.seconds"
+)
 
 
 class SentenceTransformerEmbedder:
@@ -140,8 +146,9 @@ class CachedEmbedder:
     """An embedder that embeds no text twice: vectors are kept in SQLite by model, kind and content.
 
     Safe to use from several threads and processes. ``seconds`` is the time spent in ``embed``, look-ups included;
-    ``misses`` counts the texts that the inner embedder had to embed. A cache that cannot be read or written (damaged,
-    full or read-only disk) is logged and costs time, not answers.
+    ``misses`` counts the texts that the inner embedder had to embed; how long that took is added up in the file
+    (``pace``). A cache that cannot be read or written (damaged, full or read-only disk) is logged and costs time, not
+    answers.
     """
 
     def __init__(self, inner: Embedder, path: Path | None) -> None:
@@ -152,6 +159,7 @@ class CachedEmbedder:
         self._lock = threading.Lock()
         self._recent: OrderedDict[str, Vectors] = OrderedDict()
         self._file = _VectorFile(path)
+        self._is_loaded = False  # the first batch loads the model, which says nothing of the others
 
     @property
     def dimension(self) -> int:
@@ -179,6 +187,13 @@ class CachedEmbedder:
             with self._lock:
                 self.seconds += time.perf_counter() - started
 
+    def pace(self) -> tuple[int, float]:
+        """Return how many passages this embedder embedded, and in how many seconds, as far as the file knows.
+
+        The first batch of each process is left out, since it loads the model, and so are batches of few texts.
+        """
+        return self._file.read_pace(self.identity)
+
     def close(self) -> None:
         """Close the file, and the embedder where it has something to close; a later ``embed`` opens both again."""
         self._file.close()
@@ -194,9 +209,14 @@ class CachedEmbedder:
         missing = sorted(texts.keys() - rows.keys(), key=lambda name: (len(texts[name]), name))
         for start in range(0, len(missing), _TEXTS_PER_COMMIT):
             batch = missing[start : start + _TEXTS_PER_COMMIT]
+            started = time.perf_counter()
             vectors = self.inner.embed([texts[name] for name in batch], kind)
+            seconds = time.perf_counter() - started
             fresh = dict(zip(batch, vectors, strict=True))
             self._file.write(fresh)
+            if kind == "passage" and self._is_loaded and len(batch) >= _MIN_TIMED:
+                self._file.add_pace(self.identity, len(batch), seconds)
+            self._is_loaded = True
             rows |= fresh
             with self._lock:
                 self.misses += len(batch)
@@ -237,6 +257,19 @@ class _VectorFile:
             values = [(name, row.astype("<f4").tobytes()) for name, row in rows.items()]
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", values)
 
+    def read_pace(self, model: str) -> tuple[int, float]:
+        """Return the texts and seconds that were added up of a model; 0 and 0.0 where there is no file."""
+        with self._logging_failures():
+            if self._path is None or self._path.exists():
+                row = self._opened().execute("SELECT texts, seconds FROM pace WHERE model = ?", (model,)).fetchone()
+                return (0, 0.0) if row is None else (int(row[0]), float(row[1]))
+        return 0, 0.0
+
+    def add_pace(self, model: str, texts: int, seconds: float) -> None:
+        """Add up how long a model took for texts."""
+        with self._logging_failures(), self._opened() as connection:
+            connection.execute(_ADD_PACE, (model, texts, seconds))
+
     def close(self) -> None:
         """Close the file."""
         with self._lock:
@@ -265,6 +298,7 @@ class _VectorFile:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute("CREATE TABLE IF NOT EXISTS vectors (name TEXT PRIMARY KEY, vector BLOB NOT NULL)")
+            self._connection.execute(_PACE)
         return self._connection
 
     def _close(self) -> None:

@@ -68,6 +68,20 @@ def test_vectors_are_float32_of_length_one(minilm: SentenceTransformerEmbedder) 
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1.0, abs=1e-6)
 
 
+def test_the_pace_is_that_of_full_batches_of_passages_after_the_first(tmp_path: Path) -> None:
+    cached = CachedEmbedder(HashEmbedder(16), tmp_path / "embeddings.sqlite")
+    assert cached.pace() == (0, 0.0)
+    assert not (tmp_path / "embeddings.sqlite").exists()
+    passages = [f"passage {number}" for number in range(300)]
+    cached.embed(passages, "passage")
+    cached.embed([*passages, "one more"], "passage")
+    cached.embed(passages, "query")
+    cached.close()
+    texts, seconds = CachedEmbedder(HashEmbedder(16), tmp_path / "embeddings.sqlite").pace()
+    assert (texts, seconds > 0) == (44, True)
+    assert CachedEmbedder(HashEmbedder(8), tmp_path / "embeddings.sqlite").pace() == (0, 0.0)
+
+
 def test_no_texts_give_no_rows(minilm: SentenceTransformerEmbedder) -> None:
     assert minilm.embed([], "passage").shape == (0, 384)
 

@@ -53,6 +53,7 @@ DECLARATION = MethodDeclaration(
         VectorSpace("hypernode-key", KG.HypernodeGraph, "spaces/hypernode-key", "keys of hypernodes"),
         VectorSpace("hypernode-value", KG.HypernodeGraph, "spaces/hypernode-value", "values of hypernodes"),
     ),
+    build_prompts=("og_rag/map",),
     options=OgRagOptions,
     example={"mapped": "mapped"},
 )

@@ -75,5 +75,6 @@ DECLARATION = MethodDeclaration(
         ),
         VectorSpace("triple", KG.TripleGraph, "spaces/triple", "triples of the knowledge-graph layer", on_demand=True),
     ),
+    build_prompts=("poly_rag/facts",),
     options=PolyRagOptions,
 )

@@ -80,5 +80,6 @@ DECLARATION = MethodDeclaration(
             tree="similarity",
         ),
     ),
+    build_prompts=("sire_rag/rewrite", "sire_rag/facts", "sire_rag/summary"),
     options=SireRagOptions,
 )
