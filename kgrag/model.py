@@ -1,8 +1,6 @@
 """The values that kgrag passes around: frozen, comparable, without behaviour beyond display.
 
 ==================  ==========================================================================
-value               what it is
-==================  ==========================================================================
 ``Document``        a text that was read, before it is chunked
 ``Chunk``           a span ``text[start:end]`` of a document
 ``Span``            a place in a text: chunk, document, start, end (characters)
@@ -85,10 +83,9 @@ class Document:
     """A text that was read, or that a program hands over.
 
     Args:
-        text: what is stored and what every offset refers to (line ends are line feeds).
+        text: what is stored and every offset refers to (line ends are line feeds).
         title: "" for none.
-        location: the place that holds it. For a file the real path of its folder and its name there, with ``#id``
-            behind for a record of it. One place holds one document: another one of the same place replaces it.
+        location: the real path of its file, with ``#id`` behind for a record of it; another one of it replaces it.
         id: what its source calls it, and what ``forget`` and citations of other documents name it by.
         media_type: of the source.
         cites: identifiers or titles of what it cites, as the source has them.

@@ -127,10 +127,10 @@ def opened_elements(markup: str) -> str:
     return _CLOSED_XML.sub(r"<\1\2></\1>", markup)
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a place without the whitespace at its ends."""
+def _trimmed(text: str, start: int, end: int, blank: str | None = None) -> tuple[int, int]:
+    """Return a place without the whitespace, or what else is ``blank``, at its ends."""
     words = text[start:end]
-    return start + len(words) - len(words.lstrip()), start + len(words.rstrip())
+    return start + len(words) - len(words.lstrip(blank)), start + len(words.rstrip(blank))
 
 
 class _PageText:
@@ -177,7 +177,9 @@ class _PageText:
         blocks = (_trimmed(text, first, min(last, end)) for first, last in self._code if start <= first < end)
         code = tuple((first - start, last - start) for first, last in blocks if first < last)
         linked = (
-            (*_trimmed(text, first, min(last, end)), to) for first, last, to in self._hyperlinks if first >= start
+            (*_trimmed(text, first, min(last, end), " |\n\t"), to)
+            for first, last, to in self._hyperlinks
+            if first >= start
         )
         return MainText(
             text[start:end],
