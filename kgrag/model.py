@@ -83,13 +83,12 @@ class Document:
     """A text that was read, or that a program hands over.
 
     Args:
-        text: what is stored and every offset refers to (line ends are line feeds).
+        text: what is stored and what every offset refers to (line ends are line feeds).
         title: "" for none.
-        location: the real path of its file, with ``#id`` behind for a record of it; another one of it replaces it.
+        location: the real path of its file, ``#id`` behind for a record; another document of one place replaces it.
         id: what its source calls it, and what ``forget`` and citations of other documents name it by.
         media_type: of the source.
-        cites: identifiers or titles of what it cites, as the source has them.
-        sections: headings and pages.
+        cites, sections: identifiers or titles of what it cites, as the source has them; headings and pages.
         url: where a person can open it.
         metadata: fields and their values (``kgrag.text.metadata``).
         source: the file that a record is from, or the name of a feed; "" for a document that is a file of its own.
