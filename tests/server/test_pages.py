@@ -117,7 +117,11 @@ def test_every_term_of_the_own_vocabularies_is_on_the_page_of_its_vocabulary(dem
         page = demo.page("/resource", iri=space)
         assert page.status_code == 200
         assert term in page.text
-    assert "/editor?example=search%2Fnear" in demo.page("/resource", iri="https://w3id.org/kgrag/vector#near").text
+    described = demo.client.get("/sparql", headers={"Accept": "application/n-triples"}).text
+    for search in ("near", "matches", "fused", "similarity"):
+        function = f"https://w3id.org/kgrag/vector#{search}"
+        assert f"/editor?example=search%2F{search}" in demo.page("/resource", iri=function).text
+        assert f"<{function}>" in described
 
 
 # --- ask ----------------------------------------------------------------------------------------------------------
@@ -493,7 +497,9 @@ def test_the_report_tells_each_finding_with_its_term(demo: Inside) -> None:
         for group in page.xpath("//details")
     }
     assert shown == {check: f"{count:,}" for check, count in audit.totals.items()}
-    assert len(page.xpath("//ul[@class='findings']/li")) == len(audit.findings)
+    listed = page.xpath("//ul[@class='findings']/li")
+    assert len(listed) == len(audit.findings)
+    assert [text_of(each) for each in listed if "https://w3id.org/kgrag" in text_of(each)] == []
 
 
 @pytest.mark.parametrize("form", ["html", "json", "markdown", "sarif", "junit", "shacl", "dqv"])

@@ -10,10 +10,10 @@ page                       what it is for
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlencode
 
 import pyoxigraph as ox
@@ -22,6 +22,7 @@ from starlette.responses import Response
 
 from kgrag.errors import InputError, UnknownName
 from kgrag.server import graph_store, sparql_endpoints
+from kgrag.server.pages.findings_shown import FindingShown, FindingWriter
 from kgrag.server.pages.iri_links import naming_for
 from kgrag.server.pages.page_rendering import guarded
 from kgrag.server.pages.workbench_forms import Fields, Sent, form_of, json_of, reply_to, work_page
@@ -54,6 +55,15 @@ _MEDIA = {
 
 
 # --- graphs ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """A graph that a write would make worse: what it is called, how many violations are new, and some of them."""
+
+    graph: str
+    new: int
+    findings: tuple[FindingShown, ...]
 
 
 @dataclass(frozen=True)
@@ -105,7 +115,11 @@ async def graphs(request: Request) -> Response:
         return work_page(request, "workbench_graphs.html", **values, done=done)
     except Exception as error:
         problem = problem_of(error)
-        findings = [each for graph in problem.more.get("graphs", ()) for each in graph["findings"]]  # type: ignore[attr-defined]
+        findings = [
+            each
+            for graph in await _refused(request, cast("Sequence[Mapping[str, Any]]", problem.more.get("graphs", ())))
+            for each in graph.findings
+        ]
         return work_page(
             request, "workbench_graphs.html", problem.status, **values, problem=str(problem), findings=findings
         )
@@ -196,6 +210,20 @@ async def _listed_graphs(request: Request) -> list[tuple[str, str]]:
     return [(iri, naming.short(iri)) for iri in found]
 
 
+async def _refused(request: Request, verdicts: Sequence[Mapping[str, Any]]) -> list[_Refused]:
+    """Return what the gate says of graphs, by what these are called; terms of a write that is refused have no page."""
+    naming = await naming_for(request, [ox.NamedNode(each["graph"]) for each in verdicts])
+    writer = FindingWriter(naming, {}, linked=False)
+    return [
+        _Refused(
+            naming.link(each["graph"]).name,
+            each["new"],
+            tuple(writer.shown(found["focus"], found["message"], check=found["check"]) for found in each["findings"]),
+        )
+        for each in verdicts
+    ]
+
+
 # --- updates ------------------------------------------------------------------------------------------------------
 
 
@@ -208,7 +236,7 @@ async def update(request: Request) -> Response:
         )
     sent = await form_of(request)
     text = sent.fields.get("query", "")
-    values: dict[str, Any] = {"text": text, "effect": None, "etag": ""}
+    values: dict[str, Any] = {"text": text, "effect": None, "etag": "", "refused": ()}
     if not text.strip():
         return work_page(request, "workbench_update.html", 400, **values, problem="there is no update. Write one.")
     try:
@@ -221,7 +249,9 @@ async def update(request: Request) -> Response:
         if state_of(request).rules.keys.needed_for_writing and not sent.get("key"):
             return work_page(request, "workbench_update.html", **values)
         reply = await reply_to(request, sparql_endpoints.effect, sent, text.encode(), media="application/sparql-update")
-        values |= {"effect": json_of(reply), "etag": reply.headers["etag"]}
+        effect = json_of(reply)
+        refused = await _refused(request, effect["refused"])
+        values |= {"effect": effect, "etag": reply.headers["etag"], "refused": refused}
         return work_page(request, "workbench_update.html", **values)
     except Exception as error:
         problem = problem_of(error)

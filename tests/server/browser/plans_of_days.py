@@ -98,7 +98,7 @@ def _of_crops(place: Path) -> DayPlan:
         words_of_pdf="6 cm deep",
         question_of_data="How is land prepared for crops?",
         data=OF_CROPS,
-        mistakes=_mistakes("Crop"),
+        mistakes=_mistakes("crop"),
         refused_update=_update(graph, f"<{CROPS}Millet> a owl:Class ; rdfs:subClassOf <{CROPS}Millet>"),
         update=_update(
             graph,

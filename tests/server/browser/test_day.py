@@ -199,7 +199,7 @@ def test_a_day_of_an_ontologist(day: Day, tmp_path: Path) -> None:
         day.until("#state", "Mended")
     day.written(one(browser, "#query").get_attribute("value").replace(" ; zoo:near <http://example.org/x>", ""))
     day.press("#run")
-    day.until("#state", "row")
+    day.until("#state", "1 row")
     day.look("the mended query")
     day.press("#saving summary")
     seen(browser, "#save-name").send_keys("classes-called")
