@@ -189,7 +189,7 @@ def test_the_query_behind_rows_is_shown_and_opens_in_the_editor(demo: Inside) ->
     link, grounds = page.xpath("//details[@class='sparql']//a/@href")
     editor = tree(demo.client.get(link))
     assert editor.get_element_by_id("query").text.strip() == demo.kb.ask(question, method="obqc").sparql.strip()
-    assert page.xpath("//details[@class='evidence']//a[text()='Why this']/@href")
+    assert page.xpath("//details[@class='evidence']//a[text()='Why this']/@aria-label")[0] == "Why row 1"
     why = tree(demo.client.get(grounds))
     assert "It departs from none of them." in text_of(why.get_element_by_id("check").getparent())
     rows = why.xpath("//article")

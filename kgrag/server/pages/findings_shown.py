@@ -11,7 +11,9 @@ import pyoxigraph as ox
 from kgrag.audit.reports.term_names import name_writer
 from kgrag.server.pages.iri_links import Naming, Shown
 
-__all__ = ["FindingShown", "FindingWriter", "terms_of"]
+__all__ = ["FindingShown", "FindingWriter", "terms_of", "triple_in_short"]
+
+_TEXT_OR_IRI = re.compile(r'"(?:[^"\\]|\\.)*"|<([^<>\s]*)>')
 
 
 @dataclass(frozen=True)
@@ -80,3 +82,19 @@ def _is_iri(text: str) -> bool:
     except ValueError:
         return False
     return not text.startswith("_:")
+
+
+def triple_in_short(line: str, naming: Naming) -> str:
+    """Return a line of N-Triples with prefixed names in place of IRIs, but for those within texts.
+
+    >>> naming = Naming({"e": "https://example.org/"}, "urn:kgrag:")
+    >>> triple_in_short('<https://example.org/a> <urn:b> "<https://example.org/c>"', naming)
+    'e:a <urn:b> "<https://example.org/c>"'
+    """
+
+    def written(match: re.Match[str]) -> str:
+        iri = match[1] or ""
+        short = naming.short(iri)
+        return match[0] if not iri or iri.endswith(short) else short
+
+    return _TEXT_OR_IRI.sub(written, line)

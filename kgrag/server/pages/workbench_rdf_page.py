@@ -22,7 +22,7 @@ from starlette.responses import Response
 
 from kgrag.errors import InputError, UnknownName
 from kgrag.server import graph_store, sparql_endpoints
-from kgrag.server.pages.findings_shown import FindingShown, FindingWriter
+from kgrag.server.pages.findings_shown import FindingShown, FindingWriter, triple_in_short
 from kgrag.server.pages.iri_links import naming_for
 from kgrag.server.pages.page_rendering import guarded
 from kgrag.server.pages.workbench_forms import Fields, Sent, form_of, json_of, reply_to, work_page
@@ -250,6 +250,10 @@ async def update(request: Request) -> Response:
             return work_page(request, "workbench_update.html", **values)
         reply = await reply_to(request, sparql_endpoints.effect, sent, text.encode(), media="application/sparql-update")
         effect = json_of(reply)
+        naming = await naming_for(request)
+        for graph in effect["graphs"]:
+            for kind in ("added_triples", "removed_triples"):
+                graph[kind] = [triple_in_short(line, naming) for line in graph[kind]]
         refused = await _refused(request, effect["refused"])
         values |= {"effect": effect, "etag": reply.headers["etag"], "refused": refused}
         return work_page(request, "workbench_update.html", **values)
