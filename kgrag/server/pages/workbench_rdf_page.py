@@ -115,14 +115,17 @@ async def graphs(request: Request) -> Response:
         return work_page(request, "workbench_graphs.html", **values, done=done)
     except Exception as error:
         problem = problem_of(error)
-        findings = [
-            each
-            for graph in await _refused(request, cast("Sequence[Mapping[str, Any]]", problem.more.get("graphs", ())))
-            for each in graph.findings
-        ]
-        return work_page(
-            request, "workbench_graphs.html", problem.status, **values, problem=str(problem), findings=findings
-        )
+        refused = await _refused(request, cast("Sequence[Mapping[str, Any]]", problem.more.get("graphs", ())))
+        said = _refusal(refused, problem) if refused else str(problem)
+        findings = [each for graph in refused for each in graph.findings]
+        return work_page(request, "workbench_graphs.html", problem.status, **values, problem=said, findings=findings)
+
+
+def _refusal(refused: Sequence[_Refused], problem: Problem) -> str:
+    """Return what a page says above the findings of the gate, which name the terms."""
+    new = sum(graph.new for graph in refused)
+    violations = "a violation" if new == 1 else f"{new} violations"
+    return f"the write would bring {violations} of '{problem.more.get('profile', '')}'. Nothing was written."
 
 
 async def _versions(request: Request, sent: Sent) -> list[_Version]:
