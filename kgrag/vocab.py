@@ -80,7 +80,7 @@ AUDIT = _Namespace(
     "violating "
     # the context graph's statements about the terms of an ontology
     "AuditedOntology DeprecatedTerm ForeignTerm LiveAnnotationProperty LiveClass LiveConcept LiveDatatypeProperty "
-    "LiveIndividual LiveObjectProperty LiveProperty LiveTerm Module OwnTerm ReservedTerm Term "
+    "LiveIndividual LiveObjectProperty LiveProperty LiveTerm Module OwnTerm ReservedTerm SeparateOntology Term "
     "AnnotationPropertyTerm ClassTerm ConceptTerm DatatypePropertyTerm DatatypeTerm IndividualTerm ObjectPropertyTerm "
     "PropertyTerm SchemeTerm TermKind "
     "defines definition domain kind label localName namespace normalLabel range reserves synonym "
