@@ -36,7 +36,9 @@ _TECHNICAL_META = re.compile(
     r"|mobileoptimized|apple-.*|mobile-web-app-.*|msapplication-.*|csrf-.*|.*-verification|twitter:.*|fb:.*"
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-
+_LAYOUT = -1
+"""In place of a count of cells: the table only places parts of the page, as one with a heading in a cell does. What
+such a cell contains is read as blocks, not as one line of a row."""
 
 _HIDDEN = word_set("iframe noscript script style svg template title")
 _PARAGRAPHS = word_set(
@@ -158,7 +160,8 @@ class _PageText:
         self._hyperlink = _NO_LINK
         self._anchors: list[tuple[int, str]] = []
         self._base = ""
-        self._cells: list[int] = []  # for each open table, how many cells of its current row have begun
+        self._cells: list[int] = []  # for each open table, how many cells of its current row have begun, or _LAYOUT
+        self._cell = ""  # the element of the cell that began last
         self._level = 0
         self._heading: list[str] = []
         self._heading_start = 0
@@ -204,10 +207,11 @@ class _PageText:
         elif tag == "table":
             self._cells.append(0)
         elif tag in ("td", "th") and self._cells:
-            if self._cells[-1]:
-                self._widen(" | ")
-            self._cells[-1] += 1
+            self._begin_cell(tag)
         elif tag in _HEADINGS:
+            if self._cells and self._cell == "td":
+                self._cells = [_LAYOUT] * len(self._cells)
+                self._break(tag)
             self._close_heading()
             self._level = _HEADINGS[tag]
 
@@ -220,7 +224,7 @@ class _PageText:
             self._close_code()
         elif tag == "table" and self._cells:
             self._cells.pop()
-        elif tag == "tr" and self._cells:
+        elif tag == "tr" and self._cells and self._cells[-1] != _LAYOUT:
             self._cells[-1] = 0
         elif tag in _HEADINGS:
             self._close_heading()
@@ -349,6 +353,15 @@ class _PageText:
     def _put(self, text: str) -> None:
         self.parts.append(text)
         self._length += len(text)
+
+    def _begin_cell(self, tag: str) -> None:
+        self._cell = tag
+        if self._cells[-1] == _LAYOUT:
+            self._widen("\n\n")
+            return
+        if self._cells[-1]:
+            self._widen(" | ")
+        self._cells[-1] += 1
 
     def _break(self, tag: str) -> None:
         gap = "\n\n" if tag in _PARAGRAPHS else "\n" if tag in _LINES else ""

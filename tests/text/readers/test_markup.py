@@ -122,6 +122,13 @@ def test_headings_of_html_are_sections(make: Make) -> None:
     ]
 
 
+def test_a_table_with_a_heading_in_a_cell_places_text_and_a_table_within_it_has_rows(make: Make) -> None:
+    rows = "<table><tr><th><h4>Key</h4></th><th>Use</th></tr><tr><td><p>a</p></td><td><p>b</p></td></tr></table>"
+    page = f"<table><tr><td><h3>One</h3><p>First.</p>{rows}<p>Last.</p></td><td>Side</td></tr></table>"
+    document = only(make("a.html", page))
+    assert document.text == "One\n\nFirst.\n\nKey | Use\na | b\n\nLast.\n\nSide"
+
+
 def test_html_is_read_in_the_encoding_that_it_names(make: Make) -> None:
     page = '<meta charset="iso-8859-5"><p>Привет'
     assert only(make("a.html", page.encode("iso-8859-5"))).text == "Привет"
