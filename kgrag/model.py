@@ -1,8 +1,6 @@
 """The values that kgrag passes around: frozen, comparable, without behaviour beyond display.
 
 ==================  ==========================================================================
-value               what it is
-==================  ==========================================================================
 ``Document``        a text that was read, before it is chunked
 ``Chunk``           a span ``text[start:end]`` of a document
 ``Span``            a place in a text: chunk, document, start, end (characters)
@@ -87,16 +85,16 @@ class Document:
     Args:
         text: what is stored and what every offset refers to (line ends are line feeds).
         title: "" for none.
-        location: the place that holds it. For a file the real path of its folder and its name there, with ``#id``
-            behind for a record of it. One place holds one document: another one of the same place replaces it.
+        location: the real path of its file, ``#id`` behind for a record; another document of one place replaces it.
         id: what its source calls it, and what ``forget`` and citations of other documents name it by.
         media_type: of the source.
-        cites: identifiers or titles of what it cites, as the source has them.
-        sections: headings and pages.
+        cites, sections: identifiers or titles of what it cites, as the source has them; headings and pages.
         url: where a person can open it.
         metadata: fields and their values (``kgrag.text.metadata``).
         source: the file that a record is from, or the name of a feed; "" for a document that is a file of its own.
         code: start and end of blocks of code that the source marks as such, in order; chunks keep them whole.
+        links: start and end of the words of hyperlinks, and their target as the source writes it, in order.
+        anchors: where places begin that links may lead to, and their names without ``#``, in order.
     """
 
     text: str
@@ -110,6 +108,8 @@ class Document:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
     code: tuple[tuple[int, int], ...] = ()
+    links: tuple[tuple[int, int, str], ...] = ()
+    anchors: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

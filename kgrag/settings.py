@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from kgrag.errors import InvalidSettings
 from kgrag.vocab import DEFAULT_BASE
 
-__all__ = ["EXTRACTIVE", "MINILM", "Settings", "as_toml", "is_address", "read_settings"]
+__all__ = ["EXTRACTIVE", "MINILM", "Settings", "as_toml", "folder_of", "is_address", "read_settings"]
 
 EXTRACTIVE = "extractive"
 MINILM = "all-MiniLM-L6-v2"
@@ -112,11 +113,30 @@ def read_settings(**overrides: Any) -> Settings:
             and (key := os.environ.get("OPENAI_API_KEY"))
         ):
             values["api_key"] = SecretStr(key)
-        return Settings(**values)
+        settings = Settings(**values)
     except UnicodeDecodeError as error:
         raise InvalidSettings(f"{_FILE} is not UTF-8, at byte {error.start}. Save it as UTF-8.") from None
     except (ValidationError, tomllib.TOMLDecodeError) as error:
         raise InvalidSettings(_explain(error)) from None
+    folder_of(settings.kb)
+    return settings
+
+
+def folder_of(kb: str | Path) -> Path:
+    """Return the folder of a knowledge base.
+
+    Raises:
+        InvalidSettings: it is the address of a server, which would become a folder ``http:``.
+    """
+    address = re.fullmatch(r"(https?):/+(.*)", str(kb), flags=re.IGNORECASE | re.DOTALL)
+    if address is None:
+        return Path(kb)
+    scheme, host = address[1].lower(), address[2].rpartition("@")[2]  # it may contain a name and a password
+    raise InvalidSettings(
+        f"kb: {scheme}://{host} is an address, and a knowledge base is a folder. To work through a kgrag server, write "
+        f"--server {scheme}://{host} (in Python: kgrag.client). To keep the triples in a SPARQL server, set "
+        f"KGRAG_STORE={scheme}://{host} and name a folder for the rest."
+    )
 
 
 def is_address(store: str) -> bool:

@@ -80,7 +80,7 @@ AUDIT = _Namespace(
     "violating "
     # the context graph's statements about the terms of an ontology
     "AuditedOntology DeprecatedTerm ForeignTerm LiveAnnotationProperty LiveClass LiveConcept LiveDatatypeProperty "
-    "LiveIndividual LiveObjectProperty LiveProperty LiveTerm Module OwnTerm ReservedTerm Term "
+    "LiveIndividual LiveObjectProperty LiveProperty LiveTerm Module OwnTerm ReservedTerm SeparateOntology Term "
     "AnnotationPropertyTerm ClassTerm ConceptTerm DatatypePropertyTerm DatatypeTerm IndividualTerm ObjectPropertyTerm "
     "PropertyTerm SchemeTerm TermKind "
     "defines definition domain kind label localName namespace normalLabel range reserves synonym "
@@ -101,8 +101,8 @@ KG = _Namespace(
     "https://w3id.org/kgrag/ns#",
     # things
     "AdjacencyEdge Answer Build Chunk Citation CitationEdge CitationMarker Conversation CrossReferenceEdge Document "
-    "Edge Entity Feedback Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal Proposition "
-    "Publication QueryParameter Rewrite SavedQuery ShortAnswer Source Statement TextIndex TreeNode "
+    "Edge Entity Feedback HyperlinkEdge Hypernode HypernodeKey HypernodeValue KnowledgeBase MappedRecord Proposal "
+    "Proposition Publication QueryParameter Rewrite SavedQuery ShortAnswer Source Statement TextIndex TreeNode "
     "UnsupportedSentence VectorSpace "
     # kinds of named graph
     "Graph AnswerGraph AssertionGraph AuditGraph CatalogueGraph CitationGraph DataGraph DocumentGraph FeedbackGraph "
@@ -110,13 +110,13 @@ KG = _Namespace(
     "ProfileGraph ProvenanceGraph "
     "QuarantineGraph QueryGraph TreeGraph TripleGraph "
     # properties
-    "about asked baseIRI checksum cites comment completions confidence content contentHash decision default "
+    "about anchors asked baseIRI checksum cites comment completions confidence content contentHash decision default "
     "derived dropped end forgets fromChunk hasChild heading inputTokens intendedGraph intendedKind key keyTerm "
-    "languageTag layer leaves level lexicalDatatype lexicalForm lineage location marker mentions method missing model "
-    "notResolved notStated onProperty order outputTokens page pageBreak parameters promptHash publication queryText "
-    "question quote readFrom removedKind revision root schemaVersion sentence size sourceKind sparql stale start "
-    "synced takes targetGraphKind text toChunk tokens topic turn undone unfinishedSince unit unknown unresolved "
-    "url value valueKind valueTerm verdict violation weight yields "
+    "languageTag layer leaves level lexicalDatatype lexicalForm lineage link location marker mentions method "
+    "missing model notResolved notStated onProperty order outputTokens page pageBreak parameters promptHash "
+    "publication queryText question quote readFrom removedKind revision root schemaVersion sentence size sourceKind "
+    "sparql stale start synced takes targetGraphKind text toChunk tokens topic turn undone unfinishedSince unit "
+    "unknown unresolved url value valueKind valueTerm verdict violation weight yields "
     # of the data profile
     "datatype objectPartition sample subjectPartition",
 )

@@ -30,6 +30,19 @@ ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "kgrag" / "demo"
 
 
+class _FilesWithExamples:
+    """Of the package, only files with an example are imported while tests are collected, by each worker anew."""
+
+    @staticmethod
+    def pytest_ignore_collect(collection_path: Path) -> bool | None:
+        package = collection_path.suffix == ".py" and collection_path.is_relative_to(ROOT / "kgrag")
+        return True if package and ">>> " not in collection_path.read_text(encoding="utf-8") else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(_FilesWithExamples())  # a hook of this file would see the files of tests alone
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-golden", action="store_true", help="write golden files anew; review the diff")
 

@@ -14,6 +14,7 @@ import pytest
 
 from benchmarks.model.asking import METHODS, asked, questions_in, run
 from benchmarks.model.judging import answer_items, tally
+from benchmarks.model.keeping import Fact, facts_kept
 from benchmarks.model.planting import planted
 from kgrag.model import Prompt
 from kgrag.settings import Settings
@@ -93,3 +94,10 @@ def test_no_false_number_passes(into: Path, elsewhere: bool) -> None:
         found = planted(into, method, questions, settings=Settings(), elsewhere=elsewhere, **parts)
         assert found
         assert all(line.startswith("refused") for line in found), found
+
+
+def test_every_fact_of_a_reply_is_in_the_hypergraph_with_the_name_of_its_thing(into: Path) -> None:
+    parts = {"model": ScriptedModel(recorded), "embedder": HashEmbedder()}
+    held, lost = facts_kept(into, [WORLD / "manuals.ttl", WORLD / "gate-controller.md"], settings=Settings(), **parts)
+    assert lost == []
+    assert Fact("rise_limit", "default value", "18") in held

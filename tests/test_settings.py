@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kgrag import KnowledgeBase
 from kgrag.errors import InvalidSettings
 from kgrag.settings import read_settings
 
@@ -29,6 +30,16 @@ def test_a_value_outside_its_range_is_refused_with_the_known_names(monkeypatch: 
     monkeypatch.setenv("KGRAG_CONCURRENCY", "0")
     with pytest.raises(InvalidSettings, match="concurrency.*Known settings"):
         read_settings()
+
+
+def test_an_address_is_no_folder_of_a_knowledge_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = "http://127.0.0.1:8000 is an address.*--server http://127.0.0.1:8000.*KGRAG_STORE=http"
+    with pytest.raises(InvalidSettings, match=message):
+        KnowledgeBase("http://name:word@127.0.0.1:8000", settings=read_settings())
+    monkeypatch.setenv("KGRAG_KB", "http://127.0.0.1:8000")
+    with pytest.raises(InvalidSettings, match=message):
+        read_settings()
+    assert not Path("http:").exists()
 
 
 def test_an_unknown_name_in_the_file_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.model run | items | score | plant``: see ``README.md`` in this folder."""
+"""``python -m benchmarks.model run | items | score | plant | kept``: see ``README.md`` in this folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.model.asking import BUILT, METHODS, asked, questions_in, run
 from benchmarks.model.judging import answer_items, read_verdicts, table, tally
+from benchmarks.model.keeping import facts_kept
 from benchmarks.model.planning import plan_table
 from benchmarks.model.planting import planted
 from kgrag.llm.embedders import SentenceTransformerEmbedder
@@ -30,6 +31,12 @@ def main(arguments: Sequence[str]) -> int:
         _run(given)
     elif given.command == "plant":
         _plant(given)
+    elif given.command == "kept":
+        held, lost = facts_kept(
+            given.into, given.sources, settings=read_settings(), embedder=SentenceTransformerEmbedder()
+        )
+        print("\n".join(f"lost: {fact}" for fact in lost))
+        print(f"facts in the replies {len(held) + len(lost)}, kept {len(held)}")
     elif given.command == "items":
         for item in answer_items(lines):
             print(json.dumps(item, ensure_ascii=False))
@@ -45,15 +52,16 @@ def _parser() -> argparse.ArgumentParser:
     asking = commands.add_parser("run", help="build and ask; settings as of kgrag (KGRAG_MODEL, KGRAG_BASE_URL …)")
     asking.add_argument("into", type=Path, help="folder for knowledge bases and answers")
     asking.add_argument("--questions", type=Path, default=_WORLD / "questions.jsonl")
-    asking.add_argument(
-        "--sources", type=Path, nargs="+", default=[_WORLD / "manuals.ttl", *sorted(_WORLD.glob("*.md"))]
-    )
+    asking.add_argument("--sources", type=Path, nargs="+", default=_PAGES)
     asking.add_argument("--graphs", type=Path, nargs="+", default=[_WORLD / "harbour.ttl"], help="RDF for obqc alone")
     asking.add_argument("--methods", nargs="+", default=list(METHODS), choices=BUILT)
     planting = commands.add_parser("plant", help="ask a run again with false numbers; print which passed")
     planting.add_argument("into", type=Path)
     planting.add_argument("--questions", type=Path, default=_WORLD / "questions.jsonl")
     planting.add_argument("--methods", nargs="+", default=list(METHODS), choices=BUILT)
+    keeping = commands.add_parser("kept", help="count the facts of og_rag's replies that a run's hypergraph holds")
+    keeping.add_argument("into", type=Path)
+    keeping.add_argument("--sources", type=Path, nargs="+", default=_PAGES)
     writing = commands.add_parser("items", help="print what a judge is shown, a line per item")
     writing.add_argument("runs", type=Path, nargs="+", help="files METHOD.jsonl of a run")
     scoring = commands.add_parser("score", help="print the table")
@@ -74,6 +82,15 @@ def _run(given: argparse.Namespace) -> None:
     with ThreadPoolExecutor(max_workers=len(given.methods)) as pool:
         for file in pool.map(of, given.methods):
             print(file, file=sys.stderr)
+
+
+def _kept(given: argparse.Namespace) -> None:
+    """Print each fact that is lost, and the sums."""
+    embedder = SentenceTransformerEmbedder()
+    held, lost = facts_kept(given.into, given.sources, settings=read_settings(), embedder=embedder)
+    print(
+        "".join(f"lost: {fact}\n" for fact in lost) + f"facts in the replies {len(held) + len(lost)}, kept {len(held)}"
+    )
 
 
 def _plant(given: argparse.Namespace) -> None:

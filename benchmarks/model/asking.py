@@ -18,7 +18,7 @@ from kgrag import KnowledgeBase
 from kgrag.model import Answer, Usage
 from kgrag.settings import Settings
 
-__all__ = ["BUILT", "METHODS", "Question", "asked", "questions_in", "run"]
+__all__ = ["BUILT", "METHODS", "Question", "asked", "questions_in", "run", "take_in"]
 
 METHODS = ("og_rag", "obqc", "poly_rag", "cg_rag", "sire_rag")
 BUILT = (*METHODS, "passages", "auto")
@@ -82,14 +82,19 @@ def asked(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def _lines(
-    kb: KnowledgeBase, method: str, sources: Sequence[Path], questions: Sequence[Question], at_once: int
-) -> Iterator[Mapping[str, Any]]:
+def take_in(kb: KnowledgeBase, sources: Sequence[Path]) -> None:
+    """Load Turtle files, and ingest others."""
     for path in sources:
         if path.suffix == ".ttl":
             kb.load(path)
         else:
             kb.ingest(path)
+
+
+def _lines(
+    kb: KnowledgeBase, method: str, sources: Sequence[Path], questions: Sequence[Question], at_once: int
+) -> Iterator[Mapping[str, Any]]:
+    take_in(kb, sources)
     if method not in ("passages", "auto"):
         yield _built(kb, method)
     with ThreadPoolExecutor(max_workers=at_once) as pool:

@@ -11,7 +11,7 @@ Queries: ``audit/context_*``, ``audit/imports``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyoxigraph as ox
@@ -60,7 +60,13 @@ class AuditTarget:
 
 
 def prepare(
-    bench: Workbench, triples: Sequence[ox.Triple], *, name: str, namespace: str | None = None, parsed: bool = True
+    bench: Workbench,
+    triples: Sequence[ox.Triple],
+    *,
+    name: str,
+    namespace: str | None = None,
+    parsed: bool = True,
+    apart: Collection[object] = (),
 ) -> AuditTarget:
     """Write a target into a scratch store and compute its context.
 
@@ -70,6 +76,7 @@ def prepare(
         name: what the target is called in reports.
         namespace: its own namespace, where the user names it.
         parsed: whether its literals are as they were written, and not as a store keeps them.
+        apart: its ontologies that have a graph to themselves, where it is the union of several graphs.
     """
     written = as_written(triples, bench, whole=parsed)
     bench.fill([])
@@ -95,6 +102,8 @@ def prepare(
         _add(bench, bench.construct(queries.bind(f"audit/{query}", context=AUDIT.context)))
     typed = (triple for triple in bench.triples(AUDIT.context) if triple.object == AUDIT.AuditedOntology)
     ontologies = tuple(sorted({plain(triple.subject) for triple in typed}))
+    alone = [ontology for ontology in map(ox.NamedNode, ontologies) if ontology in apart]
+    _add(bench, (ox.Triple(ontology, RDF.type, AUDIT.SeparateOntology) for ontology in alone))
     subjects = [AUDIT.target, *(ox.NamedNode(ontology) for ontology in ontologies)]
     _add(bench, [ox.Triple(subject, AUDIT.namespace, literal) for subject in subjects for literal in literals])
     blanks = frozenset(term.value for term in terms if isinstance(term, ox.BlankNode))

@@ -6,7 +6,7 @@ Graphs read: the target's. Queries: ``audit/context_*``, those of the checks, ``
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +29,7 @@ from kgrag.errors import InvalidSettings, ShapeViolation
 from kgrag.model import GraphDraft
 from kgrag.ports import Embedder, TripleStore, Workbench
 from kgrag.store.lexical_forms import as_loaded
-from kgrag.vocab import KG
+from kgrag.vocab import KG, OWL, RDF
 
 __all__ = ["AuditOptions", "Examination", "audit", "audit_triples", "examine", "refuse_violations"]
 
@@ -91,9 +91,19 @@ def audit(
         InvalidSettings: an option, a profile or a suppression is not valid.
         UnknownName: there is no such profile, or it names a family or a check that is not there.
     """
-    triples = [triple for graph in graphs for triple in as_loaded(store, graph)]
+    parts = [list(as_loaded(store, graph)) for graph in graphs]
     names = sorted(graph.value for graph in graphs) or [store.names.knowledge_base.value]
-    return audit_triples(triples, name=" ".join(names), options=options, bench=open_bench(), store=store)
+    triples = [triple for part in parts for triple in part]
+    apart = {ontology for part in parts for ontology in _only_ontology(part)} if len(parts) > 1 else ()
+    return examine(triples, name=" ".join(names), options=options, bench=open_bench(), store=store, apart=apart).audit
+
+
+def _only_ontology(triples: Iterable[ox.Triple]) -> set[object]:
+    """Return the ontology that a graph declares, where it declares no other."""
+    declared: set[object] = {
+        each.subject for each in triples if each.predicate == RDF.type and each.object == OWL.Ontology
+    }
+    return declared if len(declared) == 1 else set()
 
 
 def audit_triples(
@@ -115,8 +125,12 @@ def examine(
     bench: Workbench,
     options: AuditOptions = AuditOptions(),
     store: TripleStore | None = None,
+    apart: Collection[object] = (),
 ) -> Examination:
-    """Audit as ``audit_triples`` does, and return the target in its scratch store as well."""
+    """Audit as ``audit_triples`` does, and return the target in its scratch store as well.
+
+    ``apart`` are ontologies that have a graph to themselves, though the target is the union of several.
+    """
     if options.limit is not None and options.limit < 0:
         raise InvalidSettings(f"the limit is {options.limit}. It counts findings per check, from 0.")
     profile = load_profile(options.profile)
@@ -128,6 +142,7 @@ def examine(
         namespace=options.namespace or profile.namespace,
         # literals of a graph may be as an update left them, which keeps no record of how they were written
         parsed=store is None,
+        apart=apart,
     )
     asked = options.reasoner or profile.reasoner
     at_hand = catalogued(options.catalogues)

@@ -19,7 +19,12 @@ from kgrag.vocab import DCTERMS, KG, PROV, RDF, RDFS, Names, local_name
 
 __all__ = ["MethodGraphs"]
 
-_EDGES = {KG.AdjacencyEdge: "ADJACENT", KG.CrossReferenceEdge: "CROSS_REFERENCE", KG.CitationEdge: "CITATION"}
+_EDGES = {
+    KG.AdjacencyEdge: "ADJACENT",
+    KG.CrossReferenceEdge: "CROSS_REFERENCE",
+    KG.CitationEdge: "CITATION",
+    KG.HyperlinkEdge: "HYPERLINK",
+}
 _ENDS = (RDF.subject, RDF.predicate, RDF.object)
 _MAX_ORDERS = 50  # of parts with equal texts, that are tried
 
@@ -223,8 +228,8 @@ class MethodGraphs:
 
     def _edge(self, edge: StatedNode, kind: str) -> Iterator[Row]:
         yield from self._misnamed(edge, self._names.edge(kind, edge.one(KG.fromChunk), edge.one(KG.toChunk)))
-        if not 0 <= float(edge.one(KG.weight)) <= 1:
-            yield fault(edge, KG.weight, "has a weight that is not between 0 and 1", edge.one(KG.weight))
+        if not 0 <= float(edge.one(KG.weight)) <= 2:
+            yield fault(edge, KG.weight, "has a weight that is not between 0 and 2", edge.one(KG.weight))
 
 
 def _orders(text: str, parts: Mapping[str, str]) -> Iterator[list[str]]:

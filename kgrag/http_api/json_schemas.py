@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, RootModel, StringConstraints
 
 from kgrag.declarations import DEFAULT_METHOD
 from kgrag.http_api.content_schemas import ListedDocument, PatternReply
@@ -204,6 +204,12 @@ class ReadDocument(DocumentRequest):
     )
     code: list[Annotated[list[int], Field(min_length=2, max_length=2)]] = Field(
         default=[], description="Start and end of each block of code, in order; chunks keep them whole."
+    )
+    links: list[tuple[NonNegativeInt, NonNegativeInt, str]] = Field(
+        default=[], description="Start and end of the words of each hyperlink, and its target as it is written."
+    )
+    anchors: list[tuple[NonNegativeInt, str]] = Field(
+        default=[], description="Where each place begins that links may lead to, and its name without `#`."
     )
 
 

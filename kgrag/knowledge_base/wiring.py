@@ -25,7 +25,7 @@ from kgrag.knowledge_base.given_parts import (
 )
 from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
-from kgrag.settings import EXTRACTIVE, Settings, is_address, read_settings
+from kgrag.settings import EXTRACTIVE, Settings, folder_of, is_address, read_settings
 from kgrag.store.lineage import lineage
 from kgrag.typed_method import tunable
 
@@ -57,7 +57,7 @@ class Wiring:
         reranker: GivenReranker = None,
         read_only: bool = False,
     ) -> None:
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else folder_of(path)
         self.settings = settings or read_settings()
         self.read_only = read_only
         self._given_model = given_model(model)

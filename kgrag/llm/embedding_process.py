@@ -32,6 +32,7 @@ _LENGTH = struct.Struct("<Q")
 FAILED = b"!"
 DONE = b"."
 _MAX_STARTS = 2  # of one request: it may be what ends the process
+_SECONDS_BETWEEN_KILLS = 0.05  # while a request that is under way takes note that its process was ended
 
 
 class EmbeddingProcess:
@@ -42,12 +43,13 @@ class EmbeddingProcess:
         self._dimension = dimension
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._closing = False
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
         """Return a float32 array of shape (len(texts), d), rows of any length.
 
         Raises:
-            ServiceError: the process ended twice, or the model failed.
+            ServiceError: the process ended twice, or was closed meanwhile, or the model failed.
         """
         request = json.dumps(list(texts)).encode()
         with self._lock:
@@ -56,6 +58,8 @@ class EmbeddingProcess:
                     reply = self._asked(request)
                 except (OSError, EOFError):
                     self._end()
+                    if self._closing:
+                        raise ServiceError("the embedding model was closed while it worked. Ask again.") from None
                     continue
                 if reply.startswith(FAILED):
                     raise ServiceError(f"the embedding model failed: {reply[1:].decode()}")
@@ -66,9 +70,16 @@ class EmbeddingProcess:
         )
 
     def close(self) -> None:
-        """End the process; a later call starts another one."""
-        with self._lock:
+        """End the process at once, whatever it does: it may load its model for seconds. A later call starts another."""
+        self._closing = True
+        while not self._lock.acquire(timeout=_SECONDS_BETWEEN_KILLS):
+            if process := self._process:
+                process.kill()
+        try:
             self._end()
+        finally:
+            self._closing = False
+            self._lock.release()
 
     def _asked(self, request: bytes) -> bytes:
         process = self._process

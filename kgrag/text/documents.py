@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,6 +105,7 @@ def document_draft(
         triples.append(ox.Triple(iri, RDF.type, KG.MappedRecord))
     for piece in chunks:
         triples.extend(_chunk_triples(piece, iri, names.chunk(iri, piece.start, piece.end)))
+    triples.extend(_link_triples(document, chunks, iri, names))
     described = [
         (KG.location, document.location),
         (KG.readFrom, document.source),
@@ -165,6 +167,29 @@ def _chunk_triples(piece: Chunk, document: ox.NamedNode, iri: ox.NamedNode) -> I
         yield ox.Triple(iri, KG.page, number(piece.page))
     for at, page_number in piece.page_breaks:
         yield ox.Triple(iri, KG.pageBreak, ox.Literal(f"{at} {page_number}"))
+
+
+def _link_triples(document: Document, chunks: Sequence[Chunk], iri: ox.NamedNode, names: Names) -> Iterator[ox.Triple]:
+    """Yield the hyperlinks of each chunk, a target once, and the anchors in it or right before it."""
+    ends = [piece.end for piece in chunks]
+
+    def holding(position: int) -> ox.NamedNode | None:
+        at = bisect_right(ends, position)
+        return names.chunk(iri, chunks[at].start, chunks[at].end) if at < len(chunks) else None
+
+    linked: set[tuple[ox.NamedNode, str]] = set()
+    for start, end, written in document.links:
+        chunk, target = holding(start), "%20".join(written.split())
+        if chunk is not None and target and (chunk, target) not in linked:
+            linked.add((chunk, target))
+            yield ox.Triple(chunk, KG.link, ox.Literal(f"{start} {end} {target}"))
+    anchors: dict[ox.NamedNode, dict[str, None]] = {}
+    for position, name in document.anchors:
+        chunk = holding(position)
+        if chunk is not None and name and len(name.split()) == 1:
+            anchors.setdefault(chunk, {}).setdefault(name.strip())
+    for chunk, found in anchors.items():
+        yield ox.Triple(chunk, KG.anchors, ox.Literal(" ".join(found)))
 
 
 def spans(store: TripleStore, chunks: Sequence[str]) -> dict[str, Span]:

@@ -3,7 +3,8 @@
 Queries read: ``documents/parameters``. Graphs written: one document graph per document.
 
 A batch is one atomic publish, so a killed run leaves whole documents only, and the next run skips them: a document is
-named by its content. The same text under a second location only gains that location.
+named by its content. The same text under a second location only gains that location. Hyperlinks are no content, since
+generated pages have other ones each time: where only they changed, the document is stored again under its name.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from kgrag.errors import InvalidSettings
 from kgrag.model import Document, GraphDraft, Violation, plain
 from kgrag.ports import Chunker, TripleStore
 from kgrag.text import documents
-from kgrag.vocab import KG
+from kgrag.vocab import KG, digest
 
 __all__ = ["CHUNKER", "IngestReport", "Progress", "ingest", "marked_last"]
 
@@ -61,9 +62,11 @@ class _ChunkSettings:
     tokens: int
     name: str
 
-    @property
-    def parameters(self) -> str:
-        return f"chunk_tokens={self.tokens}" + ("" if self.name == CHUNKER else f" chunker={self.name}")
+    def parameters_of(self, document: Document) -> str:
+        chunker = "" if self.name == CHUNKER else f" chunker={self.name}"
+        links = (*document.links, *document.anchors)
+        named = f" links={digest(*(str(part) for link in links for part in link))}" if links else ""
+        return f"chunk_tokens={self.tokens}{chunker}{named}"
 
 
 def ingest(  # noqa: PLR0913 - options of one intake
@@ -78,7 +81,7 @@ def ingest(  # noqa: PLR0913 - options of one intake
 ) -> IngestReport:
     """Publish documents with their chunks, and report the counts.
 
-    A document that is stored with other chunk settings is chunked again (one update each).
+    A document that is stored with other chunk settings or hyperlinks is chunked again (one update each).
 
     Args:
         source: documents as they are read; only one batch is in memory at a time.
@@ -152,7 +155,6 @@ def _drafts(
     progress: Progress | None,
 ) -> list[GraphDraft]:
     """Return what to publish of a batch; add its graphs to ``seen`` and its documents and chunks to ``counts``."""
-    parameters = settings.parameters
     graphs = [store.names.document_graph(documents.document_iri(document, store.names)) for document in batch]
     query = queries.bind("documents/parameters", catalogue=store.names.catalogue, graphs=graphs)
     stored_parameters = {plain(graph): plain(value) for graph, value in store.select(query)}
@@ -162,7 +164,7 @@ def _drafts(
         if progress is not None and time.monotonic() - shown > 1:
             progress("documents", _done(counts), 0)
             shown = time.monotonic()
-        stored = stored_parameters.get(graph.value)
+        stored, parameters = stored_parameters.get(graph.value), settings.parameters_of(document)
         if graph.value in seen or stored == parameters:
             counts["duplicates" if graph.value in seen else "unchanged"] += 1
             # The stored document only gains a place.

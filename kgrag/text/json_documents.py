@@ -37,6 +37,10 @@ def document_json(document: Document) -> dict[str, Any]:
         found["sections"] = [_section_json(each) for each in document.sections]
     if document.code:
         found["code"] = [list(each) for each in document.code]
+    if document.links:
+        found["links"] = [list(each) for each in document.links]
+    if document.anchors:
+        found["anchors"] = [list(each) for each in document.anchors]
     if document.metadata:
         found["metadata"] = {field: _value_json(field, value) for field, value in document.metadata.items()}
     return found
@@ -58,6 +62,8 @@ def read_document(found: Mapping[str, Any]) -> Document:
         cites=tuple(found.get("cites", ())),
         sections=tuple(_section(*each) for each in found.get("sections", ())),
         code=tuple((start, end) for start, end in found.get("code", ())),
+        links=tuple((start, end, target) for start, end, target in found.get("links", ())),
+        anchors=tuple((start, name) for start, name in found.get("anchors", ())),
         metadata=metadata,
         **{name: found.get(name) or "" for name in _TEXTS},
     )

@@ -146,10 +146,14 @@ def test_a_real_ontology_is_audited_without_a_slip(data: Path, name: str) -> Non
 def test_a_knowledge_base_audits_its_ontologies_one_graph_and_a_file(kb: KnowledgeBase, write) -> None:
     with pytest.raises(InputError, match="there is no ontology"):
         kb.audit()
-    path = write(FLAWED)
+    path = write(f'{FLAWED}<https://example.org/o> dcterms:title "O"@en .')
     kb.load(path)
     by_default, by_graph, by_file = kb.audit(), kb.audit("https://example.org/o"), kb.audit(path)
     assert by_default.totals == by_graph.totals == by_file.totals
+    other = write(path.read_text(encoding="utf-8").replace("example.org/o", "example.org/other"), "other.ttl")
+    kb.load(other)
+    assert "MET-11" not in kb.audit().totals  # each has its graph
+    assert audit_files([path, other], AuditOptions()).totals["MET-11"] == 2
     with pytest.raises(InputError, match="there is no graph <urn:none>"):
         kb.audit("urn:none")
     with pytest.raises(InvalidSettings, match="Did you mean 'profile'"):

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +69,24 @@ def test_what_ends_the_process_each_time_is_told(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(EmbeddingProcess, "_started", started)
     with pytest.raises(ServiceError, match="ended while it worked"):
         EmbeddingProcess("float32", 384)(["x"])
+
+
+def test_closing_does_not_wait_for_a_model_that_is_being_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = threading.Event()
+
+    def silent(self: EmbeddingProcess) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        started.set()
+        return process
+
+    monkeypatch.setattr(EmbeddingProcess, "_started", silent)
+    embedding = EmbeddingProcess("float32", 384)
+    with ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(embedding, ["x"])
+        assert started.wait(60)
+        embedding.close()
+        with pytest.raises(ServiceError, match="closed while it worked"):
+            asked.result()
 
 
 def test_a_failure_of_the_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgrag import KnowledgeBase, queries, shacl
+from kgrag.answering.passage_hits import passage_hits
 from kgrag.errors import InvalidSettings, NotBuilt, UnknownName
 from kgrag.methods.cg_rag import lesegr, neighbourhoods
 from kgrag.methods.cg_rag.citation_arrays import CitationArrays, ReachLimits, Subgraph
@@ -177,6 +178,53 @@ def test_a_changed_paper_takes_its_old_edges_along(built: KnowledgeBase) -> None
     assert built.build("cg_rag").counts["dropped"] == 1
     left = built.store.select(queries.bind("cg_rag/graphs", catalogue=built.store.names.catalogue)).values()
     assert len(left) == len(graphs) - 1
+
+
+def test_a_hyperlink_is_a_citation_from_its_own_chunk_also_to_a_page_that_came_later(
+    kb: KnowledgeBase, tmp_path: Path
+) -> None:
+    soil, seed = tmp_path / "soil.html", tmp_path / "sub" / "seed.html"
+    seed.parent.mkdir()
+    about = "Loam holds water in dry years and clay holds it longer. " * 4
+    soil.write_text(
+        f"<h1>Soil</h1><p>{about}</p><h2>Sowing</h2><p>Depth is in <a href='sub/seed.html#depth'>Seed</a>. {about}</p>"
+        "<h2>Seed bed</h2><p>It is level, see <a href='sub/seed.html'>Seed</a> and <a href='none.html'>more</a>. "
+        f"<a href='soil.html#x'>This page</a> goes on. {about}</p>"
+    )
+    seed.write_text(
+        f"<h1>Seed</h1><p>Seed is dry. {about}</p><h2 id='depth'>How deep</h2><p>Wheat: four centimetres. {about}</p>"
+    )
+    kb.ingest(soil, chunk_tokens=40)
+    assert kb.build("cg_rag:top=1").counts["links_elsewhere"] == 3
+    kb.ingest(seed, chunk_tokens=40)
+    counts = kb.build("cg_rag:top=1").counts
+    assert (counts["links"], counts["links_elsewhere"], counts["drawn"]) == (2, 1, 2)
+    linked = [row for row in _edges(kb) if row[0].endswith("HyperlinkEdge")]
+    assert len(linked) == 2
+    to_place, to_page = sorted(linked, key=lambda row: -float(row[3]))
+    assert "Depth is in Seed" in _text(kb, to_place[1])
+    assert "How deep" in _text(kb, to_place[2])
+    assert "It is level" in _text(kb, to_page[1])
+    assert shacl.validate(kb.store, shacl.graph_shapes()) == []
+    assert {each.wording for each in Neighbourhood(kb.store, 8).around([to_place[2]])[to_place[2]]} >= {"links to it"}
+    assert kb.build("cg_rag:top=1").counts["drawn"] == 0
+    seed.write_text(seed.read_text().replace("'depth'", "'deep'"))  # the same text, where the place has another name
+    kb.ingest(seed, chunk_tokens=40)
+    assert kb.build("cg_rag:top=1").counts["drawn"] == 1
+    assert {row[3] for row in _edges(kb) if row[0].endswith("HyperlinkEdge")}.isdisjoint({"2"})
+    kb.forget(str(soil))
+    assert kb.build("cg_rag:top=1").counts["links"] == 0
+    assert [row for row in _edges(kb) if row[0].endswith("HyperlinkEdge")] == []
+
+
+def _edges(kb: KnowledgeBase) -> list[tuple[str, ...]]:
+    return [
+        tuple(row) for row in kb.store.select(queries.bind("cg_rag/edges", catalogue=kb.store.names.catalogue)).values()
+    ]
+
+
+def _text(kb: KnowledgeBase, chunk: str) -> str:
+    return passage_hits(kb.store, [(chunk, 0.0)])[0].text
 
 
 def test_an_ontologist_finds_who_cites_a_paper_and_speaks_of_something(built: KnowledgeBase) -> None:

@@ -1,18 +1,20 @@
-"""The graph encoder of CG-RAG: how it begins, what it learns, how it is kept, and what it must not see."""
+"""The graph encoder of CG-RAG: how it begins, what it learns, how it is kept, and what it must not see.
+
+PyTorch Geometric is imported in tests: every worker imports this file, and one of them runs it.
+"""
 
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from kgrag import KnowledgeBase, queries
 from kgrag.answering.labelled_questions import Labelled
 from kgrag.errors import InputError, InvalidSettings, NotBuilt
 from kgrag.evaluation import read_dataset
 from kgrag.evaluation.experiments import run
-from kgrag.methods.cg_rag import encoder, training
+from kgrag.methods.cg_rag import training
 from kgrag.methods.cg_rag.citation_arrays import QuestionView, Subgraph
 from kgrag.methods.cg_rag.training_examples import TrainingExample, TrainingRecipe
 from kgrag.settings import Settings
@@ -24,6 +26,8 @@ QUICK = {"epochs": 10, "hidden": 16, "patience": 10, "batch": 2, "rate": 1e-2}
 
 @pytest.fixture(autouse=True)
 def _one_thread():
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -79,6 +83,10 @@ def seen(nodes: int, seed: int = 0, edges: int = 0) -> QuestionView:
 def test_before_training_a_chunk_without_neighbours_keeps_the_product_of_proposition_4_1(
     kind: str, hidden: int
 ) -> None:
+    import torch
+
+    from kgrag.methods.cg_rag import encoder
+
     view = seen(5)
     basis = torch.linalg.qr(torch.randn(8, min(hidden, 8), generator=torch.Generator().manual_seed(0)))[0].T
     architecture = encoder.EncoderArchitecture(8, hidden=hidden, kind=kind)
@@ -105,6 +113,8 @@ def _examples(count: int, first: int = 0) -> list[TrainingExample]:
 
 def test_training_learns_that_what_is_cited_is_meant_and_repeats_itself() -> None:
     recipe = TrainingRecipe(hidden=8, epochs=6, rate=5e-3, patience=6)
+    from kgrag.methods.cg_rag import encoder
+
     first, second = (encoder.fit(_examples(48), _examples(12, first=100), recipe) for _ in range(2))
     assert first.figures[0] < 0.85
     assert max(first.figures) > 0.95
@@ -113,6 +123,8 @@ def test_training_learns_that_what_is_cited_is_meant_and_repeats_itself() -> Non
 
 @pytest.mark.parametrize("kind", ["gat", "gcn"])
 def test_other_encoders_train_too(kind: str) -> None:
+    from kgrag.methods.cg_rag import encoder
+
     fitted = encoder.fit(
         _examples(16), _examples(8, first=50), TrainingRecipe(hidden=8, epochs=2, kind=kind, rate=5e-3)
     )
@@ -213,6 +225,8 @@ def test_an_encoder_of_another_embedder_is_not_used(built: KnowledgeBase, tmp_pa
 
 
 def test_what_is_no_encoder_is_not_read() -> None:
+    from kgrag.methods.cg_rag import encoder
+
     assert encoder.restored(b"nothing") is None
     assert encoder.restored(b"\x80\x02cos\nsystem\n(S'x'\ntR.") is None
 

@@ -68,7 +68,7 @@ def test_unresolved_citations_are_kept_and_counted_and_a_document_does_not_cite_
     names = {title: iri for iri, title in kb.store.select(_titles()).values()}
     assert found.cited == {names["Peas"]: (names["Beans"],), names["Beans"]: (names["Peas"],)}
     assert found.unresolved == {names["Peas"]: ("Z 1999",), names["Beans"]: ("Unknown",)}
-    assert found.counts == {"citations": 2, "unresolved": 2}
+    assert found.counts == {"citations": 2, "unresolved": 2, "links": 0, "links_elsewhere": 0}
 
 
 def test_an_identifier_of_a_duplicate_names_the_document_that_holds_its_text(kb: KnowledgeBase, tmp_path: Path) -> None:

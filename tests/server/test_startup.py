@@ -66,7 +66,7 @@ def test_readers_end_with_a_server_that_is_killed_in_mid_query_too(tmp_path: Pat
         _until(lambda: _busy(server))
         assert server.query(ONE).status_code == 200
         readers = server.readers()
-        assert len(readers) == 2
+        assert len(readers) >= 2  # the one at work, and those for others
         server.stop(signal.SIGKILL)
     _until(lambda: not [number for number in readers if _alive(number)])
 

@@ -40,11 +40,26 @@ def test_a_document_that_travels_as_json_is_the_same_document() -> None:
         metadata,
         "/a/b",
         code=((0, 4), (5, 9)),
+        links=((0, 4, "b.html#x"),),
+        anchors=((5, "y"),),
     )
     again = read_document(document_json(document))
     names = Names(DEFAULT_BASE)
     assert document_iri(again, names) == document_iri(document, names)
-    for field in ("text", "title", "location", "id", "media_type", "cites", "sections", "url", "source", "code"):
+    for field in (
+        "text",
+        "title",
+        "location",
+        "id",
+        "media_type",
+        "cites",
+        "sections",
+        "url",
+        "source",
+        "code",
+        "links",
+        "anchors",
+    ):
         assert getattr(again, field) == getattr(document, field)
     assert read_document(document_json(Document("x"))) == Document("x")
 

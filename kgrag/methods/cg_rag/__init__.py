@@ -33,7 +33,7 @@ DECLARATION = MethodDeclaration(
             KG.CitationGraph,
             "citation graph",
             "A graph of the edges that begin in one document: to the next chunk, to a chunk that is referred to, to "
-            "chunks of documents that it cites, and what its citation markers mean.",
+            "chunks of documents that it cites or links to, and what its citation markers mean.",
             shape="citation",
             lists_only=True,
             subject_goes=True,

@@ -55,7 +55,10 @@ __all__ = [
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float32]
 
-RELATIONS = 2 * len(EdgeKind)
+_WALKED_KINDS = {**{kind: kind for kind in EdgeKind}, EdgeKind.HYPERLINK: EdgeKind.CITATION}
+"""As which kind each is walked: a hyperlink as a citation, so that encoders trained without hyperlinks fit."""
+
+RELATIONS = 2 * len(set(_WALKED_KINDS.values()))
 """An edge is walked both ways: relation 2 * kind from its target's point of view, 2 * kind + 1 from its origin's."""
 
 _FORMAT_VERSION = 2
@@ -314,7 +317,7 @@ def _read(store: TripleStore) -> CitationArrays:
     numbered = sorted((chunk, number) for number, chunks in enumerate(chunks_by_document.values()) for chunk in chunks)
     chunks = [chunk for chunk, _ in numbered]
     number_of = {chunk: number for number, chunk in enumerate(chunks)}
-    kinds = {term.value: int(kind) for kind, term in KINDS.items()}
+    kinds = {term.value: int(_WALKED_KINDS[kind]) for kind, term in KINDS.items()}
     rows = store.select(queries.bind("cg_rag/edges", catalogue=store.names.catalogue)).values()
     edges = [
         (number_of[origin], number_of[target], kinds[kind], float(weight))

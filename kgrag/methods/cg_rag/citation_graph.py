@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -19,6 +19,7 @@ from kgrag.index.bm25 import LexicalIndex
 from kgrag.index.vector_spaces import Progress
 from kgrag.methods.cg_rag.citations import Citations
 from kgrag.methods.cg_rag.edges import ChunkEdge, EdgeKind, PaperChunks, adjacent, cross_references, nearest_chunks
+from kgrag.methods.cg_rag.hyperlinks import Hyperlink
 from kgrag.methods.cg_rag.markers import CitedWorks, markers_of
 from kgrag.model import GraphDraft
 from kgrag.ports import TripleStore, VectorIndex
@@ -32,11 +33,13 @@ KINDS = {
     EdgeKind.ADJACENT: KG.AdjacencyEdge,
     EdgeKind.CROSS_REFERENCE: KG.CrossReferenceEdge,
     EdgeKind.CITATION: KG.CitationEdge,
+    EdgeKind.HYPERLINK: KG.HyperlinkEdge,
 }
 """The class of each kind of edge."""
 
 _EDGES_VERSION = "2"  # part of every fingerprint: another version draws all edges anew
 _DOCUMENTS_PER_PUBLICATION = 200
+_WEIGHT_OF_A_PLACE = 2.0  # of a hyperlink to a place that is known: the most that relevance would make it
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +114,11 @@ def draw(
     drawn_from = {graphs[graph]: parameters.partition(" ") for graph, parameters in rows if graph in graphs}
     vanished = [ox.NamedNode(graph) for graph, _ in rows if graph not in graphs]
     update = GraphUpdate(dropped=store.remove(vanished) if vanished else 0)
-    fingerprints = {document: _fingerprint(document, chunks, citations, signals) for document in chunks}
+    drawing = _Drawing.of(chunks, citations, signals)
+    fingerprints = {document: drawing.fingerprint(document) for document in chunks}
     changed = [each for each in chunks if drawn_from.get(each, ("",))[0] != fingerprints[each]]
     same = chunks.keys() - set(changed)
-    aged = [
-        each for each in chunks if each in same and drawn_from[each][2] != corpus and _cited(each, chunks, citations)
-    ]
+    aged = [each for each in chunks if each in same and drawn_from[each][2] != corpus and drawing.is_weighed(each)]
     if redraw:
         changed += aged
     else:
@@ -126,19 +128,8 @@ def draw(
     for first in range(0, len(changed), _DOCUMENTS_PER_PUBLICATION):
         drafts = []
         for paper in _papers(store, changed[first : first + _DOCUMENTS_PER_PUBLICATION]):
-            cited = _cited(paper.document, chunks, citations)
-            edges = [*adjacent(paper), *cross_references(paper)]
-            edges += _citation_edges(paper, [chunks[other] for other in cited], signals, weights)
-            draft = citation_draft(
-                paper.document,
-                edges,
-                cited=cited,
-                unresolved=citations.unresolved.get(paper.document, ()),
-                fingerprint=fingerprints[paper.document] + (f" {corpus}" if cited else ""),
-                names=store.names,
-            )
-            marked = marked_triples(paper, citations.works_of(paper.document), store.names)
-            drafts.append(replace(draft, triples=[*draft.triples, *marked]))
+            parameters = fingerprints[paper.document] + (f" {corpus}" if drawing.is_weighed(paper.document) else "")
+            drafts.append(drawing.draft(paper, weights, fingerprint=parameters, names=store.names))
         publication = store.publish(drafts)
         update.pending += publication.faults
         update.drawn += len(drafts)
@@ -147,25 +138,65 @@ def draw(
     return update
 
 
-def _fingerprint(
-    document: str, chunks: Mapping[str, tuple[str, ...]], citations: Citations, signals: EdgeSignals
-) -> str:
-    """Return a digest of all that decides which edges begin in a document, but for how rare its words are elsewhere.
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """What edges are drawn from; ``links`` are the hyperlinks of each document to those that have chunks."""
 
-    With the rarity of words, which changes with every document, each ingest would draw the edges of all documents anew.
-    Hence the corpus is recorded beside it where a document cites another, and ``redraw`` goes by that.
-    """
-    cited = (part for other in _cited(document, chunks, citations) for part in ("cites", other, *chunks[other]))
-    settings = (_EDGES_VERSION, str(signals.top), signals.embedder)
-    unresolved = citations.unresolved.get(document, ())
-    works = citations.works_of(document)
-    printed = (part for pair in (*works.entries, *works.bylines) for part in pair)
-    return digest(*settings, document, *chunks[document], *cited, "unresolved", *unresolved, "printed", *printed)
+    chunks: Mapping[str, tuple[str, ...]]
+    citations: Citations
+    signals: EdgeSignals
+    links: Mapping[str, Sequence[Hyperlink]]
+    cuts: Mapping[str, str]  # digests of the chunks of documents that hyperlinks lead to
 
+    @classmethod
+    def of(cls, chunks: Mapping[str, tuple[str, ...]], citations: Citations, signals: EdgeSignals) -> _Drawing:
+        links = {
+            document: [link for link in each if link.document in chunks] for document, each in citations.links.items()
+        }
+        linked = {link.document for each in links.values() for link in each}
+        return cls(chunks, citations, signals, links, {each: digest(*chunks[each]) for each in linked})
 
-def _cited(document: str, chunks: Mapping[str, tuple[str, ...]], citations: Citations) -> list[str]:
-    """Return the documents with chunks that a document cites."""
-    return [other for other in citations.cited.get(document, ()) if other in chunks]
+    def cited(self, document: str) -> list[str]:
+        """Return the documents with chunks that a document cites, but for those that it only links to."""
+        return [other for other in self.citations.cited.get(document, ()) if other in self.chunks]
+
+    def is_weighed(self, document: str) -> bool:
+        """Return whether the rarity of words decides on any edge that begins in a document."""
+        return bool(self.cited(document)) or not all(link.target for link in self.links.get(document, ()))
+
+    def fingerprint(self, document: str) -> str:
+        """Return a digest of all that decides which edges begin in a document, but for how rare words are elsewhere.
+
+        With the rarity of words, which changes with every document, each ingest would draw the edges of all documents
+        anew. Hence the corpus is recorded beside it where a document cites another, and ``redraw`` goes by that.
+        """
+        cited = (part for other in self.cited(document) for part in ("cites", other, *self.chunks[other]))
+        settings = (_EDGES_VERSION, str(self.signals.top), self.signals.embedder)
+        unresolved = self.citations.unresolved.get(document, ())
+        works = self.citations.works_of(document)
+        printed = (part for pair in (*works.entries, *works.bylines) for part in pair)
+        linked = [part for link in self.links.get(document, ()) for part in (*astuple(link), self.cuts[link.document])]
+        own = (*settings, document, *self.chunks[document], *cited, "unresolved", *unresolved, "printed", *printed)
+        # documents without links keep the fingerprint that they had before there were any
+        return digest(*own, "links", *linked) if linked else digest(*own)
+
+    def draft(self, paper: PaperChunks, weights: Any, *, fingerprint: str, names: Names) -> GraphDraft:
+        """Return the citation graph of a document."""
+        cited, links = self.cited(paper.document), self.links.get(paper.document, ())
+        edges = [*adjacent(paper), *cross_references(paper)]
+        edges += _citation_edges(paper, [self.chunks[other] for other in cited], self.signals, weights)
+        edges += _link_edges(links, self.chunks, self.signals, weights)
+        draft = citation_draft(
+            paper.document,
+            edges,
+            cited=list(dict.fromkeys([*cited, *(link.document for link in links)])),
+            unresolved=self.citations.unresolved.get(paper.document, ()),
+            fingerprint=fingerprint,
+            names=names,
+        )
+        marked = marked_triples(paper, self.citations.works_of(paper.document), names)
+        linked = (ox.Triple(ox.NamedNode(each.origin), CITO.cites, ox.NamedNode(each.document)) for each in links)
+        return replace(draft, triples=list(dict.fromkeys([*draft.triples, *marked, *linked])))
 
 
 def _papers(store: TripleStore, documents: Sequence[str]) -> Iterator[PaperChunks]:
@@ -182,18 +213,34 @@ def _citation_edges(
     paper: PaperChunks, cited: Sequence[tuple[str, ...]], signals: EdgeSignals, weights: Any
 ) -> Iterator[ChunkEdge]:
     """Yield the edges from a document into each document that it cites, the latter as their chunks."""
-
-    def represented(chunks: Sequence[str]) -> tuple[Any, Any]:
-        return signals.dense.vectors(chunks), weights[signals.lexical.iris.places(chunks)]
-
     if not cited:
         return
-    dense, sparse = represented(paper.chunks)
+    own = _represented(paper.chunks, signals, weights)
     for chunks in cited:
-        their_dense, their_sparse = represented(chunks)
-        yield from nearest_chunks(
-            paper.chunks, chunks, dense=(dense, their_dense), sparse=(sparse, their_sparse), k=signals.top
-        )
+        dense, sparse = zip(own, _represented(chunks, signals, weights), strict=True)
+        yield from nearest_chunks(paper.chunks, chunks, dense=dense, sparse=sparse, k=signals.top)
+
+
+def _link_edges(
+    links: Sequence[Hyperlink], chunks: Mapping[str, tuple[str, ...]], signals: EdgeSignals, weights: Any
+) -> Iterator[ChunkEdge]:
+    """Yield the edges along hyperlinks: to the place they lead to, else to the chunks there that are most relevant."""
+    origins: dict[str, list[str]] = defaultdict(list)
+    for link in links:
+        if link.target:
+            yield ChunkEdge(EdgeKind.HYPERLINK, link.origin, link.target, _WEIGHT_OF_A_PLACE)
+        else:
+            origins[link.document].append(link.origin)
+    for document, linking in origins.items():
+        own, theirs = (_represented(each, signals, weights) for each in (linking, chunks[document]))
+        dense, sparse = zip(own, theirs, strict=True)
+        for edge in nearest_chunks(linking, chunks[document], dense=dense, sparse=sparse, k=signals.top):
+            yield replace(edge, kind=EdgeKind.HYPERLINK)
+
+
+def _represented(chunks: Sequence[str], signals: EdgeSignals, weights: Any) -> tuple[Any, Any]:
+    """Return the dense and the sparse vectors of chunks."""
+    return signals.dense.vectors(chunks), weights[signals.lexical.iris.places(chunks)]
 
 
 def citation_draft(

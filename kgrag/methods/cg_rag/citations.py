@@ -1,8 +1,8 @@
 """Who cites whom: citations as documents print them, matched with the documents of the collection.
 
 A citation is an identifier, a DOI, a title, or an entry of a reference list; also a triple ``cito:cites`` or
-``dcterms:references`` of loaded RDF. A citation that names no document of the collection is kept and counted. Queries
-read: ``citations/*``. Nothing is written.
+``dcterms:references`` of loaded RDF. A citation that names no document of the collection is kept and counted. So are
+hyperlinks between documents (``hyperlinks``). Queries read: ``citations/*``. Nothing is written.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from rapidfuzz import fuzz
 
 from kgrag import queries
+from kgrag.methods.cg_rag.hyperlinks import Hyperlink, read_hyperlinks
 from kgrag.methods.cg_rag.markers import CitedWorks, byline
 from kgrag.ports import TripleStore
 
@@ -46,20 +47,25 @@ class Citations:
     """What documents cite: ``cited`` by document, in order, and ``unresolved`` texts by document, in order.
 
     ``entries`` are what each document prints of its citations, each with the document that it names, "" for none, and
-    ``bylines`` the author-year markers by which each document would be cited.
+    ``bylines`` the author-year markers by which each document would be cited. ``links`` are the hyperlinks of each
+    document to others, and ``elsewhere`` is the number of those that lead to no document of the collection.
     """
 
     cited: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unresolved: dict[str, tuple[str, ...]] = field(default_factory=dict)
     entries: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     bylines: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    links: dict[str, tuple[Hyperlink, ...]] = field(default_factory=dict)
+    elsewhere: int = 0
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of citations that name a document, and of those that name none."""
+        """The number of citations that name a document, and of those that name none; the same of hyperlinks."""
         return {
             "citations": sum(map(len, self.cited.values())),
             "unresolved": sum(map(len, self.unresolved.values())),
+            "links": sum(map(len, self.links.values())),
+            "links_elsewhere": self.elsewhere,
         }
 
     def works_of(self, document: str) -> CitedWorks:
@@ -158,6 +164,7 @@ def read_citations(store: TripleStore) -> Citations:
         _sorted_by_document(unresolved),
         {citing: tuple(pairs) for citing, pairs in sorted(entries.items())},
         bylines_of(store),
+        *read_hyperlinks(store),
     )
 
 

@@ -35,6 +35,7 @@ class EdgeKind(IntEnum):
     ADJACENT = 0
     CROSS_REFERENCE = 1
     CITATION = 2
+    HYPERLINK = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,15 @@ _WORDINGS = {  # (kind, whether the edge leaves the chunk in the middle) -> what
     (EdgeKind.CROSS_REFERENCE, False): "refers to it",
     (EdgeKind.CITATION, True): "it cites",
     (EdgeKind.CITATION, False): "cites it",
+    (EdgeKind.HYPERLINK, True): "it links to",
+    (EdgeKind.HYPERLINK, False): "links to it",
 }
-_COLOURS = {EdgeKind.ADJACENT: "#57606a", EdgeKind.CROSS_REFERENCE: "#8250df", EdgeKind.CITATION: "#0b5cad"}
+_COLOURS = {
+    EdgeKind.ADJACENT: "#57606a",
+    EdgeKind.CROSS_REFERENCE: "#8250df",
+    EdgeKind.CITATION: "#0b5cad",
+    EdgeKind.HYPERLINK: "#1a7f37",
+}
 _NOTHING = "nothing"
 """What the prompt asks for, in any case, where the neighbours add nothing; no evidence then, and no fault."""
 _SUMMARY_HEADING = "## Summary of linked passages, written by a model"

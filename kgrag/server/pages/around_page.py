@@ -36,6 +36,7 @@ _CITATION_WORDS = {
     ("AdjacencyEdge", True): "followed by", ("AdjacencyEdge", False): "follows",
     ("CrossReferenceEdge", True): "refers to", ("CrossReferenceEdge", False): "referred to by",
     ("CitationEdge", True): "cites", ("CitationEdge", False): "cited by",
+    ("HyperlinkEdge", True): "links to", ("HyperlinkEdge", False): "linked from",
 }  # fmt: skip
 
 Rows = Sequence[tuple[Any, ...]]

@@ -182,7 +182,10 @@ async def _answer_values(request: Request, answer: Answer) -> dict[str, Any]:
         "answer": answer,
         "sentences": _sentences(answer),
         "passages": [_passage(chunk, stored.get(chunk, {}), cited, naming) for chunk in chunks],
-        "evidence": [_evidence(hit, naming, best, answer.sparql) for hit in answer.hits],
+        "evidence": [
+            _evidence(hit, naming, best, answer.sparql, number=number)
+            for number, hit in enumerate(answer.hits, start=1)
+        ],
     }
 
 
@@ -222,9 +225,11 @@ def _address(place: Place) -> str:
     return page_url(place)
 
 
-def _evidence(hit: Hit, naming: Naming, best: float, sparql: str) -> _Evidence:
-    title = hit.attributes.get("title") or hit.attributes.get("identifier") or naming.short(hit.iri)
-    href = "" if hit.kind == _ROW_KIND else naming.href(hit.iri)
+def _evidence(hit: Hit, naming: Naming, best: float, sparql: str, *, number: int) -> _Evidence:
+    is_row = hit.kind == _ROW_KIND
+    name = f"row {number}" if is_row else naming.short(hit.iri)
+    title = hit.attributes.get("title") or hit.attributes.get("identifier") or name
+    href = "" if is_row else naming.href(hit.iri)
     share = round(100 * max(hit.score, 0) / best) if best > 0 else 0
     why = naming.picture(hit.iri) if href else naming.why_rows(sparql) if sparql else ""
     return _Evidence(str(title), href, hit.kind, hit.text, share, why)

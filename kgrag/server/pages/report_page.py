@@ -11,11 +11,11 @@ import pyoxigraph as ox
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kgrag.audit import Audit, AuditFinding, AuditOptions, profile_names
+from kgrag.audit import Audit, AuditOptions, profile_names
 from kgrag.audit.reports import written
-from kgrag.audit.reports.text_reports import shortened
 from kgrag.server.api.json_endpoints import audited
-from kgrag.server.pages.iri_links import Naming, Shown, naming_for
+from kgrag.server.pages.findings_shown import FindingShown, FindingWriter, terms_of
+from kgrag.server.pages.iri_links import Naming, naming_for
 from kgrag.server.pages.page_rendering import check_visited, guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
@@ -39,13 +39,6 @@ _FILE_TYPES = {
 
 
 @dataclass(frozen=True)
-class _Finding:
-    focus: Shown
-    message: str
-    path: Shown | None
-
-
-@dataclass(frozen=True)
 class _Group:
     """The findings of one check; ``total`` counts those that are not shown too."""
 
@@ -55,7 +48,7 @@ class _Group:
     total: int
     rationale: str
     mend: str
-    findings: tuple[_Finding, ...]
+    findings: tuple[FindingShown, ...]
 
 
 @guarded
@@ -78,7 +71,7 @@ async def report(request: Request) -> Response:
     )
     if form:
         return _file(audit, form)
-    naming = await naming_for(request, [ox.NamedNode(each.focus) for each in audit.findings if _is_iri(each.focus)])
+    naming = await naming_for(request, map(ox.NamedNode, terms_of(each.focus for each in audit.findings)))
     parameters = {"graph": graph, "profile": profile} if graph else {"profile": profile}
     files = [(name, f"{naming.root}/report?{urlencode({**parameters, 'form': name})}") for name in _FILE_TYPES]
     groups = _groups(audit, naming)
@@ -111,26 +104,12 @@ def _file(audit: Audit, form: str) -> Response:
     return Response(written(audit, form), headers=headers)
 
 
-def _is_iri(text: str) -> bool:
-    try:
-        ox.NamedNode(text)
-    except ValueError:
-        return False
-    return not text.startswith("_:")
-
-
 def _groups(audit: Audit, naming: Naming) -> list[_Group]:
-    short = shortened(audit)
-
-    def shown(finding: AuditFinding) -> _Finding:
-        focus = naming.link(finding.focus) if _is_iri(finding.focus) else Shown(finding.focus)
-        path = naming.property(finding.path) if finding.path and _is_iri(finding.path) else None
-        return _Finding(focus, short(finding.message), path)
-
+    writer = FindingWriter(naming, audit.labels, audit.namespaces)
     groups = []
     for (severity, check), findings in groupby(audit.findings, key=lambda each: (each.severity, each.check)):
         known = audit.checks.get(check)
         label, rationale, mend = (known.label, known.rationale, known.mend) if known else ("", "", "")
-        listed = tuple(map(shown, findings))
+        listed = tuple(writer.shown(each.focus, each.message, path=each.path) for each in findings)
         groups.append(_Group(check, label, severity, audit.totals[check], rationale, mend, listed))
     return groups

@@ -10,10 +10,10 @@ page                       what it is for
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlencode
 
 import pyoxigraph as ox
@@ -22,6 +22,7 @@ from starlette.responses import Response
 
 from kgrag.errors import InputError, UnknownName
 from kgrag.server import graph_store, sparql_endpoints
+from kgrag.server.pages.findings_shown import FindingShown, FindingWriter, triple_in_short
 from kgrag.server.pages.iri_links import naming_for
 from kgrag.server.pages.page_rendering import guarded
 from kgrag.server.pages.workbench_forms import Fields, Sent, form_of, json_of, reply_to, work_page
@@ -54,6 +55,15 @@ _MEDIA = {
 
 
 # --- graphs ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Refused:
+    """A graph that a write would make worse: what it is called, how many violations are new, and some of them."""
+
+    graph: str
+    new: int
+    findings: tuple[FindingShown, ...]
 
 
 @dataclass(frozen=True)
@@ -105,10 +115,17 @@ async def graphs(request: Request) -> Response:
         return work_page(request, "workbench_graphs.html", **values, done=done)
     except Exception as error:
         problem = problem_of(error)
-        findings = [each for graph in problem.more.get("graphs", ()) for each in graph["findings"]]  # type: ignore[attr-defined]
-        return work_page(
-            request, "workbench_graphs.html", problem.status, **values, problem=str(problem), findings=findings
-        )
+        refused = await _refused(request, cast("Sequence[Mapping[str, Any]]", problem.more.get("graphs", ())))
+        said = _refusal(refused, problem) if refused else str(problem)
+        findings = [each for graph in refused for each in graph.findings]
+        return work_page(request, "workbench_graphs.html", problem.status, **values, problem=said, findings=findings)
+
+
+def _refusal(refused: Sequence[_Refused], problem: Problem) -> str:
+    """Return what a page says above the findings of the gate, which name the terms."""
+    new = sum(graph.new for graph in refused)
+    violations = "a violation" if new == 1 else f"{new} violations"
+    return f"the write would bring {violations} of '{problem.more.get('profile', '')}'. Nothing was written."
 
 
 async def _versions(request: Request, sent: Sent) -> list[_Version]:
@@ -196,6 +213,20 @@ async def _listed_graphs(request: Request) -> list[tuple[str, str]]:
     return [(iri, naming.short(iri)) for iri in found]
 
 
+async def _refused(request: Request, verdicts: Sequence[Mapping[str, Any]]) -> list[_Refused]:
+    """Return what the gate says of graphs, by what these are called; terms of a write that is refused have no page."""
+    naming = await naming_for(request, [ox.NamedNode(each["graph"]) for each in verdicts])
+    writer = FindingWriter(naming, {}, linked=False)
+    return [
+        _Refused(
+            naming.link(each["graph"]).name,
+            each["new"],
+            tuple(writer.shown(found["focus"], found["message"], check=found["check"]) for found in each["findings"]),
+        )
+        for each in verdicts
+    ]
+
+
 # --- updates ------------------------------------------------------------------------------------------------------
 
 
@@ -208,7 +239,7 @@ async def update(request: Request) -> Response:
         )
     sent = await form_of(request)
     text = sent.fields.get("query", "")
-    values: dict[str, Any] = {"text": text, "effect": None, "etag": ""}
+    values: dict[str, Any] = {"text": text, "effect": None, "etag": "", "refused": ()}
     if not text.strip():
         return work_page(request, "workbench_update.html", 400, **values, problem="there is no update. Write one.")
     try:
@@ -221,7 +252,13 @@ async def update(request: Request) -> Response:
         if state_of(request).rules.keys.needed_for_writing and not sent.get("key"):
             return work_page(request, "workbench_update.html", **values)
         reply = await reply_to(request, sparql_endpoints.effect, sent, text.encode(), media="application/sparql-update")
-        values |= {"effect": json_of(reply), "etag": reply.headers["etag"]}
+        effect = json_of(reply)
+        naming = await naming_for(request)
+        for graph in effect["graphs"]:
+            for kind in ("added_triples", "removed_triples"):
+                graph[kind] = [triple_in_short(line, naming) for line in graph[kind]]
+        refused = await _refused(request, effect["refused"])
+        values |= {"effect": effect, "etag": reply.headers["etag"], "refused": refused}
         return work_page(request, "workbench_update.html", **values)
     except Exception as error:
         problem = problem_of(error)

@@ -46,13 +46,16 @@ def read(source: Source) -> Iterator[Document]:
         raise source.unreadable(f"is no epub file, or damaged ({reason}). Get it again.") from error
     start = 0
     headings: list[Heading] = []
-    for text, found in chapters:
-        headings += [replace(heading, start=heading.start + start) for heading in found]
-        start += len(text) + len(_CHAPTER_BREAK)
-    whole = _CHAPTER_BREAK.join(text for text, _ in chapters)
+    code: list[tuple[int, int]] = []
+    for chapter in chapters:
+        headings += [replace(heading, start=heading.start + start) for heading in chapter.headings]
+        code += [(first + start, last + start) for first, last in chapter.code]
+        start += len(chapter.text) + len(_CHAPTER_BREAK)
+    whole = _CHAPTER_BREAK.join(chapter.text for chapter in chapters)
     fields = _fields(package)
     title = label(fields.pop("title", ""))
-    yield source.described(source.document(whole, title=title, sections=sections(headings, len(whole))), fields)
+    document = source.document(whole, title=title, sections=sections(headings, len(whole)))
+    yield source.described(replace(document, code=tuple(code)), fields)
 
 
 def _parsed(data: bytes) -> Any:
@@ -67,10 +70,8 @@ def _package(archive: zipfile.ZipFile) -> tuple[Any, str]:
     return _parsed(archive.read(path)), posixpath.dirname(path)
 
 
-def _chapters(
-    source: Source, archive: zipfile.ZipFile, package: Any, folder: str
-) -> Iterator[tuple[str, list[Heading]]]:
-    """Yield text and headings of every page that is not blank."""
+def _chapters(source: Source, archive: zipfile.ZipFile, package: Any, folder: str) -> Iterator[html.MainText]:
+    """Yield every page that is not blank."""
     items = {item.get("id"): item for item in package.iterfind(".//{*}manifest/{*}item")}
     locked = archive.read(_ENCRYPTION).decode("utf-8", "replace") if _ENCRYPTION in archive.namelist() else ""
     for reference in package.iterfind(".//{*}spine/{*}itemref"):
@@ -81,9 +82,9 @@ def _chapters(
         if f'"{path}"' in locked:
             raise source.unreadable("is encrypted. Get it without copy protection.")
         markup = cleaned(encodings.decode(archive.read(path), f"{source.name}: {path}"))
-        text, headings = html.read_page(source, html.opened_elements(markup))
-        if text:
-            yield text, headings
+        page = html.read_page(source, html.opened_elements(markup))
+        if page.text:
+            yield page
 
 
 def _fields(package: Any) -> dict[str, Any]:

@@ -4,6 +4,9 @@ The page is parsed as a stream of events without a tree, so deep nesting costs n
 drawings are left out. Nothing is fetched. Navigation is left out by structure (``navigation``); a page that is nothing
 else is kept whole, and so is every page of a source with ``whole_pages``.
 
+Hyperlinks in the main text are kept with their target as it is written, and the places that links may lead to (``id``,
+and ``name`` of ``a``); not links to a place of the same page, and not those of navigation.
+
 ``link rel=canonical``, else ``og:url``, is the URL; ``html lang`` the field ``language``; each ``meta`` with a name or
 property a field of that name in lower case, but for those that concern browsers and robots.
 """
@@ -12,16 +15,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kgrag.model import Document
 from kgrag.text.metadata import typed
 from kgrag.text.readers import navigation
 from kgrag.text.readers.navigation import Region
-from kgrag.text.readers.sources import Heading, Source, collapsed, listed, sections, web_address
+from kgrag.text.readers.sources import Heading, Source, cleaned, collapsed, link_target, listed, sections, web_address
 from kgrag.text.sentences import word_set
 
-__all__ = ["opened_elements", "read", "read_page"]
+__all__ = ["MainText", "opened_elements", "read", "read_page"]
 
 _DECLARED = re.compile(rb"<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*[\"']?([\w.:-]+)", flags=re.IGNORECASE)
 _HEAD_BYTES = 4096  # where an encoding or an XML declaration is looked for
@@ -33,7 +36,9 @@ _TECHNICAL_META = re.compile(
     r"|mobileoptimized|apple-.*|mobile-web-app-.*|msapplication-.*|csrf-.*|.*-verification|twitter:.*|fb:.*"
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-
+_LAYOUT = -1
+"""In place of a count of cells: the table only places parts of the page, as one with a heading in a cell does. What
+such a cell contains is read as blocks, not as one line of a row."""
 
 _HIDDEN = word_set("iframe noscript script style svg template title")
 _PARAGRAPHS = word_set(
@@ -41,6 +46,19 @@ _PARAGRAPHS = word_set(
     table ul"""
 )
 _LINES = word_set("address br caption dd details div dt figcaption li option summary tr")
+_MAX_NAME_CHARACTERS = 2000
+_NO_LINK = (0, 0, "", "")  # the parts and the length of the text where a link begins, its target and its ``rel``
+
+
+@dataclass(frozen=True, slots=True)
+class MainText:
+    """The main text of a page, with what is marked in it: headings, blocks of code, hyperlinks and anchors."""
+
+    text: str
+    headings: tuple[Heading, ...]
+    code: tuple[tuple[int, int], ...] = ()
+    links: tuple[tuple[int, int, str], ...] = ()
+    anchors: tuple[tuple[int, str], ...] = ()
 
 
 def read(source: Source) -> Iterator[Document]:
@@ -50,21 +68,21 @@ def read(source: Source) -> Iterator[Document]:
         UnreadableDocument: no text.
     """
     page = _page(source, _decoded(source))
-    text, headings, code = page.main()
-    first = next((heading.words for heading in headings if heading.level == 1), "")
+    main = page.main()
+    first = next((heading.words for heading in main.headings if heading.level == 1), "")
     title = collapsed("".join(page.title)) or first
-    document = source.document(text, title=title, sections=sections(headings, len(text)))
-    yield source.described(replace(document, code=code), _metadata(page.fields))
+    document = source.document(main.text, title=title, sections=sections(main.headings, len(main.text)))
+    marked = replace(document, code=main.code, links=main.links, anchors=main.anchors)
+    yield source.described(marked, _metadata(page.fields))
 
 
-def read_page(source: Source, markup: str) -> tuple[str, list[Heading]]:
-    """Return text and headings of a page that is a part of a source.
+def read_page(source: Source, markup: str) -> MainText:
+    """Return the main text of a page that is a part of a source.
 
     Raises:
         UnreadableDocument: it cannot be parsed.
     """
-    text, headings, _ = _page(source, markup).main()
-    return text, headings
+    return _page(source, markup).main()
 
 
 def _page(source: Source, markup: str) -> _PageText:
@@ -111,10 +129,10 @@ def opened_elements(markup: str) -> str:
     return _CLOSED_XML.sub(r"<\1\2></\1>", markup)
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a place without the whitespace at its ends."""
+def _trimmed(text: str, start: int, end: int, blank: str | None = None) -> tuple[int, int]:
+    """Return a place without the whitespace, or what else is ``blank``, at its ends."""
     words = text[start:end]
-    return start + len(words) - len(words.lstrip()), start + len(words.rstrip())
+    return start + len(words) - len(words.lstrip(blank)), start + len(words.rstrip(blank))
 
 
 class _PageText:
@@ -138,7 +156,12 @@ class _PageText:
         self._verbatim = 0
         self._code: list[tuple[int, int]] = []  # start and end of what is verbatim, in order
         self._code_start = -1
-        self._cells: list[int] = []  # for each open table, how many cells of its current row have begun
+        self._hyperlinks: list[tuple[int, int, str]] = []  # start, end and target, in order
+        self._hyperlink = _NO_LINK
+        self._anchors: list[tuple[int, str]] = []
+        self._base = ""
+        self._cells: list[int] = []  # for each open table, how many cells of its current row have begun, or _LAYOUT
+        self._cell = ""  # the element of the cell that began last
         self._level = 0
         self._heading: list[str] = []
         self._heading_start = 0
@@ -148,15 +171,26 @@ class _PageText:
         """Whether there is no text."""
         return not any(part.strip() for part in self.parts)
 
-    def main(self) -> tuple[str, list[Heading], tuple[tuple[int, int], ...]]:
-        """Return the main text, its headings and its blocks of code."""
+    def main(self) -> MainText:
+        """Return the main text with what is marked in it."""
         text = "".join(self.parts)
         start, end = navigation.main_span(self._mains, self.headings, len(text))
         headings = [heading for heading in self.headings if start <= heading.start < end]
         end = start + len(text[start:end].rstrip())
         blocks = (_trimmed(text, first, min(last, end)) for first, last in self._code if start <= first < end)
         code = tuple((first - start, last - start) for first, last in blocks if first < last)
-        return text[start:end], [replace(heading, start=heading.start - start) for heading in headings], code
+        linked = (
+            (*_trimmed(text, first, min(last, end), " |\n\t"), to)
+            for first, last, to in self._hyperlinks
+            if first >= start
+        )
+        return MainText(
+            text[start:end],
+            tuple(replace(heading, start=heading.start - start) for heading in headings),
+            code,
+            tuple((first - start, last - start, target) for first, last, target in linked if first < last),
+            tuple((at - start, name) for at, name in self._anchors if start <= at < end),
+        )
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._describe(tag, attributes)
@@ -167,15 +201,17 @@ class _PageText:
         self._break(tag)
         if not self._whole:
             self._enter(tag, attributes)
+        self._mark(tag, attributes)
         if tag == "pre":
             self._verbatim += 1
         elif tag == "table":
             self._cells.append(0)
         elif tag in ("td", "th") and self._cells:
-            if self._cells[-1]:
-                self._widen(" | ")
-            self._cells[-1] += 1
+            self._begin_cell(tag)
         elif tag in _HEADINGS:
+            if self._cells and self._cell == "td":
+                self._cells = [_LAYOUT] * len(self._cells)
+                self._break(tag)
             self._close_heading()
             self._level = _HEADINGS[tag]
 
@@ -185,20 +221,42 @@ class _PageText:
                 self._hidden.pop()
             return
         if tag == "pre":
-            self._verbatim = max(0, self._verbatim - 1)
-            if not self._verbatim and self._code_start >= 0:
-                self._code.append((self._code_start, self._length))
-                self._code_start = -1
+            self._close_code()
         elif tag == "table" and self._cells:
             self._cells.pop()
-        elif tag == "tr" and self._cells:
+        elif tag == "tr" and self._cells and self._cells[-1] != _LAYOUT:
             self._cells[-1] = 0
         elif tag in _HEADINGS:
             self._close_heading()
+        elif tag == "a":
+            self._close_hyperlink()
         if any(region.tag == tag for region in self._open[-1:]):
             self._leave(self._open.pop())
         if tag != "br":
             self._break(tag)
+
+    def _close_code(self) -> None:
+        self._verbatim = max(0, self._verbatim - 1)
+        if not self._verbatim and self._code_start >= 0:
+            self._code.append((self._code_start, self._length))
+            self._code_start = -1
+
+    def _mark(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Note the beginning of a link, and a place that links may lead to."""
+        name = cleaned(attributes.get("id") or (attributes.get("name", "") if tag == "a" else ""))
+        if name and not _SPACE.search(name) and len(name) <= _MAX_NAME_CHARACTERS:
+            self._anchors.append((self._length, name))
+        if tag == "a" and "href" in attributes:
+            self._close_hyperlink()
+            target = link_target(attributes["href"], self._base)
+            self._hyperlink = len(self.parts), self._length, target, attributes.get("rel", "")
+
+    def _close_hyperlink(self) -> None:
+        part, start, target, rel = self._hyperlink
+        self._hyperlink = _NO_LINK
+        words = "".join(self.parts[part:]).strip() if target else ""
+        if words and not navigation.is_bar_link(words, rel):
+            self._hyperlinks.append((start, self._length, target))
 
     def _enter(self, tag: str, attributes: Mapping[str, str]) -> None:
         kind = navigation.kind_of(tag, attributes, of_the_page=not self._content)
@@ -241,6 +299,10 @@ class _PageText:
             del self._heading[region.heading :]
             self._length, self._linked = region.length, region.linked
             self._code = [(start, end) for start, end in self._code if end <= self._length]
+            while self._hyperlinks and self._hyperlinks[-1][1] > self._length:
+                self._hyperlinks.pop()
+            while self._anchors and self._anchors[-1][0] > self._length:
+                self._anchors.pop()
             self._main_headings = region.main_headings
 
     def data(self, text: str) -> None:
@@ -254,12 +316,15 @@ class _PageText:
 
     def close(self) -> None:
         self._close_heading()
+        self._close_hyperlink()
 
     def _describe(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Note what an element says of the page."""
         name = collapsed(attributes.get("name") or attributes.get("property") or "").lower()
         if tag == "html":
             self.fields["language"] = [attributes.get("lang") or attributes.get("xml:lang") or ""]
+        elif tag == "base":
+            self._base = self._base or attributes.get("href", "").strip()
         elif tag == "link" and attributes.get("rel", "").lower() == "canonical":
             self.fields.setdefault("url", []).append(attributes.get("href", ""))
         elif tag == "meta" and name and not _TECHNICAL_META.fullmatch(name):
@@ -288,6 +353,15 @@ class _PageText:
     def _put(self, text: str) -> None:
         self.parts.append(text)
         self._length += len(text)
+
+    def _begin_cell(self, tag: str) -> None:
+        self._cell = tag
+        if self._cells[-1] == _LAYOUT:
+            self._widen("\n\n")
+            return
+        if self._cells[-1]:
+            self._widen(" | ")
+        self._cells[-1] += 1
 
     def _break(self, tag: str) -> None:
         gap = "\n\n" if tag in _PARAGRAPHS else "\n" if tag in _LINES else ""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from email import message_from_bytes, policy
 from email.message import EmailMessage, MIMEPart
 from typing import Any
 
 from kgrag.model import Document
 from kgrag.text.readers import encodings, html
-from kgrag.text.readers.sources import Heading, Source, cleaned, collapsed, label, sections
+from kgrag.text.readers.sources import Source, cleaned, collapsed, label, sections, web_address
 
 __all__ = ["read"]
 
@@ -32,12 +33,13 @@ def read(source: Source) -> Iterator[Document]:
     if body is None:
         found = "no text, only attachments" if mail.keys() else "no headers"
         raise source.unreadable(f"is no mail that can be read: it has {found}. Leave it out, or save its text.")
-    text, headings = cleaned(_content(source, body)), list[Heading]()
-    if body.get_content_subtype() == "html":
-        text, headings = html.read_page(source, text)
+    content = cleaned(_content(source, body))
+    is_page = body.get_content_subtype() == "html"
+    page = html.read_page(source, content) if is_page else html.MainText(content, headings=())
     title = collapsed(cleaned(_header(mail, "subject")))
-    document = source.document(text, title=title, sections=sections(headings, len(text)))
-    yield source.described(document, _fields(mail))
+    document = source.document(page.text, title=title, sections=sections(page.headings, len(page.text)))
+    links = tuple(link for link in page.links if web_address(link[2]))  # a mail has no place that others are seen from
+    yield source.described(replace(document, code=page.code, links=links), _fields(mail))
 
 
 def _content(source: Source, body: MIMEPart) -> str:

@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any
 
 from kgrag.model import Document
 from kgrag.text import references
 from kgrag.text.metadata import typed
-from kgrag.text.readers.sources import Heading, Source, collapsed, label, sections
+from kgrag.text.readers.sources import Heading, Source, collapsed, label, link_target, sections
 
 __all__ = ["document_of", "read", "read_plain"]
 
 _LOG = logging.getLogger(__name__)
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?P<fields>(?:(?!---|\.\.\.).*\n){0,200})(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
 _MAX_FRONT_MATTER_CHARACTERS = 65_536
+_LINK_OR_CODE = re.compile(
+    r"(?<!`)(?P<ticks>`{1,3})(?!`)[^`]{0,500}(?P=ticks)"  # what looks like a link in code is none
+    r"|(?<![!\\])\[(?P<words>[^\[\]`]{1,200})\]\(<?(?P<target>[^()<>\s]{1,500})>?(?:\s{1,9}[\"'][^\"'\n]{0,200}[\"'])?\)"
+)
 
 
 def read(source: Source) -> Iterator[Document]:
@@ -34,7 +40,7 @@ def read(source: Source) -> Iterator[Document]:
     fields: dict[str, Any] = {}
     if (front := _FRONT_MATTER.match(text)) and (fields := _front_matter(source, front["fields"])):
         text = text[front.end() :]
-    headings = _headings(text)
+    headings, links = _marked(text)
     first = next((heading.words for heading in headings if heading.level == 1), "")
     title = label(fields.get("title"))
     cites = references.entries(text)
@@ -44,6 +50,7 @@ def read(source: Source) -> Iterator[Document]:
     document = source.document(
         text, title=title or first, sections=sections(headings, len(text)), cites=tuple(dict.fromkeys(cites))
     )
+    document = replace(document, links=links, anchors=_anchors(headings))
     used = {name for name, value in (("title", title), ("bibliography", bibliography)) if value}
     rest = {name: value for name, value in fields.items() if name not in used}
     yield source.described(document, rest)
@@ -51,7 +58,7 @@ def read(source: Source) -> Iterator[Document]:
 
 def document_of(source: Source, text: str, *, title: str = "") -> Document:
     """Return the document of a text in Markdown without front matter; raises UnreadableDocument for none."""
-    headings = _headings(text)
+    headings, _ = _marked(text)
     first = next((heading.words for heading in headings if heading.level == 1), "")
     return source.document(text, title=title or first, sections=sections(headings, len(text)))
 
@@ -84,21 +91,47 @@ def _typed(value: Any) -> Any:
     return typed(value) if isinstance(value, str) else value
 
 
-def _headings(text: str) -> list[Heading]:
-    """Return the headings outside of quotes and lists."""
+def _marked(text: str) -> tuple[list[Heading], tuple[tuple[int, int, str], ...]]:
+    """Return the headings outside of quotes and lists, and the links of the form ``[words](target)``, not in code."""
     from markdown_it import MarkdownIt
 
     line_starts = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
     # Blocks first, and only headings inline: inline markup of a whole text takes quadratic time in some texts.
     blocks = MarkdownIt("commonmark").disable("inline").parse(text)
     inline = MarkdownIt("commonmark")
-    headings = []
+    headings: list[Heading] = []
+    links: list[tuple[int, int, str]] = []
     for opening, content in pairwise(blocks):
         if opening.type == "heading_open" and opening.level == 0 and opening.map:
             tokens = inline.parseInline(content.content)[0].children or []
             words = "".join(" " if token.type in ("softbreak", "hardbreak") else token.content for token in tokens)
             headings.append(Heading(line_starts[opening.map[0]], int(opening.tag[1:]), collapsed(words)))
-    return headings
+        if content.type == "inline" and content.map:
+            links += _links(text, line_starts[content.map[0]], line_starts[content.map[1]])
+    return headings, tuple(links)
+
+
+def _links(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """Yield the links of a paragraph that lead to another page; reference links (``[words][name]``) are not seen."""
+    for match in _LINK_OR_CODE.finditer(text, start, min(end, len(text))):
+        if match["words"] and (target := link_target(match["target"])):
+            yield *match.span("words"), target
+
+
+def _anchors(headings: Iterable[Heading]) -> tuple[tuple[int, str], ...]:
+    """Return the names by which links lead to headings, as most renderers make them.
+
+    >>> _anchors([Heading(0, 1, "Sow in June!"), Heading(20, 1, "Sow in June")])
+    ((0, 'sow-in-june'), (20, 'sow-in-june-1'))
+    """
+    used: Counter[str] = Counter()
+    anchors = []
+    for heading in headings:
+        name = re.sub(r"[^\w\- ]", "", heading.words.lower()).replace(" ", "-")
+        if name:
+            anchors.append((heading.start, f"{name}-{used[name]}" if used[name] else name))
+            used[name] += 1
+    return tuple(anchors)
 
 
 def read_plain(source: Source) -> Iterator[Document]:

@@ -26,6 +26,7 @@ __all__ = [
     "MAX_BAR_LINKS",
     "Element",
     "Region",
+    "is_bar_link",
     "is_navigation",
     "kind_of",
     "main_span",
@@ -157,6 +158,16 @@ def _is_bar(element: Element) -> bool:
         return False
     known = [label for label, rel in links if _bar_words(label) or _bar_words(rel)]
     return len(known) >= 2 and len(known) * 3 >= len(links)
+
+
+def is_bar_link(words: str, rel: str) -> bool:
+    """Return whether a link is one of a bar of links, wherever it is: "Next", "Up", or any with such a ``rel``.
+
+    >>> is_bar_link("Next", ""), is_bar_link("Next steps", ""), is_bar_link("Sowing", "prev")
+    (True, False, True)
+    """
+    named = re.findall(r"[a-z]+", words.lower())
+    return _bar_words(rel) or (bool(named) and all(word in _BAR_WORDS for word in named))
 
 
 def _bar_words(text: str) -> bool:

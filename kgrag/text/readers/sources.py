@@ -8,10 +8,11 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
+from urllib.parse import urljoin
 
 import pyoxigraph as ox
 
@@ -29,6 +30,7 @@ __all__ = [
     "cleaned",
     "collapsed",
     "label",
+    "link_target",
     "listed",
     "place",
     "sections",
@@ -50,6 +52,9 @@ DEEPEST_FIELDS = 32
 
 _ENCODING_SAMPLE_BYTES = 1 << 20
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"{}|\\^`]+")
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", flags=re.IGNORECASE)
+_SCHEMES_OF_PAGES = ("http", "https", "file")
+_MAX_TARGET_CHARACTERS = 2000
 _PIECE_BYTES = 1 << 20
 _MAX_DEFECTS_SHOWN = 20
 _UNDECODED = re.compile("[\udc80-\udcff]")
@@ -246,6 +251,22 @@ def web_address(value: object) -> str:
     """
     text = value.value if isinstance(value, ox.NamedNode) else value
     return text.strip() if isinstance(text, str) and _WEB_ADDRESS.fullmatch(text.strip()) else ""
+
+
+def link_target(written: str, base: str = "") -> str:
+    """Return where a hyperlink leads, as it is written but for the page's ``base``; "" for this page and what is none.
+
+    >>> [link_target(each, "https://e.org/a/") for each in ("b.html#x", "#x", "mailto:a@e.org")]
+    ['https://e.org/a/b.html#x', '', '']
+    """
+    target = re.sub(r"[\t\n\r\f]", "", cleaned(written)).strip().replace(" ", "%20")
+    if not target or target.startswith("#"):
+        return ""
+    with suppress(ValueError):  # brackets that are no address
+        target = urljoin(base, target) if base else target
+    scheme = _SCHEME.match(target)
+    is_page = scheme is None or scheme[1].lower() in _SCHEMES_OF_PAGES
+    return target if is_page and len(target) <= _MAX_TARGET_CHARACTERS else ""
 
 
 def label(value: object) -> str:

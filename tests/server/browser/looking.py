@@ -12,6 +12,7 @@ from selenium_axe_python import Axe
 
 _RULES = json.dumps({"rules": {"target-size": {"enabled": True}}})
 """WCAG 2.2 asks for targets of 24 pixels; axe looks at that on demand alone."""
+_COLOURS = json.dumps({"runOnly": ["color-contrast", "link-in-text-block"]})
 _HIDDEN_BY_HEADER = """
 const top = document.querySelector('.top'), hidden = [];
 if (getComputedStyle(top).position !== 'sticky') return hidden;
@@ -84,10 +85,14 @@ def contrast(browser: Any, selector: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def barriers(browser: Any) -> list[tuple[str, str]]:
-    """What axe finds on a page, and what is focused under the header that stays in place (WCAG 2.2)."""
+def barriers(browser: Any, *, scheme: str = "light") -> list[tuple[str, str]]:
+    """What axe finds on a page, and what is focused under the header that stays in place (WCAG 2.2).
+
+    Of a page that is seen in both schemes, only the rules about colours are asked in the dark one: the style sheets
+    change nothing but colours in it.
+    """
     axe = Axe(browser)
     axe.inject()
-    found = axe.run(options=_RULES)["violations"]
-    hidden = browser.execute_script(_HIDDEN_BY_HEADER)
+    found = axe.run(options=_COLOURS if scheme == "dark" else _RULES)["violations"]
+    hidden = browser.execute_script(_HIDDEN_BY_HEADER) if scheme == "light" else []
     return [(each["id"], node["html"]) for each in found for node in each["nodes"]] + [tuple(each) for each in hidden]

@@ -4,7 +4,9 @@ Without more, the demonstration's texts and some that are written here. With ``K
 ``KGRAG_DAY_ONTOLOGIES``, pages about the network time protocol as people wrote them, and ontologies of the W3C:
 
     KGRAG_DAY_DOCUMENTS=/usr/share/doc/ntpsec-doc/html    from Debian's package ntpsec-doc
-    KGRAG_DAY_ONTOLOGIES=FOLDER                           that has sosa.ttl and prov-o.ttl
+    KGRAG_DAY_ONTOLOGIES=FOLDER                           that has sosa.ttl, org.ttl and prov-o.ttl
+
+PROV-O has no licence and terms without a label, so that the profile *publish* refuses it.
 """
 
 import base64
@@ -53,7 +55,7 @@ PRINTED = "NTS-QuickStart"
 
 @dataclass(frozen=True)
 class DayPlan:
-    """Files and texts of a day; the last document is the PDF.
+    """Files and texts of a day; the last document is the PDF, ``refused_ontologies`` break rules of *publish*.
 
     ``data`` is RDF with things and a query that answers ``question_of_data``; ``refused_update`` breaks a rule of the
     profile *publish*, ``update`` none; ``class_page`` is a class as a parameter of an address.
@@ -70,6 +72,7 @@ class DayPlan:
     refused_update: str
     update: str
     class_page: str
+    refused_ontologies: tuple[Path, ...] = ()
 
 
 def plan(browser: Any, place: Path) -> DayPlan:
@@ -98,7 +101,7 @@ def _of_crops(place: Path) -> DayPlan:
         words_of_pdf="6 cm deep",
         question_of_data="How is land prepared for crops?",
         data=OF_CROPS,
-        mistakes=_mistakes("Crop"),
+        mistakes=_mistakes("crop"),
         refused_update=_update(graph, f"<{CROPS}Millet> a owl:Class ; rdfs:subClassOf <{CROPS}Millet>"),
         update=_update(
             graph,
@@ -116,7 +119,7 @@ def _of_clocks(browser: Any, documents: Path, ontologies: Path, place: Path) -> 
     (place / f"{PRINTED}.pdf").write_bytes(base64.b64decode(printed["data"]))
     browser.get("about:blank")
     return DayPlan(
-        ontologies=(ontologies / "prov-o.ttl", ontologies / "sosa.ttl"),
+        ontologies=(ontologies / "org.ttl", ontologies / "sosa.ttl"),
         documents=(*(documents / f"{name}.html" for name in OF_TIME), place / f"{PRINTED}.pdf"),
         question="When is a leap second inserted?",
         question_of_pdf="To what is the keyword nts appended?",
@@ -131,6 +134,7 @@ def _of_clocks(browser: Any, documents: Path, ontologies: Path, place: Path) -> 
   rdfs:label "clock"@en ; rdfs:comment "A sensor that observes the time."@en""",
         ),
         class_page=quote(f"{SOSA}Sensor", safe=""),
+        refused_ontologies=(ontologies / "prov-o.ttl",),
     )
 
 

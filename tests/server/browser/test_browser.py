@@ -168,6 +168,9 @@ def test_text_stands_out_in_light_and_in_dark(browser: Any, demo: Inside, scheme
     assert {selector: value for selector, value in found.items() if value < 4.5} == {}
 
 
+_LONGER_OPTIONS = "document.querySelectorAll('option').forEach((e) => { e.textContent += ' of many words'.repeat(6) })"
+
+
 @pytest.mark.parametrize("path", [*PAGES, "/report?profile=obo"])
 def test_nothing_has_to_be_scrolled_sideways_on_a_small_screen(browser: Any, demo: Inside, path: str) -> None:
     browser.execute_cdp_cmd(
@@ -176,6 +179,7 @@ def test_nothing_has_to_be_scrolled_sideways_on_a_small_screen(browser: Any, dem
     try:
         browser.get(demo.url + path)
         one(browser, "h1")
+        browser.execute_script(_LONGER_OPTIONS)  # as titles of ontologies are
         wide = browser.execute_script("return [document.scrollingElement.scrollWidth, innerWidth]")
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
@@ -192,4 +196,4 @@ def test_axe_finds_no_barrier_on_a_page(browser: Any, demo: Inside, path: str, s
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
     browser.get(demo.url + path)
     one(browser, "footer")
-    assert barriers(browser) == []
+    assert barriers(browser, scheme=scheme if path in IN_BOTH else "light") == []

@@ -49,6 +49,17 @@ def test_front_matter_is_no_heading_and_gives_the_title(make: Make) -> None:
     assert (document.title, parts(document)) == ("Soy", [("Sowing", "# Sowing\n\nx\n")])
 
 
+def test_links_of_markdown_are_kept_but_not_those_in_code(make: Make) -> None:
+    text = """# Sow in June!\n\nSee [the soil](soil.md#clay "Soil"), ![x](x.png), `[no](no.md)` and [here](#a).\n
+* [Weeds](<w.md>)\n\n```\n[no](no.md)\n```\n\n# Sow in June\n"""
+    document = only(make("a.md", text))
+    assert [(document.text[start:end], target) for start, end, target in document.links] == [
+        ("the soil", "soil.md#clay"),
+        ("Weeds", "w.md"),
+    ]
+    assert [name for _, name in document.anchors] == ["sow-in-june", "sow-in-june-1"]
+
+
 def test_markdown_without_headings_is_titled_by_its_name(make: Make) -> None:
     assert only(make("a.b.md", "text\n")).title == "a.b"
 
@@ -88,11 +99,34 @@ def test_what_html_marks_as_code_is_known_as_such_but_not_what_was_navigation(ma
     assert [document.text[start:end] for start, end in document.code] == ["$ tool stop\n\n$ tool wait"]
 
 
+def test_hyperlinks_of_html_are_kept_with_their_targets_but_not_those_of_navigation(make: Make) -> None:
+    page = """<base href="sub/"><nav><a href="n.html">Nav</a></nav><h1 id="top">Crops</h1>
+      <p>See <a href=" b.html#x y ">the
+      sowing</a>, <a href="#top">above</a>, <a href="mailto:a@e.org">us</a>, <a rel="next" href="c.html">Soil</a>,
+      or <a href="https://e.org/">e</a>.</p><p>Go <a href="d.html">up</a> at the <a name="end">end</a></p>"""
+    document = only(make("a.html", page))
+    assert [(document.text[start:end], target) for start, end, target in document.links] == [
+        ("the sowing", "sub/b.html#x%20y"),
+        ("e", "https://e.org/"),
+    ]
+    assert [(document.text[start:].split()[0], name) for start, name in document.anchors] == [
+        ("Crops", "top"),
+        ("end", "end"),
+    ]
+
+
 def test_headings_of_html_are_sections(make: Make) -> None:
     assert [(heading, text[:9]) for heading, text in parts(only(make("a.htm", HTML)))] == [
         ("Crops now", "Crops now"),
         ("Crops now > Yield", "Yield\n\nCr"),
     ]
+
+
+def test_a_table_with_a_heading_in_a_cell_places_text_and_a_table_within_it_has_rows(make: Make) -> None:
+    rows = "<table><tr><th><h4>Key</h4></th><th>Use</th></tr><tr><td><p>a</p></td><td><p>b</p></td></tr></table>"
+    page = f"<table><tr><td><h3>One</h3><p>First.</p>{rows}<p>Last.</p></td><td>Side</td></tr></table>"
+    document = only(make("a.html", page))
+    assert document.text == "One\n\nFirst.\n\nKey | Use\na | b\n\nLast.\n\nSide"
 
 
 def test_html_is_read_in_the_encoding_that_it_names(make: Make) -> None:

@@ -134,12 +134,17 @@ def test_a_mail_is_its_plain_body_with_its_headers_as_fields(make: Make) -> None
 
 def test_a_mail_in_html_only_is_its_text(make: Make) -> None:
     mail = message()
-    mail.set_content("<h1>Crops</h1><p>Sown in <b>June</b>.</p>", subtype="html")
+    body = (
+        '<h1>Crops</h1><p>Sown in <b>June</b>.</p><pre>$ sow</pre><a href="b.html">b</a> <a href="https://e.org/">e</a>'
+    )
+    mail.set_content(body, subtype="html")
     document = only(make("a.eml", bytes(mail)))
     assert (document.text, parts(document)) == (
-        "Crops\n\nSown in June.",
-        [("Crops", "Crops\n\nSown in June.")],
+        "Crops\n\nSown in June.\n\n$ sow\n\nb e",
+        [("Crops", "Crops\n\nSown in June.\n\n$ sow\n\nb e")],
     )
+    assert [document.text[start:end] for start, end in document.code] == ["$ sow"]
+    assert [link[2] for link in document.links] == ["https://e.org/"]  # a page beside the mail is none of its
 
 
 def test_a_mail_in_an_encoding_that_nobody_knows_is_read(make: Make) -> None:
@@ -177,6 +182,12 @@ def epub(**more: str) -> bytes:
         for name, text in files.items():
             archive.writestr(name, text)
     return stream.getvalue()
+
+
+def test_listings_of_a_book_are_known_as_such(make: Make) -> None:
+    chapter = "<html><body><h1>Harvest</h1><pre>$ cut\n\n$ dry</pre></body></html>"
+    document = only(make("a.epub", epub(**{"OPS/two .xhtml": chapter})))
+    assert [document.text[start:end] for start, end in document.code] == ["$ cut\n\n$ dry"]
 
 
 def test_a_book_is_its_chapters_in_order(make: Make) -> None:

@@ -166,6 +166,10 @@ function show({ media, result: found, first, more }, query) {
     const shown = new Table(found, { ...look, first });
     find("sifting").replaceChildren(shown.sifting);
     find("result").replaceChildren(shown.element);
+    if (!found.results.bindings.length && !first)
+      find("result").append(
+        element("p", { class: "muted" }, t("Nothing matches. Explain counts what each pattern matches by itself.")),
+      );
   }
   result = { ...result, query, first, isPart: more || first > 0 };
   if (result.isPart) find("result").append(parts(first, more));
