@@ -100,7 +100,7 @@ def errors_of_owlrl(text: str) -> list[str]:
 
 
 def test_generated_graphs_contradict_themselves_where_owlrl_finds_that_they_do() -> None:
-    for text in graphs(60):
+    for text in graphs(30):
         found, theirs = rules(text), errors_of_owlrl(text)
         assert not theirs or found, (text, theirs)
         assert theirs or found <= {"prp-adp"}, (text, found)  # of these, owlrl finds some
@@ -108,9 +108,9 @@ def test_generated_graphs_contradict_themselves_where_owlrl_finds_that_they_do()
 
 @java
 def test_no_generated_graph_contradicts_itself_that_is_consistent_for_hermit() -> None:
-    judged = [(text, rules(text)) for text in graphs(24)]
+    judged = [(text, rules(text)) for text in graphs(16)]
     contradicting = [text for text, found in judged if found]
-    assert len(contradicting) >= 8
+    assert len(contradicting) >= 5
     assert [text for text in contradicting if classify(read(text)).consistent] == []
     sound = [read(text) for text, found in judged if not found]
     assert hermit.first_departure(sound, wanted=OWL.Thing.value, seconds=60) == len(sound)

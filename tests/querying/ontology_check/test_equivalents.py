@@ -66,7 +66,7 @@ def test_hints_change_no_finding(patterns: list[Triple]) -> None:
     assert {(finding.rule, finding.message) for finding in with_hints} == found(body(patterns))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TRIPLES)
 def test_the_names_of_variables_do_not_matter(patterns: list[Triple]) -> None:
     renamed = {
@@ -76,7 +76,7 @@ def test_the_names_of_variables_do_not_matter(patterns: list[Triple]) -> None:
     assert renamed == found(body(patterns))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TRIPLES)
 def test_an_inverse_path_says_the_same_as_the_turned_triple(patterns: list[Triple]) -> None:
     turned = " ".join(
@@ -86,7 +86,7 @@ def test_an_inverse_path_says_the_same_as_the_turned_triple(patterns: list[Tripl
     assert found(turned) == found(body(patterns))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TRIPLES, st.sampled_from(PROPERTIES), st.sampled_from(PROPERTIES))
 def test_a_sequence_path_says_the_same_as_two_triples(patterns: list[Triple], one: str, other: str) -> None:
     rest = body(patterns)
@@ -97,7 +97,7 @@ def test_a_sequence_path_says_the_same_as_two_triples(patterns: list[Triple], on
     assert found(f"{rest} ?a :{one}/:{other} ?b .") == written_out
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TRIPLES)
 def test_an_optional_around_everything_changes_no_finding(patterns: list[Triple]) -> None:
     assert found(f"OPTIONAL {{ {body(patterns)} }}") - separate(body(patterns)) == found(body(patterns)) - separate(
@@ -105,25 +105,25 @@ def test_an_optional_around_everything_changes_no_finding(patterns: list[Triple]
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TRIPLES)
 def test_a_group_around_everything_changes_no_finding(patterns: list[Triple]) -> None:
     assert found(f"{{ {{ {body(patterns)} }} }}") == found(body(patterns))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TRIPLES, TRIPLES)
 def test_groups_beside_each_other_hold_together(one: list[Triple], other: list[Triple]) -> None:
     assert found(f"{{ {body(one)} }} {{ {body(other)} }}") == found(body([*one, *other]))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TRIPLES)
 def test_a_sub_select_of_everything_changes_no_finding(patterns: list[Triple]) -> None:
     assert found(f"{{ SELECT * {{ {body(patterns)} }} }}") == found(body(patterns))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TRIPLES)
 def test_order_and_repetition_change_no_finding(patterns: list[Triple]) -> None:
     def unordered(text: str) -> set[tuple[str, frozenset[str]]]:
@@ -142,7 +142,7 @@ FEW = triples(WITHOUT_DISJOINTNESS)
 SMALL = index(WITHOUT_DISJOINTNESS)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TRIPLES, st.sampled_from(CLASSES), st.sampled_from(CLASSES))
 def test_one_more_subclass_never_adds_a_violation(patterns: list[Triple], below: str, above: str) -> None:
     """Nothing is declared disjoint here: a subclass of a class that is disjoint with another inherits the conflict."""
