@@ -27,6 +27,7 @@ from pathlib import Path
 import regex
 
 from benchmarks import data_folder
+from benchmarks.model.handing_on import HandingOn
 from kgrag import KnowledgeBase
 from kgrag.errors import UnsupportedTask
 from kgrag.llm.costs import CHARACTERS_PER_TOKEN, planned
@@ -79,28 +80,19 @@ TEXTS = {
 """Inputs that the lengths of replies grow with, and where prompts have them."""
 
 
-class CountingModel:
+class CountingModel(HandingOn):
     """Hands prompts on, and counts them as a plan does; ``prompts`` has each, in the order asked."""
 
     def __init__(self, inner: LanguageModel) -> None:
+        super().__init__(inner)
         self.prompts: list[Prompt] = []
         self.usage = Usage()
-        self._inner = inner
-
-    @property
-    def identity(self) -> str:
-        """That of the model behind."""
-        return self._inner.identity
-
-    def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
-        """Return one completion per prompt, in order."""
-        return [completion for _, completion in self.as_completed(prompts)]
 
     def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         """Yield (index, completion) in order."""
         for index, prompt in enumerate(prompts):
             try:
-                (completion,) = self._inner.complete([prompt])
+                (completion,) = self.inner.complete([prompt])
             except UnsupportedTask:
                 self._count(prompt, "")
                 raise

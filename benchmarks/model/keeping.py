@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchmarks.model.asking import take_in
+from benchmarks.model.handing_on import HandingOn
 from kgrag import KnowledgeBase
 from kgrag.model import Completion, Prompt, Table, plain
 from kgrag.ports import LanguageModel
@@ -37,22 +38,15 @@ class Fact:
     value: str
 
 
-class _Listening:
+class _Listening(HandingOn):
     """Hands prompts on, and keeps the replies."""
 
     def __init__(self, inner: LanguageModel) -> None:
+        super().__init__(inner)
         self.replies: list[Completion] = []
-        self._inner = inner
-
-    @property
-    def identity(self) -> str:
-        return self._inner.identity
-
-    def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
-        return [completion for _, completion in self.as_completed(prompts)]
 
     def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
-        for index, completion in self._inner.as_completed(prompts):
+        for index, completion in self.inner.as_completed(prompts):
             self.replies.append(completion)
             yield index, completion
 

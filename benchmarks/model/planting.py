@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.model.asking import Question
+from benchmarks.model.handing_on import HandingOn
 from kgrag import KnowledgeBase
 from kgrag.answering.cited_answers import PROMPT
 from kgrag.model import Completion, Prompt
@@ -29,7 +30,7 @@ _MAX_COUNT = 12
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\w)")
 
 
-class Planting:
+class Planting(HandingOn):
     """Hands prompts on, and plants a false number in each sentence of an answer that has one.
 
     Args:
@@ -38,22 +39,13 @@ class Planting:
     """
 
     def __init__(self, inner: LanguageModel, *, elsewhere: bool = False) -> None:
+        super().__init__(inner)
         self.sentences: list[str] = []
-        self._inner = inner
         self._elsewhere = elsewhere
-
-    @property
-    def identity(self) -> str:
-        """That of the model behind."""
-        return self._inner.identity
-
-    def complete(self, prompts: Sequence[Prompt]) -> list[Completion]:
-        """Return one completion per prompt, in order."""
-        return [completion for _, completion in self.as_completed(prompts)]
 
     def as_completed(self, prompts: Sequence[Prompt]) -> Iterator[tuple[int, Completion]]:
         """Yield (index, completion) in order."""
-        for index, completion in enumerate(self._inner.complete(prompts)):
+        for index, completion in enumerate(self.inner.complete(prompts)):
             prompt = prompts[index]
             yield index, self._altered(prompt, completion) if prompt.name == PROMPT else completion
 

@@ -338,7 +338,7 @@ class _Planning:
                 return _unknown(_DISK, folder.name, "the store is in a SPARQL server")
             whole, tables = _bytes(folder), _bytes(folder, _TABLES)
             times = (quads.planned or 0) / (quads.measured or 1)
-            note = "rough: until the store has merged its files, a quad takes up to twice the bytes"
+            note = "rough: until the store has merged its files, a quad may take twice the bytes"
             return PlannedAmount(_DISK, folder.name, whole, round(whole + tables * (times - 1)), note)
         size, note = _bytes(folder), "at most: documents share words" if folder.name == "lexical" else ""
         if folder.name in ("vectors", "lexical", "cache"):

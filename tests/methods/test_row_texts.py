@@ -42,14 +42,19 @@ def read(tmp_path: Path, model: ScriptedModel) -> Iterator[KnowledgeBase]:
 
 
 def asked(
-    kb: KnowledgeBase, model: ScriptedModel, *replies: dict[str, Any], sparql: str = PRICES, question: str = QUESTION
+    kb: KnowledgeBase,
+    model: ScriptedModel,
+    *replies: dict[str, Any],
+    sparql: str = PRICES,
+    question: str = QUESTION,
+    method: str = "poly_rag",
 ) -> Answer:
     insufficient = json.dumps({"sufficient": False, "answers": []})
     model._replies = {"obqc/ask": sparql, "poly_rag/sufficient": insufficient}
     if replies:
         model._replies["answering/answer"] = [json.dumps(reply) for reply in replies]
     model._turns.clear()
-    return kb.ask(question, method="poly_rag")
+    return kb.ask(question, method=method)
 
 
 def layers(answer: Answer) -> list[str]:
@@ -66,6 +71,16 @@ def test_a_row_is_answered_from_the_text_that_states_it_with_its_condition(
     assert [one.text for one in answer.values] == ["9"]
     assert "if it is bought in May" in answer.citations[answer.values[0].citation].quote
     assert answer.sparql == PRICES and len(model.prompts) == 2
+
+
+def test_that_a_query_was_cut_off_is_told_beside_an_answer_from_its_rows(
+    read: KnowledgeBase, model: ScriptedModel
+) -> None:
+    reply = said(("It costs 9 if it is bought in May.", 2, "a price of 9 if it is bought in May"))
+    twice = PRICES.replace("WHERE {", "WHERE { VALUES ?time { 1 2 }")
+    answer = asked(read, model, reply, sparql=twice, method="poly_rag:rows=1")
+    cut, doubt = answer.text.splitlines()[1:]
+    assert (cut, doubt.partition(": ")[0]) == ("The query was cut off after 1 rows.", "Caution")
 
 
 def test_rows_that_do_not_answer_leave_the_question_to_the_layers_below(

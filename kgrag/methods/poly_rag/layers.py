@@ -50,8 +50,8 @@ class Found:
     """The hits of a layer, with the answers as sentences where it knows them; or ``why`` it has none.
 
     ``answer`` is the ontology layer's, from a query that was written for the question; ``unproven`` whether nobody has
-    judged yet that its rows answer it. ``sparql`` is the query that was run; ``story`` are the steps of the layer, a
-    line each, for ``explain``.
+    judged yet that its rows answer it, and ``remarks`` what to know beside these rows. ``sparql`` is the query that was
+    run; ``story`` are the steps of the layer, a line each, for ``explain``.
     """
 
     layer: Layer
@@ -63,6 +63,7 @@ class Found:
     answer: Answer | None = None
     story: tuple[str, ...] = ()
     unproven: bool = False
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,8 @@ class OntologyLayer:
         if answer.unknown:
             return Found("ontology", why="no text states what its rows have", usage=outcome.usage, story=story)
         unproven = reading.origin == "model" and not read(answer.sparql).aggregates
-        return Found("ontology", answer.hits, (), "", answer.sparql, outcome.usage, answer, story, unproven)
+        remarks = tuple(self.asker.remarks(question, outcome, len(answer.sentences)))
+        return Found("ontology", answer.hits, (), "", answer.sparql, outcome.usage, answer, story, unproven, remarks)
 
     def _templated(self, question: str, k: int) -> Found:
         store, ontology = self.asker.store, self._ontology()

@@ -286,7 +286,8 @@ class PolyRag:
             answer = part
         explain = (*_explained(asked), *answer.explain)
         sparql = next((found.sparql for found in reversed(asked) if found.hits), asked[-1].sparql if asked else "")
-        return replace(answer, usage=usage, explain=explain, sparql=sparql)
+        remarks = [line for found in asked if found.hits for line in found.remarks if line not in answer.text]
+        return replace(answer, text="\n".join([answer.text, *remarks]), usage=usage, explain=explain, sparql=sparql)
 
     def _answer_of(self, question: str, found: Found, part: Answer | None) -> Answer:
         """Return what a layer answers; ``part`` is what one above did, whose passages are shown again."""

@@ -214,15 +214,12 @@ class Asker:
             story = (*story_of(first, outcome), "No text states what the rows of the query have.")
             unknown = self.unknown(question, story, usage=outcome.usage)
             return replace(unknown, unsupported=found.unsupported, sparql=best.sparql)
-        more = len(set(execution.rows)) - len(shown)
-        tail = [f"… and {more:,} more rows."] if more > 0 else []
         stored = first.stored
         head = [f"Answered as the stored question: {stored.question.question}"] if stored and not stored.exact else []
-        doubts = [f"Caution: {doubt}" for doubt in self._doubts(question, best)]
-        cut = [f"The query was cut off after {self.rows:,} rows."] if execution.truncated else []
+        remarks = self.remarks(question, outcome, len(shown))
         return Answer(
             question=question,
-            text="\n".join([*head, *([best.note] if best.note else []), *marked(shown, cited), *tail, *cut, *doubts]),
+            text="\n".join([*head, *([best.note] if best.note else []), *marked(shown, cited), *remarks]),
             method=self.name,
             sentences=shown,
             citations=cited,
@@ -234,6 +231,16 @@ class Asker:
             explain=(*story_of(first, outcome), *_computed(found.computed)),
             unsupported=found.unsupported,
         )
+
+    def remarks(self, question: str, outcome: Outcome, shown: int) -> list[str]:
+        """Return what to know beside the rows that are shown: how many more there are, a cut, and what to doubt."""
+        execution = outcome.best.execution or Execution()
+        more = len(set(execution.rows)) - shown
+        return [
+            *([f"… and {more:,} more rows."] if more > 0 else []),
+            *([f"The query was cut off after {self.rows:,} rows."] if execution.truncated else []),
+            *(f"Caution: {doubt}" for doubt in self._doubts(question, outcome.best)),
+        ]
 
     def _doubts(self, question: str, version: Version) -> list[str]:
         """Return what to doubt in the rows of a query: what the check warns of, and what the question did not ask."""
