@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
+from dataclasses import dataclass
 
 from kgrag.errors import StateError, StorageFailed
 from kgrag.ports import Leases
 from kgrag.store.holders import drawn_holder, let_go
 
-__all__ = ["SECONDS", "HeldLease"]
+__all__ = ["SECONDS", "HeldLease", "Leasing"]
 
 SECONDS = 60.0
 """How long a lease outlives a holder that died on another machine; four renewals fit into it."""
 
 _SECONDS_TO_STOP = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Leasing:
+    """How a store is leased.
+
+    Attributes:
+        leases: where its lease is kept; None = with the store itself.
+        resource: what it is called there; "" = by the IRI of the knowledge base.
+        holder: who writes, in words for whoever is refused; "" = this process, by number and machine.
+    """
+
+    leases: Leases | None = None
+    resource: str = ""
+    holder: str = ""
 
 
 class HeldLease:

@@ -296,7 +296,9 @@ class ServerQuads:
         _, number = cast("tuple[ox.NamedNode, int]", self._leased)
         happened = f"another writer wrote change {local_name(node.value)} of the store at {address}"
         if writers <= {self._writer}:
-            happened = f"the lease of the store at {address} (number {number}) is over: another writer has number {fence}"
+            happened = (
+                f"the lease of the store at {address} (number {number}) is over: another writer has number {fence}"
+            )
         return StoreLocked(
             f"{happened}, and this one is behind; nothing of it entered. Let one process write; open the knowledge base "
             "again, and ask again."

@@ -146,8 +146,8 @@ class SparqlLeases:
                 f"the lease of {place} was released, or another writer wanted it at the same moment. Ask again."
             )
         raise StoreLocked(
-            f"{place} is being written by {lease.holder}, whose lease ends at {lease.until:%H:%M:%S} by the clock of the "
-            "server unless it is renewed. Wait until it is done or end it; reading is possible meanwhile."
+            f"{place} is being written by {lease.holder}, whose lease ends at {lease.until:%H:%M:%S} by the clock of "
+            "the server unless it is renewed. Wait until it is done or end it; reading is possible meanwhile."
         )
 
 

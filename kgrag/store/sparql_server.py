@@ -15,11 +15,11 @@ from typing import Self, cast
 
 import pyoxigraph as ox
 
-from kgrag.ports import Leases, TripleStore, Validator
+from kgrag.ports import TripleStore, Validator
 from kgrag.store import identity, migrations
 from kgrag.store.catalogued_store import CataloguedStore
 from kgrag.store.engine import engine
-from kgrag.store.held_lease import HeldLease
+from kgrag.store.held_lease import HeldLease, Leasing
 from kgrag.store.lineage import drawn
 from kgrag.store.locking import WriterLock
 from kgrag.store.oxigraph import OxigraphStore, rehearsal_store
@@ -29,12 +29,14 @@ from kgrag.store.sparql_leases import SparqlLeases
 
 __all__ = ["ServerStore"]
 
+_LEASING = Leasing()
+
 
 class ServerStore(CataloguedStore):
     """A knowledge base's triples on a SPARQL server. Make one with ``open``."""
 
     _lease: HeldLease | None = None
-    _leasing: SparqlConnection | None = None
+    _apart: SparqlConnection | None = None
 
     @classmethod
     def open(
@@ -45,9 +47,7 @@ class ServerStore(CataloguedStore):
         base: str | None = None,
         validator: Validator | None = None,
         read_only: bool = False,
-        leases: Leases | None = None,
-        resource: str = "",
-        holder: str = "",
+        leasing: Leasing = _LEASING,
     ) -> Self:
         """Open a store, or create it where the server has none.
 
@@ -58,9 +58,7 @@ class ServerStore(CataloguedStore):
             base: its base IRI; None takes the recorded one, or the default for a new store.
             validator: checks drafts in memory before ``publish`` lets them in.
             read_only: open without the lock and without a lease, and write nothing.
-            leases: where the lease of the store is kept; None = on the server itself.
-            resource: what the store is called there; "" = by the IRI of the knowledge base.
-            holder: who writes, in words for whoever is refused; "" = this process, by number and machine.
+            leasing: where the lease of its writer is kept, and under which names.
 
         Raises:
             InvalidSettings: the address is none.
@@ -70,7 +68,7 @@ class ServerStore(CataloguedStore):
         """
         connection = SparqlConnection(ServerAddress.of(address)) if isinstance(address, str) else address
         lock = lease = None
-        leasing = connection.another()
+        apart = connection.another()
         try:
             lock = WriterLock(folder) if folder is not None and not read_only else None
             lineage = drawn()
@@ -81,19 +79,20 @@ class ServerStore(CataloguedStore):
                     migrations.refuse_earlier(quads, names)
                 else:
                     quads.refuse_unfit()
-                    resource = resource or names.knowledge_base.value
-                    lease = HeldLease(leases or SparqlLeases(leasing, names.catalogue), resource, holder=holder)
+                    resource = leasing.resource or names.knowledge_base.value
+                    leases = leasing.leases or SparqlLeases(apart, names.catalogue)
+                    lease = HeldLease(leases, resource, holder=leasing.holder)
                     quads.take_over(resource, lease.number)
                     migrations.migrate(quads, names)
                     identity.write_founding(quads, names)
                 store = cls(quads, names, validator=validator, lock=lock, read_only=read_only)
             store._unwritten_lineage = lineage
-            store._lease, store._leasing = lease, leasing
+            store._lease, store._apart = lease, apart
             return store
         except BaseException:
             if lease is not None:
                 lease.release()
-            leasing.close()
+            apart.close()
             connection.close()
             if lock is not None:
                 lock.release()
@@ -105,8 +104,8 @@ class ServerStore(CataloguedStore):
         if self._lease is not None:
             self._lease.release()
             self._lease = None
-        if self._leasing is not None:
-            self._leasing.close()
+        if self._apart is not None:
+            self._apart.close()
 
     @property
     def calls(self) -> int:
