@@ -300,8 +300,8 @@ class ServerQuads:
                 f"the lease of the store at {address} (number {number}) is over: another writer has number {fence}"
             )
         return StoreLocked(
-            f"{happened}, and this one is behind; nothing of it entered. Let one process write; open the knowledge base "
-            "again, and ask again."
+            f"{happened}, and this one is behind; nothing of it entered. Let one process write; open the knowledge "
+            "base again, and ask again."
         )
 
     def _publication(self, entering: Iterable[ox.Quad]) -> ox.NamedNode | None:

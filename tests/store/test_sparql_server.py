@@ -108,7 +108,7 @@ class Interrupted(SparqlConnection):
     left, happens = -1, staticmethod(lambda: None)
 
     def interrupt(self, place: int, happens: Callable[[], None]) -> None:
-        self.left, self.happens = place, happens  # type: ignore[assignment]
+        self.left, self.happens = place, happens
 
     def _sent(self, address: str, form: Mapping[str, str]) -> Reply:
         self.left -= 1
