@@ -354,7 +354,9 @@ def _checked_update(text: str, operation: SparqlOperation, key: Key, state: Serv
     stored = None if targets.graphs is None else frozenset(dataset.stored_as(graph) for graph in targets.graphs)
     if key.is_limited:
         if stored is None:
-            raise Problem(403, f"{targets.reason} {_UNDECIDED_TARGETS if key.graphs is not None else _UNDECIDED_SHARED}")
+            raise Problem(
+                403, f"{targets.reason} {_UNDECIDED_TARGETS if key.graphs is not None else _UNDECIDED_SHARED}"
+            )
         key.check_graphs(sorted(stored))
         text = targets.text
     searches = bool(reading.words & _SEARCHING_WORDS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from kgrag.errors import KgragError
 from kgrag.server.access_keys import digest_of, key_of
@@ -32,6 +32,7 @@ class TenantGateway:
 
     Attributes:
         pool: what is open.
+        front: the application for requests that are no tenant's.
         url: of this server, for processes that find a folder locked; "" until it is known.
     """
 
@@ -43,7 +44,7 @@ class TenantGateway:
         self._rules = rules
         self.pool: OpenTenants[OpenTenant] = OpenTenants(declared.tenants, self._open, limit=declared.max_open)
         log = RequestLog(rules.log, queries=rules.log_queries)
-        self._front: ASGIApp = operator_app(declared.operators, declared.tenants, self.pool, self._memories, log)
+        self.front = operator_app(declared.operators, declared.tenants, self.pool, self._memories, log)
 
     async def _open(self, name: str) -> OpenTenant:
         return await open_tenant(self._tenants[name], self._rules, self._memories[name], url=self.url)
@@ -56,10 +57,10 @@ class TenantGateway:
         # digests are looked up: who tries keys does not choose their digests, so that time reveals nothing
         name = self._by_key.get(digest_of(key_of(_authorization(scope))))
         if name is None:
-            await self._front(scope, receive, send)
+            await self.front(scope, receive, send)
         elif scope["path"] in OPERATOR_PATHS:
             refusal = Problem(403, f"{scope['path']} concerns all tenants of this server, and needs an operator's key.")
-            await self._front({**scope, REFUSAL: refusal}, receive, send)
+            await self.front({**scope, REFUSAL: refusal}, receive, send)
         else:
             await self._pass_on(name, scope, receive, send)
 
@@ -67,7 +68,7 @@ class TenantGateway:
         try:
             opened = await self.pool.borrow(name)
         except KgragError as error:
-            await self._front({**scope, REFUSAL: error}, receive, send)
+            await self.front({**scope, REFUSAL: error}, receive, send)
             return
         try:
             await opened.app(scope, receive, partial(_send_for_one, send))

@@ -1,0 +1,166 @@
+"""Tenants never see each other: every way in is asked with the keys of each, and nothing of another comes out."""
+
+import asyncio
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import httpx
+import pytest
+from starlette.routing import BaseRoute
+
+from kgrag.server.access_keys import Key, Rights, digest_of
+from kgrag.server.readers.reader_request import ServerLimits
+from kgrag.server.tenants.tenant_file import Tenant, TenantFile
+from kgrag.server.tenants.tenant_gateway import TenantGateway
+from kgrag.server.tenants.tenant_opening import TenantRules
+from kgrag.settings import Settings
+from kgrag.testing import HashEmbedder
+from tests.server.tenant_requests import METHODS, Asked, Marks, Requests
+
+ROUNDS = int(os.environ.get("KGRAG_TENANT_ROUNDS", "0"))
+"""Rounds of random requests in depth, with every method built; 0: one round, quick."""
+NORTH, SOUTH = Marks("nqzorvik", "nxkrelum"), Marks("sqjandor", "sxfimbra")
+NOWHERE = Marks("wqtelpah", "wxnodrig")
+VOLATILE = re.compile(
+    r"\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)?|\b[0-9a-f]{16,}\b|\b(chatcmpl|resp|msg)[-_]\w+|\b\d+\.\d+(e-\d+)?\b|"
+    r'"(seconds|created\w*|begun|completed_at)":\s*[\d."]+|chat=[\w-]{22}'
+)
+SHARED = "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n<https://example.org/shared> a owl:Ontology .\n<https://example.org/shared#Reactor> a owl:Class .\n"
+
+
+class World:
+    """Two tenants and an operator, met through the gateway in a loop of the test's own."""
+
+    def __init__(self, folder: Path, *, limit: int = 8) -> None:
+        (folder / "shared.ttl").write_text(SHARED, encoding="utf-8")
+        keys = {name: Key("app", digest_of(f"key-of-{name}"), Rights.ADMIN) for name in ("north", "south", "operator")}
+        tenants = {name: Tenant(name, folder / f"{name}.kb", (keys[name],)) for name in ("north", "south")}
+        declared = TenantFile(tenants, (replace(keys["operator"], rights=Rights.READ),), (folder / "shared.ttl",), limit)
+        settings = Settings(model="extractive", completions="off")
+        self.gateway = TenantGateway(
+            declared, TenantRules(settings, HashEmbedder(), declared.ontologies, keep_chats=True, limits=ServerLimits(readers=1))
+        )
+        self.runner = asyncio.Runner()
+
+    def close(self) -> None:
+        self.runner.run(self.gateway.pool.close())
+        self.runner.close()
+
+    def ask(self, who: str, asked: Asked) -> httpx.Response:
+        async def send() -> httpx.Response:
+            headers = {"Accept": asked.accept, **({"Content-Type": asked.media} if asked.media else {})}
+            if who:
+                headers["Authorization"] = f"Bearer key-of-{who}"
+            transport = httpx.ASGITransport(self.gateway)
+            async with httpx.AsyncClient(transport=transport, base_url="http://test", timeout=60) as client:
+                return await client.request(asked.method, asked.path, content=asked.body, headers=headers)
+
+        return self.runner.run(send())
+
+    def get(self, who: str, path: str) -> httpx.Response:
+        return self.ask(who, Asked("GET", path))
+
+    def post(self, who: str, path: str, **body: object) -> httpx.Response:
+        return self.ask(who, Asked("POST", path, json.dumps(body).encode(), "application/json"))
+
+    def fill(self, who: str, marks: Marks) -> dict[str, str]:
+        """Give a tenant things of each kind; return the names of those that are not made of the mark."""
+        name, content = marks.both
+        text = f"The code of the reactor of Vantor is {content}. The reactor {name} has the code {content}."
+        body = {"text": text, "id": name, "title": f"Report {name}", "metadata": {"tenant": name, "note": content}}
+        assert self.post(who, f"/documents?feed={name}", **body).status_code == 200
+        turtle = f"<urn:s:{name}> <urn:p:{name}> '{content}' ; a <https://example.org/shared#Reactor> .".encode()
+        assert self.ask(who, Asked("PUT", f"/graphs?graph=urn:g:{name}", turtle, "text/turtle")).status_code == 201
+        query = f"SELECT ?s ?text WHERE {{ ?s ?p ?text FILTER(STR(?text) != '{content}x') }}"
+        saved = Asked("PUT", f"/saved-queries/{name}", json.dumps({"sparql": query, "title": content}).encode(), "application/json")
+        assert self.ask(who, saved).status_code == 201
+        listed = f"SELECT ?iri ?text WHERE {{ GRAPH ?g {{ ?iri <urn:p:{name}> ?text }} }}"
+        index = Asked("PUT", f"/indexes/{name}", json.dumps({"sparql": listed, "title": content}).encode(), "application/json")
+        assert self.ask(who, index).status_code == 201
+        question = f"question=What+is+the+code+of+the+reactor+{name}%3F&keep=1"
+        chat = self.ask(who, Asked("POST", "/chat", question.encode(), "application/x-www-form-urlencoded", "text/html"))
+        found = re.search(r"chat=([\w-]{22})", chat.headers.get("location", "") + chat.text)
+        assert self.post(who, "/ask", question=f"What is the code of the reactor {name}?", keep=True).status_code == 200
+        job = self.post(who, "/build/passages", options={}).json()
+        lines = f'{{"text": "Also {content} in lines.", "id": "{name}-2"}}\n'.encode()
+        self.ask(who, Asked("POST", f"/documents?feed={name}", lines, "application/x-ndjson"))
+        for method in METHODS if ROUNDS else ():
+            self.post(who, f"/build/{method}", options={})
+        self.finish(who)
+        graph, document = f"urn:g:{name}", self.get(who, f"/documents/{name}?feed={name}").json()["iri"]
+        chunk = f"{document.replace('document', 'chunk')}-0-{len(text)}"
+        return {"graph": graph, "iri": chunk, "chat": found[1] if found else name, "id": job["id"], "document": document, "chunk": chunk}
+
+    def finish(self, who: str) -> None:
+        """Wait until the jobs of a tenant are over."""
+
+        async def over() -> None:
+            jobs = self.gateway.pool.places[who].opened.state.jobs  # type: ignore[union-attr]
+            await asyncio.gather(*jobs._tasks)
+
+        self.runner.run(over())
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def _said(response: httpx.Response) -> str:
+    return f"{response.status_code} {response.headers} {response.text}"
+
+
+def _steady(response: httpx.Response, mark: str = "") -> str:
+    """What a response says, without what differs from one request to the next."""
+    text = VOLATILE.sub("~", f"{response.status_code} {response.text}")
+    return text.replace(mark, "MARK") if mark else text
+
+
+def _routes(world: World) -> list[BaseRoute]:
+    opened = world.gateway.pool.places["north"].opened
+    assert opened is not None
+    return [*opened.app.routes, *world.gateway.front.routes]
+
+
+def _ask_all(world: World, random: Random) -> None:
+    """Ask every path as the north, before the south has anything and after, about its things and about none."""
+    routes = _routes(world)
+    blind = [asked for asked in Requests(random, "", {}).every(routes) if asked.reads and (ROUNDS or asked.is_quick)]
+    before = {asked: _steady(world.ask("north", asked)) for asked in blind}
+    ids = world.fill("south", SOUTH)
+    for asked in blind:
+        answer = world.ask("north", asked)
+        assert not [mark for mark in SOUTH.both if mark in _said(answer)], asked
+        assert _steady(answer) == before[asked], asked
+    state = random.getstate()
+    aimed = list(Requests(random, SOUTH.name, ids).every(routes))
+    assert len(aimed) > 100
+    own = [asked for asked in aimed if asked.reads and (ROUNDS or asked.is_quick)]
+    shown = [asked for asked in own if SOUTH.content in _said(world.ask("south", asked))]
+    assert len(shown) > 20, [str(asked) for asked in own if asked not in shown]  # there is something to see
+    random.setstate(state)
+    nowhere = {name: value.replace(SOUTH.name, NOWHERE.name) if SOUTH.name in value else f"{value[:-4]}0000" for name, value in ids.items()}
+    for asked, astray in zip(aimed, Requests(random, NOWHERE.name, nowhere).every(routes), strict=True):
+        answer = world.ask("north", asked)
+        assert SOUTH.content not in _said(answer), asked
+        if asked.reads and (ROUNDS or asked.is_quick):
+            assert answer.status_code == world.ask("north", astray).status_code, asked
+    world.finish("north")
+
+
+def test_nothing_of_another_tenant_is_ever_seen(world: World) -> None:
+    world.fill("north", NORTH)
+    for seed in range(max(ROUNDS, 1)):
+        _ask_all(world, Random(seed))
+    everything = "/sparql?query=SELECT+%3Fo+WHERE+%7B+GRAPH+%3Fg+%7B+%3Fs+%3Fp+%3Fo+%7D+%7D"
+    assert SOUTH.content in world.get("south", everything).text  # what the other one wrote and deleted was its own
+    assert NORTH.content not in world.get("south", everything).text
