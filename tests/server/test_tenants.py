@@ -4,8 +4,9 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -38,29 +39,27 @@ class World:
 
     def __init__(self, folder: Path, *, limit: int = 8) -> None:
         (folder / "shared.ttl").write_text(SHARED, encoding="utf-8")
-        keys = {name: Key("app", digest_of(f"key-of-{name}"), Rights.ADMIN) for name in ("north", "south", "operator")}
-        tenants = {name: Tenant(name, folder / f"{name}.kb", (keys[name],)) for name in ("north", "south")}
+        keys = {name: Key("app", digest_of(f"key-of-{name}"), Rights.ADMIN) for name in (NORTH.name, SOUTH.name, "operator")}
+        tenants = {name: Tenant(name, folder / f"{name}.kb", (keys[name],)) for name in (NORTH.name, SOUTH.name)}
         declared = TenantFile(tenants, (replace(keys["operator"], rights=Rights.READ),), (folder / "shared.ttl",), limit)
         settings = Settings(model="extractive", completions="off")
         self.gateway = TenantGateway(
             declared, TenantRules(settings, HashEmbedder(), declared.ontologies, keep_chats=True, limits=ServerLimits(readers=1))
         )
         self.runner = asyncio.Runner()
+        transport = httpx.ASGITransport(self.gateway)
+        self.client = httpx.AsyncClient(transport=transport, base_url="http://test", timeout=60, trust_env=False)
 
     def close(self) -> None:
+        self.runner.run(self.client.aclose())
         self.runner.run(self.gateway.pool.close())
         self.runner.close()
 
     def ask(self, who: str, asked: Asked) -> httpx.Response:
-        async def send() -> httpx.Response:
-            headers = {"Accept": asked.accept, **({"Content-Type": asked.media} if asked.media else {})}
-            if who:
-                headers["Authorization"] = f"Bearer key-of-{who}"
-            transport = httpx.ASGITransport(self.gateway)
-            async with httpx.AsyncClient(transport=transport, base_url="http://test", timeout=60) as client:
-                return await client.request(asked.method, asked.path, content=asked.body, headers=headers)
-
-        return self.runner.run(send())
+        headers = {"Accept": asked.accept, **({"Content-Type": asked.media} if asked.media else {})}
+        if who:
+            headers["Authorization"] = f"Bearer key-of-{who}"
+        return self.runner.run(self.client.request(asked.method, asked.path, content=asked.body, headers=headers))
 
     def get(self, who: str, path: str) -> httpx.Response:
         return self.ask(who, Asked("GET", path))
@@ -68,9 +67,10 @@ class World:
     def post(self, who: str, path: str, **body: object) -> httpx.Response:
         return self.ask(who, Asked("POST", path, json.dumps(body).encode(), "application/json"))
 
-    def fill(self, who: str, marks: Marks) -> dict[str, str]:
+    def fill(self, marks: Marks) -> dict[str, str]:
         """Give a tenant things of each kind; return the names of those that are not made of the mark."""
         name, content = marks.both
+        who = name
         text = f"The code of the reactor of Vantor is {content}. The reactor {name} has the code {content}."
         body = {"text": text, "id": name, "title": f"Report {name}", "metadata": {"tenant": name, "note": content}}
         assert self.post(who, f"/documents?feed={name}", **body).status_code == 200
@@ -126,41 +126,47 @@ def _steady(response: httpx.Response, mark: str = "") -> str:
 
 
 def _routes(world: World) -> list[BaseRoute]:
-    opened = world.gateway.pool.places["north"].opened
+    opened = world.gateway.pool.places[NORTH.name].opened
     assert opened is not None
     return [*opened.app.routes, *world.gateway.front.routes]
+
+
+def _some(asked: Iterable[Asked]) -> list[Asked]:
+    """All requests in depth; else a third of those that take a moment only."""
+    return list(asked) if ROUNDS else [each for each in asked if each.is_quick][::3]
 
 
 def _ask_all(world: World, random: Random) -> None:
     """Ask every path as the north, before the south has anything and after, about its things and about none."""
     routes = _routes(world)
-    blind = [asked for asked in Requests(random, "", {}).every(routes) if asked.reads and (ROUNDS or asked.is_quick)]
-    before = {asked: _steady(world.ask("north", asked)) for asked in blind}
-    ids = world.fill("south", SOUTH)
+    blind = _some(asked for asked in Requests(random, "", {}).every(routes) if asked.reads)
+    before = {asked: _steady(world.ask(NORTH.name, asked)) for asked in blind}
+    ids = world.fill(SOUTH)
     for asked in blind:
-        answer = world.ask("north", asked)
+        answer = world.ask(NORTH.name, asked)
         assert not [mark for mark in SOUTH.both if mark in _said(answer)], asked
         assert _steady(answer) == before[asked], asked
     state = random.getstate()
     aimed = list(Requests(random, SOUTH.name, ids).every(routes))
     assert len(aimed) > 100
     own = [asked for asked in aimed if asked.reads and (ROUNDS or asked.is_quick)]
-    shown = [asked for asked in own if SOUTH.content in _said(world.ask("south", asked))]
-    assert len(shown) > 20, [str(asked) for asked in own if asked not in shown]  # there is something to see
+    shown = (asked for asked in own if SOUTH.content in _said(world.ask(SOUTH.name, asked)))
+    assert len(list(islice(shown, 15))) == 15  # there is something to see
     random.setstate(state)
     nowhere = {name: value.replace(SOUTH.name, NOWHERE.name) if SOUTH.name in value else f"{value[:-4]}0000" for name, value in ids.items()}
+    compared = set(_some(asked for asked in aimed if asked.reads))
     for asked, astray in zip(aimed, Requests(random, NOWHERE.name, nowhere).every(routes), strict=True):
-        answer = world.ask("north", asked)
+        answer = world.ask(NORTH.name, asked)
         assert SOUTH.content not in _said(answer), asked
-        if asked.reads and (ROUNDS or asked.is_quick):
-            assert answer.status_code == world.ask("north", astray).status_code, asked
-    world.finish("north")
+        if asked in compared:
+            assert answer.status_code == world.ask(NORTH.name, astray).status_code, asked
+    world.finish(NORTH.name)
 
 
 def test_nothing_of_another_tenant_is_ever_seen(world: World) -> None:
-    world.fill("north", NORTH)
+    world.fill(NORTH)
     for seed in range(max(ROUNDS, 1)):
         _ask_all(world, Random(seed))
     everything = "/sparql?query=SELECT+%3Fo+WHERE+%7B+GRAPH+%3Fg+%7B+%3Fs+%3Fp+%3Fo+%7D+%7D"
-    assert SOUTH.content in world.get("south", everything).text  # what the other one wrote and deleted was its own
-    assert NORTH.content not in world.get("south", everything).text
+    assert SOUTH.content in world.get(SOUTH.name, everything).text  # what the other one wrote and deleted was its own
+    assert NORTH.content not in world.get(SOUTH.name, everything).text
