@@ -49,7 +49,9 @@ class Asked:
 
     @property
     def reads(self) -> bool:
-        return self.method in ("GET", "HEAD") or (self.method == "POST" and READING_POSTS.search(self.path.split("?")[0]) is not None)
+        return self.method in ("GET", "HEAD") or (
+            self.method == "POST" and READING_POSTS.search(self.path.split("?")[0]) is not None
+        )
 
     @property
     def is_quick(self) -> bool:
@@ -86,10 +88,27 @@ class Requests:
 
     def _of_route(self, path: str, method: str) -> Asked:
         described = self._document["paths"].get(re.sub(r":path}", "}", path), {}).get(method.lower())
-        declared = [] if described is None else [each for each in described.get("parameters", ()) if each["in"] == "query"]
-        names = [each["name"] for each in declared if "integer" not in json.dumps(each) and "boolean" not in json.dumps(each)]
+        declared = (
+            [] if described is None else [each for each in described.get("parameters", ()) if each["in"] == "query"]
+        )
+        names = [
+            each["name"] for each in declared if "integer" not in json.dumps(each) and "boolean" not in json.dumps(each)
+        ]
         if described is None and method == "GET":
-            names = ["iri", "graph", "query", "question", "name", "example", "q", "text", "node", "after", "chat", "source"]
+            names = [
+                "iri",
+                "graph",
+                "query",
+                "question",
+                "name",
+                "example",
+                "q",
+                "text",
+                "node",
+                "after",
+                "chat",
+                "source",
+            ]
             names = [name for name in names if self._random.random() < 0.6]
         values = [(name, self._value(name)) for name in names if name not in LEFT_OUT]
         target = re.sub(r"{(\w+)(:path)?}", lambda match: quote(self._value(match[1]), safe=""), path)
@@ -106,7 +125,10 @@ class Requests:
             return Asked(method, path, self.update().encode(), "application/sparql-update")
         if path.startswith("/graphs"):
             return Asked(method, target, b"<urn:x> <urn:y> 'z' .", "text/turtle")
-        form = "&".join(f"{name}={quote(self._value(name), safe='')}" for name in ("question", "graph", "name", "query", "sparql", "text", "chat", "id"))
+        form = "&".join(
+            f"{name}={quote(self._value(name), safe='')}"
+            for name in ("question", "graph", "name", "query", "sparql", "text", "chat", "id")
+        )
         return Asked(method, target, form.encode(), "application/x-www-form-urlencoded")
 
     def _protocols(self) -> Iterator[Asked]:
@@ -128,7 +150,9 @@ class Requests:
         calls.append(("resources/read", {"uri": f"kgrag://graph/{quote(self._value('graph'), safe='')}"}))
         for number, (method, parameters) in enumerate(calls):
             message = {"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}
-            yield Asked("POST", "/mcp", json.dumps(message).encode(), "application/json", "application/json, text/event-stream")
+            yield Asked(
+                "POST", "/mcp", json.dumps(message).encode(), "application/json", "application/json, text/event-stream"
+            )
 
     def query(self) -> str:
         """A query that reaches as far as it can."""
@@ -187,7 +211,9 @@ class Requests:
     def _example(self, schema: dict[str, Any], depth: int, name: str = "") -> Any:
         """A value of a JSON schema: what is required, and some of the rest."""
         if "$ref" in schema:
-            return self._example(self._document["components"]["schemas"][schema["$ref"].rpartition("/")[2]], depth, name)
+            return self._example(
+                self._document["components"]["schemas"][schema["$ref"].rpartition("/")[2]], depth, name
+            )
         for several in ("anyOf", "oneOf", "allOf"):
             if several in schema:
                 kinds = [each for each in schema[several] if each.get("type") != "null"]
