@@ -196,3 +196,48 @@ def test_nothing_of_another_tenant_is_ever_seen(world: World) -> None:
     everything = "/sparql?query=SELECT+%3Fo+WHERE+%7B+GRAPH+%3Fg+%7B+%3Fs+%3Fp+%3Fo+%7D+%7D"
     assert SOUTH.content in world.get(SOUTH.name, everything).text  # what the other one wrote and deleted was its own
     assert NORTH.content not in world.get(SOUTH.name, everything).text
+
+
+def test_a_request_at_the_wrong_tenant_is_refused_there_too(world: World) -> None:
+    world.gateway._by_key[digest_of(f"key-of-{SOUTH.name}")] = NORTH.name
+    assert world.get(SOUTH.name, "/sparql?query=ASK+%7B%7D").status_code == 401
+    assert world.get(SOUTH.name, "/").status_code == 401
+
+
+def test_shared_ontologies_are_read_by_all_and_written_by_none(world: World) -> None:
+    seen = "/sparql?query=ASK+%7B+GRAPH+%3Chttps%3A%2F%2Fexample.org%2Fshared%3E+%7B+%3Fs+a+owl%3AClass+%7D+%7D"
+    shared = Asked("PUT", "/graphs?graph=https://example.org/shared", b"<urn:a> <urn:b> 1 .", "text/turtle")
+    assert world.ask(NORTH.name, shared).status_code == 403
+    for update, status in (
+        ("CLEAR ALL", 403),
+        ("DROP GRAPH <https://example.org/shared>", 403),
+        ("INSERT DATA { GRAPH <urn:own> { <urn:a> <urn:b> 1 } }", 204),
+    ):
+        sent = Asked("POST", "/update", update.encode(), "application/sparql-update")
+        assert world.ask(NORTH.name, sent).status_code == status
+    assert world.get(NORTH.name, seen).json() == world.get(SOUTH.name, seen).json() == {"head": {}, "boolean": True}
+
+
+@pytest.mark.parametrize(("who", "status"), [("operator", 403), ("", 401), ("stranger", 401)])
+def test_no_other_key_reads_content(world: World, who: str, status: int) -> None:
+    for path in ("/", "/sparql?query=ASK+%7B%7D", "/jobs", "/writes", "/openapi.json", "/static/page.css"):
+        assert world.get(who, path).status_code == status
+    assert world.get(who, "/health").json() == {"status": "ok"}
+    assert world.get(who, "/metrics").status_code == (200 if who == "operator" else 401)
+
+
+def test_a_closed_tenant_keeps_its_chats_jobs_and_counts(tmp_path: Path) -> None:
+    world = World(tmp_path, limit=1)
+    try:
+        asked = b"question=Where%3F"
+        form = Asked("POST", "/chat", asked, "application/x-www-form-urlencoded", "text/html")
+        page = world.ask(NORTH.name, form)
+        chat = re.search(r"chat=([\w-]{22})", page.headers.get("location", "") + page.text)
+        assert chat is not None
+        assert world.get(SOUTH.name, f"/chat?chat={chat[1]}").status_code == 404
+        assert [each["open"] for each in world.get("operator", "/tenants").json()] == [False, True]
+        assert world.get(NORTH.name, f"/chat?chat={chat[1]}").status_code == 200
+        counted = f'kgrag_requests_total{{method="GET",path="/chat",status="404",tenant="{SOUTH.name}"}} 1.0'
+        assert counted in world.get("operator", "/metrics").text
+    finally:
+        world.close()

@@ -17,6 +17,7 @@ from kgrag.errors import ServiceUnavailable
 
 __all__ = ["Closable", "OpenTenants", "TenantPlace"]
 
+_SECONDS_BETWEEN_LOOKS = 0.05
 _LOG = logging.getLogger(__name__)
 
 
@@ -60,12 +61,21 @@ class OpenTenants(Generic[Opened]):
         names: of all tenants.
         open_one: opens that of a tenant.
         limit: how many may be open at once.
+        patience: seconds that who wants one more waits until another has nothing under way.
     """
 
-    def __init__(self, names: Iterable[str], open_one: Callable[[str], Awaitable[Opened]], *, limit: int) -> None:
+    def __init__(
+        self,
+        names: Iterable[str],
+        open_one: Callable[[str], Awaitable[Opened]],
+        *,
+        limit: int,
+        patience: float = 10.0,
+    ) -> None:
         self.places: dict[str, TenantPlace[Opened]] = {name: TenantPlace(name) for name in names}
         self._open_one = open_one
         self._limit = limit
+        self._patience = patience
         self._opening = asyncio.Lock()
 
     async def borrow(self, name: str) -> Opened:
@@ -81,9 +91,10 @@ class OpenTenants(Generic[Opened]):
         try:
             if place.opened is not None:
                 return place.opened
+            until = place.used + self._patience
             async with place.lock:
                 if place.opened is None:
-                    place.opened = await self._open(name)
+                    place.opened = await self._open(name, until)
                 return place.opened
         except BaseException:
             self.give_back(name)
@@ -95,18 +106,23 @@ class OpenTenants(Generic[Opened]):
         place.users -= 1
         place.used = time.monotonic()
 
-    async def _open(self, name: str) -> Opened:
+    async def _open(self, name: str, until: float) -> Opened:
         async with self._opening:
             while sum(place.opened is not None for place in self.places.values()) >= self._limit:
-                await self._close_one()
+                await self._close(await self._longest_unused(until))
             return await self._open_one(name)
 
-    async def _close_one(self) -> None:
-        """Close the one that was not used for longest. Raises ServiceUnavailable."""
-        idle = [place for place in self.places.values() if place.opened and not place.users and place.opened.is_idle]
-        if not idle:
-            raise ServiceUnavailable("as many knowledge bases are at work as this server may open. Ask again later.")
-        await self._close(min(idle, key=lambda place: place.used))
+    async def _longest_unused(self, until: float) -> TenantPlace[Opened]:
+        """Return the one to close, as soon as there is one. Raises ServiceUnavailable."""
+        while True:
+            places = [place for place in self.places.values() if place.opened is not None and not place.users]
+            idle = [place for place in places if place.opened is not None and place.opened.is_idle]
+            if idle:
+                return min(idle, key=lambda place: place.used)
+            if time.monotonic() >= until:
+                words = "as many knowledge bases are at work as this server may open. Ask again later."
+                raise ServiceUnavailable(words)
+            await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
 
     async def _close(self, place: TenantPlace[Opened]) -> None:
         opened, place.opened = place.opened, None  # at once: whoever asks now waits for the lock, and opens it again
