@@ -38,6 +38,7 @@ __all__ = [
     "Embedder",
     "FindsDamage",
     "LanguageModel",
+    "Leases",
     "Method",
     "OpenedStore",
     "Progress",
@@ -134,6 +135,43 @@ class FindsDamage(Protocol):
 
     def damage(self) -> list[str]:
         """Read everything; return what is damaged and the way out, one sentence each."""
+
+
+class Leases(Protocol):
+    """Who may change what several processes reach: one holder at a time, each with a higher number than all before it.
+
+    A lease ends by itself, so that what a holder that died had is free again. Time alone protects nothing: a holder that
+    was stopped for long goes on as if nothing had happened. So its number travels with each change, and whatever takes
+    the change refuses it, in the same atomic step, once it has seen a higher number for that resource.
+    """
+
+    def acquire(self, resource: str, holder: str, seconds: float) -> int:
+        """Return the number of a new lease, higher than every number that the resource had before.
+
+        Args:
+            resource: what is to be changed.
+            holder: who asks, in words for a person; the lease of the same holder is taken over.
+            seconds: when the lease ends unless it is renewed.
+
+        Raises:
+            StoreLocked: somebody else has it, whom the message names; ask again.
+            StorageFailed: where leases are kept cannot be reached.
+        """
+
+    def renew(self, resource: str, number: int, seconds: float) -> None:
+        """Let a lease end so many seconds from now; also one that has ended, while nobody else has taken it.
+
+        Raises:
+            StoreLocked: the lease was released, or there is one with a higher number, whose holder the message names.
+            StorageFailed: where leases are kept cannot be reached.
+        """
+
+    def release(self, resource: str, number: int) -> None:
+        """End a lease now; do nothing where it is no longer the latest one. Its number is never used again.
+
+        Raises:
+            StorageFailed: where leases are kept cannot be reached.
+        """
 
 
 @runtime_checkable

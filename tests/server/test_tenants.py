@@ -173,7 +173,7 @@ def _ask_all(world: World, random: Random, north: Marks, south: Marks) -> None:
         shown += south.content in _said(of_south)
     assert shown > 12  # there is something to see
     state = random.getstate()
-    aimed = list(Requests(random, south.name, ids).every(routes))
+    aimed = [*Requests(random, south.name, ids).every(routes)]
     assert len(aimed) > 100
     random.setstate(state)
     nowhere = {
