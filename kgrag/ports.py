@@ -140,9 +140,9 @@ class FindsDamage(Protocol):
 class Leases(Protocol):
     """Who may change what several processes reach: one holder at a time, each with a higher number than all before it.
 
-    A lease ends by itself, so that what a holder that died had is free again. Time alone protects nothing: a holder that
-    was stopped for long goes on as if nothing had happened. So its number travels with each change, and whatever takes
-    the change refuses it, in the same atomic step, once it has seen a higher number for that resource.
+    A lease ends by itself, so that what a holder that died had is free again. Time alone protects nothing: a holder
+    that was stopped for long goes on as if nothing had happened. So its number travels with each change, and whatever
+    takes the change refuses it, in the same atomic step, once it has seen a higher number for that resource.
     """
 
     def acquire(self, resource: str, holder: str, seconds: float) -> int:

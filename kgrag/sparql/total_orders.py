@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from kgrag.queries import OrderedText
 from kgrag.sparql.tokens import CLOSING, OPENING, Token, tokens
@@ -52,6 +53,8 @@ _KEYS_WITH_TRIPLE_TERMS = (
 )
 """Triple terms come last, by their subjects, predicates and objects; one within another as it is written."""
 
+_MAX_KEPT_TEXTS, _MAX_KEPT_CHARACTERS = 512, 8_000  # rules are run on every query that is checked: the same texts
+
 _Edit = tuple[int, int, str]
 """Where in a text something else is to stand, from and to, and what."""
 
@@ -65,8 +68,15 @@ def with_total_orders(text: str, *, triple_terms: bool = True) -> str:
     """
     if isinstance(text, OrderedText) or not _MAYBE.search(text):
         return text
+    return _ordered(text, triple_terms) if len(text) <= _MAX_KEPT_CHARACTERS else _written(text, triple_terms)
+
+
+def _written(text: str, triple_terms: bool) -> OrderedText:
     keys = _KEYS_WITH_TRIPLE_TERMS if triple_terms else _KEYS
     return OrderedText(_edited(text, 0, len(text), _edits(text, list(tokens(text)), keys)))
+
+
+_ordered = lru_cache(maxsize=_MAX_KEPT_TEXTS)(_written)
 
 
 def _edited(text: str, start: int, end: int, edits: Iterable[_Edit]) -> str:
