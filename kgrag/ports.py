@@ -35,6 +35,7 @@ __all__ = [
     "Chunker",
     "Closes",
     "CopiesItself",
+    "DescribesItself",
     "Embedder",
     "FindsDamage",
     "LanguageModel",
@@ -52,6 +53,7 @@ __all__ = [
     "VectorSpaces",
     "Vectors",
     "Workbench",
+    "WritesAnew",
 ]
 
 Vectors: TypeAlias = "npt.NDArray[np.float32]"
@@ -319,6 +321,9 @@ class VectorIndex(Protocol):
     def __contains__(self, iri: object) -> bool:
         """Return whether a key is there."""
 
+    def lacking(self, iris: Sequence[str]) -> list[str]:
+        """Return those keys that are not there, in their order."""
+
     def keys(self) -> list[str]:
         """Return every key."""
 
@@ -336,6 +341,22 @@ class VectorIndex(Protocol):
 
     def save(self, revision: int) -> None:
         """Write everything to new files, then swap. Raises StorageFailed; the old files are then unchanged."""
+
+
+@runtime_checkable
+class DescribesItself(Protocol):
+    """Is elsewhere, and can say what it is and how far it is."""
+
+    def described(self, revision: int) -> str:
+        """Return what is used, its versions, and how far it is behind a revision of the store. Raises StorageFailed."""
+
+
+@runtime_checkable
+class WritesAnew(Protocol):
+    """Keeps what was deleted until it is written anew."""
+
+    def write_anew(self) -> None:
+        """Write everything anew without what was deleted. Raises StorageFailed."""
 
 
 class VectorSpaces(Protocol):
