@@ -72,6 +72,7 @@ def test_a_file_with_keys_that_others_can_read_is_refused(tmp_path: Path) -> Non
     [
         ({"store": "http://127.0.0.1:7878"}, "", "KGRAG_STORE names a place that all tenants would share"),
         ({"vectors": "elsewhere"}, "", "KGRAG_VECTORS names a place"),
+        ({"index": "postgresql://127.0.0.1/all"}, "", "KGRAG_INDEX names a database that all tenants would share"),
         ({"api_keys": "a-key-of-nobody"}, "", "keys of no tenant"),
         ({"model": "gpt"}, "budget = { money = 5.0 }\n", "'north' is in money, and gpt has no price"),
         ({"model": "gpt", "completions": "off"}, "budget = { tokens = 5 }\n", "needs the record of costs"),

@@ -104,6 +104,10 @@ def check_settings(declared: TenantFile, settings: Settings) -> None:
                 f"KGRAG_{name.upper()} names a place that all tenants would share. Unset it: the content of each "
                 "tenant is kept in its own folder."
             )
+    if settings.index.get_secret_value():
+        raise InvalidSettings(
+            "KGRAG_INDEX names a database that all tenants would share. Unset it: vectors are kept in each folder."
+        )
     if settings.api_keys.get_secret_value().strip(", "):
         raise InvalidSettings("KGRAG_API_KEYS are keys of no tenant. Write each into the file of tenants.")
     price = price_of(read_prices(settings.prices), settings.model)
