@@ -118,7 +118,11 @@ def check_settings(declared: TenantFile, settings: Settings) -> None:
             )
         if tenant.budget is not None and settings.completions == "off" and settings.model != EXTRACTIVE:
             raise InvalidSettings('a budget needs the record of costs. Take out completions = "off".')
-    for path in declared.ontologies:
+    _check_ontologies(declared.ontologies)
+
+
+def _check_ontologies(ontologies: Sequence[Path]) -> None:
+    for path in ontologies:
         for draft in read_rdf(path, names=Names()):
             if draft.kind != KG.OntologyGraph or draft.iri.value.startswith(Names().base):
                 raise InvalidSettings(
