@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import regex
 
+from kgrag.llm.extractive.listed_items import items_below
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import split
 
@@ -32,6 +33,10 @@ _MARK = regex.compile(r"(?:[-*•‣◦▪·–—+]|\(?\p{N}{1,3}[.)])\s+")
 _PRONOUN = regex.compile(r"(?:it|its|he|his|she|her|they|their|this|these|those)\b", flags=regex.IGNORECASE)
 _SENTENCE_END = regex.compile(r"[.!?:;,…][\p{Pe}\p{Pf}\"'»]*$")
 _PAIR = regex.compile(r"[^:\n]{1,60}:\s+\S")
+_QUESTION_LINE = regex.compile(
+    r"(?:\A|\n[^\S\n]*\n)(?P<line>(?:\p{N}[\p{N}.]*\s[^\n|]{3,160}|[^\n|.!]{3,160})\?)[^\S\n]*(?=\n[^\S\n]*\n)"
+)
+_WORD = regex.compile(r"\p{L}")
 _PROGRAM = regex.compile(r"(?:[$%>]|>>>|\.\.\.)\s")
 
 
@@ -86,6 +91,8 @@ class ProseSentence:
         before: the sentence before one that begins with a pronoun, since it names what the pronoun refers to.
         opens: whether it is the first below its label.
         shown: the line that a sentence with a colon at its end introduces, as it is written; "" for none.
+        items: those of the list that a sentence introduces, as they are written; () for none.
+        place: where it comes among the sentences of its piece, from 0.
     """
 
     number: int
@@ -100,6 +107,8 @@ class ProseSentence:
     before: ProseSentence | None = None
     opens: bool = False
     shown: str = ""
+    items: tuple[str, ...] = ()
+    place: int = 0
 
     @property
     def all_terms(self) -> frozenset[str]:
@@ -126,8 +135,11 @@ def read_sentences(text: EvidenceText) -> Iterator[ProseSentence]:
     label, header = _label_before(text.before)
     around, labelled, opens = heading, False, False
     earlier: list[ProseSentence] = []
-    lines = [*_lines_with_labels(text.source or text.text), *_continuation(text)]
+    body = text.source or text.text
+    lines = [*_lines_with_labels(body), *_continuation(text)]
+    position = 0
     for at, (line, new_label) in enumerate(lines):
+        position = max(position, body.find(line, position) + len(line))
         if new_label is not None:
             title = _HEADING.fullmatch(new_label)
             around = heading | frozenset(terms(title[1])) if title else around
@@ -141,6 +153,8 @@ def read_sentences(text: EvidenceText) -> Iterator[ProseSentence]:
         own = frozenset(terms(row))
         if not own or len(sentence) > _MAX_SENTENCE_CHARACTERS:
             earlier = []
+            continue
+        if not _WORD.search(sentence):  # "3.4.": the number of a heading
             continue
         shown = lines[at + 1][0] if line.endswith(":") and at + 1 < len(lines) else ""
         known = frozenset[str]().union(*(one.own for one in earlier[-_MAX_BEFORE:]))
@@ -157,10 +171,20 @@ def read_sentences(text: EvidenceText) -> Iterator[ProseSentence]:
             before=earlier[-1] if earlier and _PRONOUN.match(sentence) else None,
             opens=opens,
             shown=shown if len(shown) <= _MAX_SENTENCE_CHARACTERS else "",
+            items=_items(line, body[position:], text),
+            place=at,
         )
         earlier.append(one)
+        if sentence.endswith("?"):  # asks, and so says what the next sentence is about, but never answers
+            continue
         opens = False
         yield one
+
+
+def _items(line: str, below: str, text: EvidenceText) -> tuple[str, ...]:
+    """Return the items of the list that a line introduces; of a list that ends a chunk also those in the next one."""
+    following = f"\n\n{text.following}" if text.following and not text.source else ""
+    return items_below(line, f"{below}{following}")
 
 
 def _continuation(text: EvidenceText) -> list[tuple[str, str | None]]:
@@ -198,7 +222,18 @@ def _lines_with_labels(body: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _lines(body: str) -> list[_Line]:
-    return [_Line(start, end, body[start:end], _is_label(body, start, end)) for start, end in split(body)]
+    """Return the sentences of a text; a line by itself that ends with a question is one label ("4.3. Ack! Why?")."""
+    lines: list[_Line] = []
+    asked = [(match.start("line"), match.end("line")) for match in _QUESTION_LINE.finditer(body)]
+    for start, end in split(body):
+        if asked and start >= asked[0][1]:
+            asked.pop(0)
+        if asked and asked[0][0] <= start and end <= asked[0][1]:
+            if end == asked[0][1]:
+                lines.append(_Line(asked[0][0], end, body[slice(*asked[0])], is_label=True))
+            continue
+        lines.append(_Line(start, end, body[start:end], _is_label(body, start, end)))
+    return lines
 
 
 def _is_label(body: str, start: int, end: int) -> bool:
