@@ -35,9 +35,11 @@ __all__ = [
     "Chunker",
     "Closes",
     "CopiesItself",
+    "DescribesItself",
     "Embedder",
     "FindsDamage",
     "LanguageModel",
+    "Leases",
     "Method",
     "OpenedStore",
     "Progress",
@@ -51,6 +53,7 @@ __all__ = [
     "VectorSpaces",
     "Vectors",
     "Workbench",
+    "WritesAnew",
 ]
 
 Vectors: TypeAlias = "npt.NDArray[np.float32]"
@@ -134,6 +137,43 @@ class FindsDamage(Protocol):
 
     def damage(self) -> list[str]:
         """Read everything; return what is damaged and the way out, one sentence each."""
+
+
+class Leases(Protocol):
+    """Who may change what several processes reach: one holder at a time, each with a higher number than all before it.
+
+    A lease ends by itself, so that what a holder that died had is free again. Time alone protects nothing: a holder
+    that was stopped for long goes on as if nothing had happened. So its number travels with each change, and whatever
+    takes the change refuses it, in the same atomic step, once it has seen a higher number for that resource.
+    """
+
+    def acquire(self, resource: str, holder: str, seconds: float) -> int:
+        """Return the number of a new lease, higher than every number that the resource had before.
+
+        Args:
+            resource: what is to be changed.
+            holder: who asks, in words for a person; the lease of the same holder is taken over.
+            seconds: when the lease ends unless it is renewed.
+
+        Raises:
+            StoreLocked: somebody else has it, whom the message names; ask again.
+            StorageFailed: where leases are kept cannot be reached.
+        """
+
+    def renew(self, resource: str, number: int, seconds: float) -> None:
+        """Let a lease end so many seconds from now; also one that has ended, while nobody else has taken it.
+
+        Raises:
+            StoreLocked: the lease was released, or there is one with a higher number, whose holder the message names.
+            StorageFailed: where leases are kept cannot be reached.
+        """
+
+    def release(self, resource: str, number: int) -> None:
+        """End a lease now; do nothing where it is no longer the latest one. Its number is never used again.
+
+        Raises:
+            StorageFailed: where leases are kept cannot be reached.
+        """
 
 
 @runtime_checkable
@@ -281,6 +321,9 @@ class VectorIndex(Protocol):
     def __contains__(self, iri: object) -> bool:
         """Return whether a key is there."""
 
+    def lacking(self, iris: Sequence[str]) -> list[str]:
+        """Return those keys that are not there, in their order."""
+
     def keys(self) -> list[str]:
         """Return every key."""
 
@@ -298,6 +341,22 @@ class VectorIndex(Protocol):
 
     def save(self, revision: int) -> None:
         """Write everything to new files, then swap. Raises StorageFailed; the old files are then unchanged."""
+
+
+@runtime_checkable
+class DescribesItself(Protocol):
+    """Is elsewhere, and can say what it is and how far it is."""
+
+    def described(self, revision: int) -> str:
+        """Return what is used, its versions, and how far it is behind a revision of the store. Raises StorageFailed."""
+
+
+@runtime_checkable
+class WritesAnew(Protocol):
+    """Keeps what was deleted until it is written anew."""
+
+    def write_anew(self) -> None:
+        """Write everything anew without what was deleted. Raises StorageFailed."""
 
 
 class VectorSpaces(Protocol):

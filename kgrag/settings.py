@@ -26,7 +26,7 @@ __all__ = ["EXTRACTIVE", "MINILM", "Settings", "as_toml", "folder_of", "is_addre
 EXTRACTIVE = "extractive"
 MINILM = "all-MiniLM-L6-v2"
 _FILE = Path("kgrag.toml")
-_SECRETS = ("api_key", "api_keys", "store_auth")
+_SECRETS = ("api_key", "api_keys", "store_auth", "index")
 
 
 class Settings(BaseSettings):
@@ -49,6 +49,11 @@ class Settings(BaseSettings):
         "only",
     )
     vectors: str = Field(default="hnsw", description="name of a registered vector index")
+    index: SecretStr = Field(
+        default=SecretStr(""),
+        description="PostgreSQL database with pgvector for what is made again from the store: "
+        "`postgresql://NAME:PASSWORD@host:5432/database`; unset: files in the folder; environment only",
+    )
     model: str = Field(
         default=EXTRACTIVE, description="'extractive', another registered model, or a chat model's name at `base_url`"
     )

@@ -64,8 +64,12 @@ def _canonical_hash(triples: set[ox.Triple]) -> str:
 
 
 def _answers(kb: KnowledgeBase) -> dict[tuple[str, str], tuple[object, ...]]:
-    """Return the answer of each method to each question: what was retrieved in its order, the text, what was cited."""
-    return {(method, question): _answer(kb, method, question) for method in METHODS for question in QUESTIONS}
+    """Return the answer of each method to every second question: what was retrieved in its order, the text, what was cited."""
+    return {
+        (method, question): _answer(kb, method, question)
+        for number, method in enumerate(METHODS)
+        for question in QUESTIONS[number % 2 :: 2]
+    }
 
 
 def _answer(kb: KnowledgeBase, method: str, question: str) -> tuple[object, ...]:

@@ -2,6 +2,7 @@
 
 import configparser
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -16,7 +17,8 @@ from kgrag import cli
 from kgrag.server.health_endpoints import ROUTES
 from kgrag.settings import Settings
 
-FOLDER = Path(__file__).parents[1] / ".docker"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / ".docker"
 DOCKERFILE = (FOLDER / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text(encoding="utf-8"))
 KUBERNETES = list(yaml.safe_load_all((FOLDER / "kubernetes.yaml").read_text(encoding="utf-8")))
@@ -125,3 +127,28 @@ def test_systemd_has_nothing_to_say_against_the_unit(tmp_path: Path) -> None:
     done = subprocess.run(["systemd-analyze", "verify", copy], capture_output=True, text=True, check=False)
     said = [line for line in done.stderr.splitlines() if "kgrag.service" in line]
     assert (done.returncode, said) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("line-length = 120", "line-length = 100", True),
+        ("strict = true", "strict = true\nwarn_no_return = false", True),
+        ('kgrag = "kgrag.cli:main"', 'kg = "kgrag.cli:main"', True),
+        ('"filelock>=3.18"', '"filelock>=3.19"', False),
+        ('"hypothesis>=6.120"', '"hypothesis>=6.121"', False),
+        ("hatchling>=1.27", "hatchling>=1.28", False),
+    ],
+)
+def test_ci_makes_another_environment_only_where_something_else_is_installed(
+    old: str, new: str, same: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def key(text: str) -> str:
+        (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+        monkeypatch.setattr(sys, "argv", ["", str(tmp_path / "pyproject.toml")])
+        runpy.run_path(str(ROOT / ".ci" / "environment_key.py"))
+        return capsys.readouterr().out
+
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert old in text
+    assert (key(text) == key(text.replace(old, new, 1))) is same

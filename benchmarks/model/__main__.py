@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -102,7 +103,8 @@ def _plant(given: argparse.Namespace) -> None:
         for elsewhere in (False, True):
             found += planted(given.into, method, questions, settings=settings, elsewhere=elsewhere, embedder=embedder)
     print("\n".join(found))
-    print(f"planted {len(found)}, passed {sum(line.startswith('passed') for line in found)}")
+    count = Counter(line.partition(":")[0] for line in found)
+    print(f"planted {count['passed'] + count['refused']}, passed {count['passed']}, not asked {count['not asked']}")
 
 
 if __name__ == "__main__":

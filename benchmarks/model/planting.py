@@ -19,6 +19,7 @@ from benchmarks.model.asking import Question
 from benchmarks.model.handing_on import HandingOn
 from kgrag import KnowledgeBase
 from kgrag.answering.cited_answers import PROMPT
+from kgrag.errors import CompletionMissing
 from kgrag.model import Completion, Prompt
 from kgrag.ports import LanguageModel
 from kgrag.settings import Settings
@@ -88,6 +89,8 @@ def planted(
 ) -> list[str]:
     """Ask a built method again with false numbers, and return "passed" or "refused" and the sentence, for each.
 
+    A question that takes a prompt which the run has no reply to is returned as "not asked".
+
     Args:
         into: the folder of the run.
         method: the method that was built there.
@@ -99,7 +102,11 @@ def planted(
     replaying = settings.model_copy(update={"completions": "replay"})
     with KnowledgeBase(into / f"{method}.kb", settings=replaying, **parts) as kb:
         passed: list[str] = []
+        unasked: list[str] = []
         asking = kb.asking(planting := Planting(kb.model, elsewhere=elsewhere))
         for question in questions:
-            passed += asking.ask(question.text, method=method).sentences
-    return [f"{'passed' if one in passed else 'refused'}: {one}" for one in planting.sentences]
+            try:
+                passed += asking.ask(question.text, method=method).sentences
+            except CompletionMissing:  # kgrag asks something that the run did not
+                unasked.append(f"not asked: {question.text}")
+    return [f"{'passed' if one in passed else 'refused'}: {one}" for one in planting.sentences] + unasked

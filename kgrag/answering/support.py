@@ -52,6 +52,10 @@ _PERHAPS_RELEASE = regex.compile(
     r"\b(?:since|in|from|with|before|after|until|to|through|and|than)\s+v?(?P<number>\p{N}+)|(?P<number>\p{N}+(?:\.\p{N}+)+)",
     regex.IGNORECASE,
 )
+_GIVEN = regex.compile(
+    r"(?P<name>[\p{L}_$][\p{L}\p{M}\p{N}_.-]*)\s*(?:\(\s*(?P<label>\p{L}+)\s*[:=]?|(?P<label>=))\s*(?P<number>\p{N}+(?:[.,]\p{N}+)*)"
+)
+"""A number that is given to a name: "timeout (default: 30 s)", "timeout = 30"."""
 _TERM = regex.compile(r"\p{N}+|[\p{L}\p{M}]+")
 _DEMONYMS = frozenset({"n", "an", "ian", "i", "ese", "ish", "s", "es"})
 _MIN_DEMONYM_STEM = 4
@@ -88,7 +92,8 @@ def unsupported(sentence: str, ground: Ground) -> list[str]:
     """
     cited = "\n".join(ground.cited)
     figures = [*_dates_missing(sentence, cited, ground), *_quantities_missing(sentence, cited, ground)]
-    return list(dict.fromkeys([*figures, *_releases_missing(sentence, ground), *_names_missing(sentence, ground)]))
+    figures += [*_given_otherwise(sentence, cited), *_releases_missing(sentence, ground)]
+    return list(dict.fromkeys([*figures, *_names_missing(sentence, ground)]))
 
 
 def _dates_missing(sentence: str, cited: str, ground: Ground) -> list[str]:
@@ -141,6 +146,15 @@ def _releases_missing(sentence: str, ground: Ground) -> list[str]:
     stated = "\n".join([*ground.cited, *ground.about, *ground.facts, ground.question])
     known = {match["number"] for form in (_RELEASE, _LABELLED, _PERHAPS_RELEASE) for match in form.finditer(stated)}
     return [match["number"] for match in _RELEASE.finditer(sentence) if match["number"] not in known]
+
+
+def _given_otherwise(sentence: str, cited: str) -> list[str]:
+    """Return the numbers that a sentence gives to a name, where the cited text gives others to it under that label."""
+    stated: dict[tuple[str, str], set[str]] = {}
+    for match in _GIVEN.finditer(cited):
+        stated.setdefault((match["name"].strip("$").casefold(), match["label"]), set()).add(match["number"])
+    given = [(match["name"].casefold(), match["label"], match["number"]) for match in _GIVEN.finditer(sentence)]
+    return [number for name, label, number in given if number not in stated.get((name, label), {number})]
 
 
 def _denied(sentence: str) -> list[str]:

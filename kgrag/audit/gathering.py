@@ -17,11 +17,13 @@ from kgrag.audit.findings import AuditFinding
 from kgrag.model import plain
 from kgrag.vocab import AUDIT, RDF, digest
 
-__all__ = ["MIN_FINDINGS_TOGETHER", "gathered"]
+__all__ = ["LISTS_THEM", "MIN_FINDINGS_TOGETHER", "gathered"]
 
 MIN_FINDINGS_TOGETHER = 3
 """From so many findings on, one line says more than they do."""
 _MAX_EXAMPLES = 3
+LISTS_THEM = "`--all` lists them."
+"""Ends a message; the option is that of the command line."""
 
 
 def gathered(findings: Sequence[AuditFinding], checks: Mapping[str, Check], target: AuditTarget) -> list[AuditFinding]:
@@ -60,7 +62,7 @@ def _as_one(group: Sequence[AuditFinding], check: Check, target: AuditTarget) ->
         first,
         focus=first.focus if of_values else target.subject,
         value="",
-        message=f"{message} `--all` lists them.",
+        message=f"{message} {LISTS_THEM}",
         fingerprint=digest(check.identifier, first.path, *marks),
         together=marks,
         terms=None,

@@ -17,7 +17,7 @@ __all__ = ["ColumnBox", "ColumnGroup", "ColumnsView", "columns_svg"]
 
 _WIDTH_PX, _BOX_WIDTH_PX, _BOX_HEIGHT_PX = 960, 280, 30
 _HEADING_PX, _ROW_PX, _GROUP_GAP_PX, _MARGIN_PX = 24, 36, 16, 12
-_MAX_LETTERS, _MAX_HEADING_LETTERS = 36, 40
+_MAX_LETTERS, _MAX_CENTRE_LETTERS, _MAX_HEADING_LETTERS = 36, 30, 40  # the one in the middle is bold
 _MAX_MIDDLE_PX = 320
 """In a tall picture the thing stands near the top, where it is seen."""
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -80,7 +80,7 @@ def columns_svg(view: ColumnsView) -> str:
         ),
     ]
     size = {"width": _WIDTH_PX, "height": round(height), "box_width": _BOX_WIDTH_PX, "box_height": _BOX_HEIGHT_PX}
-    centre = {"x": centre_x, "y": middle - _BOX_HEIGHT_PX / 2 - 5, **_words(view.centre)}
+    centre = {"x": centre_x, "y": middle - _BOX_HEIGHT_PX / 2 - 5, **_words(view.centre, _MAX_CENTRE_LETTERS)}
     drawn = render("columns.svg.j2", title=view.title, size=size, centre=centre, groups=sides)
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", drawn)
 
@@ -117,8 +117,8 @@ def _placed(
         yield {"heading": heading, "boxes": boxes, "lines": lines, "more": more, "width": width}
 
 
-def _words(box: ColumnBox) -> dict[str, str]:
-    return {"label": one_line(box.label, _MAX_LETTERS), "href": box.href, "tooltip": box.tooltip or box.label}
+def _words(box: ColumnBox, letters: int = _MAX_LETTERS) -> dict[str, str]:
+    return {"label": one_line(box.label, letters), "href": box.href, "tooltip": box.tooltip or box.label}
 
 
 def _curve(x: float, y: float, towards: tuple[float, float]) -> str:

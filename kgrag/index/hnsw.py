@@ -99,6 +99,10 @@ class HnswIndex:
         """Return whether a key is there."""
         return iri in self._table
 
+    def lacking(self, iris: Sequence[str]) -> list[str]:
+        """Return those keys that are not there, in their order."""
+        return [iri for iri in iris if iri not in self._table]
+
     def keys(self) -> list[str]:
         """Return every key, in the order they came in."""
         with self._lock.reading():

@@ -127,7 +127,7 @@ def follow(name: str, *, store: TripleStore, spaces: VectorSpaces) -> None:
     """
     index, now = spaces.space(name), store.revision
     changes = change_feed.changes(_space(name), store=store, since=index.revision)
-    if changes is not None and all(iri in index and iri not in changes.removed for iri in changes.added):
+    if changes is not None and changes.removed.isdisjoint(changes.added) and not index.lacking(changes.added):
         index.delete(changes.removed)
         index.save(now)
 
@@ -169,7 +169,7 @@ def _follow(name: str, index: VectorIndex, *, store: TripleStore, embedder: Embe
     changes = change_feed.changes(_space(name), store=store, since=index.revision)
     if changes is not None:
         index.delete(changes.removed)
-        missing = [iri for iri in changes.added if iri not in index]
+        missing = index.lacking(changes.added)
     elif (added := _added(name, index, store)) is not None:
         missing = added
     else:
@@ -204,7 +204,7 @@ def _added(name: str, index: VectorIndex, store: TripleStore) -> list[str] | Non
     catalogue = store.names.catalogue
     publications = [store.names.publication(revision) for revision in latest]
     rows = store.select(queries.bind(space.new, catalogue=catalogue, publications=publications)).values()
-    added = [iri for (iri,) in rows if iri not in index]
+    added = index.lacking([iri for (iri,) in rows])
     ((count,),) = store.select(queries.bind(space.count, catalogue=catalogue)).values()
     return added if len(index) + len(added) == int(count) else None
 

@@ -17,7 +17,7 @@ from kgrag.errors import EmbeddingMismatch, KgragError, StorageFailed
 from kgrag.index import bm25, vector_files, vector_spaces
 from kgrag.knowledge_base import build_marks
 from kgrag.knowledge_base.receipts import receipts
-from kgrag.ports import CopiesItself, Embedder, FindsDamage, Method, TripleStore, VectorSpaces
+from kgrag.ports import CopiesItself, DescribesItself, Embedder, FindsDamage, Method, TripleStore, VectorSpaces
 from kgrag.querying.text_indexes.text_indexes import TextIndexes
 from kgrag.vocab import local_name
 
@@ -91,7 +91,10 @@ def _examined(
         yield Finding("shapes", f"{each.focus} in <{each.graph}>: {each.message}")
     for row in islice(recomputed(store), _MAX_ROWS_PER_CHECK):
         yield Finding("recomputed", f"{row['message']}. Ingest, load or build it again.")
-    yield from _vector_files(folder, spaces, repair)
+    if isinstance(spaces, DescribesItself):
+        yield Finding("index", spaces.described(store.revision), fault=False)
+    else:
+        yield from _vector_files(folder, spaces, repair)
     yield from _vectors(store, spaces, embedder, repair)
     yield from _files(store, folder, methods, repair)
 

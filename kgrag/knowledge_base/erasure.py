@@ -42,7 +42,7 @@ from kgrag.knowledge_base.receipts import proof_of, signing_key
 from kgrag.llm import completion_cache
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, runs
 from kgrag.model import GraphDraft, Term
-from kgrag.ports import TripleStore, VectorSpaces
+from kgrag.ports import TripleStore, VectorSpaces, WritesAnew
 from kgrag.querying.text_indexes import text_indexes
 from kgrag.querying.text_indexes.text_indexes import index_spaces
 from kgrag.resources import version
@@ -339,6 +339,9 @@ def _write_vectors(spaces: VectorSpaces) -> None:
     """Write each space anew with the rows that it has, so that no file has a row of something deleted."""
     for name in index_spaces(spaces):
         spaces.drop(name)  # their texts are what a query makes of anything
+    if isinstance(spaces, WritesAnew):
+        spaces.write_anew()
+        return
     for name in spaces.names():
         try:
             index = spaces.space(name)

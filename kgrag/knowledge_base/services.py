@@ -12,10 +12,19 @@ if TYPE_CHECKING:
     from kgrag.llm.openai_embeddings import OpenAIEmbedder
     from kgrag.ports import OpenedStore, Validator
     from kgrag.settings import Settings
+    from kgrag.store.postgres_connection import PostgresServer
     from kgrag.store.server_profile import ServerProfile
     from kgrag.store.sparql_connection import SparqlConnection
 
-__all__ = ["chat_service", "embedding_service", "extractive", "minilm", "server_profile", "store_on_server"]
+__all__ = [
+    "chat_service",
+    "embedding_service",
+    "extractive",
+    "index_server",
+    "minilm",
+    "server_profile",
+    "store_on_server",
+]
 
 
 def extractive(settings: Settings) -> ExtractiveModel:  # noqa: ARG001 - the form of a registered model
@@ -82,6 +91,18 @@ def server_profile(settings: Settings) -> ServerProfile:
         return probe(connection)
     finally:
         connection.close()
+
+
+def index_server(settings: Settings) -> PostgresServer | None:
+    """Return the PostgreSQL server whose address ``index`` is; None where it is unset.
+
+    Raises:
+        InvalidSettings: the address is in no known form.
+    """
+    from kgrag.store.postgres_connection import PostgresServer
+
+    address = settings.index.get_secret_value()
+    return PostgresServer(address) if address else None
 
 
 def _connection(settings: Settings) -> SparqlConnection:

@@ -26,7 +26,7 @@ from kgrag.knowledge_base.given_parts import (
 from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, Settings, folder_of, is_address, read_settings
-from kgrag.store.lineage import lineage
+from kgrag.store.lineage import first_lineage, lineage
 from kgrag.typed_method import tunable
 
 if TYPE_CHECKING:
@@ -148,6 +148,17 @@ class Wiring:
     @cached_property
     def spaces(self) -> VectorSpaces:
         """The vector spaces, keyed by IRI."""
+        if server := services.index_server(self.settings):
+            from kgrag.index.postgres_vectors import PostgresSpaces
+
+            return PostgresSpaces(
+                server,
+                origin=lambda: first_lineage(self.store),
+                identity=self.embedder.identity,
+                dimension=self.embedder.dimension,
+                read_only=self.read_only,
+                lineage=lambda revision: lineage(self.store, revision),
+            )
         opened: VectorSpaces = plugins.load("kgrag.vectors", self.settings.vectors)(
             self.vectors,
             identity=self.embedder.identity,
@@ -371,7 +382,7 @@ class Wiring:
 
     def close(self) -> None:
         """Save what is in memory and release the folder."""
-        for name in ("embedder", "model", "runner"):
+        for name in ("embedder", "model", "runner", "spaces"):
             made = self.__dict__.get(name)  # a part that nobody used was never made
             if isinstance(made, Closes):
                 made.close()

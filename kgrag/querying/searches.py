@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +65,7 @@ _MAX_NODES_LISTED = 20_000
 """That meet the conditions of a search, as ``searches/allowed`` lists them; of more the best are looked through."""
 _MAX_NODES_LOOKED_THROUGH, _TIMES_WIDER, _NODES_PER_QUERY = 50_000, 8, 10_000
 _PLACE_OF_SNIPPET = 2
+_VECTORS_KEPT = 1024
 _TIMES_DEEPER, _MIN_DEPTH = 4, 100
 """How much longer the rankings are that are joined."""
 _MAX_SEARCHES = 10
@@ -384,14 +385,16 @@ def functions(spaces: VectorSpaces, similar: Mapping[str, Vectors]) -> dict[ox.N
     """
     opened = [spaces.space(name) for name in (*vector_spaces.spaces(), *index_spaces(spaces))]
 
-    def vector(term: ox.NamedNode | ox.BlankNode | ox.Literal) -> Vectors | None:
-        if isinstance(term, ox.Literal):
-            return similar.get(term.value)
+    @lru_cache(maxsize=_VECTORS_KEPT)  # spaces may be on a server, and one of the two terms is mostly the same
+    def of_node(iri: str) -> Vectors | None:
         for space in opened:
             with suppress(KeyError):
-                found: Vectors = space.vectors([term.value])[0]
+                found: Vectors = space.vectors([iri])[0]
                 return found
         return None
+
+    def vector(term: ox.NamedNode | ox.BlankNode | ox.Literal) -> Vectors | None:
+        return similar.get(term.value) if isinstance(term, ox.Literal) else of_node(term.value)
 
     def similarity(*terms: ox.NamedNode | ox.BlankNode | ox.Literal) -> ox.Literal | None:
         """Return the cosine of two unit vectors as xsd:double; None when one is missing."""

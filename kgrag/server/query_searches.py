@@ -28,6 +28,7 @@ from kgrag.server.server_state import address, state_of
 from kgrag.server.streaming import collect_result, disconnected
 from kgrag.server.worker_threads import WorkerThreads
 from kgrag.sparql.gate import check_query
+from kgrag.store.lineage import first_lineage
 
 __all__ = ["run_searches"]
 
@@ -168,6 +169,8 @@ def _similarity_data(workers: WorkerThreads, resolved: Resolved) -> dict[str, ob
     return {
         "root": str(Path(kgrag.__file__).parents[1]),
         "folder": str(kb.vectors),
+        "index": kb.settings.index.get_secret_value(),
+        "origin": first_lineage(kb.store),
         "identity": kb.embedder.identity,
         "dimension": kb.embedder.dimension,
         "revision": kb.store.revision,

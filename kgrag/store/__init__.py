@@ -10,6 +10,9 @@ module                 what it does
 ``sparql_server``      ``ServerStore``: a catalogued store on a SPARQL server
 ``server_quads``       its quads, over SPARQL 1.1 Protocol
 ``sparql_connection``  requests to a SPARQL server: addresses, keys, whole replies
+``sparql_leases``      leases of a store, in the catalogue of its server
+``held_lease``         a lease for as long as a store is open
+``holders``            names of those who have a lease, and whether they have died
 ``server_profile``     what a SPARQL server does, found by asking it
 ``skolem_names``       blank nodes as IRIs, which servers neither rename nor refuse
 ``publication_plan``   what a list of drafts changes, as quads; pure but for look-ups

@@ -5,7 +5,7 @@ reaches the same numbers with other content. Each writer therefore draws a rando
 its first publication names it (``kg:lineage``). A sidecar records the lineage of the revision that it reflects; where
 the store has another one at that revision, the sidecar is treated as absent.
 
-Queries read: ``catalogue/lineage``.
+Queries read: ``catalogue/lineage``, ``catalogue/first_lineage``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import secrets
 from kgrag import queries
 from kgrag.ports import TripleStore
 
-__all__ = ["drawn", "lineage"]
+__all__ = ["drawn", "first_lineage", "lineage"]
 
 
 def drawn() -> str:
@@ -31,4 +31,13 @@ def lineage(store: TripleStore, revision: int) -> str:
     """
     query = queries.bind("catalogue/lineage", catalogue=store.names.catalogue, revision=revision)
     rows = store.select(query).values()
+    return str(rows[0][0]) if rows else ""
+
+
+def first_lineage(store: TripleStore) -> str:
+    """Return the first lineage of a store, which names its knowledge base among others; "" for an empty one.
+
+    A copy that was made of a knowledge base has the same one.
+    """
+    rows = store.select(queries.bind("catalogue/first_lineage", catalogue=store.names.catalogue)).values()
     return str(rows[0][0]) if rows else ""

@@ -1,14 +1,13 @@
 """``ServerQuads``: the port ``QuadStore`` on a SPARQL server, over SPARQL 1.1 Protocol.
 
-A writer claims the publication that it is about to write, and writes it when nobody else claims it: engines may run two
-updates at one moment on one state, so that no condition of an update keeps the second out. The change itself is one
-request that fails whole where the publication is stated already or the claim is gone, and it names the writer.
-What was read is kept until this writer changes the store.
+A writer has a lease, whose number it states when it opens the store. Each change is one request that fails whole where
+the store has seen a higher number or the publication is stated already, and it names the writer. What was read is kept
+until this writer changes the store.
 
 Queries read: ``catalogue/quads``, ``catalogue/exchange_terms``, ``catalogue/everything``, ``catalogue/quad_count``,
 ``catalogue/filled_graphs``, ``catalogue/writers``, ``catalogue/drop_graphs``, ``catalogue/with_blank_nodes``,
-``catalogue/drop_blank_nodes``, ``catalogue/graph_triples``, ``catalogue/claim``, ``catalogue/unclaim``,
-``catalogue/unless_behind``, ``probe/guarded``, ``probe/drop``.
+``catalogue/drop_blank_nodes``, ``catalogue/graph_triples``, ``catalogue/fence``, ``catalogue/unless_behind``,
+``probe/guarded``, ``probe/drop``.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ from kgrag.store.kept_replies import KeptReplies
 from kgrag.store.quad_store import Pattern, of_graph
 from kgrag.store.skolem_names import named, named_quad, results_with_blank_nodes, unnamed, with_tests_of_names
 from kgrag.store.sparql_connection import Reply, SparqlConnection
+from kgrag.store.sparql_leases import LEASE_PREFIX, resource_iri
 from kgrag.vocab import KG, PREFIXES, Names, local_name
 
 __all__ = ["ServerQuads"]
@@ -43,7 +43,6 @@ _QUADS_PER_FILL = 5_000
 _ENDINGS = (b"]}}", b'"boolean":true}', b'"boolean":false}')
 _ENDING_BYTES = 64
 _DECLARES = frozenset({"BASE", "PREFIX", "VERSION"})
-_CLAIM = ox.NamedNode("urn:kgrag:claim")
 _UNION = {"union-default-graph": "true"}
 
 
@@ -61,11 +60,12 @@ class ServerQuads:
         self._writer = ox.Literal(writer)
         self._guard = ox.NamedNode(f"urn:kgrag:guard:{writer}")
         self._latest: ox.NamedNode | None = None
+        self._leased: tuple[ox.NamedNode, int] | None = None
         self._kept = KeptReplies() if keeps else None
         self.names: Names | None = None
 
-    def take_over(self) -> None:
-        """Begin to write: find out whether the server can be written to, and take back the claims of who died.
+    def refuse_unfit(self) -> None:
+        """Find out whether the server can be written to.
 
         Raises:
             StorageFailed: it cannot, as a request does not fail whole: what two writers do would mix, and what is cut
@@ -85,7 +85,19 @@ class ServerQuads:
                 "does not depend on what is stored, or is not undone whole when one of them fails. Run `kgrag doctor "
                 "--store ADDRESS` for all that it lacks, and take another server."
             )
-        self._change(queries.bind("catalogue/unclaim", catalogue=self._catalogue, writers=[]))
+
+    def take_over(self, resource: str, number: int) -> None:
+        """State the number of the lease that this writer has of a resource: whoever had an earlier one is refused.
+
+        Raises:
+            StorageFailed: the server cannot be reached.
+        """
+        self._leased = resource_iri(resource), number
+        text = queries.bind("catalogue/fence", catalogue=self._catalogue, resource=self._leased[0], number=number)
+        try:
+            self._change(text)
+        except ConnectionError as error:
+            raise StorageFailed(str(error)) from None
 
     # reading
 
@@ -122,7 +134,8 @@ class ServerQuads:
     def _quads(self, query: str, *, keeps: bool = False) -> Iterator[ox.Quad]:
         for row in cast("ox.QuerySolutions", self._results(query, keeps=keeps)):
             subject, predicate, value, graph = (row[name] for name in ("subject", "predicate", "object", "graph"))
-            yield ox.Quad(subject, predicate, value, graph)
+            if not predicate.value.startswith(LEASE_PREFIX):
+                yield ox.Quad(subject, predicate, value, graph)
 
     def query(
         self,
@@ -230,32 +243,30 @@ class ServerQuads:
     def _acknowledged(self, update: str, node: ox.NamedNode | None, *, declared: str = "") -> None:
         """Run an update, where it writes a publication as the only one that does; find out what a lost reply said."""
         try:
-            if node is None:
-                self._change(update)
-                return
-            self._claim(node)
-            before = [] if self._latest is None else [self._latest]
-            guard = queries.bind(
-                "catalogue/unless_behind",
-                guard=self._guard,
-                catalogue=self._catalogue,
-                publication=node,
-                before=before,
-                writer=self._writer,
-            )
-            self._change(f"{declared}\n{guard}\n;\n{update}")
+            self._change(update if node is None else f"{declared}\n{self._unless_behind(node)}\n;\n{update}")
         except ConnectionError as error:
             if node is None:
                 raise StorageFailed(str(error)) from None
             if not self._wrote(node):
                 raise StorageFailed(f"{error} Nothing entered; ask again.") from None
         except (InvalidSPARQL, StorageFailed) as error:
-            if node is not None:
-                self._step_back(node)
-                if self._guard.value in str(error):  # another writer's claim was there, and has been taken back
-                    raise self._another_writer(node) from None
+            if node is not None and self._guard.value in str(error):
+                raise self._another_writer(node) from None
             raise
         self._latest = node
+
+    def _unless_behind(self, node: ox.NamedNode) -> str:
+        resource, number = cast("tuple[ox.NamedNode, int]", self._leased)
+        return queries.bind(
+            "catalogue/unless_behind",
+            guard=self._guard,
+            catalogue=self._catalogue,
+            publication=node,
+            resource=resource,
+            number=number,
+            before=[] if self._latest is None else [self._latest],
+            writer=self._writer,
+        )
 
     def _change(self, update: str) -> None:
         """Send an update; what was read before may have changed, whatever becomes of it."""
@@ -265,45 +276,32 @@ class ServerQuads:
             if self._kept is not None:
                 self._kept.forget()
 
-    def _claim(self, node: ox.NamedNode) -> None:
-        """Claim a publication. Raises StoreLocked: another writer claims it, or has written it."""
-        self._change(queries.bind("catalogue/claim", catalogue=self._catalogue, publication=node, writer=self._writer))
-        self._refuse_another(node)
-
-    def _step_back(self, node: ox.NamedNode) -> None:
-        """Take back a claim, as nothing entered. Raises StoreLocked: another writer is the reason."""
-        with suppress(ConnectionError):
-            self._refuse_another(node)
-            self._take_back()
-
-    def _refuse_another(self, node: ox.NamedNode) -> None:
-        wrote, claims = self._writers(node)
-        if wrote or claims != [self._writer]:
-            self._take_back()
-            raise self._another_writer(node)
-
-    def _take_back(self) -> None:
-        self._change(queries.bind("catalogue/unclaim", catalogue=self._catalogue, writers=[self._writer]))
-
     def _wrote(self, node: ox.NamedNode) -> bool:
         """Return whether this writer wrote a publication. Raises StoreLocked: another one did."""
-        wrote, _ = self._writers(node)
-        if wrote and wrote != [self._writer]:
+        writers, _ = self._writers(node)
+        if writers and writers != {self._writer}:
             raise self._another_writer(node)
-        return bool(wrote)
+        return bool(writers)
 
-    def _writers(self, node: ox.NamedNode) -> tuple[list[Any], list[Any]]:
-        """Return who wrote a publication, and who claims it."""
-        query = queries.bind("catalogue/writers", catalogue=self._catalogue, publication=node)
+    def _writers(self, node: ox.NamedNode) -> tuple[set[Any], int]:
+        """Return who wrote a publication, and the number that changes have to bring."""
+        resource, _ = cast("tuple[ox.NamedNode, int]", self._leased)
+        query = queries.bind("catalogue/writers", catalogue=self._catalogue, publication=node, resource=resource)
         rows = list(cast("ox.QuerySolutions", self._results(query)))
-        wrote = [row["writer"] for row in rows if plain(row["wrote"]) == "true"]
-        return wrote, [row["writer"] for row in rows if plain(row["wrote"]) != "true"]
+        numbers = [int(plain(row["fence"])) for row in rows if row["fence"] is not None]
+        return {row["writer"] for row in rows if row["writer"] is not None}, max(numbers, default=0)
 
     def _another_writer(self, node: ox.NamedNode) -> StoreLocked:
-        address = self.connection.address.query
+        address, (writers, fence) = self.connection.address.query, self._writers(node)
+        _, number = cast("tuple[ox.NamedNode, int]", self._leased)
+        happened = f"another writer wrote change {local_name(node.value)} of the store at {address}"
+        if writers <= {self._writer}:
+            happened = (
+                f"the lease of the store at {address} (number {number}) is over: another writer has number {fence}"
+            )
         return StoreLocked(
-            f"another writer wrote change {local_name(node.value)} of the store at {address}, and this one is behind. "
-            "Let one process write; open the knowledge base again, and ask again."
+            f"{happened}, and this one is behind; nothing of it entered. Let one process write; open the knowledge "
+            "base again, and ask again."
         )
 
     def _publication(self, entering: Iterable[ox.Quad]) -> ox.NamedNode | None:
@@ -359,8 +357,8 @@ class ServerQuads:
             rows = cast("ox.QuerySolutions", ox.parse_query_results(body, format=ox.QueryResultsFormat.JSON))
             for row in rows:
                 subject, predicate, value, graph = (row[name] for name in ("subject", "predicate", "object", "graph"))
-                count += 1
-                if predicate != _CLAIM:
+                if not predicate.value.startswith(LEASE_PREFIX):
+                    count += 1
                     yield ox.Quad(unnamed(subject), predicate, unnamed(value), graph)
         if count < expected:
             raise StorageFailed(

@@ -126,9 +126,14 @@ class SparqlConnection:
         self.address = address
         self.calls = 0
         self.software = ""
+        self._key, self._seconds = key, seconds
         self._client = httpx.Client(
             auth=key, timeout=seconds, follow_redirects=False, headers={"User-Agent": "kgrag"}, trust_env=False
         )
+
+    def another(self) -> SparqlConnection:
+        """Return a further connection to the same server, with requests and a count of its own."""
+        return SparqlConnection(self.address, key=self._key, seconds=self._seconds)
 
     def query(self, sparql: str, *, options: Mapping[str, str] | None = None) -> Reply:
         """Return the reply to a query, read to its end.

@@ -1,7 +1,8 @@
 """``ServerStore``: a knowledge base's triples on a SPARQL server, with one writer at a time.
 
 What the server has acknowledged is as safe as the server makes it. One process of this machine writes to a knowledge
-base's folder, as with the embedded store; writers elsewhere are refused or detected by ``ServerQuads``.
+base's folder, as with the embedded store; who writes elsewhere is kept out by a lease, whose number ``ServerQuads``
+sends with each change.
 """
 
 from __future__ import annotations
@@ -18,17 +19,24 @@ from kgrag.ports import TripleStore, Validator
 from kgrag.store import identity, migrations
 from kgrag.store.catalogued_store import CataloguedStore
 from kgrag.store.engine import engine
+from kgrag.store.held_lease import HeldLease, Leasing
 from kgrag.store.lineage import drawn
 from kgrag.store.locking import WriterLock
 from kgrag.store.oxigraph import OxigraphStore, rehearsal_store
 from kgrag.store.server_quads import ServerQuads
 from kgrag.store.sparql_connection import ServerAddress, SparqlConnection
+from kgrag.store.sparql_leases import SparqlLeases
 
 __all__ = ["ServerStore"]
+
+_LEASING = Leasing()
 
 
 class ServerStore(CataloguedStore):
     """A knowledge base's triples on a SPARQL server. Make one with ``open``."""
+
+    _lease: HeldLease | None = None
+    _apart: SparqlConnection | None = None
 
     @classmethod
     def open(
@@ -39,6 +47,7 @@ class ServerStore(CataloguedStore):
         base: str | None = None,
         validator: Validator | None = None,
         read_only: bool = False,
+        leasing: Leasing = _LEASING,
     ) -> Self:
         """Open a store, or create it where the server has none.
 
@@ -48,16 +57,18 @@ class ServerStore(CataloguedStore):
                 writer of this machine is at work; None locks nothing.
             base: its base IRI; None takes the recorded one, or the default for a new store.
             validator: checks drafts in memory before ``publish`` lets them in.
-            read_only: open without the lock, and write nothing.
+            read_only: open without the lock and without a lease, and write nothing.
+            leasing: where the lease of its writer is kept, and under which names.
 
         Raises:
             InvalidSettings: the address is none.
-            StoreLocked: another process of this machine writes to the knowledge base.
+            StoreLocked: another process, which the message names, writes to the knowledge base.
             SchemaMismatch: it was written by a newer kgrag, or has another base IRI.
             StorageFailed: the server cannot be reached, refuses the key, or is not fit to be written to.
         """
         connection = SparqlConnection(ServerAddress.of(address)) if isinstance(address, str) else address
-        lock = None
+        lock = lease = None
+        apart = connection.another()
         try:
             lock = WriterLock(folder) if folder is not None and not read_only else None
             lineage = drawn()
@@ -67,17 +78,34 @@ class ServerStore(CataloguedStore):
                 if read_only:
                     migrations.refuse_earlier(quads, names)
                 else:
-                    quads.take_over()
+                    quads.refuse_unfit()
+                    resource = leasing.resource or names.knowledge_base.value
+                    leases = leasing.leases or SparqlLeases(apart, names.catalogue)
+                    lease = HeldLease(leases, resource, holder=leasing.holder)
+                    quads.take_over(resource, lease.number)
                     migrations.migrate(quads, names)
                     identity.write_founding(quads, names)
                 store = cls(quads, names, validator=validator, lock=lock, read_only=read_only)
             store._unwritten_lineage = lineage
+            store._lease, store._apart = lease, apart
             return store
         except BaseException:
+            if lease is not None:
+                lease.release()
+            apart.close()
             connection.close()
             if lock is not None:
                 lock.release()
             raise
+
+    def close(self) -> None:
+        """Release the lease and the lock; a second call does nothing."""
+        super().close()
+        if self._lease is not None:
+            self._lease.release()
+            self._lease = None
+        if self._apart is not None:
+            self._apart.close()
 
     @property
     def calls(self) -> int:

@@ -6,19 +6,20 @@
 #         comes behind the prefixes of an update from outside.
 # param guard: IRI          a name for a graph that nobody else uses
 # param catalogue: IRI      the catalogue graph
-# param publication: IRI    what is about to be written: by somebody else, where it is stated already, or claimed by
-#                           another, or no longer claimed by this writer
+# param publication: IRI    what is about to be written: by somebody else, where it is stated already
+# param resource: IRI       what the writer has a lease of
+# param number: integer     the number of that lease: the store must have seen it, and none that is higher
 # param before: IRI list    what this writer wrote last; another one wrote it, too, where it names another
 # param writer: literal     the lineage of the writer
-# writes  the catalogue: who claimed the publication has written it
+# writes  the catalogue: who writes the publication
 
-INSERT { GRAPH {{ guard }} { {{ guard }} <urn:kgrag:claim> {{ writer }} } }
+INSERT { GRAPH {{ guard }} { {{ guard }} <urn:kgrag:behind> {{ writer }} } }
 WHERE {
   { GRAPH {{ catalogue }} { {{ publication }} <https://w3id.org/kgrag/ns#revision> ?revision } }
   UNION
-  { GRAPH {{ catalogue }} { {{ publication }} <urn:kgrag:claim> ?other FILTER(?other != {{ writer }}) } }
+  { GRAPH {{ catalogue }} { {{ resource }} <urn:kgrag:lease:fence> ?seen FILTER(?seen > {{ number }}) } }
   UNION
-  { FILTER NOT EXISTS { GRAPH {{ catalogue }} { {{ publication }} <urn:kgrag:claim> {{ writer }} } } }
+  { FILTER NOT EXISTS { GRAPH {{ catalogue }} { {{ resource }} <urn:kgrag:lease:fence> {{ number }} } } }
 {% for node in before %}
   UNION
   { GRAPH {{ catalogue }} { {{ node }} <https://w3id.org/kgrag/ns#lineage> ?other FILTER(?other != {{ writer }}) } }
@@ -26,5 +27,4 @@ WHERE {
 } ;
 CREATE GRAPH {{ guard }} ;
 DROP GRAPH {{ guard }} ;
-DELETE DATA { GRAPH {{ catalogue }} { {{ publication }} <urn:kgrag:claim> {{ writer }} } } ;
 INSERT DATA { GRAPH {{ catalogue }} { {{ publication }} <https://w3id.org/kgrag/ns#lineage> {{ writer }} } }

@@ -172,6 +172,13 @@ def test_a_bare_number_of_the_question_has_the_unit_that_a_citation_gives_it() -
     assert unsupported("It is 500 seconds.", ground) == ["500 seconds"]
 
 
+def test_a_number_is_not_given_to_a_name_that_the_citation_gives_another() -> None:
+    ground = Ground(("At $soft_limit (default: 10) it waits; soft_limit (most: 30). The hard limit is not 20.",))
+    assert unsupported("It waits at soft_limit (default: 20).", ground) == ["20"]  # found by planting
+    assert unsupported("It waits at soft_limit (default: 10), and at soft_limit (most: 30).", ground) == []
+    assert unsupported("The hard_limit (default: 20) is another.", ground) == []
+
+
 @pytest.mark.parametrize(
     ("sentence", "missing"),
     [

@@ -157,6 +157,12 @@ OPERATIONS = {
     "import": Operation(import_, 5, before=Holding({}, {}, ontology=False), folder="empty"),
     "migrate": Operation(nothing, 5, folder="earlier"),
 }
+_UNCHANGING = ("backup", "export", "vacuum")
+TOGETHER = (
+    *((name,) for name in OPERATIONS if name not in _UNCHANGING),
+    _UNCHANGING,
+)
+"""What is killed before one comparison: each by itself, but for those that leave everything as it was."""
 
 
 def work(operation: str, path: Path, root: Path) -> None:
@@ -256,21 +262,32 @@ class World:
         write(self.root / "docs", operation.disk)
         return killed_at(1_000_000, work, name, path, self.root)
 
-    def kill(self, name: str, point: int) -> tuple[int, list[str]]:
-        """Kill an operation at a point, do something else, and return the points passed and what is wrong then."""
-        operation = OPERATIONS[name]
-        states = [self.state(operation.before), self.state(operation.after)]
-        path = self.copy(operation)
-        write(self.root / "docs", operation.disk)
-        passed = killed_at(point, work, name, path, self.root)
-        if passed < point:
-            states = states[1:]
+    def kill(self, *kills: tuple[str, int]) -> tuple[list[int], list[str]]:
+        """Kill operations one after the other, each at a point, do something else, and compare.
+
+        Several start from the same folder, and leave what was.
+
+        Returns:
+            The points that each passed, and what is wrong then.
+        """
+        operations = [OPERATIONS[name] for name, _ in kills]
+        first, last = operations[0], operations[-1]
+        path = self.copy(first)
+        passed = []
+        for (name, point), operation in zip(kills, operations, strict=True):
+            write(self.root / "docs", operation.disk)
+            passed.append(killed_at(point, work, name, path, self.root))
+        holdings = [last.before, last.after][passed[-1] < kills[-1][1] :]
         with opened(path) as kb:
-            NEXT[point % len(NEXT)](kb, self.root)
+            NEXT[kills[-1][1] % len(NEXT)](kb, self.root)
             build_all(kb)
             found = state(kb)
-        wrong = [each.differences(found) for each in states]
-        return passed, [] if [] in wrong else min(wrong, key=len)
+        wrong = []
+        for holding in holdings:  # mostly it is what was; what was to be is made where it is not
+            wrong.append(self.state(holding).differences(found))
+            if not wrong[-1]:
+                return passed, []
+        return passed, min(wrong, key=len)
 
 
 @pytest.fixture(scope="module")
@@ -280,17 +297,17 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield World(tmp_path_factory.mktemp("kills"))
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
-def test_a_killed_operation_leaves_what_was_or_what_was_to_be(world: World, name: str) -> None:
-    number = KILLS // len(OPERATIONS)
-    if number < 2:
-        passed, wrong = world.kill(name, OPERATIONS[name].middle)
+@pytest.mark.parametrize("names", TOGETHER, ids="-".join)
+def test_a_killed_operation_leaves_what_was_or_what_was_to_be(world: World, names: tuple[str, ...]) -> None:
+    number = max(1, KILLS // len(OPERATIONS))
+    if number == 1:
+        middles = [OPERATIONS[name].middle for name in names]
+        passed, wrong = world.kill(*zip(names, middles, strict=True))
         assert wrong == []
-        if passed == OPERATIONS[name].middle:
-            return  # else it came to its end, and is killed at half of what it passed
-        points, number = passed, 1
-    else:  # what is not killed ends right, as other tests see it too
-        points = world.points(name)
-        assert world.kill(name, points + 1)[1] == []
-    for point in sorted({1 + (points - 1) * (2 * part + 1) // (2 * number) for part in range(number)}):
-        assert world.kill(name, point)[1] == [], f"killed at point {point} of {points}"
+        if passed == middles:
+            return  # else one came to its end, and each is killed at half of what it passes
+    for name in names:
+        points = world.points(name)  # what is not killed ends right, as other tests see it too
+        assert number == 1 or world.kill((name, points + 1))[1] == []
+        for point in sorted({1 + (points - 1) * (2 * part + 1) // (2 * number) for part in range(number)}):
+            assert world.kill((name, point))[1] == [], f"killed at point {point} of {points}"

@@ -49,7 +49,10 @@ def mixed(drawn: random.Random) -> ox.NamedNode | ox.BlankNode | ox.Literal | ox
         ox.Literal(f"P{number}D", datatype=ox.NamedNode(XSD.string.value.replace("string", "duration"))),
     ]
     literal = drawn.choice(literals)
-    others = [literal, ox.NamedNode(f"urn:{number}"), ox.BlankNode(), ox.Triple(XSD.string, XSD.string, literal)]
+    about = drawn.choice([XSD.string, ox.BlankNode("b")])
+    triple = ox.Triple(about, XSD.string, literal)
+    nested = ox.Triple(about, XSD.string, triple)
+    others = [literal, ox.NamedNode(f"urn:{number}"), ox.BlankNode(), triple, nested]
     return drawn.choice([literal, literal, *others])
 
 
@@ -63,6 +66,22 @@ def test_no_mixture_of_values_ends_the_process_that_sorts_them() -> None:
         [sys.executable, "-c", SORTING], input=json.dumps([data.decode(), texts]), capture_output=True, text=True
     )
     assert (done.returncode, len(done.stdout.split())) == (0, len(QUERIES)), done.stderr[:400]
+
+
+def test_kinds_of_terms_and_parts_of_triple_terms_come_in_the_order_of_sparql() -> None:
+    def said(thing: ox.Literal | ox.Triple, *, of: str = "urn:a") -> ox.Triple:
+        return ox.Triple(ox.NamedNode(of), ox.NamedNode("urn:p"), thing)
+
+    in_order = [
+        *(ox.BlankNode("b"), ox.NamedNode("urn:x"), ox.Literal(7), ox.Literal("abc")),
+        *(said(ox.Literal(-456)), said(ox.Literal(12)), said(ox.Literal(123)), said(said(ox.Literal(1), of="urn:x"))),
+        said(ox.Literal(5), of="urn:b"),
+    ]
+    store = ox.Store()
+    things = enumerate(reversed(in_order))
+    store.extend(ox.Quad(ox.NamedNode(f"urn:{n}"), ox.NamedNode("urn:q"), thing) for n, thing in things)
+    table = store.query(with_total_orders("SELECT ?v { ?s <urn:q> ?v } ORDER BY ?v"))
+    assert [row[0] for row in table] == in_order
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, cast
 
 import pyoxigraph as ox
 import pytest
@@ -23,14 +25,18 @@ from kgrag.model import Document, GraphDraft
 from kgrag.resources import folder
 from kgrag.settings import Settings, as_toml, read_settings
 from kgrag.store.catalogued_store import CataloguedStore
+from kgrag.store.held_lease import Leasing
+from kgrag.store.holders import let_go
 from kgrag.store.oxigraph import OxigraphStore
 from kgrag.store.server_quads import ServerQuads
 from kgrag.store.skolem_names import with_tests_of_names
 from kgrag.store.sparql_connection import Reply, ServerAddress, SparqlConnection, key_of
+from kgrag.store.sparql_leases import SparqlLeases
 from kgrag.store.sparql_server import ServerStore
 from kgrag.testing import HashEmbedder
-from kgrag.vocab import KG
+from kgrag.vocab import KG, Names
 from tests.conftest import DEMO
+from tests.lease_rules import check_leases
 from tests.sparql.test_sorts_from_outside import INSERT, SELECT
 
 N = ox.NamedNode
@@ -54,8 +60,8 @@ def server(running: OxigraphServer) -> OxigraphServer:
     return running
 
 
-def opened(server: OxigraphServer) -> ServerStore:
-    return ServerStore.open(server.address, None)
+def opened(server: OxigraphServer, holder: str = "") -> ServerStore:
+    return ServerStore.open(server.address, None, leasing=Leasing(holder=holder))
 
 
 def draft(*values: str, graph: ox.NamedNode = EDGE, mode: str = "replace") -> GraphDraft:
@@ -96,25 +102,13 @@ def test_both_profiles_go_through_the_same_states(server: OxigraphServer) -> Non
         assert remote.select(query).rows == embedded.select(query).rows
 
 
-@served
-def test_a_writer_that_is_behind_is_refused_and_nothing_of_it_enters(server: OxigraphServer) -> None:
-    with opened(server) as first, opened(server) as second:
-        first.publish([draft("first", graph=N("urn:t:first"))])
-        with pytest.raises(StoreLocked, match="another writer wrote change 1"):
-            second.publish([draft("second", graph=N("urn:t:second"))])
-        with pytest.raises(StoreLocked, match="another writer"):
-            second.update("INSERT DATA { GRAPH <urn:t:second> { <urn:s> <urn:p> 'late' } }")
-        assert "urn:t:second" not in first.graphs()
-        assert first.publish([draft("next", graph=N("urn:t:first"))]).revision == 2
-
-
 class Interrupted(SparqlConnection):
     """Lets something else happen before one of its requests."""
 
     left, happens = -1, staticmethod(lambda: None)
 
     def interrupt(self, place: int, happens: Callable[[], None]) -> None:
-        self.left, self.happens = place, happens  # type: ignore[assignment]
+        self.left, self.happens = place, happens
 
     def _sent(self, address: str, form: Mapping[str, str]) -> Reply:
         self.left -= 1
@@ -123,51 +117,129 @@ class Interrupted(SparqlConnection):
         return super()._sent(address, form)
 
 
+@pytest.fixture
+def links(server: OxigraphServer) -> Iterator[list[Interrupted]]:
+    """Connections to the server, closed at the end."""
+    made = [Interrupted(ServerAddress.of(server.address)) for _ in range(8)]
+    yield made
+    for link in made:
+        link.close()
+
+
+def leases(link: SparqlConnection) -> SparqlLeases:
+    return SparqlLeases(link, Names().catalogue)
+
+
+@served
+def test_leases_keep_the_rules_of_the_port_between_two_connections(links: list[Interrupted]) -> None:
+    check_leases(leases(links[0]), leases(links[1]))
+
+
+@served
+def test_of_two_at_one_moment_at_most_one_gets_a_lease(links: list[Interrupted]) -> None:
+    def both(place: int) -> list[str]:
+        """Let another one want a lease before the request of this number; return who got it."""
+        link, got = links[place], list[str]()
+
+        def ask(each: SparqlLeases, holder: str) -> None:
+            with suppress(StoreLocked):
+                each.acquire(f"store {place}", holder, 600)
+                got.append(holder)
+
+        link.interrupt(place, lambda: ask(leases(links[-1]), "second"))
+        ask(leases(link), "first")
+        return got
+
+    assert [both(place) for place in range(3)] == [["second"], ["second"], ["first"]]
+
+
+@served
+def test_a_second_loader_is_refused_in_words_until_the_first_has_let_go_or_died(server: OxigraphServer) -> None:
+    with (
+        opened(server, holder="loader A"),
+        pytest.raises(StoreLocked, match="is being written by loader A, whose lease"),
+    ):
+        opened(server, holder="loader B")
+    opened(server, holder="loader B").close()
+    died = opened(server)  # of this process, which knows that it was closed, although its lease was not released
+    with pytest.raises(StoreLocked, match=rf"written by process {os.getpid()} of "):
+        opened(server)
+    let_go(cast("Any", died)._lease._holder)
+    with opened(server, holder="loader C") as store:
+        with pytest.raises(StoreLocked, match="the lease of the store .* is over: another writer has number"):
+            died.publish([draft("late", graph=N("urn:t:late"))])
+        assert "urn:t:late" not in store.graphs()
+    died.close()
+
+
+@served
+def test_a_writer_whose_lease_is_over_is_refused_and_nothing_of_it_enters(server: OxigraphServer) -> None:
+    with opened(server, holder="loader A") as first:
+        first.publish([draft("first", graph=N("urn:t:first"))])
+        ended(server)
+        with opened(server, holder="loader B") as second:
+            for behind in (
+                lambda: first.publish([draft("x", graph=N("urn:t:second"))]),
+                lambda: first.update("INSERT DATA { GRAPH <urn:t:second> { <urn:s> <urn:p> 'late' } }"),
+                lambda: first.restate([], [ox.Quad(N("urn:t:second"), KG.value, ox.Literal("x"), Names().catalogue)]),
+            ):
+                with pytest.raises(StoreLocked, match="is over: another writer has number 2"):
+                    behind()
+            assert "urn:t:second" not in second.graphs()
+            assert second.publish([draft("next", graph=N("urn:t:first"))]).revision == 2
+            with pytest.raises(StoreLocked, match="another writer wrote change 2"):
+                first.publish([draft("x", graph=N("urn:t:second"))])
+
+
+def ended(server: OxigraphServer) -> None:
+    """Let the lease of the store end, as time does."""
+    link = SparqlConnection(ServerAddress.of(server.address))
+    known, resource = leases(link), Names().knowledge_base.value
+    known.renew(resource, known._read(resource)[0], 0)
+    link.close()
+
+
 @served
 def test_of_two_writers_at_any_moment_one_is_refused_and_nothing_of_it_enters(server: OxigraphServer) -> None:
-    links = [Interrupted(ServerAddress.of(server.address)) for _ in range(2)]
-    stores = [ServerStore.open(link, None) for link in links]
     entered: set[str] = set()
     refused: set[str] = set()
 
-    def write(writer: int, name: str, way: str) -> None:
+    def write(store: ServerStore, name: str, way: str) -> None:
         graph = f"urn:t:{name}"
         try:
             if way == "publish":
-                stores[writer].publish([draft(name), draft(name, graph=N(graph), mode="new")])
+                store.publish([draft(name), draft(name, graph=N(graph), mode="new")])
             else:
-                stores[writer].update(
+                store.update(
                     "DELETE { GRAPH <urn:t:edge> { ?s ?p ?o } } WHERE { GRAPH <urn:t:edge> { ?s ?p ?o } } ; "
                     f"INSERT DATA {{ GRAPH <urn:t:edge> {{ <urn:s> <urn:p> 1 }} GRAPH <{graph}> {{ <urn:s> <urn:p> 1 }} }}"
                 )
             entered.add(graph)
         except StoreLocked:
             refused.add(graph)
-            stores[writer].close()
-            links[writer] = Interrupted(ServerAddress.of(server.address))
-            stores[writer] = ServerStore.open(links[writer], None)
+
+    def come_between(name: str, way: str) -> None:
+        ended(server)
+        with opened(server, holder=name) as other:
+            write(other, name, way)
 
     happened = 0
-    for way, first, last in (("publish", 1, 4), ("update", 2, 8)):  # from reading what is there until it is changed
-        for place in range(first, last):
-            if stores[0].revision < stores[1].revision:
-                links[0] = Interrupted(ServerAddress.of(server.address))
-                stores[0].close()
-                stores[0] = ServerStore.open(links[0], None)
-            other = f"other-{way}-{place}"
-            links[0].interrupt(place, lambda: write(1, other, way))  # noqa: B023
-            write(0, f"one-{way}-{place}", way)
-            happened += f"urn:t:{other}" in entered | refused
+    # from reading what is there until it is changed, and once after that
+    for way, places in (("publish", (0, 1)), ("update", (0, 3, 4, 6))):
+        for place in places:
+            link = Interrupted(ServerAddress.of(server.address))
+            with ServerStore.open(link, None, leasing=Leasing(holder="one")) as store:
+                other = f"other-{way}-{place}"
+                link.interrupt(place, lambda: come_between(other, way))  # noqa: B023
+                write(store, f"one-{way}-{place}", way)
+            happened += f"urn:t:{other}" in entered
     with opened(server) as store:
         there = set(store.graphs())
         doubled = "SELECT ?p { GRAPH ?g { ?p kg:lineage ?one , ?two FILTER(?one < ?two) } } ORDER BY ?p"
         assert list(store.query(doubled)) == []  # type: ignore[arg-type]
         assert entered <= there
         assert not refused & there
-    assert refused
-    assert happened >= 6
-    for each in stores:
-        each.close()
+    assert (len(refused), happened) == (5, 6)
 
 
 @served

@@ -167,7 +167,7 @@ class _Scaling(nn.Module):
         return scaled
 
 
-class _Transformer(TransformerConv):  # type: ignore[misc]
+class _Transformer(TransformerConv):
     """Attention as in Shi et al. (2020), with gated messages."""
 
     def __init__(self, architecture: EncoderArchitecture) -> None:
@@ -212,7 +212,7 @@ class _Transformer(TransformerConv):  # type: ignore[misc]
         return gated
 
 
-class _Gat(GATConv):  # type: ignore[misc]
+class _Gat(GATConv):
     """Attention as in Velickovic et al. (2017), with gated messages."""
 
     def __init__(self, architecture: EncoderArchitecture) -> None:
@@ -373,7 +373,7 @@ def _step(encoder: GraphEncoder, optimiser: torch.optim.Optimizer, examples: Seq
     if any(marks.any() for marks in exact):
         loss = loss + _EXACT_CHUNK_WEIGHT * _cross_entropy(logits, owner, exact)
     optimiser.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
     optimiser.step()
 

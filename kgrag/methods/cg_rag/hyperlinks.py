@@ -44,9 +44,8 @@ class LinkResolver:
         self._places: dict[str, list[str]] = defaultdict(list)
         self._document_at: dict[str, str] = {}
         for document, address in addresses:
-            is_url = address.startswith(("http://", "https://"))
-            place = address if is_url else f"file:///{quote(address.removeprefix('/'))}"
             try:
+                place = _place(address)
                 key = _key(place)
             except ValueError:
                 continue
@@ -60,6 +59,8 @@ class LinkResolver:
         >>> find = LinkResolver([("urn:a", "/docs/a b.html"), ("urn:b", "/docs/sub/index.html.gz")]).resolve
         >>> find("urn:a", "sub/#use%20it"), find("urn:b", "../a%20b.html"), find("urn:a", "c")
         (('urn:b', 'use it'), ('urn:a', ''), ('', ''))
+        >>> LinkResolver([("urn:a", "api#a.html"), ("urn:b", "api#b c.html")]).resolve("urn:a", "b%20c.html")
+        ('urn:b', '')
         """
         for place in self._places.get(document, ()):
             try:
@@ -104,6 +105,20 @@ def _chunks_at(store: TripleStore, documents: Sequence[str]) -> dict[tuple[str, 
             for name in names.split(" "):
                 chunk_at.setdefault((document, name), chunk)
     return chunk_at
+
+
+def _place(location: str) -> str:
+    """Return where a document is as a URL: ids within a feed, as of uploaded files, are names in one folder.
+
+    >>> _place("/docs/a b.html"), _place("api#a.html"), _place("https://e.org/a")
+    ('file:///docs/a%20b.html', 'file:///api%23/a.html', 'https://e.org/a')
+    """
+    if location.startswith(("http://", "https://")):
+        return location
+    feed, hash_, name = location.partition("#")
+    if hash_ and not location.startswith("/"):
+        return f"file:///{quote(feed + hash_)}/{quote(name)}"
+    return f"file:///{quote(location.removeprefix('/'))}"
 
 
 def _key(address: str) -> str:

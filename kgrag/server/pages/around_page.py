@@ -20,7 +20,7 @@ from starlette.responses import Response
 from kgrag.drawing.column_picture import ColumnBox, ColumnGroup, ColumnsView, columns_svg
 from kgrag.model import Table
 from kgrag.server.pages.catalogue_page import place
-from kgrag.server.pages.iri_links import Naming, naming_for, without_folders
+from kgrag.server.pages.iri_links import Naming, naming_for, shown_value
 from kgrag.server.pages.page_rendering import guarded, page
 from kgrag.server.problems import Problem
 from kgrag.server.protocol_requests import iri
@@ -39,6 +39,8 @@ _CITATION_WORDS = {
     ("HyperlinkEdge", True): "links to", ("HyperlinkEdge", False): "linked from",
 }  # fmt: skip
 
+_ENDS_OF_CITATIONS = (KG.fromChunk, KG.toChunk)
+"""Citations are drawn by kind, with the chunk at the other end, in place of their edge."""
 Rows = Sequence[tuple[Any, ...]]
 
 
@@ -61,7 +63,7 @@ async def around(request: Request) -> Response:
     opened = request.query_params.get("property", "")
     offset = place(request, "offset", 0)
     table = await rows(request, "pages/around_counts", thing=node, graphs=graphs)
-    sides = _counted(table)
+    sides = [s for s in _counted(table) if opened or not (s.incoming and s.property in _ENDS_OF_CITATIONS)]
     pairs, linked = await asyncio.gather(
         rows(request, "pages/pairs", edges=[node]), rows(request, "cg_rag/around", chunks=[node])
     )
@@ -114,7 +116,7 @@ async def _read(
 ) -> _Side:
     name = "pages/around_incoming" if side.incoming else "pages/around_outgoing"
     found = await rows(request, name, thing=node, property=side.property, graphs=graphs, limit=size, offset=offset)
-    others = [(without_folders(side.property, row[0]), *row[1:]) for row in found.rows]
+    others = [(shown_value(side.property, row[0]), *row[1:]) for row in found.rows]
     return _Side(side.incoming, side.property, side.count, others)
 
 

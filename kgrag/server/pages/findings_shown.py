@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pyoxigraph as ox
 
+from kgrag.audit.gathering import LISTS_THEM
 from kgrag.audit.reports.term_names import name_writer
 from kgrag.server.pages.iri_links import Naming, Shown
 
@@ -39,6 +40,8 @@ class FindingWriter:
     >>> found = FindingWriter(naming, {}, linked=False).shown("https://example.org/A", longer)
     >>> found.before, [(term.name, term.href) for term in found.terms], found.after
     ('e:AB is above ', [('e:A', '')], '.')
+    >>> FindingWriter(naming, {}).shown("https://example.org/A", f"2 of 9 terms have none. {LISTS_THEM}").after
+    ' 2 of 9 terms have none.'
 
     Attributes:
         naming: writes IRIs, and links to those that have a page.
@@ -54,6 +57,7 @@ class FindingWriter:
 
     def shown(self, focus: str, message: str, *, check: str = "", path: str = "") -> FindingShown:
         """Return a finding as a page shows it."""
+        message = message.removesuffix(LISTS_THEM).rstrip()
         unnamed = [namespace for namespace in self.own if namespace not in self.naming.prefixes.values()]
         short, _ = name_writer(unnamed, self.naming.prefixes, self.labels)
         mention = re.search(rf"{re.escape(focus)}(?![\w/#-])", message)

@@ -21,7 +21,7 @@ from kgrag.server.stored_rows import rows
 from kgrag.store.rdf_files import plugin_quads
 from kgrag.vocab import KG, RDFS, local_name, words_of
 
-__all__ = ["Naming", "Shown", "naming_for", "vocabulary", "without_folders"]
+__all__ = ["Naming", "Shown", "naming_for", "shown_value", "vocabulary"]
 
 _VOCABULARIES = ("kgrag", "vector", "audit")
 _LOCAL_NAME = re.compile(r"[\w.-]*")
@@ -117,12 +117,16 @@ class Naming:
         return Shown(str(term))
 
 
-def without_folders(property_: object, value: Term | None) -> Term | None:
-    """Return a value as a page shows it: of a place on the server's disk, its name alone.
+def shown_value(property_: object, value: Term | None) -> Term | None:
+    """Return a value as a page shows it: of a place on the server's disk, its name alone; of a link, its target.
 
-    >>> without_folders(KG.location, ox.Literal("/srv/texts/lentil.md")).value
+    >>> shown_value(KG.location, ox.Literal("/srv/texts/lentil.md")).value
     '…/lentil.md'
+    >>> shown_value(KG.link, ox.Literal("10 14 lentil.html#sowing")).value
+    'lentil.html#sowing'
     """
+    if property_ == KG.link and isinstance(value, ox.Literal):
+        return ox.Literal(value.value.split(" ", 2)[-1])
     if property_ not in _PLACES or not isinstance(value, ox.Literal):
         return value
     path = next(

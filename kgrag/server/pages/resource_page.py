@@ -20,7 +20,7 @@ from kgrag.server.media_types import RDF as FORMATS
 from kgrag.server.media_types import choose
 from kgrag.server.pages.catalogue_page import place
 from kgrag.server.pages.class_expressions_shown import class_expressions
-from kgrag.server.pages.iri_links import Naming, Shown, naming_for, vocabulary, without_folders
+from kgrag.server.pages.iri_links import Naming, Shown, naming_for, shown_value, vocabulary
 from kgrag.server.pages.marked_text import Mark, Piece, pieces
 from kgrag.server.pages.page_rendering import error_page, guarded, page
 from kgrag.server.pages.shape_words import shape_words
@@ -180,7 +180,7 @@ async def _read(
             _part(request, "used", thing=node),
         ),
     )
-    stated = [(row[0], without_folders(row[0], row[1]), *row[2:]) for row in tables[0].rows]
+    stated = [(row[0], shown_value(row[0], row[1]), *row[2:]) for row in tables[0].rows]
     return [stated, *(table.rows for table in tables[1:])], listed
 
 

@@ -73,6 +73,8 @@ class Day:
         where = PICTURES / self.name
         where.mkdir(parents=True, exist_ok=True)
         (where / f"{self.step:02}-{title.replace(' ', '-')}.webp").write_bytes(base64.b64decode(shot["data"]))
+        # a day that is cut short has shown what it found until then
+        (where / "found.txt").write_text("\n".join((f"{self.step} steps, {len(self.found)} found", *self.found)) + "\n")
 
     def send(self, form: str, button: str = "button") -> None:
         """Send a form; the key is typed where it is asked for."""
@@ -126,6 +128,7 @@ def day(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Day]:
 
 def test_a_day_of_an_ontologist(day: Day, tmp_path: Path) -> None:
     browser, todo = day.browser, plan(day.browser, tmp_path)
+    quiet(browser, day.inside.url)  # what the browser read when it printed the PDF was not for a page of ours
     # two ontologies
     day.open("/workbench/graphs")
     day.look("before loading")
