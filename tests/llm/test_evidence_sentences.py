@@ -6,6 +6,7 @@ import pytest
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, read_sentences
 from kgrag.llm.extractive.sentence_ranking import veto_of
+from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.model import Prompt
 
 SETTINGS = """nap_time (integer)
@@ -233,3 +234,9 @@ def test_a_sentence_without_the_kind_of_value_that_is_asked_for_is_no_answer(que
 def test_a_range_of_versions_has_those_within_it():
     text = EvidenceText(1, "chunk", "", "With Tool 2.3-2.5, use 421. Tool 3.1 and later: 521.")
     assert [veto_of(f"What with Tool {one}?").lacking(text) for one in ("2.4", "3.2", "2.9")] == [[], [], ["2.9"]]
+
+
+def test_a_name_with_a_number_behind_it_is_a_version_and_a_day_is_none():
+    asked = "From which PostgreSQL version on may a scale be negative?"
+    texts = ("It may from PostgreSQL 15.", "From March 15, it may.", "It may in 15 cases.")
+    assert [value_lacking(asked, text) for text in texts] == ["", "version", "version"]

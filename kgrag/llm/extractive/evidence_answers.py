@@ -127,13 +127,13 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
     if confidence < MIN_PROBABILITY:
         reason = f"The best sentence answers with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
         return _unknown(rows, reason) | {"confidence": confidence}
-    prose = list(_prose_candidates(question, rows, items=several.items))
-    chosen = _choose(question, prose)
+    candidates = list(_prose_candidates(question, rows, items=several.items))
+    chosen = _choose(question, candidates)
     if lacking := value_lacking(asked, " ".join(candidate.text for candidate in chosen)):
         return _unknown(rows, f"The best sentence has no {lacking}.") | {"confidence": confidence}
-    first = [rows[prose.index(candidate)] for candidate in chosen]
+    first = [rows[candidates.index(candidate)] for candidate in chosen]
     second = _ranked_again(several.second, texts, sentences, nearness) if several.second else ()
-    chosen += [prose[rows.index(row)] for row in further_rows(several, first, rows, second)]
+    chosen += [candidates[rows.index(row)] for row in further_rows(several, first, rows, second)]
     return _answered(chosen) | {"confidence": confidence}
 
 

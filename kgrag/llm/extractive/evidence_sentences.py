@@ -9,7 +9,7 @@ in the text before the chunk.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import regex
 
@@ -126,6 +126,20 @@ class _Line:
     is_label: bool
 
 
+@dataclass(slots=True)
+class _Under:
+    """What holds for the sentences below a label: it, terms around it, and those sentences so far.
+
+    ``labelled`` is as in ``ProseSentence``; ``opens`` is true until the first of them is found.
+    """
+
+    label: str
+    around: frozenset[str]
+    labelled: bool = False
+    opens: bool = False
+    earlier: list[ProseSentence] = field(default_factory=list)
+
+
 def read_sentences(text: EvidenceText) -> Iterator[ProseSentence]:
     """Yield the sentences of a piece of evidence in order; headings and labels are none where text follows them.
 
@@ -133,52 +147,61 @@ def read_sentences(text: EvidenceText) -> Iterator[ProseSentence]:
     """
     heading = frozenset(terms(text.heading))
     label, header = _label_before(text.before)
-    around, labelled, opens = heading, False, False
-    earlier: list[ProseSentence] = []
+    under = _Under(label, heading)
     body = text.source or text.text
     lines = [*_lines_with_labels(body), *_continuation(text)]
     position = 0
     for at, (line, new_label) in enumerate(lines):
         position = max(position, body.find(line, position) + len(line))
         if new_label is not None:
-            title = _HEADING.fullmatch(new_label)
-            around = heading | frozenset(terms(title[1])) if title else around
-            label, labelled, header, earlier, opens = "" if title else new_label, not title, "", [], True
+            under, header = _below(new_label, heading, under.around), ""
         if _is_row(line) and not header:
             header = line
             continue
         header = header if _is_row(line) else ""
-        sentence = line[mark.end() :] if (mark := _MARK.match(line)) else line
-        row = _row_text(header, sentence) if header else sentence
-        own = frozenset(terms(row))
-        if not own or len(sentence) > _MAX_SENTENCE_CHARACTERS:
-            earlier = []
-            continue
-        if not _WORD.search(sentence):  # "3.4.": the number of a heading
-            continue
         shown = lines[at + 1][0] if line.endswith(":") and at + 1 < len(lines) else ""
-        known = frozenset[str]().union(*(one.own for one in earlier[-_MAX_BEFORE:]))
-        one = ProseSentence(
-            number=text.number,
-            text=sentence,
-            own=own,
-            label=label,
-            labelled=labelled,
-            about=frozenset(terms(label)),
-            around=around,
-            earlier=known,
-            meaning=f"{label}: {row}" if label else row,
-            before=earlier[-1] if earlier and _PRONOUN.match(sentence) else None,
-            opens=opens,
-            shown=shown if len(shown) <= _MAX_SENTENCE_CHARACTERS else "",
-            items=_items(line, body[position:], text),
-            place=at,
-        )
-        earlier.append(one)
-        if sentence.endswith("?"):  # asks, and so says what the next sentence is about, but never answers
+        one = _sentence(text.number, line, header, under)
+        if one is None:
             continue
-        opens = False
-        yield one
+        one = replace(one, shown=shown if len(shown) <= _MAX_SENTENCE_CHARACTERS else "", place=at)
+        under.earlier.append(one)
+        if one.text.endswith("?"):  # asks, and so says what the next sentence is about, but never answers
+            continue
+        under.opens = False
+        yield replace(one, items=_items(line, body[position:], text))
+
+
+def _below(label: str, heading: frozenset[str], around: frozenset[str]) -> _Under:
+    """Return what holds for the sentences below a new label, which may be a heading within the text."""
+    title = _HEADING.fullmatch(label)
+    around = heading | frozenset(terms(title[1])) if title else around
+    return _Under("" if title else label, around, labelled=not title, opens=True)
+
+
+def _sentence(number: int, line: str, header: str, under: _Under) -> ProseSentence | None:
+    """Return the sentence of a line; None where it has no terms, is too long, or is a heading's number ("3.4.")."""
+    sentence = line[mark.end() :] if (mark := _MARK.match(line)) else line
+    row = _row_text(header, sentence) if header else sentence
+    own = frozenset(terms(row))
+    if not own or len(sentence) > _MAX_SENTENCE_CHARACTERS:
+        under.earlier.clear()
+        return None
+    if not _WORD.search(sentence):
+        return None
+    earlier = under.earlier
+    return ProseSentence(
+        number=number,
+        text=sentence,
+        own=own,
+        label=under.label,
+        labelled=under.labelled,
+        about=frozenset(terms(under.label)),
+        around=under.around,
+        earlier=frozenset[str]().union(*(one.own for one in earlier[-_MAX_BEFORE:])),
+        meaning=f"{under.label}: {row}" if under.label else row,
+        before=earlier[-1] if earlier and _PRONOUN.match(sentence) else None,
+        opens=under.opens,
+    )
 
 
 def _items(line: str, below: str, text: EvidenceText) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ to be there.
 
 from __future__ import annotations
 
+import calendar
+
 import regex
 
 from kgrag.llm.extractive.question_types import asked_for
@@ -21,7 +23,12 @@ _COUNTS = "|".join(
 _NUMBER = (
     rf"\p{{N}}|\b(?:{_COUNTS})\b|\bone\s+(?:second|minute|hour|day|week|month|year|byte|megabyte|gigabyte|percent)s?\b"
 )
-_VERSION = r"\p{N}+\.\p{N}|\b(?:version|release)\s+\p{N}"
+_MONTHS = "|".join(calendar.month_name[1:])
+_VERSION = (
+    r"\p{N}+\.\p{N}|\b(?:version|release)\s+\p{N}"
+    rf"|\b(?-i:(?!{_MONTHS})\p{{Lu}}\p{{L}}+)\s\p{{N}}{{1,3}}(?!\w|\.\p{{N}})"
+)
+"""Also a name with a number behind it: "Beginning in Python 3"."""
 _DEFAULT = (
     rf"\bdefaults?\b(?: value)?(?: is| to| of|:|=)|\bby default\b|\bdefault\b.*(?:{_NUMBER})|(?:{_NUMBER}).*\bdefault\b"
 )
