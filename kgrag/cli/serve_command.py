@@ -8,13 +8,16 @@ import sys
 import threading
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kgrag.cli.options import KbOption, open_kb
+from kgrag.cli.options import KbOption, named_kb, open_kb
 from kgrag.cli.printing import note
 from kgrag.errors import InvalidSettings, StoreLocked
+
+if TYPE_CHECKING:
+    from kgrag.knowledge_base import KnowledgeBase
 
 __all__ = ["register"]
 
@@ -73,6 +76,14 @@ def serve(
     scratch: Annotated[
         bool, typer.Option("--scratch", help="Serve an empty plain dataset instead, for conformance tests.")
     ] = False,
+    tenants: Annotated[
+        Path | None,
+        typer.Option(
+            "--tenants",
+            help="TOML file of tenants: serve the knowledge base of each, to its own keys alone.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Serve SPARQL queries, updates and graphs over HTTP; writes need a key of KGRAG_API_KEYS."""
     if any(
@@ -87,6 +98,7 @@ def serve(
     from kgrag import server
     from kgrag.server.paid_access import paid_access_of
     from kgrag.server.readers.reader_request import ServerLimits
+    from kgrag.settings import read_settings
 
     limits = ServerLimits(readers=readers, seconds=timeout, queue=queue, rows=rows)
     logging = server.Logging(log.value, log_queries, write_log)
@@ -94,17 +106,25 @@ def serve(
     if scratch:
         server.serve_scratch(address, logging=logging, limits=limits)
         return
-    try:
-        opened = open_kb(kb)
-    except StoreLocked as error:
-        words = "A server needs the folder for itself, with --read-only too: serve a copy (kgrag backup)."
-        raise StoreLocked(f"{str(error).rstrip('.')}. {words}", url=error.url) from None
-    with opened:
-        if not open_ask and paid_access_of(opened.settings, host).answers_cost:
-            note("answers cost money: asking needs a key, or a browser on this machine if --host is loopback")
-        access = server.Access(read_only, private, keys, gate, open_ask, keep_chats, local_writes)
-        server.serve(opened, address, access=access, logging=logging, limits=limits)
+    access = server.Access(read_only, private, keys, gate, open_ask, keep_chats, local_writes)
+    if tenants is not None:
+        if named_kb(kb) is not None:
+            raise InvalidSettings("--tenants names the folders itself. Leave --kb out, or --tenants.")
+        server.serve_tenants(tenants, read_settings(), address, access=access, logging=logging, limits=limits)
+    else:
+        with _opened(kb) as opened:
+            if not open_ask and paid_access_of(opened.settings, host).answers_cost:
+                note("answers cost money: asking needs a key, or a browser on this machine if --host is loopback")
+            server.serve(opened, address, access=access, logging=logging, limits=limits)
     if threading.active_count() > 1:  # a question whose client is gone is still worked on; all files are closed by now
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+
+
+def _opened(kb: Path | None) -> KnowledgeBase:
+    try:
+        return open_kb(kb)
+    except StoreLocked as error:
+        words = "A server needs the folder for itself, with --read-only too: serve a copy (kgrag backup)."
+        raise StoreLocked(f"{str(error).rstrip('.')}. {words}", url=error.url) from None

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kgrag.llm.budget import Budget
     from kgrag.llm.costs import Price
     from kgrag.llm.embedders import CachedEmbedder
+    from kgrag.llm.period_budget import Period
     from kgrag.model import Usage
     from kgrag.querying.query_process import QueryProcess
     from kgrag.querying.searches import Search
@@ -332,6 +333,25 @@ class Wiring:
                 money = {} if price is None else {"price": round(price.of(usage), 6)}
                 rows.append({"day": day, "method": name, "model": model, **asdict(usage), **money})
         return rows
+
+    def limit_spending(self, budget: Budget, period: Period) -> None:
+        """Let the language model be asked for no more than this in a day or a month (UTC), restarts included.
+
+        What counts is what completions cost that were kept; the extractive model costs nothing.
+
+        Raises:
+            InvalidSettings: completions are not kept, so that nothing says what was spent.
+        """
+        from kgrag.llm.completion_cache import CachedModel
+        from kgrag.llm.period_budget import PeriodBudgetedModel
+
+        model = self.model
+        if not isinstance(model, CachedModel):
+            return
+        if model.mode == "off":
+            raise InvalidSettings('a budget needs the record of costs. Take out completions = "off".')
+        inner = PeriodBudgetedModel(model.inner, budget, period=period, costs=model.costs)
+        self.__dict__["model"] = model.around(inner)
 
     def within(self, budget: Budget) -> LanguageModel:
         """Return the language model with a budget; replies go to the same cache, and those in it cost nothing."""

@@ -73,11 +73,7 @@ class BudgetedModel:
         while start < len(prompts):
             covered = prompts[start : start + self._room(len(prompts) - start)]
             if not covered:
-                spent = self.spent
-                raise BudgetSpent(
-                    f"the budget is spent: {spent.completions:,} completions, {spent.input_tokens:,} input and "
-                    f"{spent.output_tokens:,} output tokens. What they gave is kept; build again to go on from there."
-                )
+                raise self._refusal()
             for index, completion in self._inner.as_completed(covered):
                 self.spent += completion.usage
                 yield start + index, completion
@@ -93,6 +89,13 @@ class BudgetedModel:
         completion = self._inner.complete_streamed(prompt, on_text)
         self.spent += completion.usage
         return completion
+
+    def _refusal(self) -> BudgetSpent:
+        spent = self.spent
+        return BudgetSpent(
+            f"the budget is spent: {spent.completions:,} completions, {spent.input_tokens:,} input and "
+            f"{spent.output_tokens:,} output tokens. What they gave is kept; build again to go on from there."
+        )
 
     def _room(self, wanted: int) -> int:
         """Return how many of the next prompts are covered."""

@@ -40,6 +40,7 @@ module                   what it contains
 ``openapi``              ``/openapi.json``: all of it described
 ``mcp``                  the Model Context Protocol
 ``pages``                the web pages
+``tenants``              many knowledge bases behind one address
 =======================  =============================================================
 """
 
@@ -51,10 +52,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgrag.server.app import create_app
     from kgrag.server.startup import Access, Address, Logging, serve, serve_scratch
+    from kgrag.server.tenants.tenant_serving import serve_tenants
 
-__all__ = ["Access", "Address", "Logging", "create_app", "serve", "serve_scratch"]
+__all__ = ["Access", "Address", "Logging", "create_app", "serve", "serve_scratch", "serve_tenants"]
 
-_HOME = dict.fromkeys(__all__, "kgrag.server.startup") | {"create_app": "kgrag.server.app"}
+_HOME = dict.fromkeys(__all__, "kgrag.server.startup") | {
+    "create_app": "kgrag.server.app",
+    "serve_tenants": "kgrag.server.tenants.tenant_serving",
+}
 """Modules are loaded when a name is asked for: the process that judges writes needs no application."""
 
 

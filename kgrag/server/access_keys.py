@@ -22,7 +22,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kgrag.server.problems import Problem, problem_response
 from kgrag.server.request_log import record_of
 
-__all__ = ["ANYONE", "HERE", "Key", "Keys", "PrivateAccess", "Rights", "authorization_of", "check_reader", "digest_of"]
+__all__ = [
+    "ANYONE",
+    "HERE",
+    "Key",
+    "Keys",
+    "PrivateAccess",
+    "Rights",
+    "authorization_of",
+    "check_reader",
+    "digest_of",
+    "key_of",
+]
 
 _CHALLENGE_BEARER = {"WWW-Authenticate": 'Bearer realm="kgrag"'}
 _CHALLENGE_ANY = {"WWW-Authenticate": 'Bearer realm="kgrag", Basic realm="kgrag", charset="UTF-8"'}
@@ -50,12 +61,19 @@ class Key:
         digest: SHA-256 of the key, 32 bytes.
         rights: what it allows.
         graphs: IRIs of the graphs that it may write to, or beginnings of such IRIs with ``*`` at their end; None: all.
+        protected: IRIs of graphs that it may read only, whatever ``graphs`` has.
     """
 
     name: str
     digest: bytes = b""
     rights: Rights = Rights.WRITE
     graphs: tuple[str, ...] | None = None
+    protected: frozenset[str] = frozenset()
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there are graphs that it may not write to."""
+        return self.graphs is not None or bool(self.protected)
 
     def may_write(self, graph: str) -> bool:
         """Return whether a graph is among those that the key may write to.
@@ -65,7 +83,11 @@ class Key:
         [True, False, True]
         >>> key.may_write("http://example.org/data/../other")
         False
+        >>> Key("loader", protected=frozenset({"urn:shared"})).may_write("urn:shared")
+        False
         """
+        if graph in self.protected:
+            return False
         if self.graphs is None:
             return True
         if {".", ".."} & set(graph.replace("?", "/").replace("#", "/").split("/")):
@@ -79,6 +101,8 @@ class Key:
             Problem: 403: it may not write to one of them.
         """
         for graph in graphs:
+            if graph in self.protected:
+                raise Problem(403, f"<{graph}> is shared by the tenants of this server, and read-only here.")
             if not self.may_write(graph):
                 own = ", ".join(self.graphs or ())
                 raise Problem(403, f"the key '{self.name}' may not write to <{graph}>, only to {own}. Use another key.")
@@ -166,7 +190,7 @@ class Keys:
         Raises:
             Problem: 401: the server is private, and no key that is known came along.
         """
-        key = self._known(_bearer(authorization) or _password(authorization))
+        key = self._known(key_of(authorization))
         if key is None and self.private:
             message = "reading here needs a key that is known. Send Authorization: Bearer KEY."
             raise Problem(401, message, _CHALLENGE_ANY)
@@ -195,6 +219,11 @@ class Keys:
 def digest_of(key: str) -> bytes:
     """Return the SHA-256 of a key."""
     return hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+
+
+def key_of(authorization: str) -> str:
+    """Return the key that a header brings, as Bearer or as the password of Basic; "" without one."""
+    return _bearer(authorization) or _password(authorization)
 
 
 def _bearer(authorization: str) -> str:

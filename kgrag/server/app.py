@@ -42,12 +42,11 @@ from kgrag.server.readers.reader_request import ServerLimits
 from kgrag.server.readers.snapshot_pool import SnapshotPool
 from kgrag.server.request_log import RequestTracker
 from kgrag.server.served_data import ServedDataset
-from kgrag.server.server_metrics import ServerMetrics
 from kgrag.server.server_state import AccessRules, ServerLogs, ServerState, log_refused_write
 from kgrag.server.worker_threads import WorkerThreads
 from kgrag.server.write_gate import WriteGate
 
-__all__ = ["create_app"]
+__all__ = ["SHARED_MIDDLEWARE", "create_app"]
 
 _QUERY_METHODS = frozenset({"GET", "POST"})
 _MCP_METHODS = ["GET", "POST", "DELETE"]
@@ -63,7 +62,7 @@ _ROUTES = [
     Route("/graphs/{graph:path}", graph_store.graph, methods=_GRAPH_METHODS),
     *health_endpoints.ROUTES,
 ]
-_MIDDLEWARE = [
+SHARED_MIDDLEWARE = [
     Middleware(
         CORSMiddleware,
         allow_origins=["*"],
@@ -73,6 +72,7 @@ _MIDDLEWARE = [
     ),
     Middleware(GZipMiddleware, minimum_size=2048, compresslevel=4),
 ]
+"""Around every path of a server: other sites may ask, and long answers are compressed."""
 
 
 def create_app(
@@ -99,7 +99,6 @@ def create_app(
         InvalidSettings: its file is not sound.
     """
     rules, logs, limits = rules or AccessRules(), logs or ServerLogs(), limits or ServerLimits()
-    metrics = ServerMetrics()
     workers = None if kb is None else WorkerThreads(kb)
     agents = None if kb is None else _agents_endpoint()
     if rules.gate is not None and are_shapes(rules.gate):
@@ -112,7 +111,7 @@ def create_app(
         copies = SnapshotPool(snapshots, dataset.snapshot, lambda: dataset.revision)
         pool = ReaderPool(copies, limits)
         gate = None if rules.gate is None else WriteGate(rules.gate, dataset, copies, limits)
-        state = app.state.server = ServerState(dataset, pool, rules, gate, metrics, logs.writes, workers)
+        state = app.state.server = ServerState(dataset, pool, rules, gate, logs.metrics, logs.writes, workers)
         app.state.page_tables = OrderedDict()
         app.state.chats = pages.Chats()
         try:
@@ -125,7 +124,7 @@ def create_app(
 
     routes = [*_ROUTES, *([] if workers is None else _routes_of_knowledge_base(agents))]
     paths = {route.path.split("/")[1] for route in routes if isinstance(route, Route)}
-    middleware = _middleware(metrics, logs, rules.keys, paths)
+    middleware = _middleware(logs, rules.keys, paths)
     errors: tuple[type[Exception], ...] = (Problem, KgragError, HTTPException, Exception)
     handlers = dict.fromkeys(errors, problem_response)
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
@@ -140,13 +139,13 @@ def _routes_of_knowledge_base(agents: McpEndpoint | None) -> list[BaseRoute]:
     return [*api.ROUTES, *openai_api.ROUTES, by_protocol, described, *pages.ROUTES]
 
 
-def _middleware(metrics: ServerMetrics, logs: ServerLogs, keys: Keys, paths: Collection[str]) -> list[Middleware]:
+def _middleware(logs: ServerLogs, keys: Keys, paths: Collection[str]) -> list[Middleware]:
     """Return what is around the routes; first that by which any request has an id and a line in the log."""
     tracker = Middleware(
-        RequestTracker, metrics=metrics, log=logs.requests, paths=paths, log_refused_write=log_refused_write
+        RequestTracker, metrics=logs.metrics, log=logs.requests, paths=paths, log_refused_write=log_refused_write
     )
     fast = Middleware(FastPath, path="/sparql", methods=_QUERY_METHODS, endpoint=sparql_endpoints.query, keys=keys)
-    return [tracker, fast, *_MIDDLEWARE, *([Middleware(PrivateAccess, keys=keys)] if keys.private else [])]
+    return [tracker, fast, *SHARED_MIDDLEWARE, *([Middleware(PrivateAccess, keys=keys)] if keys.private else [])]
 
 
 def _agents_endpoint() -> McpEndpoint | None:

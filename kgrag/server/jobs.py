@@ -127,6 +127,11 @@ class JobQueue:
         self._tasks: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Lock()
 
+    @property
+    def under_way(self) -> int:
+        """How many jobs are at work or wait."""
+        return len(self._tasks)
+
     def check(self) -> None:
         """Check that one more job may wait.
 

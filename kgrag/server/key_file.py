@@ -15,13 +15,13 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kgrag.errors import InvalidSettings
 from kgrag.server.access_keys import Key, Rights, digest_of
 
-__all__ = ["read_keys"]
+__all__ = ["check_permissions", "key_tables", "read_keys"]
 
 _FIELDS = {"name", "key", "sha256", "rights", "graphs"}
 _RIGHTS = {right.name.lower(): right for right in Rights}
@@ -39,16 +39,36 @@ def read_keys(path: Path) -> list[Key]:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("keys")
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidSettings(f"{path} cannot be read as TOML: {error}. Give a file of [[keys]] tables.") from None
+    keys = key_tables(tables, f"{path}", "keys")
+    check_permissions(path, tables or ())
+    return keys
+
+
+def key_tables(tables: object, where: str, name: str) -> list[Key]:
+    """Return the keys of the tables of a file.
+
+    Args:
+        tables: what the file has under the name.
+        where: the file, and the part of it, for messages.
+        name: of the tables.
+
+    Raises:
+        InvalidSettings: they are no tables, or one is wrong.
+    """
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise InvalidSettings(f"{path} has no [[keys]] tables. Write one per key, with name, sha256 and rights.")
-    keys = [_key(table, f"{path}, [[keys]] table {number}") for number, table in enumerate(tables, 1)]
+        raise InvalidSettings(f"{where} has no [[{name}]] tables. Write one per key, with name, sha256 and rights.")
+    keys = [_key(table, f"{where}, [[{name}]] table {number}") for number, table in enumerate(tables, 1)]
     names = [key.name for key in keys]
     if len(set(names)) < len(names):
-        raise InvalidSettings(f"{path} has two keys of the same name. Name each differently, for the log.")
+        raise InvalidSettings(f"{where} has two keys of the same name. Name each differently, for the log.")
+    return keys
+
+
+def check_permissions(path: Path, tables: Sequence[Mapping[str, object]]) -> None:
+    """Check that nobody else can read a file whose tables hold keys, and not only digests. Raises InvalidSettings."""
     others_can_read = os.name == "posix" and path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     if others_can_read and any("key" in table for table in tables):
         raise InvalidSettings(f"{path} holds keys, and others can read it. Run chmod 600 {path}, or keep sha256 only.")
-    return keys
 
 
 def _key(table: Mapping[str, object], where: str) -> Key:

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kgrag.errors import (
+    BudgetSpent,
     InputError,
     InvalidSPARQL,
     KgragError,
@@ -32,6 +33,7 @@ __all__ = ["Problem", "openai_json", "problem_json", "problem_of", "problem_resp
 _STATUS: dict[type[KgragError], int] = {
     TookTooLong: 504,
     ServiceUnavailable: 503,
+    BudgetSpent: 429,
     ShapeViolation: 422,
     NotBuilt: 409,
     UnsupportedTask: 501,
@@ -44,6 +46,7 @@ _OPENAI_KINDS: dict[int, tuple[str, str | None]] = {
     401: ("authentication_error", "invalid_api_key"),
     403: ("permission_error", "insufficient_permissions"),
     404: ("invalid_request_error", "not_found"),
+    429: ("insufficient_quota", "insufficient_quota"),
     501: ("invalid_request_error", "unsupported"),
     503: ("server_error", "service_unavailable"),
     504: ("server_error", "timeout"),

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import count
 from typing import Literal
 
 from starlette.requests import Request
@@ -27,8 +26,6 @@ LogFormat = Literal["text", "json", "none"]
 
 _SCOPE_KEY = "kgrag.record"
 _CLIENT_LEFT = 499
-_START_ID = secrets.token_hex(6)
-_REQUEST_NUMBERS = count(1)
 _MAX_QUERY_CHARACTERS = 10_000
 
 
@@ -88,11 +85,13 @@ class RequestLog:
     Args:
         form: "text": short lines; "json": one JSON object per line; "none": nothing.
         queries: whether JSON lines have the text of queries and updates.
+        tenant: whose requests they are; "" where a server has one knowledge base.
     """
 
-    def __init__(self, form: LogFormat = "none", *, queries: bool = False) -> None:
+    def __init__(self, form: LogFormat = "none", *, queries: bool = False, tenant: str = "") -> None:
         self._form = form
         self._queries = queries
+        self._tenant = tenant
 
     def add(self, scope: Scope, record: RequestRecord) -> None:
         """Write the line of a request."""
@@ -102,7 +101,8 @@ class RequestLog:
             now, cut = f"{datetime.now(UTC):%H:%M:%S}", "" if record.whole else " cut"
             path = scope["path"].encode("unicode_escape").decode()[:200]  # no line breaks or control codes of clients
             duration = f"{1000 * record.seconds:.1f} ms"
-            line = f"{now} {scope['method']} {path} {record.status}{cut} {duration} {record.sent:,} B {record.key}"
+            who = "/".join(filter(None, (self._tenant, record.key)))
+            line = f"{now} {scope['method']} {path} {record.status}{cut} {duration} {record.sent:,} B {who}"
             sys.stderr.write(line.rstrip() + "\n")
 
     def _row(self, scope: Scope, record: RequestRecord) -> dict[str, object]:
@@ -117,6 +117,8 @@ class RequestLog:
             "sent": record.sent,
             "whole": record.whole,
         }
+        if self._tenant:
+            row["tenant"] = self._tenant
         if record.key:
             row["key"] = record.key
         if record.rows is not None:
@@ -192,4 +194,4 @@ def _request_id(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-request-id" and re.fullmatch(rb"[A-Za-z0-9._-]{1,64}", value):
             return str(value, "ascii")
-    return f"{_START_ID}-{next(_REQUEST_NUMBERS):x}"
+    return secrets.token_hex(8)  # a number in order would reveal to each client how much others ask

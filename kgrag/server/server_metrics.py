@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -12,6 +14,7 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.metrics_core import Metric
 
 from kgrag.server.readers.reader_pool import ReaderPool
 
@@ -24,16 +27,20 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
 class ServerMetrics:
     """The counters of one server.
 
+    Args:
+        process: whether figures of the process are among them: its time, memory and files.
+
     Attributes:
         media: the media type of ``text``.
     """
 
     media: str = CONTENT_TYPE_PLAIN_0_0_4
 
-    def __init__(self) -> None:
+    def __init__(self, *, process: bool = True) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
-        ProcessCollector(registry=self._registry)
+        if process:
+            ProcessCollector(registry=self._registry)
         self._requests = Counter(
             "kgrag_requests", "Requests answered.", ["path", "method", "status"], registry=self._registry
         )
@@ -71,6 +78,15 @@ class ServerMetrics:
 
     def text(self, pool: ReaderPool, *, revision: int, quads: int | None) -> bytes:
         """Return all counters, and gauges with these values, in the text format."""
+        self.set_gauges(pool, revision=revision, quads=quads)
+        return generate_latest(self._registry)
+
+    def families(self) -> Iterable[Metric]:
+        """Return all counters and gauges, as of now."""
+        return self._registry.collect()
+
+    def set_gauges(self, pool: ReaderPool, *, revision: int, quads: int | None) -> None:
+        """Set the gauges to these values."""
         values = {
             "kgrag_readers_busy": pool.busy,
             "kgrag_readers_queued": pool.waiting,
@@ -80,4 +96,3 @@ class ServerMetrics:
         }
         for name, value in values.items():
             self._gauges[name].set(value)
-        return generate_latest(self._registry)

@@ -46,10 +46,11 @@ _MAX_CACHED_HOST_BYTES = 256
 
 @dataclass(frozen=True)
 class ServerLogs:
-    """The log of requests, and that of writes if there is one."""
+    """The log of requests, that of writes if there is one, and what counts both."""
 
     requests: RequestLog = field(default_factory=RequestLog)
     writes: WriteLog | None = None
+    metrics: ServerMetrics = field(default_factory=ServerMetrics)
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,12 @@ class ServerState:
     def __post_init__(self) -> None:
         """Start counting the changes of graphs."""
         self.etags = GraphETags(self.dataset.epoch, lambda: self.dataset.revision)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way: no job, no query, and no work that goes on when its client is gone."""
+        at_work = self.workers is not None and self.workers.at_work
+        return not (at_work or self.jobs.under_way or self.pool.busy or self.pool.waiting or self.write_lock.locked())
 
     async def close(self) -> None:
         """End the jobs, the gate and the readers."""

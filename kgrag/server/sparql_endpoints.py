@@ -57,6 +57,10 @@ _UNDECIDED_TARGETS = (
     "It cannot be told which graphs the update writes to, and this key may write to some graphs only. Name each graph "
     "by its IRI, or use a key that may write to all of them."
 )
+_UNDECIDED_SHARED = (
+    "It cannot be told which graphs the update writes to, and those that tenants share are read-only here. Name each "
+    "graph by its IRI."
+)
 
 
 async def query(request: HttpRequest) -> Response:
@@ -348,9 +352,11 @@ def _checked_update(text: str, operation: SparqlOperation, key: Key, state: Serv
         text = with_dataset(text, operation.default, operation.named)
     targets = written(text, dataset.prefixes)
     stored = None if targets.graphs is None else frozenset(dataset.stored_as(graph) for graph in targets.graphs)
-    if key.graphs is not None:
+    if key.is_limited:
         if stored is None:
-            raise Problem(403, f"{targets.reason} {_UNDECIDED_TARGETS}")
+            raise Problem(
+                403, f"{targets.reason} {_UNDECIDED_TARGETS if key.graphs is not None else _UNDECIDED_SHARED}"
+            )
         key.check_graphs(sorted(stored))
         text = targets.text
     searches = bool(reading.words & _SEARCHING_WORDS)

@@ -11,11 +11,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from kgrag.errors import InvalidSettings
 from kgrag.knowledge_base import KnowledgeBase
@@ -32,7 +33,7 @@ from kgrag.server.server_state import AccessRules, ServerLogs
 from kgrag.server.write_log import WriteLog
 from kgrag.store.plain_dataset import PlainStore
 
-__all__ = ["Access", "Address", "Logging", "serve", "serve_scratch"]
+__all__ = ["Access", "Address", "Logging", "announce_in", "listen", "serve", "serve_scratch"]
 
 _MAX_GRACE_SECONDS = 30.0
 """Time that requests under way have to end, once the server is asked to stop."""
@@ -119,7 +120,7 @@ def serve(
             logs=ServerLogs(RequestLog(logging.form, queries=logging.queries), writes),
         )
         try:
-            _listen(app, _announcing_in(note, address), limits)
+            listen(app, replace(address, announce=partial(_announce, note, address)), limits)
         finally:
             note.unlink(missing_ok=True)
 
@@ -133,15 +134,15 @@ def _keys(kb: KnowledgeBase, access: Access) -> Keys:
     return Keys(simple, writing="never" if access.read_only else writing, more=more, private=access.private)
 
 
-def _announcing_in(note: Path, address: Address) -> Address:
-    """Return an address whose URL is also written into a file, for other processes on this machine."""
+def _announce(note: Path, address: Address, url: str) -> None:
+    announce_in(note, url)
+    address.announce(url)
 
-    def announce(url: str) -> None:
-        local_url = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-        note.write_text(json.dumps({"url": local_url, "pid": os.getpid()}) + "\n", encoding="utf-8")
-        address.announce(url)
 
-    return replace(address, announce=announce)
+def announce_in(note: Path, url: str) -> None:
+    """Write the URL of this server into a file, for other processes on this machine."""
+    local_url = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+    note.write_text(json.dumps({"url": local_url, "pid": os.getpid()}) + "\n", encoding="utf-8")
 
 
 def serve_scratch(address: Address, *, logging: Logging | None = None, limits: ServerLimits | None = None) -> None:
@@ -158,7 +159,7 @@ def serve_scratch(address: Address, *, logging: Logging | None = None, limits: S
         rules = AccessRules(Keys(writing="always"))
         logs = ServerLogs(RequestLog(logging.form, queries=logging.queries))
         app = create_app(dataset, Path(folder, "snapshots"), rules=rules, limits=limits, logs=logs)
-        _listen(app, address, limits)
+        listen(app, address, limits)
 
 
 class _Server(uvicorn.Server):
@@ -175,7 +176,12 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def _listen(app: Starlette, address: Address, limits: ServerLimits) -> None:
+def listen(app: ASGIApp, address: Address, limits: ServerLimits) -> None:
+    """Serve an application until the process is asked to stop.
+
+    Raises:
+        InvalidSettings: the address cannot be listened on.
+    """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         listener = socket.create_server((address.host, address.port), family=family, backlog=512)

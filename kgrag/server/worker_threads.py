@@ -106,11 +106,17 @@ class WorkerThreads:
         self._searches = _Lane("searches", _SEARCH_THREADS, _MAX_SEARCHES_WAITING)
         self._reports = _Lane("reports", _REPORT_THREADS, _MAX_REPORTS_WAITING)
         self._index_threads = ThreadPoolExecutor(_INDEX_THREADS, "kgrag-index")
+        self._indexing: set[Future[Any]] = set()
         self._kb_lock = threading.Lock()
         self._audit_lock = threading.Lock()
         self._audits: OrderedDict[tuple[int, str, AuditOptions], Audit] = OrderedDict()
         self._figures: OrderedDict[Hashable, tuple[int, Any]] = OrderedDict()
         self._warmed = False
+
+    @property
+    def at_work(self) -> bool:
+        """Whether anything is worked on, or waits; also what nobody waits for any more."""
+        return bool(self._indexing) or any(lane.requests for lane in (self._questions, self._searches, self._reports))
 
     @property
     def is_asked(self) -> bool:
@@ -159,7 +165,10 @@ class WorkerThreads:
 
     def begin_search_of_index(self, work: Callable[[], _Value]) -> Future[_Value]:
         """Begin a search of an index of a user, which is brought up to date before; it ends when nobody waits too."""
-        return self._index_threads.submit(in_context(work))
+        future = self._index_threads.submit(in_context(work))
+        self._indexing.add(future)
+        future.add_done_callback(self._indexing.discard)
+        return future
 
     def alone(self, work: Callable[[], _Value]) -> _Value:
         """Return the result of a function that no two threads may run at the same time."""

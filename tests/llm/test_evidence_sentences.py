@@ -6,6 +6,7 @@ import pytest
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.llm.extractive.evidence_sentences import EvidenceText, read_sentences
 from kgrag.llm.extractive.sentence_ranking import veto_of
+from kgrag.llm.extractive.value_vetoes import value_lacking
 from kgrag.model import Prompt
 
 SETTINGS = """nap_time (integer)
@@ -160,3 +161,82 @@ def test_without_a_model_a_paraphrase_and_a_definition_are_answered_and_another_
     data = ask(question, *(piece(text, number) for number, text in enumerate(texts, start=1)), embedder=fitted)
     assert [row["text"] for row in data["sentences"]][:1] == ([answer] if answer else [])
     assert data["unknown"] is not bool(answer)
+
+
+SIGNS = "Signs of overload are:\n\nThe lamp is red.\n\nNOTE: A broken lamp is too.\n\nThe fan stops. Wait.\n\nLog lines:\n\nx"
+FACTORS = (
+    "Two factors determine a backup:\n\nKnowing what to keep.\n\nLogs: all\n\nKnowing how to keep it.\n\nPrices rise."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "body", "answer"),
+    [
+        ("What are the signs of overload?", SIGNS, "Signs of overload are: The lamp is red. The fan stops. Log lines:"),
+        ("Where are signs of overload?", SIGNS, "Signs of overload are: The lamp is red."),
+        (
+            "Which two factors determine a backup?",
+            FACTORS,
+            "Two factors determine a backup: Knowing what to keep. Knowing how to keep it.",
+        ),
+    ],
+)
+def test_a_question_for_several_is_answered_with_the_items_below_the_line_that_introduces_them(question, body, answer):
+    assert ask(question, piece(body))["sentences"][0]["text"] == answer
+
+
+def test_a_line_that_asks_is_the_label_of_its_answer_and_no_answer():
+    body = "A tale.\n\n4.3. Ack! The keypad fails. What now?\n\nUse --raw. Or not?\n\nEnd it here."
+    assert [(one.label[:8], one.text) for one in read(body)][1:] == [
+        ("4.3. Ack", "Use --raw."),
+        ("4.3. Ack", "End it here."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "body", "second"),
+    [
+        ("How does fsync differ from msync?", "Fsync writes a file.\n\nMsync writes a map.", "Msync writes a map."),
+        (
+            "What was the tool called at first, and when was it renamed?",
+            "It was called TIP at first. On May 3, 2000, it was renamed.",
+            "On May 3, 2000, it was renamed.",
+        ),
+    ],
+)
+def test_both_sides_of_a_comparison_and_two_questions_get_a_sentence_each(question, body, second):
+    embedder = Meanings(("differ", "tool called", "Fsync", "TIP"), ("renamed",), identity="all-MiniLM-L6-v2")
+    texts = [row["text"] for row in ask(question, piece(body), embedder=embedder)["sentences"]]
+    assert len(texts) == 2
+    assert second in " ".join(texts)
+
+
+@pytest.mark.parametrize(
+    ("question", "body", "reason"),
+    [
+        ("What is the largest number of files that tool opens?", "Tool opens the largest files.", "number"),
+        ("Which release of tool was the first to open files?", "Tool opens files in no old release.", "version"),
+        ("What is the default value of tool_limit?", "Smaller than tool_limit it is a text.", "default"),
+        (
+            "Which curve (linear or cosine) does tool use?",
+            "The tool uses the curve of an earlier tool.",
+            "linear or cosine",
+        ),
+    ],
+)
+def test_a_sentence_without_the_kind_of_value_that_is_asked_for_is_no_answer(question, body, reason):
+    embedder = Meanings(("tool", "Tool"), identity="all-MiniLM-L6-v2")
+    data = ask(question, piece(body), embedder=embedder)
+    assert data["unknown"]
+    assert data["reason"] == f"The best sentence has no {reason}."
+
+
+def test_a_range_of_versions_has_those_within_it():
+    text = EvidenceText(1, "chunk", "", "With Tool 2.3-2.5, use 421. Tool 3.1 and later: 521.")
+    assert [veto_of(f"What with Tool {one}?").lacking(text) for one in ("2.4", "3.2", "2.9")] == [[], [], ["2.9"]]
+
+
+def test_a_name_with_a_number_behind_it_is_a_version_and_a_day_is_none():
+    asked = "From which PostgreSQL version on may a scale be negative?"
+    texts = ("It may from PostgreSQL 15.", "From March 15, it may.", "It may in 15 cases.")
+    assert [value_lacking(asked, text) for text in texts] == ["", "version", "version"]

@@ -22,7 +22,7 @@ from typing import Any
 import regex
 
 from kgrag.llm.extractive.evidence_facts import fact_candidates, is_fact, read_fact
-from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, read_sentences
+from kgrag.llm.extractive.evidence_sentences import Candidate, EvidenceText, ProseSentence, read_sentences
 from kgrag.llm.extractive.question_words import WeighedQuestion, read_question, terms
 from kgrag.llm.extractive.sentence_ranking import (
     FITTED_EMBEDDER,
@@ -32,6 +32,8 @@ from kgrag.llm.extractive.sentence_ranking import (
     ranked,
     veto_of,
 )
+from kgrag.llm.extractive.several_answers import further_rows, several_asked
+from kgrag.llm.extractive.value_vetoes import value_lacking
 
 __all__ = ["MIN_PROBABILITY", "reply"]
 
@@ -113,8 +115,10 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
     units = [pair.key_terms | pair.value_terms for pair in pairs]
     question = read_question(asked, [*units, *(one.own | one.about | one.around for one in sentences)])
     rows = ranked(asked, question, texts, sentences, nearness)
+    several = several_asked(asked)
     if nearness is None or nearness.identity != FITTED_EMBEDDER or facts:
-        prose = _prose_candidates(question, rows, by_words=nearness is None or bool(facts))
+        by_words = nearness is None or bool(facts)
+        prose = _prose_candidates(question, rows, by_words=by_words, items=several.items)
         chosen = _choose(question, [*fact_candidates(question, facts), *prose])
         return _answered(chosen) if _covers_enough(question, chosen) else _unknown(rows, "")
     if not rows:
@@ -123,7 +127,22 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
     if confidence < MIN_PROBABILITY:
         reason = f"The best sentence answers with a probability of {confidence}, and {MIN_PROBABILITY} is needed."
         return _unknown(rows, reason) | {"confidence": confidence}
-    return _answered(_choose(question, list(_prose_candidates(question, rows)))) | {"confidence": confidence}
+    candidates = list(_prose_candidates(question, rows, items=several.items))
+    chosen = _choose(question, candidates)
+    if lacking := value_lacking(asked, " ".join(candidate.text for candidate in chosen)):
+        return _unknown(rows, f"The best sentence has no {lacking}.") | {"confidence": confidence}
+    first = [rows[candidates.index(candidate)] for candidate in chosen]
+    second = _ranked_again(several.second, texts, sentences, nearness) if several.second else ()
+    chosen += [candidates[rows.index(row)] for row in further_rows(several, first, rows, second)]
+    return _answered(chosen) | {"confidence": confidence}
+
+
+def _ranked_again(
+    part: str, texts: Sequence[EvidenceText], sentences: Sequence[ProseSentence], nearness: Nearness | None
+) -> Sequence[RankedSentence]:
+    """Return the sentences in the order in which they answer a part of the question."""
+    question = read_question(part, [one.own | one.about | one.around for one in sentences])
+    return ranked(part, question, texts, sentences, nearness)
 
 
 def _evidence_text(piece: Mapping[str, Any]) -> EvidenceText:
@@ -193,11 +212,11 @@ def _gain(question: WeighedQuestion, candidate: Candidate, chosen: Sequence[Cand
 
 
 def _prose_candidates(
-    question: WeighedQuestion, rows: Sequence[RankedSentence], *, by_words: bool = False
+    question: WeighedQuestion, rows: Sequence[RankedSentence], *, by_words: bool = False, items: bool = False
 ) -> Iterator[Candidate]:
     """Yield the ranked sentences, each behind the sentence or the term that it needs to be understood.
 
-    ``by_words`` scores them by shared words, as facts are.
+    ``by_words`` scores them by shared words, as facts are; ``items`` are wanted, where a sentence introduces a list.
     """
     for row in rows:
         one = row.sentence
@@ -212,9 +231,9 @@ def _prose_candidates(
         if one.labelled and question.coverage(one.about) > 0:
             parts[0] = f"{' '.join(one.label.split())}: {parts[0]}"
             quotes.insert(0, (one.number, one.label))
-        if one.shown:
-            parts.append(" ".join(one.shown.split()))
-            quotes.append((one.number, one.shown))
+        for shown in one.items if items and one.items else filter(None, (one.shown,)):
+            parts.append(" ".join(shown.split()))
+            quotes.append((one.number, shown))
         found = one.all_terms.union(*(part.own for part in quoted))
         context = _CONTEXT_WEIGHT * question.coverage(found - one.own)
         yield Candidate(

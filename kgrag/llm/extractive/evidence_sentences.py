@@ -9,10 +9,11 @@ in the text before the chunk.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import regex
 
+from kgrag.llm.extractive.listed_items import items_below
 from kgrag.llm.extractive.question_words import terms
 from kgrag.text.sentences import split
 
@@ -32,6 +33,10 @@ _MARK = regex.compile(r"(?:[-*•‣◦▪·–—+]|\(?\p{N}{1,3}[.)])\s+")
 _PRONOUN = regex.compile(r"(?:it|its|he|his|she|her|they|their|this|these|those)\b", flags=regex.IGNORECASE)
 _SENTENCE_END = regex.compile(r"[.!?:;,…][\p{Pe}\p{Pf}\"'»]*$")
 _PAIR = regex.compile(r"[^:\n]{1,60}:\s+\S")
+_QUESTION_LINE = regex.compile(
+    r"(?:\A|\n[^\S\n]*\n)(?P<line>(?:\p{N}[\p{N}.]*\s[^\n|]{3,160}|[^\n|.!]{3,160})\?)[^\S\n]*(?=\n[^\S\n]*\n)"
+)
+_WORD = regex.compile(r"\p{L}")
 _PROGRAM = regex.compile(r"(?:[$%>]|>>>|\.\.\.)\s")
 
 
@@ -86,6 +91,8 @@ class ProseSentence:
         before: the sentence before one that begins with a pronoun, since it names what the pronoun refers to.
         opens: whether it is the first below its label.
         shown: the line that a sentence with a colon at its end introduces, as it is written; "" for none.
+        items: those of the list that a sentence introduces, as they are written; () for none.
+        place: where it comes among the sentences of its piece, from 0.
     """
 
     number: int
@@ -100,6 +107,8 @@ class ProseSentence:
     before: ProseSentence | None = None
     opens: bool = False
     shown: str = ""
+    items: tuple[str, ...] = ()
+    place: int = 0
 
     @property
     def all_terms(self) -> frozenset[str]:
@@ -117,6 +126,20 @@ class _Line:
     is_label: bool
 
 
+@dataclass(slots=True)
+class _Under:
+    """What holds for the sentences below a label: it, terms around it, and those sentences so far.
+
+    ``labelled`` is as in ``ProseSentence``; ``opens`` is true until the first of them is found.
+    """
+
+    label: str
+    around: frozenset[str]
+    labelled: bool = False
+    opens: bool = False
+    earlier: list[ProseSentence] = field(default_factory=list)
+
+
 def read_sentences(text: EvidenceText) -> Iterator[ProseSentence]:
     """Yield the sentences of a piece of evidence in order; headings and labels are none where text follows them.
 
@@ -124,43 +147,67 @@ def read_sentences(text: EvidenceText) -> Iterator[ProseSentence]:
     """
     heading = frozenset(terms(text.heading))
     label, header = _label_before(text.before)
-    around, labelled, opens = heading, False, False
-    earlier: list[ProseSentence] = []
-    lines = [*_lines_with_labels(text.source or text.text), *_continuation(text)]
+    under = _Under(label, heading)
+    body = text.source or text.text
+    lines = [*_lines_with_labels(body), *_continuation(text)]
+    position = 0
     for at, (line, new_label) in enumerate(lines):
+        position = max(position, body.find(line, position) + len(line))
         if new_label is not None:
-            title = _HEADING.fullmatch(new_label)
-            around = heading | frozenset(terms(title[1])) if title else around
-            label, labelled, header, earlier, opens = "" if title else new_label, not title, "", [], True
+            under, header = _below(new_label, heading, under.around), ""
         if _is_row(line) and not header:
             header = line
             continue
         header = header if _is_row(line) else ""
-        sentence = line[mark.end() :] if (mark := _MARK.match(line)) else line
-        row = _row_text(header, sentence) if header else sentence
-        own = frozenset(terms(row))
-        if not own or len(sentence) > _MAX_SENTENCE_CHARACTERS:
-            earlier = []
-            continue
         shown = lines[at + 1][0] if line.endswith(":") and at + 1 < len(lines) else ""
-        known = frozenset[str]().union(*(one.own for one in earlier[-_MAX_BEFORE:]))
-        one = ProseSentence(
-            number=text.number,
-            text=sentence,
-            own=own,
-            label=label,
-            labelled=labelled,
-            about=frozenset(terms(label)),
-            around=around,
-            earlier=known,
-            meaning=f"{label}: {row}" if label else row,
-            before=earlier[-1] if earlier and _PRONOUN.match(sentence) else None,
-            opens=opens,
-            shown=shown if len(shown) <= _MAX_SENTENCE_CHARACTERS else "",
-        )
-        earlier.append(one)
-        opens = False
-        yield one
+        one = _sentence(text.number, line, header, under)
+        if one is None:
+            continue
+        one = replace(one, shown=shown if len(shown) <= _MAX_SENTENCE_CHARACTERS else "", place=at)
+        under.earlier.append(one)
+        if one.text.endswith("?"):  # asks, and so says what the next sentence is about, but never answers
+            continue
+        under.opens = False
+        yield replace(one, items=_items(line, body[position:], text))
+
+
+def _below(label: str, heading: frozenset[str], around: frozenset[str]) -> _Under:
+    """Return what holds for the sentences below a new label, which may be a heading within the text."""
+    title = _HEADING.fullmatch(label)
+    around = heading | frozenset(terms(title[1])) if title else around
+    return _Under("" if title else label, around, labelled=not title, opens=True)
+
+
+def _sentence(number: int, line: str, header: str, under: _Under) -> ProseSentence | None:
+    """Return the sentence of a line; None where it has no terms, is too long, or is a heading's number ("3.4.")."""
+    sentence = line[mark.end() :] if (mark := _MARK.match(line)) else line
+    row = _row_text(header, sentence) if header else sentence
+    own = frozenset(terms(row))
+    if not own or len(sentence) > _MAX_SENTENCE_CHARACTERS:
+        under.earlier.clear()
+        return None
+    if not _WORD.search(sentence):
+        return None
+    earlier = under.earlier
+    return ProseSentence(
+        number=number,
+        text=sentence,
+        own=own,
+        label=under.label,
+        labelled=under.labelled,
+        about=frozenset(terms(under.label)),
+        around=under.around,
+        earlier=frozenset[str]().union(*(one.own for one in earlier[-_MAX_BEFORE:])),
+        meaning=f"{under.label}: {row}" if under.label else row,
+        before=earlier[-1] if earlier and _PRONOUN.match(sentence) else None,
+        opens=under.opens,
+    )
+
+
+def _items(line: str, below: str, text: EvidenceText) -> tuple[str, ...]:
+    """Return the items of the list that a line introduces; of a list that ends a chunk also those in the next one."""
+    following = f"\n\n{text.following}" if text.following and not text.source else ""
+    return items_below(line, f"{below}{following}")
 
 
 def _continuation(text: EvidenceText) -> list[tuple[str, str | None]]:
@@ -198,7 +245,18 @@ def _lines_with_labels(body: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _lines(body: str) -> list[_Line]:
-    return [_Line(start, end, body[start:end], _is_label(body, start, end)) for start, end in split(body)]
+    """Return the sentences of a text; a line by itself that ends with a question is one label ("4.3. Ack! Why?")."""
+    lines: list[_Line] = []
+    asked = [(match.start("line"), match.end("line")) for match in _QUESTION_LINE.finditer(body)]
+    for start, end in split(body):
+        if asked and start >= asked[0][1]:
+            asked.pop(0)
+        if asked and asked[0][0] <= start and end <= asked[0][1]:
+            if end == asked[0][1]:
+                lines.append(_Line(asked[0][0], end, body[slice(*asked[0])], is_label=True))
+            continue
+        lines.append(_Line(start, end, body[start:end], _is_label(body, start, end)))
+    return lines
 
 
 def _is_label(body: str, start: int, end: int) -> bool:

@@ -79,6 +79,12 @@ _IDENTIFIER = regex.compile(
     r"(?<![\w.-])(?:--?[A-Za-z][\w-]*|[A-Za-z]\w*(?:[._]\w+)+|\p{Ll}+\p{Lu}\w*|\p{Lu}\p{Ll}+\p{Lu}\w*|\p{Lu}{2,}\w*)"
 )
 _NUMBER = regex.compile(r"(?<![\w.])\p{N}+(?:[.,:/-]\p{N}+)*(?![\w])")
+_PLAIN_VERSION = regex.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
+_VERSIONS = regex.compile(
+    rf"(?<![\w.])(?P<first>{_PLAIN_VERSION.pattern})(?:\s*(?:[-–]|to|through)\s*(?P<last>{_PLAIN_VERSION.pattern})"
+    r"|\s+(?:and|or)\s+(?:later|newer|above|up)\b)",
+    flags=regex.IGNORECASE,
+)
 _MONTHS = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\p{L}*"
 _VALUES: dict[str, regex.Pattern[str]] = {
     "number": regex.compile(
@@ -105,6 +111,8 @@ _CUES = tuple(
             r"^(?:what|which)\b.*\b(?:mean|do|does|is|specify|determine|for)\b.*$",
             r"^(?:specifies|returns?|sets?|determines|enables|controls)\b",
         ),
+        (r"\bdiffer(?:s|ences?)?\b", r"\bdifferences?\b|\bdiffers?\b|\bunlike\b|\bwhereas\b|\bin contrast\b"),
+        (r"^what (?:is|are) (?:an? )", r"\bdefines?\b|\bmeans\b|\brefers? to\b|\b(?:is|are) an?\b"),
         (r"\bborn\b|\bbirth\b", r"\bborn\b"),
         (r"\bdie[ds]?\b|\bdeath\b", r"\bdied\b|\bdeath\b"),
         (r"\boccupation\b|\bprofession\b|\bjob\b", r"\b(?:is|was) (?:an?|the)\b"),
@@ -153,12 +161,28 @@ def veto_of(question: str) -> Veto:
 
 def contains_exactly(text: str, word: str) -> bool:
     """Return whether a text has an identifier (or its last part), or a number, also where that is spelt out."""
-    if _exactly(word).search(text):
+    if _exactly(word).search(text) or _in_range(text, word):
         return True
     if word.isdecimal() and int(word) < len(NUMBER_WORDS):
         return _exactly(NUMBER_WORDS[int(word)]).search(text) is not None
     last = regex.split(r"[._]", word)[-1] if "." in word and not word[0].isdigit() else ""
     return len(last) >= _FEW_WORDS and _exactly(last).search(text) is not None
+
+
+def _in_range(text: str, word: str) -> bool:
+    """Return whether a text speaks of versions among which one is: "2.3-2.5" and "2.3 and later" cover 2.4."""
+    if not _PLAIN_VERSION.fullmatch(word):
+        return False
+    version = _parts(word)
+    for found in _VERSIONS.finditer(text):
+        first, last = _parts(found["first"]), _parts(found["last"] or "")
+        if first <= version and (not last or version <= last) and len(first) == len(version):
+            return True
+    return False
+
+
+def _parts(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part]
 
 
 def _exactly(word: str) -> regex.Pattern[str]:

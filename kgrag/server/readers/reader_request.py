@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import struct
 import sys
 import time
@@ -25,7 +26,6 @@ from kgrag.server.readers.snapshot_pool import Snapshot
 
 __all__ = ["Overloaded", "Reader", "ReaderRequest", "ReaderRun", "RunKind", "RunOwner", "ServerLimits", "TookTooLong"]
 
-_NAMES = count(1)
 _STACK_BYTES = 256 << 20
 """The engine's parser and evaluator recurse; a query may be nested as deep as the gate lets it."""
 _MESSAGE_HEAD = struct.Struct(">IIIQ")
@@ -185,7 +185,7 @@ class ReaderRun:
         self.reader: Reader | None = None
         self.seconds = self._seconds_left = seconds
         self.begun = self.waiting_since = time.monotonic()
-        self.name = str(next(_NAMES))
+        self.name = secrets.token_hex(8)
         self.on_slow: Callable[[], None] | None = None
         self.reported_slow = False
         self.failed_tries = self.number = self.sent_bytes = 0

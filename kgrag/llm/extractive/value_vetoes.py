@@ -1,0 +1,80 @@
+"""What the sentence of an answer has to hold beside the words of the question: a value of the kind that is asked for.
+
+A sentence about the largest file is no answer to "How large may a file be?" where it has no number, and one without a
+percentage is none to "By what percentage …?", however near it is. Where a question names its options, one of them has
+to be there.
+"""
+
+from __future__ import annotations
+
+import calendar
+
+import regex
+
+from kgrag.llm.extractive.question_types import asked_for
+from kgrag.llm.extractive.question_words import terms
+from kgrag.text.sentences import NUMBER_WORDS
+
+__all__ = ["value_lacking"]
+
+_COUNTS = "|".join(
+    (*NUMBER_WORDS[:1], *NUMBER_WORDS[2:], "hundred", "thousand", "million", "unlimited", "infinite", "no limit")
+)
+_NUMBER = (
+    rf"\p{{N}}|\b(?:{_COUNTS})\b|\bone\s+(?:second|minute|hour|day|week|month|year|byte|megabyte|gigabyte|percent)s?\b"
+)
+_MONTHS = "|".join(calendar.month_name[1:])
+_VERSION = (
+    r"\p{N}+\.\p{N}|\b(?:version|release)\s+\p{N}"
+    rf"|\b(?-i:(?!{_MONTHS})\p{{Lu}}\p{{L}}+)\s\p{{N}}{{1,3}}(?!\w|\.\p{{N}})"
+)
+"""Also a name with a number behind it: "Beginning in Python 3"."""
+_DEFAULT = (
+    rf"\bdefaults?\b(?: value)?(?: is| to| of|:|=)|\bby default\b|\bdefault\b.*(?:{_NUMBER})|(?:{_NUMBER}).*\bdefault\b"
+)
+_SIZE = r"\p{N}\s*(?:bytes?|[kmgt]i?b|[kmg](?![\p{L}])|kilobytes?|megabytes?|gigabytes?|pages?|percent|%)"
+_RULES = tuple(
+    (name, regex.compile(asks, flags=regex.IGNORECASE), regex.compile(holds, flags=regex.IGNORECASE))
+    for name, asks, holds in (
+        ("percentage", r"\b(?:what|which)\s+percentage\b|\bhow many percent\b", r"%|\bper\s?cent"),
+        (
+            "amount of memory",
+            r"\bhow much (?:\p{L}+\s+)?(?:memory|space|ram|storage)\b|\bin (?:mega|kilo|giga)?bytes\b",
+            _SIZE,
+        ),
+        ("number of years", r"\bin years\b|\bhow many years\b", rf"(?:{_NUMBER})\+?\s*years?\b"),
+        ("version", r"\b(?:which|what)\s+(?:\w+\s+){0,2}?(?:version|release)\b(?!s)", _VERSION),
+        ("default", r"\bdefault value\b|\bthe default (?:of|for)\b", _DEFAULT),
+        (
+            "number",
+            r"\bhow (?:many|long|often)\b|\b(?:maximum|minimum) (?:number|size)\b|\blargest\b|\bsmallest\b",
+            _NUMBER,
+        ),
+    )
+)
+"""Name, the questions that ask for such a value, and what holds one; the first that fits a question counts."""
+_IN_BRACKETS = regex.compile(r"\((?P<one>[^()]+?),?\s+or\s+(?P<other>[^()]+)\)")
+
+
+def value_lacking(question: str, text: str) -> str:
+    """Return what a text lacks of the value that a question asks for, in words; "" where nothing tells.
+
+    >>> value_lacking("What is the largest file that can be opened?", "A large file is opened.")
+    'number'
+    >>> value_lacking("Which curve (linear or cosine) is used?", "The linear one."), value_lacking("Who?", "Ann.")
+    ('', '')
+    """
+    name, held = next(((name, held) for name, asks, held in _RULES if asks.search(question)), ("", None))
+    if held is not None and not _holds_new(held, question, text):
+        return name
+    options = asked_for(question).options
+    if match := _IN_BRACKETS.search(question):
+        options = (match["one"], match["other"])
+    found = set(terms(text))
+    return " or ".join(options) if options and not any(found & set(terms(option)) for option in options) else ""
+
+
+def _holds_new(held: regex.Pattern[str], question: str, text: str) -> bool:
+    """Return whether a text has such a value that the question has not; the word "default" may be in both."""
+    known = set(terms(question)) - {"default"}
+    return any(not (said := set(terms(match[0]))) or not said <= known for match in held.finditer(text))
