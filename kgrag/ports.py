@@ -161,7 +161,7 @@ class Leases(Protocol):
         """
 
     def renew(self, resource: str, number: int, seconds: float) -> None:
-        """Let a lease end so many seconds from now; also one that has ended, while nobody else has taken it.
+        """Write that a lease ends so many seconds from now; also one that has ended, while nobody else has taken it.
 
         Raises:
             StoreLocked: the lease was released, or there is one with a higher number, whose holder the message names.

@@ -28,7 +28,7 @@ from kgrag.errors import StorageFailed, VectorsCorrupt
 from kgrag.index import vector_files
 from kgrag.index.array_files import KeptPlaces
 from kgrag.index.vector_files import Manifest, Segment, StoredFile
-from kgrag.index.vector_table import Slots, SlotTable, unit_rows
+from kgrag.index.vector_table import Slots, SlotTable, rows_for, unit_rows
 from kgrag.ports import Vectors
 
 __all__ = [
@@ -114,9 +114,7 @@ class HnswIndex:
         Raises:
             ValueError: another shape, or a number that is not finite.
         """
-        rows = unit_rows(vectors, self._table.dimension)
-        if len(rows) != len(iris):
-            raise ValueError(f"{len(rows)} vectors for {len(iris)} keys; expected one each.")
+        rows = rows_for(iris, vectors, self._table.dimension)
         with self._lock.writing():
             self._kept.clear()
             self._table.put(iris, rows)

@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from kgrag.errors import EmbeddingMismatch, UnknownName
+from kgrag.errors import EmbeddingMismatch
 from kgrag.index import postgres_tables
 from kgrag.index.postgres_tables import ABSENT, Asked, Head, composed, received
-from kgrag.index.vector_table import SlotTable, unit_rows
+from kgrag.index.vector_table import SlotTable, check_space_name, rows_for, unit_rows
 from kgrag.ports import Vectors
 from kgrag.store.postgres_connection import PostgresServer, Rows
 
@@ -90,7 +90,7 @@ class PostgresSpaces:
             StorageFailed: the server cannot be reached, or refuses.
             UnknownName: the name has other characters than ``a-z``, ``0-9``, ``-`` and ``_``.
         """
-        _check_name(name)
+        check_space_name(name)
         with self._lock:
             if name not in self._open:
                 self._open[name] = PostgresIndex(name, self)
@@ -112,7 +112,7 @@ class PostgresSpaces:
 
     def drop(self, name: str) -> None:
         """Forget a space and remove its table. Raises StorageFailed, UnknownName."""
-        _check_name(name)
+        check_space_name(name)
         with self._lock:
             self._open.pop(name, None)
         schema = self.schema()
@@ -232,9 +232,7 @@ class PostgresIndex:
         Raises:
             ValueError: another shape, or a number that is not finite.
         """
-        rows = unit_rows(vectors, self._spaces.dimension)
-        if len(rows) != len(iris):
-            raise ValueError(f"{len(rows)} vectors for {len(iris)} keys; expected one each.")
+        rows = rows_for(iris, vectors, self._spaces.dimension)
         with self._lock:
             self._begin_changes()
             self._added.put(iris, rows)
@@ -445,8 +443,3 @@ def _state(head: Head, revision: int) -> str:
     behind = f", {revision - head.revision} behind the store" if head.revision < revision else ""
     graph = "with a graph" if head.graph else "without a graph"
     return f"reflects revision {head.revision}{behind}, {head.vectors:,} vectors {graph}"
-
-
-def _check_name(name: str) -> None:
-    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,63}", name):
-        raise UnknownName(f"{name!r} is no name of a vector space. Use a-z, 0-9, '-' and '_', a letter first.")

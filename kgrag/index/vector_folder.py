@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-import re
 import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from kgrag.errors import EmbeddingMismatch, StorageFailed, UnknownName, VectorsCorrupt
+from kgrag.errors import EmbeddingMismatch, StorageFailed, VectorsCorrupt
 from kgrag.index import vector_files
 from kgrag.index.hnsw import HnswIndex
 from kgrag.index.vector_files import Manifest
+from kgrag.index.vector_table import check_space_name
 
 __all__ = ["FolderSpaces"]
 
@@ -91,8 +91,7 @@ class FolderSpaces:
                 raise StorageFailed(message) from error
 
     def _path(self, name: str) -> Path | None:
-        if not re.fullmatch(r"[a-z][a-z0-9_-]{0,63}", name):
-            raise UnknownName(f"{name!r} is no name of a vector space. Use a-z, 0-9, '-' and '_', a letter first.")
+        check_space_name(name)
         return self._folder / name if self._folder is not None else None
 
     def _opened(self, name: str) -> HnswIndex:

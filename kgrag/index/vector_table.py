@@ -6,14 +6,16 @@ neighbour graph over slots stays true. Compaction is a new table of the live row
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from kgrag.errors import UnknownName
 from kgrag.ports import Vectors
 
-__all__ = ["SlotTable", "Slots", "unit_rows"]
+__all__ = ["SlotTable", "Slots", "check_space_name", "rows_for", "unit_rows"]
 
 Slots = npt.NDArray[np.int64]
 
@@ -38,6 +40,24 @@ def unit_rows(vectors: Vectors, dimension: int) -> Vectors:
         rows = rows.copy()
         rows[off] = rows[off] / norms[off, None]
     return rows
+
+
+def rows_for(iris: Sequence[str], vectors: Vectors, dimension: int) -> Vectors:
+    """Return the vectors of keys as ``unit_rows`` does.
+
+    Raises:
+        ValueError: another shape, another number of keys, or a number that is not finite.
+    """
+    rows = unit_rows(vectors, dimension)
+    if len(rows) != len(iris):
+        raise ValueError(f"{len(rows)} vectors for {len(iris)} keys; expected one each.")
+    return rows
+
+
+def check_space_name(name: str) -> None:
+    """Raise UnknownName unless a vector space may be called so."""
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,63}", name):
+        raise UnknownName(f"{name!r} is no name of a vector space. Use a-z, 0-9, '-' and '_', a letter first.")
 
 
 class SlotTable:

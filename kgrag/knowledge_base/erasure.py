@@ -358,12 +358,14 @@ def _write_vectors(spaces: VectorSpaces) -> None:
 
 
 def _search(kb: Erasable, needles: _Needles) -> tuple[list[str], int]:
-    """Return where needles are found, in triples and in files, and how many files were searched."""
+    """Return where needles are found, in triples, keys of vectors and files, and how many files were searched."""
     found: list[str] = []
     names = kb.store.names
     rows = kb.store.select(queries.bind("catalogue/graphs", catalogue=names.catalogue)).values()
     graphs = dict.fromkeys([names.catalogue.value, *(row[0] for row in rows)])
     found += [f"graph <{graph}>" for graph in graphs if needles and _is_in(kb.store, ox.NamedNode(graph), needles)]
+    if isinstance(kb.spaces, WritesAnew) and needles:  # in no file of the folder
+        found += [f"vectors '{name}'" for name in kb.spaces.names() if _is_in_keys(kb.spaces, name, needles)]
     if kb.path is None:
         return found, 0
     files = [path for path in sorted(kb.path.rglob("*")) if path.is_file() and path.name not in (_INTENT, _BACKUPS)]
@@ -377,6 +379,14 @@ def _search(kb: Erasable, needles: _Needles) -> tuple[list[str], int]:
         ):
             found.append(str(path.relative_to(kb.path)))
     return found, len(files)
+
+
+def _is_in_keys(spaces: VectorSpaces, name: str, needles: _Needles) -> bool:
+    """Return whether a key of a vector space has a needle; True where another embedder made it, and it stays closed."""
+    try:
+        return any(map(needles.within, spaces.space(name).keys()))
+    except EmbeddingMismatch:
+        return True
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

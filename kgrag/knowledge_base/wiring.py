@@ -335,7 +335,7 @@ class Wiring:
         return rows
 
     def limit_spending(self, budget: Budget, period: Period) -> None:
-        """Let the language model be asked for no more than this in a day or a month (UTC), restarts included.
+        """Limit what the language model is asked for in a day or a month (UTC), restarts included.
 
         What counts is what completions cost that were kept; the extractive model costs nothing.
 

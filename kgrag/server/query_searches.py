@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,7 +20,7 @@ import pyoxigraph as ox
 from starlette.requests import Request as HttpRequest
 
 import kgrag
-from kgrag.errors import ServiceUnavailable
+from kgrag.errors import InvalidSPARQL, ServiceUnavailable
 from kgrag.model import Term
 from kgrag.querying.searches import Resolved, Scored, Search, Select
 from kgrag.server.problems import Problem
@@ -28,11 +29,11 @@ from kgrag.server.server_state import address, state_of
 from kgrag.server.streaming import collect_result, disconnected
 from kgrag.server.worker_threads import WorkerThreads
 from kgrag.sparql.gate import check_query
-from kgrag.store.lineage import first_lineage
 
 __all__ = ["run_searches"]
 
 _TABLE = "text/tab-separated-values"
+_COMPARED = re.compile(r"similarity>?\s*\(")
 _MAX_SECONDS_FOR_INDEX = 5.0
 _SECONDS_BETWEEN_LOOKS = 0.05
 
@@ -162,15 +163,23 @@ def _resolved(workers: WorkerThreads, search: Search, text: str, clock: _QueryCl
     return search.resolve(text, step=alone, aside=aside, select=select)
 
 
-def _similarity_data(workers: WorkerThreads, resolved: Resolved) -> dict[str, object]:
-    """Return where the vectors are, and those of the texts; loads the embedder, for its name and dimension."""
+def _similarity_data(workers: WorkerThreads, resolved: Resolved) -> dict[str, object] | None:
+    """Return where the vectors are, and those of the texts; loads the embedder, for its name and dimension.
+
+    None where they are in a database and the query does not call the function after all.
+
+    Raises:
+        InvalidSPARQL: vectors are in a database, which readers do not reach, and whose address they are not to know.
+    """
     kb = workers.kb
+    if kb.settings.index.get_secret_value():
+        if not _COMPARED.search(resolved.text):
+            return None
+        raise InvalidSPARQL("kgv:similarity compares vectors in files, and those here are in PostgreSQL. Use kgv:near.")
     texts = {text: base64.b64encode(vector.tobytes()).decode() for text, vector in resolved.similar.items()}
     return {
         "root": str(Path(kgrag.__file__).parents[1]),
         "folder": str(kb.vectors),
-        "index": kb.settings.index.get_secret_value(),
-        "origin": first_lineage(kb.store),
         "identity": kb.embedder.identity,
         "dimension": kb.embedder.dimension,
         "revision": kb.store.revision,

@@ -88,7 +88,7 @@ class SparqlLeases:
         return number
 
     def renew(self, resource: str, number: int, seconds: float) -> None:
-        """Let a lease end so many seconds from now.
+        """Write that a lease ends so many seconds from now.
 
         Raises:
             StoreLocked: it was released, or somebody else has a later one.

@@ -4,10 +4,13 @@ import os
 import shutil
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from kgrag import KnowledgeBase, plugins, shacl
+from kgrag.errors import EmbeddingMismatch
 from kgrag.knowledge_base import erasure, forgetting
 from kgrag.llm.extractive import ExtractiveModel
 from kgrag.resources import folder
@@ -220,3 +223,32 @@ def test_a_source_that_an_erasure_leaves_without_documents_goes_and_others_stay(
     assert kb.erase(str(clinic / "rye" / "oats.txt")).found == ()
     assert kb.erase(str(clinic / "rye" / "rye.txt")).found == ()
     assert kb.sources() == []
+
+
+class Elsewhere:
+    """Vector spaces that are in no file of the folder: one with keys, and one that another embedder made."""
+
+    def __init__(self, *keys: str) -> None:
+        self.own = keys
+
+    def names(self) -> list[str]:
+        return ["another", "own"]
+
+    def space(self, name: str) -> "Elsewhere":
+        if name == "another":
+            raise EmbeddingMismatch("made by another embedder.")
+        return self
+
+    def keys(self) -> list[str]:
+        return list(self.own)
+
+    def write_anew(self) -> None:
+        """Do nothing."""
+
+
+def test_keys_of_vectors_that_are_in_no_file_are_searched_and_what_cannot_be_is_named() -> None:
+    needles = erasure._Needles(frozenset(), frozenset(), frozenset({"zanzibar"}))
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder()) as kb:
+        for key, found in (("urn:x:zanzibar", ["another", "own"]), ("urn:x:a", ["another"])):
+            held = cast("erasure.Erasable", SimpleNamespace(store=kb.store, spaces=Elsewhere(key), path=None))
+            assert erasure._search(held, needles) == ([f"vectors '{name}'" for name in found], 0)

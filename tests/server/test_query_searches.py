@@ -3,16 +3,22 @@
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from types import SimpleNamespace
+from typing import Any, Literal, cast
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
+from kgrag.errors import InvalidSPARQL
 from kgrag.knowledge_base import KnowledgeBase
 from kgrag.ports import Vectors
+from kgrag.querying.searches import Resolved
 from kgrag.querying.text_indexes import index_queries
 from kgrag.server import query_searches
+from kgrag.server.worker_threads import WorkerThreads
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 from tests.server.inside import KEY, Inside, served
@@ -144,3 +150,11 @@ def test_what_a_query_asks_of_a_node_limits_its_search(slow: tuple[Inside, _Slow
     group = "{ ?n kgv:matches ('barley wants sand' 1) ; kg:text ?text ; dcterms:isPartOf/dcterms:title 'loam' }"
     reply = running.client.get("/sparql", params={"query": f"SELECT ?text {group}"}).json()
     assert [row["text"]["value"] for row in reply["results"]["bindings"]] == ["Barley wants loam."]
+
+
+@pytest.mark.parametrize(("text", "refused"), [("BIND(kgv:similarity(?a, ?b) AS ?s)", True), ('"similarity"', False)])
+def test_no_reader_is_told_the_address_of_a_database_of_vectors(text: str, refused: bool) -> None:
+    settings = Settings(index=SecretStr("postgresql://name:word@localhost/vectors"))
+    workers = cast("WorkerThreads", SimpleNamespace(kb=SimpleNamespace(settings=settings)))
+    with pytest.raises(InvalidSPARQL, match="PostgreSQL") if refused else nullcontext():
+        assert query_searches._similarity_data(workers, Resolved(text, compares=True)) is None

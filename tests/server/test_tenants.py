@@ -72,7 +72,7 @@ class World:
         return self.ask(who, Asked("POST", path, json.dumps(body).encode(), "application/json"))
 
     def fill(self, marks: Marks) -> dict[str, str]:
-        """Give a tenant things of each kind; return the names of those that are not made of the mark."""
+        """Write things of each kind into a tenant's knowledge base; return the names of those that are not made of the mark."""
         name, content = marks.both
         who = name
         text = f"The code of the reactor of Vantor is {content}. The reactor {name} has the code {content}."

@@ -138,7 +138,7 @@ def test_leases_keep_the_rules_of_the_port_between_two_connections(links: list[I
 @served
 def test_of_two_at_one_moment_at_most_one_gets_a_lease(links: list[Interrupted]) -> None:
     def both(place: int) -> list[str]:
-        """Let another one want a lease before the request of this number; return who got it."""
+        """Ask for a lease as another one before the request of this number; return who got it."""
         link, got = links[place], list[str]()
 
         def ask(each: SparqlLeases, holder: str) -> None:
@@ -192,7 +192,7 @@ def test_a_writer_whose_lease_is_over_is_refused_and_nothing_of_it_enters(server
 
 
 def ended(server: OxigraphServer) -> None:
-    """Let the lease of the store end, as time does."""
+    """End the lease of the store, as time does."""
     link = SparqlConnection(ServerAddress.of(server.address))
     known, resource = leases(link), Names().knowledge_base.value
     known.renew(resource, known._read(resource)[0], 0)

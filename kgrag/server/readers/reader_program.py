@@ -407,10 +407,13 @@ class _TaskRunner:
 
         import numpy as np
 
+        from kgrag.index.vector_folder import FolderSpaces
         from kgrag.querying.searches import functions
 
         if self._spaces is None or similar["revision"] != self._spaces[0]:
-            self._spaces = similar["revision"], _spaces(similar)
+            folder, identity = Path(similar["folder"]), similar["identity"]
+            spaces = FolderSpaces(folder, identity=identity, dimension=similar["dimension"], read_only=True)
+            self._spaces = similar["revision"], spaces
         texts = {text: np.frombuffer(base64.b64decode(data), np.float32) for text, data in similar["texts"].items()}
         return dict(functions(self._spaces[1], texts))
 
@@ -459,19 +462,6 @@ class _TaskRunner:
     def ping(self, header: _Header, _body: bytes) -> None:
         """Open the snapshot and do nothing."""
         self._open_store(header["folder"])
-
-
-def _spaces(similar: dict[str, Any]) -> Any:
-    """Open the vector spaces that a request names: files, or tables of a PostgreSQL database."""
-    form = {"identity": similar["identity"], "dimension": similar["dimension"], "read_only": True}
-    if similar["index"]:
-        from kgrag.index.postgres_vectors import PostgresSpaces
-        from kgrag.store.postgres_connection import PostgresServer
-
-        return PostgresSpaces(PostgresServer(similar["index"]), origin=lambda: str(similar["origin"]), **form)
-    from kgrag.index.vector_folder import FolderSpaces
-
-    return FolderSpaces(Path(similar["folder"]), **form)
 
 
 def _make_importable(root: str) -> None:
