@@ -85,6 +85,9 @@ def test_a_folder_with_a_broken_file_is_done_in_part_and_one_with_nothing_else_i
     docs.joinpath("oats.txt").write_text("Oats are sown in spring.")
     code, out, err = run(command, str(docs))
     assert (code, "1 broken" in out, "empty.txt: is empty" in err) == (4, True, True)
+    docs.joinpath("README").write_text("Read me.")
+    _, out, err = run(command, str(docs))
+    assert ("1 skipped" in out, "README: a file without a suffix" in err) == (True, True)
     assert run("ingest", str(docs / "empty.txt"))[0] == 2
 
 

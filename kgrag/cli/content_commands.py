@@ -270,17 +270,17 @@ def sync(
         forgotten = [{"name": one.title or one.document, "remains": len(one.remains)} for one in done.forgotten]
         violations = [f"{v.focus}: {v.message}" for v in done.ingested.violations]
         counts = {name: getattr(done.ingested, name) for name in _COUNTS} | {"violations": violations}
-        _end_sync(counts, forgotten, done.misplaced, done.ingested.broken, done.undecided)
+        _end_sync(counts, forgotten, done.misplaced, done.ingested.skipped, done.ingested.broken, done.undecided)
 
     def sync_there(client: Client) -> None:
         read = folder if folder.exists() else source_folder_through(client, folder)
-        _, broken, source = _reading([read], whole_pages)
+        skipped, broken, source = _reading([read], whole_pages)
         options: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker, "source": name}
         options |= {"replaces": "folder", "folder": os.path.realpath(read)}
         with progress_bar() as progress:
             done = documents_through(client, source, broken.keys(), options, progress)
         forgotten = [{"name": one["title"] or one["document"], "remains": one["remains"]} for one in done["forgotten"]]
-        _end_sync(done, forgotten, done["misplaced"], list(broken.values()), done["undecided"])
+        _end_sync(done, forgotten, done["misplaced"], skipped, list(broken.values()), done["undecided"])
 
     through(server, sync_here, sync_there)
 
@@ -289,13 +289,15 @@ def _end_sync(
     counts: Mapping[str, Any],
     forgotten: Sequence[Mapping[str, Any]],
     misplaced: int,
+    skipped: Sequence[str],
     broken: Sequence[str],
     undecided: Sequence[str],
 ) -> None:
     typer.echo(
         f"{counts['documents']} documents added, {counts['unchanged']} unchanged, {len(forgotten)} forgotten, "
-        f"{misplaced} only moved, {len(broken)} broken"
+        f"{misplaced} lost one of several paths, {len(skipped)} skipped, {len(broken)} broken"
     )
+    _some(skipped, "skipped")
     _some(broken, "broken")
     _some(counts["violations"], "in quarantine")
     _some([one["name"] for one in forgotten], "forgotten")

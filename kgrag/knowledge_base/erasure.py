@@ -267,9 +267,7 @@ def _texts_of(store: TripleStore, document: str) -> Iterator[str]:
     """Yield what is written of a document: its text and its chunks, title, identifier, metadata and places."""
     graph = store.names.document_graph(ox.NamedNode(document))
     if not store.described(graph):
-        raise UnknownName(
-            f"there is no document <{document}>. `kgrag queries documents/listing` shows the query that lists them."
-        )
+        raise UnknownName(f"there is no document <{document}>. `kgrag documents` lists them.")
     for triple in store.triples(graph):
         if isinstance(triple.object, ox.Literal) and triple.object.datatype == XSD.string:
             yield triple.object.value

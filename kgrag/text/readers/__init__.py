@@ -29,6 +29,7 @@ is data: nothing in it is ever executed.
 from __future__ import annotations
 
 import logging
+import mimetypes
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ __all__ = ["Reader", "find_files", "read_path", "read_paths", "suffixes"]
 
 _LOG = logging.getLogger(__name__)
 _GROUP = "kgrag.readers"
+_PLAIN = ".txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,8 @@ def read_paths(
     folders and links that lead out of the folder.
 
     Args:
-        paths: files and folders; a file that is named twice is read once.
+        paths: files and folders; a file that is named twice is read once. One that is named itself and whose suffix
+            tells of no format (``README``, ``crontab.5``) is read as plain text.
         skipped: takes a line "path: reason" for every file and link of a folder that is passed over; None logs a
             warning.
         broken: takes every file of a folder that cannot be read, with the message, instead of an error; and every file
@@ -123,8 +126,8 @@ def read_paths(
         whole_pages: whether navigation is kept in the text of HTML pages.
 
     Raises:
-        UnreadableDocument: a path is not there; a named file has an unknown suffix; a folder holds nothing that can be
-            read; a file is empty, binary, damaged, encrypted, not what its suffix says, or changed while it was read;
+        UnreadableDocument: a path is not there; a named file has a suffix of another format; a folder holds nothing
+            that can be read; a file is empty, binary, damaged, encrypted, not what its suffix says, or changed while it was read;
             its reader failed. Without ``broken`` also a file of which a part could not be read, behind its documents.
     """
     for path, named in find_files(paths, skipped=skipped).items():
@@ -148,14 +151,20 @@ def find_files(paths: Iterable[Path], *, skipped: list[str] | None = None) -> di
         UnreadableDocument: as ``read_paths``, without opening a file.
     """
     found: dict[Path, bool] = {}
-    for path in paths:
-        if path.is_dir():
-            for file in _readable(path, skipped):
-                found.setdefault(file, False)
-        elif _suffix(path) not in suffixes():
-            raise _unknown(path)
-        else:
-            found[path] = True
+    given = list(paths)
+    try:
+        for path in given:
+            if path.is_dir():
+                for file in _readable(path, skipped):
+                    found.setdefault(file, False)
+            elif _suffix(path) not in suffixes() and not _may_be_plain(path):
+                raise _unknown(path)
+            else:
+                found[path] = True
+    except UnreadableDocument as error:
+        if len(given) == 1:
+            raise
+        raise UnreadableDocument(f"{error} Nothing was read of the other paths either: leave this one out.") from error
     return found
 
 
@@ -172,7 +181,7 @@ def _readable(folder: Path, skipped: list[str] | None) -> list[Path]:
         elif _suffix(file) in suffixes() and file.is_file():
             files.append(file)
         else:
-            others.append(f"{file}: {_why_not(file)}")
+            others.append(f"{file}: {_of_no_reader(file) if file.is_file() else _why_not(file)}")
     others = [cleaned(line) for line in others]
     if skipped is not None:
         skipped.extend(others)
@@ -217,6 +226,8 @@ def _reader(path: Path, suffix: str) -> Reader:
 def _read(path: Path, whole_pages: bool) -> Generator[Document, None, str]:
     """Yield the documents of a file, and return what was left out of it, "" for nothing."""
     suffix = _suffix(path)
+    if suffix not in suffixes() and _may_be_plain(path):
+        suffix = _PLAIN
     if suffix not in suffixes() or not path.is_file():
         raise _unknown(path)
     reader = _reader(path, suffix)
@@ -250,4 +261,19 @@ def _why_not(path: Path) -> str:
     if not path.is_file():
         return "is no regular file"
     expected = f"expected one of {' '.join(suffixes())}, or a text one in .gz"
-    return f"suffix {path.suffix!r} is not one that can be read; {expected} (`kgrag plugins` lists the readers)"
+    return f"{_of_no_reader(path)}; {expected} (`kgrag plugins` lists the readers)"
+
+
+def _of_no_reader(path: Path) -> str:
+    name = path.name
+    if path.suffix.lower() == ".gz" and (inner := Path(path.stem).suffix):
+        name = path.stem if inner.lower() not in suffixes() else name
+    if not Path(name).suffix:
+        return "a file without a suffix is read when it is named, not in a folder"
+    return f"suffix {Path(name).suffix!r} is not one that can be read"
+
+
+def _may_be_plain(path: Path) -> bool:
+    """Return whether the name of a file tells of no format but plain text, as ``README`` and ``crontab.5`` do."""
+    media_type, packed = mimetypes.guess_type(path.name)
+    return path.is_file() and packed is None and (media_type is None or media_type.startswith("text/"))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["read"]
 
 _LOG = logging.getLogger(__name__)
+logging.getLogger("pypdf").addHandler(logging.NullHandler())  # what it says of a damaged file, our own message says
 _PAGE_BREAK = _PART_BREAK = "\n\n"
 _PLACEHOLDER_TITLES = frozenset(("untitled", "(anonymous)", "unknown"))
 

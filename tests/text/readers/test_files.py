@@ -81,7 +81,35 @@ def test_a_folder_of_unknown_files_is_refused(make: Make, tmp_path: Path) -> Non
     assert "found 1 files, none of which can be read" in refused(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["a.exe", "noext", "a.pdf.gz", "a.gz"])
+@pytest.mark.parametrize("name", ["README", "crontab.5", "README.Debian", "conf.py"])
+def test_a_named_file_whose_name_tells_of_no_other_format_is_read_as_plain_text(make: Make, name: str) -> None:
+    assert [document.text for document in read_path(make(name, "Plain words."))] == ["Plain words."]
+
+
+def test_bytes_of_a_named_file_without_a_suffix_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "noext").write_bytes(bytes(range(256)))
+    assert "noext" in refused(tmp_path / "noext")
+
+
+def test_where_one_of_several_paths_cannot_be_read_the_others_are_said_to_be_unread(make: Make) -> None:
+    with pytest.raises(UnreadableDocument, match="Nothing was read of the other paths either"):
+        list(read_paths([make("a.txt", "x"), make("b.exe", "x")]))
+    assert "other paths" not in refused(make("c.exe", "x"))
+
+
+def test_a_packed_file_is_skipped_for_the_suffix_of_what_is_in_it(make: Make, tmp_path: Path) -> None:
+    make("a.txt", "x")
+    make("sshd_config.5.gz", "x")
+    make("README", "x")
+    skipped: list[str] = []
+    list(read_paths([tmp_path], skipped=skipped))
+    assert [line.removeprefix(f"{tmp_path}/") for line in skipped] == [
+        "README: a file without a suffix is read when it is named, not in a folder",
+        "sshd_config.5.gz: suffix '.5' is not one that can be read",
+    ]
+
+
+@pytest.mark.parametrize("name", ["a.exe", "a.odt", "a.pdf.gz", "a.gz"])
 def test_a_named_file_of_unknown_suffix_is_refused(make: Make, name: str) -> None:
     assert "is not one that can be read; expected one of .csv" in refused(make(name, "x"))
 
