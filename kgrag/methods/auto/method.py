@@ -22,7 +22,7 @@ from kgrag.index import bm25, vector_spaces
 from kgrag.index.array_files import FileFault
 from kgrag.index.index_terms import tokens_of
 from kgrag.methods.auto import name_graph
-from kgrag.methods.auto.coverage import covering
+from kgrag.methods.auto.coverage import covering, terms_to_cover
 from kgrag.methods.auto.name_graph import NameGraph
 from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, Method, Progress, TripleStore, VectorIndex, VectorSpaces
@@ -242,7 +242,7 @@ class Auto:
     def _covering(
         self, question: str, best: Sequence[tuple[str, float]], k: int, gain: float
     ) -> list[tuple[str, float]]:
-        weights, has = self._words(_CHUNK).terms_in(question, [iri for iri, _ in best])
+        weights, has = terms_to_cover(question, self._words(_CHUNK), [iri for iri, _ in best])
         scores = np.array([score for _, score in best])
         return [(best[place][0], worth) for place, worth in covering(scores, weights, has, take=k, gain=gain)]
 
