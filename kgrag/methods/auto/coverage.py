@@ -24,7 +24,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 _WORD = regex.compile(r"\w+")
 _OF_NAME = regex.compile(r"[\p{Lu}\p{N}]")
-_OF_OTHERS = 0.2  # of the weight of a word in a name
+_OF_OTHERS = 0.1  # of the weight of a word in a name
 
 _KEPT = 0.3  # of the weight of a term that an earlier entry has
 
@@ -62,7 +62,7 @@ def covering(
 def terms_to_cover(question: str, index: LexicalIndex, iris: Sequence[str]) -> tuple[FloatArray, BoolArray]:
     """Return what covering each term of a question is worth, and which of some texts has it.
 
-    A word that has a capital or a digit counts as one of a name, whole; any other a fifth. Words that ask ("which",
+    A word that has a capital or a digit counts as one of a name, whole; any other a tenth. Words that ask ("which",
     "did") and other stop words count nothing.
 
     Returns:
@@ -72,7 +72,7 @@ def terms_to_cover(question: str, index: LexicalIndex, iris: Sequence[str]) -> t
     >>> index = LexicalIndex.build(["urn:a", "urn:b"], ["Auron's creator", "the genre"])
     >>> weights, has = terms_to_cover("What is the genre of Auron?", index, ["urn:a", "urn:b"])
     >>> (has @ weights).round(2).tolist()
-    [1.1, 0.22]
+    [1.1, 0.11]
     """
     words = [word for word in _WORD.findall(question) if word.casefold() not in STOP_WORDS]
     names = [word for word in words if _OF_NAME.search(word)]

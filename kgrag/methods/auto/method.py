@@ -165,14 +165,13 @@ class Auto:
     ) -> list[tuple[str, float]]:
         """Return the k best chunks with what they are worth.
 
-        The first is chosen without names, which lead on from it, and with half of ``cover``: nothing comes before it
-        whose gaps it could fill, and its words count in its score already.
+        The first is the best of the pool: names lead on from it, and nothing comes before it whose gaps it could fill.
         """
-        gain, most = self.cover * (1 if "aggregates" in rankings else 2), max(k, self.candidates)
-        first = self._covering(question, fusion.ranked(scores, most), 1, self.cover / 2)
+        first = fusion.ranked(scores, 1)
         for iri, share in rankings.get("names", ()):
             scores[iri] += self.names * math.sqrt(share)
-        chosen = self._covering(question, fusion.ranked(scores, most), k, gain)
+        gain = self.cover * (1 if "aggregates" in rankings else 2)
+        chosen = self._covering(question, fusion.ranked(scores, max(k, self.candidates)), k, gain)
         others = [entry for entry in chosen if entry[0] not in dict(first)][: k - 1]
         return [(iri, max(worth for _, worth in (*first, *others[:1]))) for iri, _ in first] + others
 
