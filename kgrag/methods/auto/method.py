@@ -6,7 +6,7 @@ import itertools
 import math
 import string
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -15,7 +15,7 @@ import numpy as np
 
 from kgrag.answering import fusion
 from kgrag.answering.passage_hits import passage_hits
-from kgrag.capabilities import AnswersExactly, ClaimsQuestions, RanksChunks, capable, having
+from kgrag.capabilities import AnswersExactly, ClaimsQuestions, RanksChunks, RetrievesWithout, capable, having
 from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
@@ -127,6 +127,17 @@ class Auto:
         """Return the k best chunks of the allowed documents; no name leads through others. Raises as above."""
         return self._hits(question, k, allowed)
 
+    def retrieve_without(self, question: str, k: int, excluded: Collection[str]) -> list[Hit]:
+        """Return the k best chunks as if documents, by the identifiers of their source, were not there.
+
+        Links of these documents are not followed. Their words still count in how rare a word is. Raises as above.
+        """
+        for name, method in self._claiming(question):
+            if isinstance(method, RetrievesWithout):
+                return _found_by(name, method.retrieve_without(question, k, excluded))
+        hits = self._hits(question, max(k, self.candidates), None)
+        return [hit for hit in hits if hit.attributes.get("identifier") not in excluded][:k]
+
     def answer(self, question: str, k: int) -> Answer | None:
         """Return what a method answers from stated facts alone; None where it takes evidence to answer."""
         for name in having(AnswersExactly):
@@ -177,15 +188,16 @@ class Auto:
 
     def _claimed(self, question: str, k: int, allowed: Allowed | None) -> list[Hit] | None:
         """Return the hits of a method that the question is left to; None where it is to none."""
+        for name, method in self._claiming(question):
+            hits = method.retrieve(question, k) if allowed is None else method.retrieve_among(question, k, allowed)
+            return _found_by(name, hits)
+        return None
+
+    def _claiming(self, question: str) -> Iterator[tuple[str, ClaimsQuestions]]:
         for name in having(ClaimsQuestions) if self.others else ():
             method = capable(self.method(name), ClaimsQuestions, name)
             if method.claims(question):
-                hits = method.retrieve(question, k) if allowed is None else method.retrieve_among(question, k, allowed)
-                return [
-                    replace(hit, attributes={**hit.attributes, "found_by": {name: rank}})
-                    for rank, hit in enumerate(hits, 1)
-                ]
-        return None
+                yield name, method
 
     def _add_others(
         self, scores: dict[str, float], question: str, rankings: dict[str, fusion.Ranking], allowed: Allowed | None
@@ -279,6 +291,10 @@ def names_in(question: str, graph: NameGraph, names: Names) -> list[str]:
             free[start : start + length] = [False] * length
             found.append(iri)
     return found
+
+
+def _found_by(name: str, hits: Sequence[Hit]) -> list[Hit]:
+    return [replace(hit, attributes={**hit.attributes, "found_by": {name: rank}}) for rank, hit in enumerate(hits, 1)]
 
 
 def _ranks_of(iri: str, ranks: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
