@@ -45,6 +45,7 @@ _SHORT = 8
 _ASKED = re.compile(
     r"^\s*(?:in\s+|on\s+)?(?:what|which|who|where|when)\s+(?:is|are|was|were)?\s*(?:the\s+)?", flags=re.I
 )
+_WITH_UNIT = re.compile(r"^\s*([-+]?\d[\d,.]*)\s*\([^()\d]+\)\s*$")
 _FIGURE = re.compile(r"\d|^(?:January|February|March|April|May|June|July|August|September|October|November|December)\b")
 
 
@@ -92,11 +93,14 @@ def _layered(one: Mapping[str, Any]) -> Asked:
 
 
 def answer_key(text: str) -> str:
-    """Return an answer in normal form: dates and numbers by value, anything else by its words.
+    """Return an answer in normal form: dates and numbers by value, also with a unit behind, else by its words.
 
     >>> answer_key("3,800") == answer_key("3800.0"), answer_key("July 4, 1928"), answer_key("Ann  Lee")
     (True, '1928-07-04', 'ann lee')
+    >>> answer_key("18.29 (kilometrePerSeconds)")
+    '18.29'
     """
+    text = _WITH_UNIT.sub(r"\1", text)
     return valued(text) if _FIGURE.search(text) and not re.search(r"\d[\d,.]*\s*\D*[A-Z]", text) else entity_key(text)
 
 
@@ -138,7 +142,8 @@ def attribute_of(question: str) -> str:
     ('party', 'job', 'born')
     """
     rest = _ASKED.sub("", question.strip().rstrip("?"))
-    if verb := re.search(r"\b(?:was|were|did|does|do)\s+.+\s([a-z]+)$", rest):
+    asked = re.search(r"^\s*(?i:where|when)\s+(?:was|were)\s+.+\s([a-z]+)\??\s*$", question)
+    if verb := asked or re.search(r"\b(?:was|were|did|does|do)\s+.+\s([a-z]+)$", rest):
         return verb[1]
     owned = re.match(r"(.+?)['’]s\s+(.+)$", rest)
     if owned:

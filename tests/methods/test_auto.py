@@ -12,7 +12,9 @@ import pytest
 
 from kgrag import KnowledgeBase
 from kgrag.errors import NotBuilt
+from kgrag.index.bm25 import LexicalIndex
 from kgrag.methods.auto import name_graph
+from kgrag.methods.auto.coverage import covering, terms_to_cover
 from kgrag.methods.auto.method import Auto
 from kgrag.methods.auto.name_graph import NameGraph
 from kgrag.model import Allowed, Document
@@ -172,6 +174,32 @@ def test_evidence_that_covers_the_rest_of_a_question_comes_before_more_of_the_sa
     question = "When is the pump oiled, and which fitter of a workshop replaced a valve?"
     assert pump.text not in texts(kb, question, k=2, method="auto:cover=0")
     assert pump.text in texts(kb, question, k=2, method="auto:cover=2")
+
+
+def covered(question: str, scores: dict[str, float], take: int) -> list[str]:
+    """Return the texts that are taken of some with these scores, best first, beside thirty others in the index."""
+    texts = [*scores, *(f"page {n}" for n in range(30))]
+    index = LexicalIndex.build([f"urn:c:{n:02}" for n in range(len(texts))], texts)
+    weights, has = terms_to_cover(question, index, [f"urn:c:{n:02}" for n in range(len(scores))])
+    taken = covering(np.array(list(scores.values())), weights, has, take=take, gain=1.0)
+    return [texts[place] for place, _ in taken]
+
+
+def test_a_passage_about_another_thing_is_not_raised_for_the_word_that_is_asked_of_this_one() -> None:
+    about = {"Auron was drawn in Bath.": 1.0, "Auron was sold.": 0.9, "Auron was praised.": 0.8}
+    others = {"The genre of Zorro is comedy.": 0.6, "A genre was printed.": 0.5, "Nothing.": 0.0}
+    assert covered("What is the genre of Auron?", about | others, 3) == list(about)
+
+
+def test_evidence_about_the_second_of_two_names_comes_before_more_about_the_first() -> None:
+    first = {"Zorro rode to Bath and won a prize.": 1.0, "Zorro won a prize.": 0.9, "Zorro rode.": 0.8}
+    second = {"Auron came later.": 0.6, "Nobody won a prize.": 0.1, "Nothing.": 0.0}
+    assert covered("Who won a prize, Zorro or Auron?", first | second, 2)[1] == "Auron came later."
+
+
+def test_without_a_name_all_words_but_those_that_ask_are_to_be_covered() -> None:
+    scores = {"the red pump": 1.0, "a red pump is oiled": 0.9, "what did it": 0.85, "the valve": 0.8, "nothing": 0.0}
+    assert covered("what did it to the red pump and the valve?", scores, 2) == ["the red pump", "the valve"]
 
 
 def test_the_first_passage_is_the_most_relevant_though_a_less_relevant_one_has_more_of_the_words(

@@ -121,6 +121,17 @@ def test_the_marker_of_a_question_finds_the_document_that_it_means(
     assert not unmarked or unmarked[0].attributes["title"] != title
 
 
+def test_auto_follows_no_link_of_a_document_that_is_passed_over(cited: KnowledgeBase) -> None:
+    question = "What did Brill (1995) find on tagging?"
+    with_it, without = (cited.method("auto").retrieve_without(question, 5, excluded) for excluded in ((), ("user",)))
+    assert [hit.attributes["title"] for hit in with_it][:1] == ["Growing rules for every field"]
+    assert without == cited.method("auto").retrieve_without(question, 5, {"user", "nothing"})
+    assert "A use" not in [hit.attributes["title"] for hit in without]
+    assert without[0].attributes["title"] != "Growing rules for every field"
+    unmarked = cited.method("auto").retrieve_without("Tagging of weeds", 5, {"user"})
+    assert unmarked[0].attributes["title"] == "Alone"
+
+
 def test_the_default_finds_what_papers_on_the_subject_cite(kb: KnowledgeBase, tmp_path: Path) -> None:
     users = [
         {"id": f"u{n}", "title": f"Use {n}", "text": f"Tagging of weeds, way {n}.", "cites": ["core", f"own{n}"]}

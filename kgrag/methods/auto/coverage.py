@@ -1,23 +1,36 @@
 """Coverage: evidence that has the words of the question which better evidence lacks comes earlier.
 
 Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998) over the question's terms in place of the similarity of
-texts: what counts for an entry is the share of the question that it adds.
+texts: what counts for an entry is the share of the question that it adds. Names count most. Where a question is about
+two things, evidence about the second is what the first lacks; an entry that adds only the word for what is asked of a
+thing ("genre", "city") is mostly about another thing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
+import regex
 
-__all__ = ["covering"]
+from kgrag.index.bm25 import LexicalIndex
+from kgrag.text.sentences import STOP_WORDS
+
+__all__ = ["covering", "terms_to_cover"]
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+_WORD = regex.compile(r"\w+")
+_OF_NAME = regex.compile(r"[\p{Lu}\p{N}]")
+_OF_OTHERS = 0.1  # of the weight of a word in a name
 
 _KEPT = 0.3  # of the weight of a term that an earlier entry has
 
 
 def covering(
-    scores: FloatArray, weights: FloatArray, has: npt.NDArray[np.bool_], *, take: int, gain: float
+    scores: FloatArray, weights: FloatArray, has: BoolArray, *, take: int, gain: float
 ) -> list[tuple[int, float]]:
     """Return at most ``take`` entries with what they were worth when they were chosen, one by one, the best first.
 
@@ -44,3 +57,25 @@ def covering(
         waiting[best] = False
         left = np.where(has[best], _KEPT * left, left)
     return chosen
+
+
+def terms_to_cover(question: str, index: LexicalIndex, iris: Sequence[str]) -> tuple[FloatArray, BoolArray]:
+    """Return what covering each term of a question is worth, and which of some texts has it.
+
+    A word that has a capital or a digit counts as one of a name, whole; any other a tenth. Words that ask ("which",
+    "did") and other stop words count nothing.
+
+    Returns:
+        Weights of at least 0, shape (t,), and whether each text has the term, shape (len(iris), t). A term of a name
+        takes two places, which add up.
+
+    >>> index = LexicalIndex.build(["urn:a", "urn:b"], ["Auron's creator", "the genre"])
+    >>> weights, has = terms_to_cover("What is the genre of Auron?", index, ["urn:a", "urn:b"])
+    >>> (has @ weights).round(2).tolist()
+    [1.1, 0.11]
+    """
+    words = [word for word in _WORD.findall(question) if word.casefold() not in STOP_WORDS]
+    names = [word for word in words if _OF_NAME.search(word)]
+    (every, has), (named, has_named) = (index.terms_in(" ".join(chosen), iris) for chosen in (words, names))
+    weights = np.concatenate([_OF_OTHERS * every, (1 - _OF_OTHERS) * named])
+    return weights, np.concatenate([has, has_named], axis=1)

@@ -6,7 +6,7 @@ import itertools
 import math
 import string
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -15,14 +15,14 @@ import numpy as np
 
 from kgrag.answering import fusion
 from kgrag.answering.passage_hits import passage_hits
-from kgrag.capabilities import AnswersExactly, ClaimsQuestions, RanksChunks, capable, having
+from kgrag.capabilities import AnswersExactly, ClaimsQuestions, RanksChunks, RetrievesWithout, capable, having
 from kgrag.declarations import NoOptions
 from kgrag.errors import InvalidSettings, NotBuilt
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.array_files import FileFault
 from kgrag.index.index_terms import tokens_of
 from kgrag.methods.auto import name_graph
-from kgrag.methods.auto.coverage import covering
+from kgrag.methods.auto.coverage import covering, terms_to_cover
 from kgrag.methods.auto.name_graph import NameGraph
 from kgrag.model import NO_COMPLETIONS, Allowed, Answer, BuildReport, Hit
 from kgrag.ports import Embedder, LanguageModel, Method, Progress, TripleStore, VectorIndex, VectorSpaces
@@ -127,6 +127,17 @@ class Auto:
         """Return the k best chunks of the allowed documents; no name leads through others. Raises as above."""
         return self._hits(question, k, allowed)
 
+    def retrieve_without(self, question: str, k: int, excluded: Collection[str]) -> list[Hit]:
+        """Return the k best chunks as if documents, by the identifiers of their source, were not there.
+
+        Links of these documents are not followed. Their words still count in how rare a word is. Raises as above.
+        """
+        for name, method in self._claiming(question):
+            if isinstance(method, RetrievesWithout):
+                return _found_by(name, method.retrieve_without(question, k, excluded))
+        hits = self._hits(question, max(k, self.candidates), None)
+        return [hit for hit in hits if hit.attributes.get("identifier") not in excluded][:k]
+
     def answer(self, question: str, k: int) -> Answer | None:
         """Return what a method answers from stated facts alone; None where it takes evidence to answer."""
         for name in having(AnswersExactly):
@@ -165,28 +176,28 @@ class Auto:
     ) -> list[tuple[str, float]]:
         """Return the k best chunks with what they are worth.
 
-        The first is chosen without names, which lead on from it, and with half of ``cover``: nothing comes before it
-        whose gaps it could fill, and its words count in its score already.
+        The first is the best of the pool: names lead on from it, and nothing comes before it whose gaps it could fill.
         """
-        gain, most = self.cover * (1 if "aggregates" in rankings else 2), max(k, self.candidates)
-        first = self._covering(question, fusion.ranked(scores, most), 1, self.cover / 2)
+        first = fusion.ranked(scores, 1)
         for iri, share in rankings.get("names", ()):
             scores[iri] += self.names * math.sqrt(share)
-        chosen = self._covering(question, fusion.ranked(scores, most), k, gain)
+        gain = self.cover * (1 if "aggregates" in rankings else 2)
+        chosen = self._covering(question, fusion.ranked(scores, max(k, self.candidates)), k, gain)
         others = [entry for entry in chosen if entry[0] not in dict(first)][: k - 1]
         return [(iri, max(worth for _, worth in (*first, *others[:1]))) for iri, _ in first] + others
 
     def _claimed(self, question: str, k: int, allowed: Allowed | None) -> list[Hit] | None:
         """Return the hits of a method that the question is left to; None where it is to none."""
+        for name, method in self._claiming(question):
+            hits = method.retrieve(question, k) if allowed is None else method.retrieve_among(question, k, allowed)
+            return _found_by(name, hits)
+        return None
+
+    def _claiming(self, question: str) -> Iterator[tuple[str, ClaimsQuestions]]:
         for name in having(ClaimsQuestions) if self.others else ():
             method = capable(self.method(name), ClaimsQuestions, name)
             if method.claims(question):
-                hits = method.retrieve(question, k) if allowed is None else method.retrieve_among(question, k, allowed)
-                return [
-                    replace(hit, attributes={**hit.attributes, "found_by": {name: rank}})
-                    for rank, hit in enumerate(hits, 1)
-                ]
-        return None
+                yield name, method
 
     def _add_others(
         self, scores: dict[str, float], question: str, rankings: dict[str, fusion.Ranking], allowed: Allowed | None
@@ -242,7 +253,7 @@ class Auto:
     def _covering(
         self, question: str, best: Sequence[tuple[str, float]], k: int, gain: float
     ) -> list[tuple[str, float]]:
-        weights, has = self._words(_CHUNK).terms_in(question, [iri for iri, _ in best])
+        weights, has = terms_to_cover(question, self._words(_CHUNK), [iri for iri, _ in best])
         scores = np.array([score for _, score in best])
         return [(best[place][0], worth) for place, worth in covering(scores, weights, has, take=k, gain=gain)]
 
@@ -280,6 +291,10 @@ def names_in(question: str, graph: NameGraph, names: Names) -> list[str]:
             free[start : start + length] = [False] * length
             found.append(iri)
     return found
+
+
+def _found_by(name: str, hits: Sequence[Hit]) -> list[Hit]:
+    return [replace(hit, attributes={**hit.attributes, "found_by": {name: rank}}) for rank, hit in enumerate(hits, 1)]
 
 
 def _ranks_of(iri: str, ranks: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
