@@ -47,6 +47,15 @@ class ReaderPlaces:
         asked = time.monotonic() - self._short_since < _SECONDS_KEPT
         return asked or any(reader.kind is RunKind.LONG for reader in self._busy)
 
+    def keeps_last_from(self, run: ReaderRun) -> bool:
+        """Return whether a request, which may be long, leaves the last reader that has the current copy to short ones.
+
+        What nobody knows is let through once it has waited for a second; a long one gets a process of its own.
+        """
+        if run.kind is RunKind.SHORT or (run.kind is RunKind.UNKNOWN and run.waiting_seconds > _SECONDS_KEPT):
+            return False
+        return self.are_kept_for_short()
+
     def has_place(self, run: ReaderRun, *, opening: Reader | None) -> bool:
         """Return whether one more reader may begin with a request, beside the one that opens a copy."""
         at_work = Counter(reader.kind for reader in self._busy if reader is not opening)

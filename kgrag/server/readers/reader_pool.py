@@ -168,29 +168,38 @@ class ReaderPool:
                 self._start_spare()
         if reader is not None:
             self._send_to(reader, run)
+            if run.kind is RunKind.LONG:
+                self._start_spare()
         return reader is not None
 
     def _idle_reader(self, run: ReaderRun) -> Reader | None:
         """Return the reader that can begin soonest; one that must open a copy first where no other is soon free."""
         ready = [reader for reader in self._idle if reader.ready]
         fit = [reader for reader in ready if not run.request.reads_store or self._has_current_snapshot(reader, run)]
-        reader = fit[-1] if fit else self._reader_with_room(run)
-        near = (each.kind is not RunKind.LONG and self._has_current_snapshot(each, run) for each in self._busy)
-        if reader is None and ready and (run.waiting_seconds > _CHECK_SECONDS or not any(near)):
-            reader = ready[-1]
+        near = [each for each in self._busy if each.kind is not RunKind.LONG and self._has_current_snapshot(each, run)]
+        if self._places.keeps_last_from(run):
+            stale = [reader for reader in ready if reader not in fit]
+            # it opens its copy by itself, and leaves one that has the current copy to short requests
+            left = len(fit) + sum(each.kind is RunKind.SHORT and not each.takes_no_more for each in near)
+            reader = stale[-1] if stale else fit[0] if fit and left > 1 else None
+        else:
+            reader = fit[-1] if fit else self._reader_with_room(run)
+            if reader is None and ready and (run.waiting_seconds > _CHECK_SECONDS or not near):
+                reader = ready[-1]
         if reader in self._idle:
             self._idle.remove(reader)
         return reader
 
     def _another_reader(self, run: ReaderRun) -> Reader | None:
         """Start a process where that is worth it, and return it where there is no other: one may be free sooner."""
-        if not self._busy:
+        kept = self._places.keeps_last_from(run)
+        if not self._busy and not kept:
             return self._idle.pop() if self._idle else self._new_reader()
         now = time.monotonic()
         # worth it when a request has waited, or all of them are at something long
         late = run.waiting_seconds > _CHECK_SECONDS or all(now - each.since > _CHECK_SECONDS for each in self._busy)
-        if late and not self._idle and self._places.may_start():
-            self._idle.append(self._new_reader())
+        if late and not any(not (kept and each.ready) for each in self._idle) and self._places.may_start():
+            self._idle.insert(0, self._new_reader())
         return None
 
     def _new_reader(self) -> Reader:
