@@ -62,6 +62,8 @@ class ReaderPlaces:
         long = at_work[RunKind.LONG]
         if run.kind is RunKind.LONG:
             return self.has_long_place()
+        if run.kind is RunKind.SHORT and at_work[RunKind.SHORT] < self.for_short:
+            return True  # however many are tried of which nobody knows
         places = max(self._limits.readers - long, self.for_short)
         kept = 1 if run.kind is RunKind.UNKNOWN and places > 1 and self.are_kept_for_short() else 0
         if at_work.total() - long >= places or (kept and at_work[RunKind.UNKNOWN] >= places - kept):
