@@ -8,8 +8,8 @@ A request is short, long, or of a kind that nobody knows yet, by what requests o
 processor for more than a moment is long: its reader becomes one of those for long requests, which give way at the
 processor to all others, and another process takes its place. Where as many work on long ones as may, it has a little
 more time, and then waits for one of them to end. Beside long ones, and where short ones are asked, one reader at least
-is kept for those that are known to be short (``reader_places``). Of those that wait, the client goes first that has
-fewest at work.
+is kept for those that are known to be short (``reader_places``), with the current copy open: what may be long opens its
+copy itself, or gets a new process. Of those that wait, the client goes first that has fewest at work.
 """
 
 from __future__ import annotations
