@@ -8,8 +8,8 @@ A request is short, long, or of a kind that nobody knows yet, by what requests o
 processor for more than a moment is long: its reader becomes one of those for long requests, which give way at the
 processor to all others, and another process takes its place. Where as many work on long ones as may, it has a little
 more time, and then waits for one of them to end. Beside long ones, and where short ones are asked, one reader at least
-is kept for those that are known to be short (``reader_places``), with the current copy open: what may be long opens its
-copy itself, or gets a new process. Of those that wait, the client goes first that has fewest at work.
+is kept for those that are known to be short, with the current copy open (``reader_places``). Of those that wait, the
+client goes first that has fewest at work.
 """
 
 from __future__ import annotations
@@ -178,10 +178,7 @@ class ReaderPool:
         fit = [reader for reader in ready if not run.request.reads_store or self._has_current_snapshot(reader, run)]
         near = [each for each in self._busy if each.kind is not RunKind.LONG and self._has_current_snapshot(each, run)]
         if self._places.keeps_last_from(run):
-            stale = [reader for reader in ready if reader not in fit]
-            # it opens its copy by itself, and leaves one that has the current copy to short requests
-            left = len(fit) + sum(each.kind is RunKind.SHORT and not each.takes_no_more for each in near)
-            reader = stale[-1] if stale else fit[0] if fit and left > 1 else None
+            reader = self._places.left_by_short(ready, fit, near)
         else:
             reader = fit[-1] if fit else self._reader_with_room(run)
             if reader is None and ready and (run.waiting_seconds > _CHECK_SECONDS or not near):
@@ -191,14 +188,13 @@ class ReaderPool:
         return reader
 
     def _another_reader(self, run: ReaderRun) -> Reader | None:
-        """Start a process where that is worth it, and return it where there is no other: one may be free sooner."""
+        """Start a process where one has waited, or all are at something long; return it where there is no other."""
         kept = self._places.keeps_last_from(run)
         if not self._busy and not kept:
             return self._idle.pop() if self._idle else self._new_reader()
         now = time.monotonic()
-        # worth it when a request has waited, or all of them are at something long
         late = run.waiting_seconds > _CHECK_SECONDS or all(now - each.since > _CHECK_SECONDS for each in self._busy)
-        if late and not any(not (kept and each.ready) for each in self._idle) and self._places.may_start():
+        if late and all(kept and each.ready for each in self._idle) and self._places.may_start():
             self._idle.insert(0, self._new_reader())
         return None
 
@@ -207,8 +203,8 @@ class ReaderPool:
 
     def _start_spare(self) -> None:
         """Start a process ahead of the next request, where too few others may take it."""
-        with suppress(ServiceUnavailable):  # whoever needs it will be told
-            if self._places.lacks_spare() and not self._at_rest:
+        if self._places.lacks_spare() and not self._at_rest:
+            with suppress(ServiceUnavailable):  # whoever needs it will be told
                 self._idle.append(self._new_reader())
 
     def _send_to(self, reader: Reader, run: ReaderRun) -> None:
@@ -477,8 +473,6 @@ class ReaderPool:
                 return
             self._timer.cancel()
         self._timer = self._loop.call_later(seconds, self._check)
-
-    # --- the end ------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """Kill all readers and delete the snapshots."""
