@@ -13,9 +13,9 @@ import asyncio
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgrag.answering.cited_answers import sentences_of
@@ -42,14 +42,17 @@ _SECONDS_FOR_OTHERS = 0.001
 _SEARCH_THREADS, _MAX_SEARCHES_WAITING = 2, 64
 _REPORT_THREADS, _MAX_REPORTS_WAITING = 3, 32
 _INDEX_THREADS = 2
+_SECONDS_BETWEEN_LOOKS = 0.01
 
 
 class _Lane:
-    """Threads for one kind of work, and a bounded queue before them."""
+    """Threads for one kind of work, and a bounded queue before them; nothing begins while ``may_begin`` is not set."""
 
-    def __init__(self, name: str, threads: int, waiting: int) -> None:
+    def __init__(self, name: str, threads: int, waiting: int, may_begin: asyncio.Event) -> None:
         self.threads = ThreadPoolExecutor(threads, f"kgrag-{name}")
         self.requests = 0
+        self.begun = 0
+        self._may_begin = may_begin
         self._max_requests = threads + waiting
         self._name = name
 
@@ -57,12 +60,19 @@ class _Lane:
         if self.requests >= self._max_requests:
             raise ServiceUnavailable(f"{self.requests} {self._name} are being worked on already. Ask again later.")
         self.requests += 1
+        try:
+            await self._may_begin.wait()
+        except asyncio.CancelledError:
+            self.requests -= 1
+            raise
+        self.begun += 1
         future = asyncio.get_running_loop().run_in_executor(self.threads, in_context(work))
         future.add_done_callback(self._count_done)
         return await asyncio.shield(future)
 
     def _count_done(self, future: asyncio.Future[_Value]) -> None:
         self.requests -= 1
+        self.begun -= 1
         if not future.cancelled():
             future.exception()  # retrieved, or asyncio would complain where nobody waits for it any more
 
@@ -102,9 +112,11 @@ class WorkerThreads:
 
     def __init__(self, kb: KnowledgeBase, *, threads: int = 8, waiting: int = 32) -> None:
         self.kb = kb
-        self._questions = _Lane("questions", threads, waiting)
-        self._searches = _Lane("searches", _SEARCH_THREADS, _MAX_SEARCHES_WAITING)
-        self._reports = _Lane("reports", _REPORT_THREADS, _MAX_REPORTS_WAITING)
+        self._may_begin = asyncio.Event()
+        self._may_begin.set()
+        self._questions = _Lane("questions", threads, waiting, self._may_begin)
+        self._searches = _Lane("searches", _SEARCH_THREADS, _MAX_SEARCHES_WAITING, self._may_begin)
+        self._reports = _Lane("reports", _REPORT_THREADS, _MAX_REPORTS_WAITING, self._may_begin)
         self._index_threads = ThreadPoolExecutor(_INDEX_THREADS, "kgrag-index")
         self._indexing: set[Future[Any]] = set()
         self._kb_lock = threading.Lock()
@@ -116,12 +128,31 @@ class WorkerThreads:
     @property
     def at_work(self) -> bool:
         """Whether anything is worked on, or waits; also what nobody waits for any more."""
-        return bool(self._indexing) or any(lane.requests for lane in (self._questions, self._searches, self._reports))
+        return bool(self._indexing) or any(lane.requests for lane in self._lanes)
 
     @property
     def is_asked(self) -> bool:
         """Whether questions wait for an answer."""
         return self._questions.requests > 0
+
+    @property
+    def _lanes(self) -> tuple[_Lane, ...]:
+        return self._questions, self._searches, self._reports
+
+    @asynccontextmanager
+    async def at_rest(self, seconds: float) -> AsyncIterator[None]:
+        """Let nothing begin until the context ends, which itself begins once what was begun is done, or after so long.
+
+        While the files of the store are put in the place of others, whoever reads it would find it closed.
+        """
+        self._may_begin.clear()
+        try:
+            latest = time.monotonic() + seconds
+            while any(lane.begun for lane in self._lanes) and time.monotonic() < latest:
+                await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
+            yield
+        finally:
+            self._may_begin.set()
 
     async def run(self, work: Callable[[], _Value]) -> _Value:
         """Run a function in a thread and return its result; once begun it goes on when nobody waits for it any more.
@@ -269,6 +300,5 @@ class WorkerThreads:
 
     def close(self) -> None:
         """Begin no more work; what waits is dropped, and what was begun is not waited for."""
-        lanes = (self._questions, self._searches, self._reports)
-        for threads in (*(lane.threads for lane in lanes), self._index_threads):
+        for threads in (*(lane.threads for lane in self._lanes), self._index_threads):
             threads.shutdown(wait=False, cancel_futures=True)

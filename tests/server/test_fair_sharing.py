@@ -135,6 +135,26 @@ def test_a_query_that_is_known_to_be_short_does_not_wait_for_trials_of_others(tm
     _with(tmp_path, ServerLimits(readers=2, seconds=300), work)
 
 
+def test_a_long_query_leaves_the_reader_that_has_the_current_copy_to_short_ones(tmp_path: Path) -> None:
+    async def work(_source: _Source, pool: ReaderPool) -> None:
+        learnt = _run(pool, ENDLESS)
+        while not learnt.is_noted:  # its shape is known to be long
+            await asyncio.sleep(0.02)
+        learnt.close()
+        for _ in range(2):  # after the first it is known to be short
+            assert await _all(_run(pool, "ASK {}")) == (b"true", "")
+        long, short = _run(pool, ENDLESS), _run(pool, "ASK {}")
+        assert (long.kind, short.kind) == (RunKind.LONG, RunKind.SHORT)
+        assert short.reader is not None
+        assert short.reader.snapshot is not None  # it need not open a copy first
+        assert await _all(short) == (b"true", "")
+        while long.reader is None or not long.reader.ready:  # it gets another, as soon as that is started
+            await asyncio.sleep(0.02)
+        long.close()
+
+    _with(tmp_path, ServerLimits(readers=2, seconds=300), work)
+
+
 def test_a_long_query_that_began_in_the_reader_for_short_ones_is_whole(tmp_path: Path) -> None:
     async def work(_source: _Source, pool: ReaderPool) -> None:
         long = [_run(pool, ENDLESS, seconds=2.0) for _ in range(2)]

@@ -1,6 +1,8 @@
 """Jobs: cancelled where they wait and where they work, listed, and erasures as jobs."""
 
 import asyncio
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 from kgrag import KnowledgeBase
 from kgrag.server.jobs import Job, JobQueue
 from kgrag.settings import Settings
+from kgrag.store import rewriting
 from kgrag.testing import HashEmbedder
 from tests.server.inside import KEY, Inside, served
 
@@ -132,3 +135,19 @@ def test_a_served_document_is_erased_from_every_file_and_leaves_a_receipt(live: 
     assert live.client.get("/sparql", params={"query": receipt}).json()["boolean"] is True
     assert live.client.get("/documents/other").status_code == 200
     assert live.client.put("/documents/new", json={"text": "Oats."}, headers=WRITER).status_code == 201
+
+
+def test_who_reads_while_every_file_is_written_anew_waits_for_it(live: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed, sweep = threading.Event(), rewriting.sweep
+
+    def sweep_slowly(folder: Path) -> None:
+        closed.set()  # the store is, until the fresh files are in their place
+        time.sleep(0.2)
+        sweep(folder)
+
+    monkeypatch.setattr(rewriting, "sweep", sweep_slowly)
+    job = live.client.post("/vacuum", headers=WRITER)
+    assert closed.wait(20)
+    replies = [live.client.get(path) for path in ("/saved-queries", "/stats")]
+    assert [reply.status_code for reply in replies] == [200, 200]
+    assert _end(live, job.json())["state"] == "done"

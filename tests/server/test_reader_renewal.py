@@ -9,7 +9,7 @@ import pytest
 
 from kgrag.server.readers import reader_renewal, snapshot_pool
 from kgrag.server.readers.reader_pool import ReaderPool
-from kgrag.server.readers.reader_request import ReaderRun, ServerLimits
+from kgrag.server.readers.reader_request import Reader, ReaderRun, ServerLimits
 from tests.server.test_reader_pool import ENDLESS, _all, _asked, _Source
 
 
@@ -52,6 +52,24 @@ def test_a_write_is_seen_by_others_once_it_is_acknowledged_and_no_query_waits_fo
         async with pool.write(turn):
             source.write(3)
             assert (await _count(pool), await _count(pool, newest=True)) == (3, 4)
+
+    _with(tmp_path, work)
+
+
+def test_a_reader_that_has_opened_its_copy_counts_again_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(source: _Source, pool: ReaderPool) -> None:
+        opening, make_idle = list[object](), pool._make_idle
+
+        def make_idle_and_look(reader: Reader) -> None:
+            make_idle(reader)
+            opening.append(pool._renewal.at_work)  # in the turn of the loop in which it may be sent something else
+
+        monkeypatch.setattr(pool, "_make_idle", make_idle_and_look)
+        async with pool.write(asyncio.Lock()):
+            source.write(1)
+        assert opening == [None]
 
     _with(tmp_path, work)
 

@@ -387,10 +387,10 @@ async def _erase_job(request: Request, record: RequestRecord, parameters: Forget
 
 
 async def _rewritten(request: Request, record: RequestRecord, rewrite: Callable[[], Erasure]) -> Erasure:
-    """Return what an erasure did, which is done alone, without readers and without copies of the store."""
+    """Return what an erasure did, which is done alone; readers, copies of the store and worker threads wait for it."""
     state, workers = state_of(request), workers_of(request)
     done: list[Erasure] = []
-    async with state.write_lock, state.without_copies():
+    async with state.write_lock, state.without_copies(), workers.at_rest(state.pool.limits.seconds):
         await state.write(renewed(record), lambda: done.append(workers.alone(rewrite)), status=200)
     request.app.state.page_tables.clear()
     workers.forget_reports()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from kgrag.server.readers.reader_request import Reader, ReaderRun, RunKind, ServerLimits
 
@@ -47,12 +47,38 @@ class ReaderPlaces:
         asked = time.monotonic() - self._short_since < _SECONDS_KEPT
         return asked or any(reader.kind is RunKind.LONG for reader in self._busy)
 
+    def keeps_last_from(self, run: ReaderRun) -> bool:
+        """Return whether a request, which may be long, leaves the last reader that has the current copy to short ones.
+
+        What nobody knows is let through once it has waited for a second; a long one gets a process of its own.
+        """
+        if run.kind is RunKind.SHORT or (run.kind is RunKind.UNKNOWN and run.waiting_seconds > _SECONDS_KEPT):
+            return False
+        return self.are_kept_for_short()
+
+    @staticmethod
+    def left_by_short(ready: Sequence[Reader], current: Sequence[Reader], near: Collection[Reader]) -> Reader | None:
+        """Return the idle reader for what may be long: it opens its copy itself, or has the current one beside another.
+
+        Args:
+            ready: idle readers.
+            current: those of them that have the current copy.
+            near: readers that have it and do something that is not long.
+        """
+        stale = [reader for reader in ready if reader not in current]
+        if stale:
+            return stale[-1]
+        left = len(current) + sum(each.kind is RunKind.SHORT and not each.takes_no_more for each in near)
+        return current[0] if current and left > 1 else None
+
     def has_place(self, run: ReaderRun, *, opening: Reader | None) -> bool:
         """Return whether one more reader may begin with a request, beside the one that opens a copy."""
         at_work = Counter(reader.kind for reader in self._busy if reader is not opening)
         long = at_work[RunKind.LONG]
         if run.kind is RunKind.LONG:
             return self.has_long_place()
+        if run.kind is RunKind.SHORT and at_work[RunKind.SHORT] < self.for_short:
+            return True  # however many are tried of which nobody knows
         places = max(self._limits.readers - long, self.for_short)
         kept = 1 if run.kind is RunKind.UNKNOWN and places > 1 and self.are_kept_for_short() else 0
         if at_work.total() - long >= places or (kept and at_work[RunKind.UNKNOWN] >= places - kept):

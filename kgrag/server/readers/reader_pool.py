@@ -8,8 +8,8 @@ A request is short, long, or of a kind that nobody knows yet, by what requests o
 processor for more than a moment is long: its reader becomes one of those for long requests, which give way at the
 processor to all others, and another process takes its place. Where as many work on long ones as may, it has a little
 more time, and then waits for one of them to end. Beside long ones, and where short ones are asked, one reader at least
-is kept for those that are known to be short (``reader_places``). Of those that wait, the client goes first that has
-fewest at work.
+is kept for those that are known to be short, with the current copy open (``reader_places``). Of those that wait, the
+client goes first that has fewest at work.
 """
 
 from __future__ import annotations
@@ -168,29 +168,34 @@ class ReaderPool:
                 self._start_spare()
         if reader is not None:
             self._send_to(reader, run)
+            if run.kind is RunKind.LONG:
+                self._start_spare()
         return reader is not None
 
     def _idle_reader(self, run: ReaderRun) -> Reader | None:
         """Return the reader that can begin soonest; one that must open a copy first where no other is soon free."""
         ready = [reader for reader in self._idle if reader.ready]
         fit = [reader for reader in ready if not run.request.reads_store or self._has_current_snapshot(reader, run)]
-        reader = fit[-1] if fit else self._reader_with_room(run)
-        near = (each.kind is not RunKind.LONG and self._has_current_snapshot(each, run) for each in self._busy)
-        if reader is None and ready and (run.waiting_seconds > _CHECK_SECONDS or not any(near)):
-            reader = ready[-1]
+        near = [each for each in self._busy if each.kind is not RunKind.LONG and self._has_current_snapshot(each, run)]
+        if self._places.keeps_last_from(run):
+            reader = self._places.left_by_short(ready, fit, near)
+        else:
+            reader = fit[-1] if fit else self._reader_with_room(run)
+            if reader is None and ready and (run.waiting_seconds > _CHECK_SECONDS or not near):
+                reader = ready[-1]
         if reader in self._idle:
             self._idle.remove(reader)
         return reader
 
     def _another_reader(self, run: ReaderRun) -> Reader | None:
-        """Start a process where that is worth it, and return it where there is no other: one may be free sooner."""
-        if not self._busy:
+        """Start a process where one has waited, or all are at something long; return it where there is no other."""
+        kept = self._places.keeps_last_from(run)
+        if not self._busy and not kept:
             return self._idle.pop() if self._idle else self._new_reader()
         now = time.monotonic()
-        # worth it when a request has waited, or all of them are at something long
         late = run.waiting_seconds > _CHECK_SECONDS or all(now - each.since > _CHECK_SECONDS for each in self._busy)
-        if late and not self._idle and self._places.may_start():
-            self._idle.append(self._new_reader())
+        if late and all(kept and each.ready for each in self._idle) and self._places.may_start():
+            self._idle.insert(0, self._new_reader())
         return None
 
     def _new_reader(self) -> Reader:
@@ -198,8 +203,8 @@ class ReaderPool:
 
     def _start_spare(self) -> None:
         """Start a process ahead of the next request, where too few others may take it."""
-        with suppress(ServiceUnavailable):  # whoever needs it will be told
-            if self._places.lacks_spare() and not self._at_rest:
+        if self._places.lacks_spare() and not self._at_rest:
+            with suppress(ServiceUnavailable):  # whoever needs it will be told
                 self._idle.append(self._new_reader())
 
     def _send_to(self, reader: Reader, run: ReaderRun) -> None:
@@ -468,8 +473,6 @@ class ReaderPool:
                 return
             self._timer.cancel()
         self._timer = self._loop.call_later(seconds, self._check)
-
-    # --- the end ------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """Kill all readers and delete the snapshots."""

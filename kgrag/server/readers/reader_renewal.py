@@ -35,7 +35,6 @@ class ReaderRenewal:
 
     Attributes:
         was_read: whether a query was asked since a reader was renewed for a write.
-        at_work: the reader that opens a copy now.
     """
 
     def __init__(
@@ -50,10 +49,18 @@ class ReaderRenewal:
         self._idle = idle
         self._busy = busy
         self._open_copy = open_copy
-        self.at_work: Reader | None = None
+        self._opening: tuple[Reader, ReaderRun] | None = None
         self._is_wanted = False
         self._task: asyncio.Task[None] | None = None
         self._renewed = asyncio.Event()
+
+    @property
+    def at_work(self) -> Reader | None:
+        """The reader that opens a copy now; as soon as it is done it may be at something else."""
+        if self._opening is None:
+            return None
+        reader, run = self._opening
+        return reader if reader.runs and reader.runs[0] is run else None
 
     @asynccontextmanager
     async def write(self, turn: asyncio.Lock) -> AsyncIterator[None]:
@@ -81,13 +88,14 @@ class ReaderRenewal:
 
     def go_on(self) -> None:
         """Let the next reader open the last copy, where too few have and one is idle."""
-        if self.at_work is not None or not self._is_wanted or (snapshot := self._snapshots.reuse()) is None:
+        if self._opening is not None or not self._is_wanted or (snapshot := self._snapshots.reuse()) is None:
             return
         count = self._count_at(snapshot.revision)
         stale = [each for each in self._idle if each.ready and not _has(each, snapshot.revision)]
         if count < _READERS_RENEWED and stale:
-            self.at_work = stale[-1]
-            self._task = asyncio.create_task(self._open(self._open_copy(stale[-1], snapshot)))
+            run = self._open_copy(stale[-1], snapshot)
+            self._opening = stale[-1], run
+            self._task = asyncio.create_task(self._open(run))
             return
         self._snapshots.release(snapshot)
         if not count and (busy := [reader for reader in self._busy if reader.kind is not RunKind.LONG]):
@@ -103,7 +111,7 @@ class ReaderRenewal:
                 await run.next_frame()
         finally:
             run.close()
-            self.at_work = None
+            self._opening = None
             self._renewed.set()
             self.go_on()
 
