@@ -74,6 +74,13 @@ class CataloguedStore:
         """Count of changes so far; 0 for a store just created."""
         return self._revision
 
+    def follow(self) -> int:
+        """Learn of changes that another process made, where that can be; return the revision.
+
+        An embedded store that is open for reading is as it was when it was opened, and a writer is alone.
+        """
+        return self._revision
+
     # reading
 
     def select(self, query: str) -> Table:
