@@ -37,6 +37,10 @@ _FURTHER = (
 )
 
 
+_BY_THE_CLOCK = frozenset({"catalogue/leases", "catalogue/renew_lease"})
+"""A writer renews its lease every few seconds, whatever it does: these are not counted."""
+
+
 class Calls(Counter[str]):
     """Requests by the stored query that they are; "other" for texts from elsewhere."""
 
@@ -57,7 +61,8 @@ def counted() -> Iterator[Calls]:
         return text
 
     def counting(connection: SparqlConnection, address: str, form: Any) -> Any:
-        calls[texts.get(_key(form.get("query") or form.get("update")), "other")] += 1
+        name = texts.get(_key(form.get("query") or form.get("update")), "other")
+        calls[name] += name not in _BY_THE_CLOCK
         return sent(connection, address, form)
 
     changed = cast("Any", queries), cast("Any", SparqlConnection)

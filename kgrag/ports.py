@@ -258,6 +258,9 @@ class OpenedStore(TripleStore, Protocol):
     ) -> ox.QuerySolutions | ox.QueryBoolean | ox.QueryTriples:
         """Run a query from outside; ``union`` merges all named graphs into the default graph. Raises InvalidSPARQL."""
 
+    def follow(self) -> int:
+        """Learn of changes that another process made, where that can be; return the revision."""
+
 
 class Scratch(Protocol):
     """A small store in memory that is filled anew for every question; not for use by several threads at once."""

@@ -21,7 +21,7 @@ import pyoxigraph as ox
 from kgrag import queries
 from kgrag.declarations import VectorSpace
 from kgrag.ports import TripleStore
-from kgrag.store import fact_journal
+from kgrag.store import fact_journal, kind_journal
 
 __all__ = ["MAX_PUBLICATIONS", "Changes", "changed", "changes", "gone", "note_removed"]
 
@@ -56,6 +56,8 @@ def note_removed(store: TripleStore, revision: int, iris: Iterable[str]) -> None
 
 def changed(kind: ox.NamedNode, *, store: TripleStore, since: int) -> bool:
     """Return whether graphs of a kind can have changed after a revision; False is certain."""
+    if (touched := kind_journal.touched(store, since, store.revision)) is not None:
+        return kind in touched
     latest = range(since + 1, store.revision + 1)
     publications = [store.names.publication(number) for number in latest] if len(latest) <= MAX_PUBLICATIONS else []
     values = {"catalogue": store.names.catalogue, "kind": kind, "since": since}

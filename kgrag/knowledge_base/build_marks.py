@@ -1,27 +1,29 @@
 """The start and the end of a method's build, in the catalogue, so that a build that was cut short is known as one.
 
 The start is written with the first change that a build makes, in the same atomic step; a build that changes nothing
-writes neither. The end is written when the build returns. What a killed process, a full disk or a spent budget ended
-in between stays marked until a build of the method returns. What a build that returned could not do is written down as
-well, with the reasons, until the next one.
+writes neither. The end is written when the build returns, in one change with what it could not do and why, which stays
+until the next one. What a killed process, a full disk or a spent budget ended in between stays marked until a build of
+the method returns.
 
-Queries read: ``builds/unfinished``, ``builds/times``, ``builds/undone``.
+Queries read: ``builds/unfinished``, ``builds/state``, ``builds/undone``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 import pyoxigraph as ox
 
 from kgrag import queries
-from kgrag.model import Term
+from kgrag.model import Term, plain
 from kgrag.ports import TripleStore
 from kgrag.store.publication_plan import now
 from kgrag.vocab import KG, PROV, RDF
 
-__all__ = ["marked", "set_undone", "undone", "unfinished", "warning"]
+__all__ = ["BuildState", "begun", "ended", "forget_undone", "state", "undone", "unfinished", "warning"]
 
 
 def unfinished(store: TripleStore) -> dict[str, str]:
@@ -49,43 +51,80 @@ def undone(store: TripleStore) -> dict[str, list[str]]:
     return lines
 
 
-def set_undone(store: TripleStore, method: str, lines: Sequence[str]) -> None:
-    """Write down what the last build of a method could not do, in place of what the one before could not."""
-    before = undone(store).get(method, [])
-    if sorted(set(lines)) == before:
-        return
-    build, catalogue = store.names.build(method), store.names.catalogue
-    stored = list(dict.fromkeys(line.encode("utf-8", "replace").decode() for line in lines))
-    gone, come = (
-        [ox.Quad(build, KG.undone, ox.Literal(line), catalogue) for line in some if line not in others]
-        for some, others in ((before, stored), (stored, before))
-    )
-    described: list[tuple[ox.NamedNode, Term]] = [(RDF.type, KG.Build), (KG.method, ox.Literal(method))]
-    store.restate(gone, [*come, *(ox.Quad(build, name, value, catalogue) for name, value in described)])
+def forget_undone(store: TripleStore) -> None:
+    """Forget what the last builds could not do: the lines name documents and quote replies."""
+    gone = [
+        ox.Quad(store.names.build(method), KG.undone, ox.Literal(line), store.names.catalogue)
+        for method, lines in undone(store).items()
+        for line in lines
+    ]
+    if gone:
+        store.restate(gone, [])
 
 
-@contextmanager
-def marked(store: TripleStore, method: str) -> Iterator[None]:
-    """Mark the start of a method's build with the first change made inside, and its end when the block returns."""
+@dataclass(frozen=True, slots=True)
+class BuildState:
+    """What the store states of a method's build, by property, and the graphs in quarantine with each reason."""
+
+    stated: Mapping[ox.NamedNode, list[Term]]
+    quarantined: frozenset[tuple[str, str, str]]
+
+    def reasons_since(self, before: BuildState) -> list[tuple[str, str]]:
+        """Return what went to quarantine after another state: (IRI of the graph that was intended, reason), sorted."""
+        return [(graph, reason) for graph, _, reason in sorted(self.quarantined - before.quarantined)]
+
+
+def state(store: TripleStore, method: str) -> BuildState:
+    """Return what the store states of a method's build, and what is in quarantine."""
+    rows = store.select(queries.bind("builds/state", catalogue=store.names.catalogue, build=store.names.build(method)))
+    stated: dict[ox.NamedNode, list[Term]] = defaultdict(list)
+    quarantined = set()
+    for name, value, graph, message in rows:
+        if isinstance(name, ox.NamedNode) and value is not None:
+            stated[name].append(value)
+        elif value is not None and graph is not None and message is not None:
+            quarantined.add((plain(value), plain(graph), plain(message)))
+    return BuildState(stated, frozenset(quarantined))
+
+
+def begun(store: TripleStore, method: str, before: BuildState) -> AbstractContextManager[None]:
+    """Mark the start of a method's build with the first change made inside; ``before`` is the state that was read."""
     build, catalogue = store.names.build(method), store.names.catalogue
     start = [
         ox.Quad(build, RDF.type, KG.Build, catalogue),
         ox.Quad(build, KG.method, ox.Literal(method), catalogue),
         ox.Quad(build, KG.unfinishedSince, now(), catalogue),
     ]
-    with store.stating([] if method in unfinished(store) else start):
-        yield
-    times = [
-        ox.Quad(build, name, value, catalogue)
-        for name, value in store.select(queries.bind("builds/times", catalogue=catalogue, build=build))
-        if isinstance(name, ox.NamedNode) and value is not None
+    return store.stating([] if KG.unfinishedSince in before.stated else start)
+
+
+def ended(store: TripleStore, method: str, after: BuildState, lines: Sequence[str]) -> None:
+    """Write, in one change, that a method's build came to its end, and what it could not do; nothing if both are known.
+
+    Args:
+        store: where it was built.
+        method: its name.
+        after: the state, read when the build had returned.
+        lines: what it could not do.
+    """
+    described: list[tuple[ox.NamedNode, Term]] = [
+        (RDF.type, KG.Build),
+        (KG.method, ox.Literal(method)),
+        *((KG.undone, ox.Literal(line.encode("utf-8", "replace").decode())) for line in dict.fromkeys(lines)),
     ]
-    if begun := [quad.object for quad in times if quad.predicate == KG.unfinishedSince]:
-        first = min(begun, key=str)
+    first = min(after.stated.get(KG.unfinishedSince, ()), key=str, default=None)
+    if first is not None:
+        described += [(PROV.startedAtTime, first), (PROV.endedAtTime, now())]
+        leaving = {KG.unfinishedSince, KG.undone, PROV.startedAtTime, PROV.endedAtTime}
+    else:
+        leaving = {KG.undone}
+    gone = {(name, value) for name in leaving for value in after.stated.get(name, ())}
+    stays = gone & set(described)
+    if first is not None or gone != stays or any(pair not in gone for pair in described[2:]):
+        build, catalogue = store.names.build(method), store.names.catalogue
         store.restate(
-            times,
-            [
-                ox.Quad(build, PROV.startedAtTime, first, catalogue),
-                ox.Quad(build, PROV.endedAtTime, now(), catalogue),
-            ],
+            *(
+                [ox.Quad(build, name, value, catalogue) for name, value in pairs if (name, value) not in stays]
+                for pairs in (sorted(gone, key=str), described)
+            )
         )

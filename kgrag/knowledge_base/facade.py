@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from kgrag import queries
 from kgrag.capabilities import ChecksFiles, ChecksQueries, Counts, capable, having
 from kgrag.errors import InputError, UnknownName
 from kgrag.index.ontology_prefixes import ontology_prefixes
@@ -191,19 +190,20 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         chosen = self.method(method) if budget is None else self.method_within(method, budget)
         if dry_run:
             return chosen.build(chosen_options, progress=progress, dry_run=True)
-        quarantined = queries.bind("catalogue/quarantined")
-        before = set(self.store.select(quarantined).values())
+        name = method.partition(":")[0]
+        before = build_marks.state(self.store, name)
         try:
-            with build_marks.marked(self.store, method.partition(":")[0]):
+            with build_marks.begun(self.store, name, before):
                 report = chosen.build(chosen_options, progress=progress)
+            after = build_marks.state(self.store, name)
+            # a method that reports a graph itself gives the reason in the same words, and names the document as well
+            reported = "\n".join(report.pending)
+            reasons = after.reasons_since(before)
+            unreported = (f"in quarantine: <{graph}>: {why}" for graph, why in reasons if why not in reported)
+            report = replace(report, pending=(*report.pending, *unreported))
+            build_marks.ended(self.store, name, after, report.pending)
         finally:
             self.store.flush()
-        new_rows = [row for row in self.store.select(quarantined).values() if row not in before]
-        # a method that reports a graph itself gives the reason in the same words, and names the document as well
-        reported = "\n".join(report.pending)
-        unreported = (f"in quarantine: <{graph}>: {why}" for _, graph, _, why in new_rows if why not in reported)
-        report = replace(report, pending=(*report.pending, *unreported))
-        build_marks.set_undone(self.store, method.partition(":")[0], report.pending)
         return report
 
     def train(

@@ -169,8 +169,7 @@ def _forget_at_once(
     _add_derived(store, every, going)
     _add_undescribed(store, going)
     _add_references(store, going)
-    for method in build_marks.undone(store):  # its lines name documents and quote replies; the next build writes them
-        build_marks.set_undone(store, method, [])
+    build_marks.forget_undone(store)  # the next builds write it anew
     _delete(store, going, then, entries)
     if spaces is not None:
         _drop_vectors(spaces, going.gone.keys() | going.silent.keys())

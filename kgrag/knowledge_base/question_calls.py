@@ -38,7 +38,6 @@ from kgrag.querying import document_filters
 from kgrag.querying.document_filters import Where
 from kgrag.querying.written_results import WrittenTriples
 from kgrag.telemetry import Attributes, in_context, spanned
-from kgrag.text import stored_passages
 
 if TYPE_CHECKING:
     from kgrag.llm.reply_lengths import Forecast
@@ -375,9 +374,9 @@ class QuestionCalls(DocumentCalls):
         return self.retrieve(name, method=method, k=_LOOKED_UP, where=where)
 
     def _begin(self, method: str) -> None:
-        """Begin a question: warn of an unfinished build, and read passages anew where another process may write."""
-        if self.read_only:
-            stored_passages.forget(self.store)
+        """Begin a question: learn what another process wrote meanwhile, and warn of an unfinished build."""
+        self._refuse_closed()
+        self._store.follow()
         if message := build_marks.warning(self.store, method.partition(":")[0]):
             _LOG.warning(message)
 

@@ -22,9 +22,9 @@ from kgrag.model import GraphDraft, Publication, Table
 from kgrag.ports import TripleStore, Validator
 from kgrag.sparql.gate import check_query, check_update
 from kgrag.sparql.update_targets import written
-from kgrag.store import fact_journal, identity, migrations, publication_plan, quad_files
+from kgrag.store import fact_journal, identity, kind_journal, migrations, publication_plan, quad_files
+from kgrag.store import lineage as lineages
 from kgrag.store.engine import Results, engine, table_of
-from kgrag.store.lineage import drawn
 from kgrag.store.locking import OpenedFolder, WriterLock
 from kgrag.store.publishing import Publishing
 from kgrag.store.quad_store import QuadStore, of_graph
@@ -58,7 +58,7 @@ class CataloguedStore:
         self._turn = threading.RLock()
         self._stated: Sequence[ox.Quad] = ()
         self._revision = identity.revision(quads, names)
-        self._unwritten_lineage = drawn()
+        self._unwritten_lineage = lineages.drawn()
 
     def _rehearsed(self, quads: Iterable[ox.Quad]) -> TripleStore:
         """Return a store in memory with quads that are to be validated."""
@@ -72,6 +72,13 @@ class CataloguedStore:
     @property
     def revision(self) -> int:
         """Count of changes so far; 0 for a store just created."""
+        return self._revision
+
+    def follow(self) -> int:
+        """Learn of changes that another process made, where that can be; return the revision.
+
+        An embedded store that is open for reading is as it was when it was opened, and a writer is alone.
+        """
         return self._revision
 
     # reading
@@ -177,6 +184,7 @@ class CataloguedStore:
                 with engine():
                     publishing.write()
                 fact_journal.note(self, self._revision, publishing.revision, publishing.facts())
+                kind_journal.note(self, self._revision, publishing.revision, publishing.kinds)
             finally:
                 self._advance(publishing.revision)  # of two atomic steps the first may have entered
             return publishing.outcome()
@@ -278,6 +286,8 @@ class CataloguedStore:
             with engine():
                 store.exchange(entries, [*statements, *self._stated], dropped)
             fact_journal.note_difference(self, self._revision, self._revision + 1, facts, set())
+            touched = [kind for kind in kinds if isinstance(kind, ox.NamedNode)]
+            kind_journal.note(self, self._revision, self._revision + 1, touched)
             self._advance(self._revision + 1)
             return len(existing)
 
@@ -295,6 +305,7 @@ class CataloguedStore:
             with engine():
                 store.exchange(leaving, [*node, *self._stated, *entering])
             fact_journal.note_difference(self, self._revision, self._revision + 1, set(), set())
+            kind_journal.note(self, self._revision, self._revision + 1, ())
             self._advance(self._revision + 1)
             return self._revision
 
@@ -316,6 +327,8 @@ class CataloguedStore:
         What changed is noted before: another thread that sees the revision asks for it at once.
         """
         if revision != self._revision:
+            if self._unwritten_lineage:
+                lineages.note(self, self._revision + 1, self._unwritten_lineage)
             self._revision, self._unwritten_lineage, self._stated = revision, "", ()
 
     def _existing(self, graphs: Sequence[ox.NamedNode]) -> dict[ox.NamedNode, list[ox.Quad]]:

@@ -11,16 +11,25 @@ Queries read: ``catalogue/lineage``, ``catalogue/first_lineage``.
 from __future__ import annotations
 
 import secrets
+from weakref import WeakKeyDictionary
 
 from kgrag import queries
 from kgrag.ports import TripleStore
 
-__all__ = ["drawn", "first_lineage", "lineage"]
+__all__ = ["drawn", "first_lineage", "lineage", "note"]
+
+_OF_WRITERS: WeakKeyDictionary[object, tuple[int, str]] = WeakKeyDictionary()
+"""The first change of each open store's writer, and the lineage that it named."""
 
 
 def drawn() -> str:
     """Return a new lineage: 16 random hexadecimal digits."""
     return secrets.token_hex(8)
+
+
+def note(store: object, revision: int, named: str) -> None:
+    """Note the lineage that the writer of a store named with its first change: all later ones belong to it."""
+    _OF_WRITERS[store] = (revision, named)
 
 
 def lineage(store: TripleStore, revision: int) -> str:
@@ -29,6 +38,9 @@ def lineage(store: TripleStore, revision: int) -> str:
     That of a revision which the store does not have yet is the lineage of its last one, as one writer may be ahead of
     what a reader sees.
     """
+    first, own = _OF_WRITERS.get(store, (None, ""))
+    if first is not None and revision >= first:
+        return own
     query = queries.bind("catalogue/lineage", catalogue=store.names.catalogue, revision=revision)
     rows = store.select(query).values()
     return str(rows[0][0]) if rows else ""

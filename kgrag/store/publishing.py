@@ -28,6 +28,8 @@ class Publishing:
         self, store: QuadStore, names: Names, revision: int, *, stated: Sequence[ox.Quad] = (), lineage: str = ""
     ) -> None:
         self.revision = revision
+        self.kinds: set[ox.NamedNode] = set()
+        """Of graphs that were written so far, or removed."""
         self._stated = stated
         self._lineage = lineage
         self._store = store
@@ -138,6 +140,8 @@ class Publishing:
         entering = [quad for quads in self._entering_quads(changes) for quad in quads]
         entering += self._publication(quad.object for quad in entries if quad.predicate == RDF.type)
         self._store.exchange([*leaving, *entries], entering, [*emptied, *stale])
+        self.kinds.update(quad.object for quad in entries if isinstance(quad.object, ox.NamedNode))
+        self.kinds.update(change.draft.kind for change in changes)
         self.revision += 1
         self._lineage = ""
         self._quads_by_graph.clear()  # entries name the publication, which is the next one from here on
@@ -154,6 +158,7 @@ class Publishing:
         entering = list(chain.from_iterable(self._entering_quads(changes)))
         if entering:
             self._store.add([*entering, *self._publication()])
+            self.kinds.update(change.draft.kind for change in changes)
             self.revision += 1
 
     def _entering_quads(self, changes: Sequence[Change]) -> list[list[ox.Quad]]:

@@ -107,6 +107,17 @@ class ServerStore(CataloguedStore):
         if self._apart is not None:
             self._apart.close()
 
+    def follow(self) -> int:
+        """Ask for the revision, where this store is for reading only and others write; return it.
+
+        Raises:
+            StorageFailed: the server cannot be reached.
+        """
+        if self._read_only:
+            with engine():
+                self._revision = identity.revision(self._opened_quads(), self._names)
+        return self._revision
+
     @property
     def calls(self) -> int:
         """Count of the requests sent so far."""

@@ -290,6 +290,30 @@ def test_a_knowledge_base_on_a_server_answers_as_the_embedded_one(server: Oxigra
     assert (first.text, first.hits) == (second.text, second.hits)
 
 
+@served
+def test_who_only_reads_finds_at_the_next_question_what_another_process_wrote(
+    server: OxigraphServer, tmp_path: Path
+) -> None:
+    def on(place: str, **options: bool) -> KnowledgeBase:
+        return KnowledgeBase(
+            tmp_path / place, settings=Settings(store=server.address), embedder=HashEmbedder(), **options
+        )
+
+    with on("kb") as writer:
+        writer.add(Document("Rye is sown in September.", id="rye"))
+        with on("kb", read_only=True) as beside, on("elsewhere", read_only=True) as elsewhere:
+            readers = (beside, elsewhere)
+            for reader in readers:
+                assert [hit.text for hit in reader.retrieve("When is rye sown?")] == ["Rye is sown in September."]
+            writer.add(Document("Spelt is sown in October.", id="spelt"))
+            for reader in readers:
+                assert reader.retrieve("When is spelt sown?")[0].text == "Spelt is sown in October."
+            writer.forget("rye")
+            for reader in readers:
+                answer = reader.ask("When is rye sown?", method="passages")
+                assert [hit.text for hit in answer.hits] == ["Spelt is sown in October."]
+
+
 def _calls(kb: KnowledgeBase) -> int:
     return getattr(kb.store, "calls", 0)
 
