@@ -162,8 +162,8 @@ def graphs_of(kb: KnowledgeBase) -> dict[str, str]:
     """Return the checksum of each graph, but for those that have times."""
     store = kb.store
     listed = store.select(bind("catalogue/graphs", catalogue=store.names.catalogue))
-    times = {graph.value for graph, kind, *_ in listed if kind in _WITH_TIMES}
-    return {graph: checksum(store.triples(ox.NamedNode(graph))) for graph in store.graphs() if graph not in times}
+    found = {str(graph): graph for graph, kind, *_ in listed if kind not in _WITH_TIMES}
+    return {name: checksum(store.triples(graph)) for name, graph in found.items() if isinstance(graph, ox.NamedNode)}
 
 
 def compare(pair: Sequence[KnowledgeBase], method: str, questions: Iterable[str]) -> Comparison:
@@ -216,7 +216,7 @@ def _report_graphs(name: str, graphs: Sequence[dict[str, str]], seconds: Sequenc
     apart = sorted(graph for graph in first.keys() | second.keys() if first.get(graph) != second.get(graph))
     took = f"{seconds[0]:.1f} s and {seconds[1]:.1f} s to fill"
     print(f"{name:10} {len(first)} and {len(second)} graphs, {len(apart)} differ; {took}", flush=True)
-    print("".join(f"  <{graph}> {first.get(graph)} {second.get(graph)}\n" for graph in apart[:20]), end="")
+    print("".join(f"  {graph} {first.get(graph)} {second.get(graph)}\n" for graph in apart[:20]), end="")
     return len(apart)
 
 
