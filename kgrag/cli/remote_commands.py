@@ -72,7 +72,9 @@ def through(server: str | None, local: Callable[[], None], remote: Callable[[Cli
 
     Raises:
         StoreLocked: another process holds the knowledge base, and it is no server.
+        ServiceRefused: that server serves tenants, and the key is of another one than the knowledge base.
     """
+    tenant = ""
     if server is None:
         try:
             local()
@@ -81,10 +83,10 @@ def through(server: str | None, local: Callable[[], None], remote: Callable[[Cli
             if not error.url:
                 raise
             note(f"through {error.url}, which serves this knowledge base")
-            server = error.url
+            server, tenant = error.url, error.tenant
     from kgrag.client import Client
 
-    with Client(server) as client:
+    with Client(server, tenant=tenant) as client:
         remote(client)
 
 

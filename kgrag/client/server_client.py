@@ -39,6 +39,7 @@ class Client(JsonOperations, ContentOperations):
     Args:
         url: e.g. ``http://127.0.0.1:8000``.
         key: None: that of the environment variable ``KGRAG_SERVER_KEY``.
+        tenant: the only one whose knowledge base is meant, where a server has several: a key of another is refused.
         transport: sends the requests; without, httpx does.
 
     Every method raises:
@@ -50,8 +51,10 @@ class Client(JsonOperations, ContentOperations):
         InvalidSettings: the URL is none of HTTP.
     """
 
-    def __init__(self, url: str, key: str | None = None, *, transport: httpx.BaseTransport | None = None) -> None:
-        address = ServerAddress(url, key)
+    def __init__(
+        self, url: str, key: str | None = None, *, tenant: str = "", transport: httpx.BaseTransport | None = None
+    ) -> None:
+        address = ServerAddress(url, key, tenant=tenant)
         self.url = address.url
         self._http = httpx.Client(transport=transport, **address.options())
 
@@ -146,8 +149,10 @@ class Client(JsonOperations, ContentOperations):
 class AsyncClient(AsyncJsonOperations, AsyncContentOperations):
     """A server, and calls of it for asyncio; an asynchronous context manager. Arguments and errors as of ``Client``."""
 
-    def __init__(self, url: str, key: str | None = None, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
-        address = ServerAddress(url, key)
+    def __init__(
+        self, url: str, key: str | None = None, *, tenant: str = "", transport: httpx.AsyncBaseTransport | None = None
+    ) -> None:
+        address = ServerAddress(url, key, tenant=tenant)
         self.url = address.url
         self._http = httpx.AsyncClient(transport=transport, **address.options())
 

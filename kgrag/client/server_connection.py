@@ -89,23 +89,26 @@ class ServerAddress:
     Args:
         url: e.g. ``http://127.0.0.1:8000``.
         key: None: that of the environment variable ``KGRAG_SERVER_KEY``.
+        tenant: the only one whose knowledge base is meant; "" for that of the key, whosever it is.
 
     Raises:
         InvalidSettings: the URL is none of HTTP.
     """
 
-    def __init__(self, url: str, key: str | None = None) -> None:
+    def __init__(self, url: str, key: str | None = None, *, tenant: str = "") -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or not re.fullmatch(r".*?(:\d*)?", parts.netloc):
             raise InvalidSettings(f"{url!r} is no address of HTTP. Use e.g. http://127.0.0.1:8000.")
         self.url = url.rstrip("/").removesuffix("/sparql")
         self._key = os.environ.get("KGRAG_SERVER_KEY", "").strip() if key is None else key
+        self._tenant = tenant
         host = parts.hostname
         self._loopback = host in ("localhost", "::1") or host.startswith("127.")
 
     def options(self, seconds: float = _SECONDS) -> dict[str, Any]:
         """Return the options of an httpx client; no proxy is asked for this machine."""
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        headers |= {"Kgrag-Tenant": self._tenant} if self._tenant else {}
         timeout = httpx.Timeout(seconds, connect=min(30.0, seconds))
         return {"base_url": self.url, "headers": headers, "timeout": timeout, "trust_env": not self._loopback}
 

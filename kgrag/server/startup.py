@@ -139,10 +139,11 @@ def _announce(note: Path, address: Address, url: str) -> None:
     address.announce(url)
 
 
-def announce_in(note: Path, url: str) -> None:
-    """Write the URL of this server into a file, for other processes on this machine."""
+def announce_in(note: Path, url: str, *, tenant: str = "") -> None:
+    """Write the URL of this server into a file, for other processes on this machine, and whose folder it is there."""
     local_url = url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-    note.write_text(json.dumps({"url": local_url, "pid": os.getpid()}) + "\n", encoding="utf-8")
+    served = {"url": local_url, "pid": os.getpid(), **({"tenant": tenant} if tenant else {})}
+    note.write_text(json.dumps(served) + "\n", encoding="utf-8")
 
 
 def serve_scratch(address: Address, *, logging: Logging | None = None, limits: ServerLimits | None = None) -> None:

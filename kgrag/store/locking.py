@@ -61,7 +61,7 @@ def _inode(folder: Path) -> tuple[int, int]:
 class WriterLock:
     """The lock ``<folder>.lock``; ``<folder>.pid`` names its process in the message to whoever comes second.
 
-    A process that serves the folder writes ``url`` and ``pid`` to ``<folder>.server``, as JSON.
+    A process that serves the folder writes ``url``, ``pid`` and perhaps ``tenant`` to ``<folder>.server``, as JSON.
 
     Raises:
         StoreLocked: another process, or another store of this process, writes to the folder.
@@ -87,26 +87,29 @@ class WriterLock:
             ) from error
 
     def _locked(self, folder: Path) -> StoreLocked:
-        holder, url = self._holder(), self._url()
+        holder, (url, tenant) = self._holder(), self._where_served()
         if url:
             return StoreLocked(
                 f"{folder} is served at {url} by process {holder}. query, update and load work through it (--server "
                 f"{url}, key in KGRAG_SERVER_KEY), other reading without it; for other writing, end it: kill {holder}",
                 url=url,
+                tenant=tenant,
             )
         return StoreLocked(
             f"{folder} is being written by process {holder}. "
             "Wait until it is done or end it; reading is possible meanwhile."
         )
 
-    def _url(self) -> str:
-        """Return the URL in ``<folder>.server``; "" when the process that has the lock did not write it."""
+    def _where_served(self) -> tuple[str, str]:
+        """Return URL and tenant in ``<folder>.server``; "" when the process that has the lock did not write it."""
         try:
             served = json.loads(self._served.read_text(encoding="utf-8"))
             # a server that was killed leaves its file behind, and another process may write now
-            return str(served["url"]) if str(served["pid"]) == self._holder() else ""
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""
+            if str(served["pid"]) == self._holder():
+                return str(served["url"]), str(served.get("tenant", ""))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            pass
+        return "", ""
 
     def _holder(self) -> str:
         try:

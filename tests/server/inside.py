@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import uvicorn
+from starlette.types import ASGIApp
 
 from kgrag import KnowledgeBase
 from kgrag.ports import Embedder
@@ -51,22 +52,27 @@ def served(kb: KnowledgeBase, rules: AccessRules | None = None, limits: ServerLi
     assert kb.path is not None
     own = kb.path / "cache" / f"snapshots-{secrets.token_hex(4)}"
     app = create_app(CataloguedDataset(kb.store), own, rules=rules or AccessRules(Keys(KEY)), kb=kb, limits=limits)
+    with listening(app) as url, httpx.Client(base_url=url, timeout=30.0, trust_env=False) as client:
+        yield Inside(kb, url, client)
+
+
+@contextmanager
+def listening(app: ASGIApp) -> Iterator[str]:
+    """Serve an application on a free port of loopback; the address is returned."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False))
-    listening = threading.Event()
+    begun = threading.Event()
     startup = server.startup
 
     async def started(*arguments: object, **options: object) -> None:
         await startup(*arguments, **options)  # type: ignore[arg-type]
-        listening.set()
+        begun.set()
 
     server.startup = started  # type: ignore[method-assign]
     thread = threading.Thread(target=server.run)
     thread.start()
-    assert listening.wait(30)
-    url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    assert begun.wait(30)
     try:
-        with httpx.Client(base_url=url, timeout=30.0, trust_env=False) as client:
-            yield Inside(kb, url, client)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
         thread.join(30)

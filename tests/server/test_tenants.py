@@ -13,6 +13,7 @@ import httpx
 import pytest
 from starlette.routing import BaseRoute
 
+from kgrag import cli
 from kgrag.server.access_keys import Key, Rights, digest_of
 from kgrag.server.readers.reader_request import ServerLimits
 from kgrag.server.tenants.tenant_file import Tenant, TenantFile
@@ -20,6 +21,7 @@ from kgrag.server.tenants.tenant_gateway import TenantGateway
 from kgrag.server.tenants.tenant_opening import TenantRules
 from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
+from tests.server.inside import listening
 from tests.server.tenant_requests import METHODS, Asked, Marks, Requests
 
 ROUNDS = int(os.environ.get("KGRAG_TENANT_ROUNDS", "0"))
@@ -33,23 +35,24 @@ VOLATILE = re.compile(
 SHARED = "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n<https://example.org/shared> a owl:Ontology .\n<https://example.org/shared#Reactor> a owl:Class .\n"
 
 
+def _gateway(folder: Path, limit: int = 8) -> TenantGateway:
+    """Two tenants and an operator in a folder, with a quick embedder."""
+    (folder / "shared.ttl").write_text(SHARED, encoding="utf-8")
+    keys = {
+        name: Key("app", digest_of(f"key-of-{name}"), Rights.ADMIN) for name in (NORTH.name, SOUTH.name, "operator")
+    }
+    tenants = {name: Tenant(name, folder / f"{name}.kb", (keys[name],)) for name in (NORTH.name, SOUTH.name)}
+    declared = TenantFile(tenants, (replace(keys["operator"], rights=Rights.READ),), (folder / "shared.ttl",), limit)
+    settings = Settings(model="extractive", completions="off")
+    rules = TenantRules(settings, HashEmbedder(), declared.ontologies, keep_chats=True, limits=ServerLimits(readers=1))
+    return TenantGateway(declared, rules)
+
+
 class World:
     """Two tenants and an operator, met through the gateway in a loop of the test's own."""
 
     def __init__(self, folder: Path, *, limit: int = 8) -> None:
-        (folder / "shared.ttl").write_text(SHARED, encoding="utf-8")
-        keys = {
-            name: Key("app", digest_of(f"key-of-{name}"), Rights.ADMIN) for name in (NORTH.name, SOUTH.name, "operator")
-        }
-        tenants = {name: Tenant(name, folder / f"{name}.kb", (keys[name],)) for name in (NORTH.name, SOUTH.name)}
-        declared = TenantFile(
-            tenants, (replace(keys["operator"], rights=Rights.READ),), (folder / "shared.ttl",), limit
-        )
-        settings = Settings(model="extractive", completions="off")
-        self.gateway = TenantGateway(
-            declared,
-            TenantRules(settings, HashEmbedder(), declared.ontologies, keep_chats=True, limits=ServerLimits(readers=1)),
-        )
+        self.gateway = _gateway(folder, limit)
         self.runner = asyncio.Runner()
         transport = httpx.ASGITransport(self.gateway)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://test", timeout=60, trust_env=False)
@@ -181,7 +184,9 @@ def _ask_all(world: World, random: Random, north: Marks, south: Marks) -> None:
         for name, value in ids.items()
     }
     compared = set(_some((asked for asked in aimed if asked.reads), 3))
-    for asked, astray in zip(aimed, Requests(random, NOWHERE.name, nowhere).every(routes), strict=True):
+    pairs = zip(aimed, Requests(random, NOWHERE.name, nowhere).every(routes), strict=True)
+    # writes last: what the north writes under names of the south's is there from then on, and is its own
+    for asked, astray in sorted(pairs, key=lambda pair: not pair[0].reads):
         answer = world.ask(north.name, asked)
         assert south.content not in _said(answer), asked
         if asked in compared:
@@ -189,19 +194,44 @@ def _ask_all(world: World, random: Random, north: Marks, south: Marks) -> None:
     world.finish(north.name)
 
 
-def test_nothing_of_another_tenant_is_ever_seen(world: World) -> None:
+@pytest.mark.parametrize("seed", range(max(ROUNDS, 1)))
+def test_nothing_of_another_tenant_is_ever_seen(world: World, seed: int) -> None:
     world.fill(NORTH)
-    for seed in range(max(ROUNDS, 1)):
-        _ask_all(world, Random(seed), NORTH, SOUTH)
+    _ask_all(world, Random(seed), NORTH, SOUTH)
     everything = "/sparql?query=SELECT+%3Fo+WHERE+%7B+GRAPH+%3Fg+%7B+%3Fs+%3Fp+%3Fo+%7D+%7D"
     assert SOUTH.content in world.get(SOUTH.name, everything).text  # what the other one wrote and deleted was its own
     assert NORTH.content not in world.get(SOUTH.name, everything).text
+    assert SOUTH.content not in world.get(NORTH.name, everything).text  # nor was anything copied
 
 
 def test_a_request_at_the_wrong_tenant_is_refused_there_too(world: World) -> None:
     world.gateway._by_key[digest_of(f"key-of-{SOUTH.name}")] = NORTH.name
     assert world.get(SOUTH.name, "/sparql?query=ASK+%7B%7D").status_code == 401
     assert world.get(SOUTH.name, "/").status_code == 401
+
+
+def test_a_command_over_a_folder_changes_no_other_tenant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gateway = _gateway(tmp_path)
+    update = "INSERT DATA { GRAPH <urn:of:north> { <urn:a> <urn:b> 1 } }"
+    with listening(gateway) as url:
+        gateway.url = url
+        codes = []
+        for key in (SOUTH.name, NORTH.name):
+            monkeypatch.setenv("KGRAG_SERVER_KEY", f"key-of-{key}")
+            httpx.get(f"{url}/health", headers={"Authorization": f"Bearer key-of-{NORTH.name}"}, trust_env=False)
+            monkeypatch.setattr("sys.argv", ["kgrag", "--kb", str(tmp_path / f"{NORTH.name}.kb"), "update", update])
+            with pytest.raises(SystemExit) as stop:
+                cli.main()
+            codes.append(stop.value.code)
+        graphs = [_graphs(url, marks) for marks in (NORTH, SOUTH)]
+    assert codes == [3, 0]
+    assert ["urn:of:north" in text for text in graphs] == [True, False]
+
+
+def _graphs(url: str, marks: Marks) -> str:
+    query = "SELECT DISTINCT ?g WHERE { GRAPH ?g { ?s ?p ?o } }"
+    headers = {"Authorization": f"Bearer key-of-{marks.name}"}
+    return httpx.get(f"{url}/sparql", params={"query": query}, headers=headers, trust_env=False).text
 
 
 def test_shared_ontologies_are_read_by_all_and_written_by_none(world: World) -> None:

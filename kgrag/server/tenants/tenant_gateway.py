@@ -2,6 +2,9 @@
 
 Nothing else of a request chooses: no part of its address, no header, no text. The tenant's application then asks for
 the key again, and knows the keys of this tenant only: a request that came to the wrong one is refused there.
+
+A header ``Kgrag-Tenant`` can only refuse: commands over the folder of a tenant (``--kb north.kb``) send it, so that
+with the key of another nothing of the one is written to the other.
 """
 
 from __future__ import annotations
@@ -55,9 +58,13 @@ class TenantGateway:
             await self._live(receive, send)
             return
         # digests are looked up: who tries keys does not choose their digests, so that time reveals nothing
-        name = self._by_key.get(digest_of(key_of(_authorization(scope))))
+        name = self._by_key.get(digest_of(key_of(_header(scope, b"authorization"))))
+        meant = _header(scope, b"kgrag-tenant")
         if name is None:
             await self.front(scope, receive, send)
+        elif meant and meant != name:
+            refusal = Problem(403, f"this key opens the knowledge base of another tenant than '{meant}'.")
+            await self.front({**scope, REFUSAL: refusal}, receive, send)
         elif scope["path"] in OPERATOR_PATHS:
             refusal = Problem(403, f"{scope['path']} concerns all tenants of this server, and needs an operator's key.")
             await self.front({**scope, REFUSAL: refusal}, receive, send)
@@ -94,8 +101,8 @@ async def _send_for_one(send: Send, message: Message) -> None:
     await send(message)
 
 
-def _authorization(scope: Scope) -> str:
+def _header(scope: Scope, wanted: bytes) -> str:
     for name, value in scope["headers"]:
-        if name == b"authorization":
+        if name == wanted:
             return str(value, "latin-1")
     return ""

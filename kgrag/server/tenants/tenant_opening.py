@@ -129,7 +129,7 @@ async def open_tenant(tenant: Tenant, rules: TenantRules, memory: TenantMemory, 
             writes = WriteLog(tenant.folder / "writes.jsonl")
             parts.callback(writes.close)
             if url:
-                announce_in(tenant.folder / "store.server", url)
+                announce_in(tenant.folder / "store.server", url, tenant=tenant.name)
                 parts.callback((tenant.folder / "store.server").unlink, missing_ok=True)
         except (KgragError, OSError) as error:
             _LOG.error("the knowledge base of tenant %s cannot be opened: %s", tenant.name, error)
