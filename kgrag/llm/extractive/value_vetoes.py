@@ -32,7 +32,10 @@ _VERSION = (
 _DEFAULT = (
     rf"\bdefaults?\b(?: value)?(?: is| to| of|:|=)|\bby default\b|\bdefault\b.*(?:{_NUMBER})|(?:{_NUMBER}).*\bdefault\b"
 )
-_DATE = rf"\b(?:1\d{{3}}|20\d{{2}})\b|\bin\s+\p{{N}}{{3}}\b|\b(?-i:{_MONTHS})\b|\b\p{{N}}{{1,4}}\s*(?:BC|BCE|AD|CE)\b|\bcentury\b"
+_DATE = (
+    rf"\b(?:1\d{{3}}|20\d{{2}})\b|\bin\s+\p{{N}}{{3}}\b|\b(?-i:{_MONTHS})\b"
+    r"|\b\p{N}{1,4}\s*(?:BC|BCE|AD|CE)\b|\bcentury\b"
+)
 """What a question in the past asks for; one in the present ("When does it run?") may ask for a condition."""
 _SIZE = r"\p{N}\s*(?:bytes?|[kmgt]i?b|[kmg](?![\p{L}])|kilobytes?|megabytes?|gigabytes?|pages?|percent|%)"
 _RULES = tuple(
