@@ -67,6 +67,11 @@ _LATER = regex.compile(
 )
 _EARLIER = regex.compile(r"\b(?:first|earlier|earliest|older|oldest|before)\b", flags=regex.IGNORECASE)
 _DIED = regex.compile(r"\b(?:die[ds]?|death)\b", flags=regex.IGNORECASE)
+_GENERAL = regex.compile(
+    r"when\s+(?:(?:is|does)\s+an?\b|(?:are|do)\s+(?!the\b|these\b|those\b|my\b|our\b|your\b|his\b|her\b|its\b|their\b|(?-i:\p{Lu})))",
+    flags=regex.IGNORECASE,
+)
+"""Asks for every such thing ("When is a leap second inserted?"), so that the date of one of them is no answer."""
 _BOTH = regex.compile(r"\b(?:both|same)\b", flags=regex.IGNORECASE)
 
 
@@ -186,6 +191,8 @@ def _kinds(body: str) -> Iterator[Value]:
 
 def _dates(question: str, body: str, known: frozenset[str]) -> Iterator[Value]:
     """Yield the dates of a sentence: of a life in brackets the one asked for, else in reading order."""
+    if _GENERAL.match(question):
+        return
     found = [match for match in _DATE.finditer(body) if not set(terms(match[0])) <= known]
     if len(found) > 1 and _DIED.search(question) and not regex.search(r"\bdie", body):
         found = found[1:]

@@ -63,6 +63,12 @@ def test_an_identifier_is_no_number():
     assert values_of("What is the ISBN of the book?", "The book has the ISBN 318875313.") == ()
 
 
+def test_the_date_of_one_event_is_no_answer_to_a_question_about_all_of_them():
+    said = "The first leap second was inserted on 1 January 1972."
+    assert values_of("When is a leap second inserted?", said) == ()
+    assert [value.value for value in values_of("When was the first leap second inserted?", said)] == ["1972-01-01"]
+
+
 def test_a_value_that_no_quote_contains_is_left_out():
     citation = Citation(quote="The rate is 65 kg.", document="urn:d", chunk="urn:c", start=0, end=18)
     assert short_answers("How much is the rate?", ["The rate is 80 kg."], [citation]) == ()

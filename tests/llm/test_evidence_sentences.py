@@ -222,6 +222,7 @@ def test_both_sides_of_a_comparison_and_two_questions_get_a_sentence_each(questi
             "The tool uses the curve of an earlier tool.",
             "linear or cosine",
         ),
+        ("When was tool 15 released?", "The tool 15 was released before tool 16.", "date"),
     ],
 )
 def test_a_sentence_without_the_kind_of_value_that_is_asked_for_is_no_answer(question, body, reason):
@@ -240,3 +241,31 @@ def test_a_name_with_a_number_behind_it_is_a_version_and_a_day_is_none():
     asked = "From which PostgreSQL version on may a scale be negative?"
     texts = ("It may from PostgreSQL 15.", "From March 15, it may.", "It may in 15 cases.")
     assert [value_lacking(asked, text) for text in texts] == ["", "version", "version"]
+
+
+OPTIONS = """nap_time (integer)
+
+Specifies the delay between naps of the stash. It is a number. Rounds wait for it. Ten is too much.
+
+max_workers (integer)
+
+Specifies how many rounds may run at once. Three."""
+FIRST = "nap_time (integer): Specifies the delay between naps of the stash."
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What does nap_time specify?", [FIRST, "It is a number.", "Rounds wait for it."]),
+        (
+            "What does max_workers specify?",
+            ["max_workers (integer): Specifies how many rounds may run at once.", "Three."],
+        ),
+        ("Does nap_time specify the delay between naps?", [FIRST]),  # yes is answer enough
+    ],
+)
+def test_at_most_two_sentences_after_the_best_one_about_the_same_term_come_with_it(question, answer):
+    fitted = Meanings(("stash", "specify", "rounds may"), identity="all-MiniLM-L6-v2")
+    data = ask(question, piece(OPTIONS), embedder=fitted)
+    assert [row["text"] for row in data["sentences"]] == answer
+    assert all(row["citations"] for row in data["sentences"])

@@ -1,8 +1,9 @@
 """Answers a question with words of the evidence, or *unknown*; fulfils ``answering/answer``.
 
 Of prose whole sentences are quoted, ranked by ``sentence_ranking``; a term that such a sentence explains is quoted with
-it. Of facts the pairs asked for are quoted (``evidence_facts``). A further sentence is added where it continues from a
-name in the first, or brings a name of the question that is missing.
+it, and those after it about the same term (``sentences_after``). Of facts the pairs asked for are quoted
+(``evidence_facts``). A further sentence is added where it continues from a name in the first, or brings a name of the
+question that is missing.
 
 Before all that, a question that goes from a name over relations to a value is followed through the passages about
 those names (``chained_answers``), and where one of them is missing, its name is returned to be looked up. A question
@@ -32,6 +33,7 @@ from kgrag.llm.extractive.sentence_ranking import (
     ranked,
     veto_of,
 )
+from kgrag.llm.extractive.sentences_after import sentences_after
 from kgrag.llm.extractive.several_answers import further_rows, several_asked
 from kgrag.llm.extractive.value_vetoes import value_lacking
 
@@ -133,8 +135,16 @@ def _ranked(variables: Mapping[str, Any], texts: Sequence[EvidenceText], nearnes
         return _unknown(rows, f"The best sentence has no {lacking}.") | {"confidence": confidence}
     first = [rows[candidates.index(candidate)] for candidate in chosen]
     second = _ranked_again(several.second, texts, sentences, nearness) if several.second else ()
-    chosen += [candidates[rows.index(row)] for row in further_rows(several, first, rows, second)]
+    further = further_rows(several, first, rows, second)
+    after = [row for row in sentences_after(asked, first[0].sentence, rows) if row not in (*first, *further)]
+    chosen += [_continuing(row) for row in after] + [candidates[rows.index(row)] for row in further]
     return _answered(chosen) | {"confidence": confidence}
+
+
+def _continuing(row: RankedSentence) -> Candidate:
+    """Return a sentence as it is, since the one before it in the answer names what it is about."""
+    one = row.sentence
+    return Candidate(" ".join(one.text.split()), ((one.number, one.text),), one.all_terms, row.score)
 
 
 def _ranked_again(

@@ -32,6 +32,11 @@ _VERSION = (
 _DEFAULT = (
     rf"\bdefaults?\b(?: value)?(?: is| to| of|:|=)|\bby default\b|\bdefault\b.*(?:{_NUMBER})|(?:{_NUMBER}).*\bdefault\b"
 )
+_DATE = (
+    rf"\b(?:1\d{{3}}|20\d{{2}})\b|\bin\s+\p{{N}}{{3}}\b|\b(?-i:{_MONTHS})\b"
+    r"|\b\p{N}{1,4}\s*(?:BC|BCE|AD|CE)\b|\bcentury\b"
+)
+"""What a question in the past asks for; one in the present ("When does it run?") may ask for a condition."""
 _SIZE = r"\p{N}\s*(?:bytes?|[kmgt]i?b|[kmg](?![\p{L}])|kilobytes?|megabytes?|gigabytes?|pages?|percent|%)"
 _RULES = tuple(
     (name, regex.compile(asks, flags=regex.IGNORECASE), regex.compile(holds, flags=regex.IGNORECASE))
@@ -44,6 +49,7 @@ _RULES = tuple(
         ),
         ("number of years", r"\bin years\b|\bhow many years\b", rf"(?:{_NUMBER})\+?\s*years?\b"),
         ("version", r"\b(?:which|what)\s+(?:\w+\s+){0,2}?(?:version|release)\b(?!s)", _VERSION),
+        ("date", r"^(?:when|what year|which year|in what year|in which year)\s+(?:was|were|did)\b", _DATE),
         ("default", r"\bdefault value\b|\bthe default (?:of|for)\b", _DEFAULT),
         (
             "number",
