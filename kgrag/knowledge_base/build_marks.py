@@ -21,7 +21,10 @@ from kgrag.ports import TripleStore
 from kgrag.store.publication_plan import now
 from kgrag.vocab import KG, PROV, RDF
 
-__all__ = ["marked", "set_undone", "undone", "unfinished", "warning"]
+__all__ = ["INTAKE", "marked", "set_undone", "undone", "unfinished", "warning"]
+
+INTAKE = "ingest"
+"""What an intake by workers is called where methods are named by what their builds could not do."""
 
 
 def unfinished(store: TripleStore) -> dict[str, str]:
