@@ -64,7 +64,7 @@ class ShardSource:
     keep: Callable[[Mapping[str, Vectors]], None]
     broken: dict[Path, str]
     pending: dict[Path, str] = field(default_factory=dict)
-    _cut: dict[str, CutDocument] = field(default_factory=dict)
+    _cut: dict[tuple[str, str], CutDocument] = field(default_factory=dict)  # by graph and place
     _shards: deque[_Shard] = field(default_factory=deque)
 
     def documents(self, files: Mapping[Path, bool]) -> Iterator[Document]:
@@ -86,7 +86,7 @@ class ShardSource:
     def cut(self, document: Document) -> CutDocument | None:
         """Return what workers made of a document that was just yielded; None where it is stored already."""
         graph = self.names.document_graph(documents.document_iri(document, self.names))
-        return self._cut.pop(graph.value, None)
+        return self._cut.pop((graph.value, document.location), None)
 
     def _tasks(self, files: Iterable[Path]) -> Iterator[DocumentsTask]:
         """Yield the work on documents, while files are being read, and note every shard."""
@@ -132,16 +132,17 @@ class ShardSource:
             for row, made in zip(rows, read_shard(self.job.folder, name).to_pylist(), strict=True):
                 if made["error"]:
                     shard.failed[row] = made["error"]
-                else:
-                    self._take_row(made)
+                elif isinstance(read := shard.read[row], Document):
+                    self._take_row(made, read.location)
         if outcome.died and len(rows) > 1:
             for part in self.runner.outcomes(task.parts()):
                 self._take(shard, part)
         elif outcome.died:
             shard.failed[rows[0]] = outcome.died
 
-    def _take_row(self, made: Mapping[str, Any]) -> None:
-        self._cut[made["graph"]] = CutDocument(draft_of(made), made["chunks"], conforms=bool(made["conforms"]))
+    def _take_row(self, made: Mapping[str, Any], location: str) -> None:
+        cut = CutDocument(draft_of(made), made["chunks"], conforms=bool(made["conforms"]))
+        self._cut[made["graph"], location] = cut
         if made["sha256"]:
             vectors = np.frombuffer(made["vectors"], "<f4").reshape(len(made["sha256"]), -1)
             self.keep(dict(zip(made["sha256"], vectors, strict=True)))

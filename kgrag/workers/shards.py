@@ -127,7 +127,8 @@ def read_shard(folder: str, shard: str) -> pa.Table:
         return parquet.ParquetFile(path, page_checksum_verification=True).read()
     except (pa.ArrowException, OSError) as error:
         path.unlink(missing_ok=True)
-        raise StorageFailed(f"{path} cannot be read: {error}. Run the same again, which makes it anew.") from error
+        reason = str(error).partition("\n")[0]
+        raise StorageFailed(f"{path} cannot be read: {reason} Run the same again, which makes it anew.") from error
 
 
 def _put(path: Path, content: bytes | pa.Buffer) -> None:
