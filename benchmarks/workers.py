@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -45,14 +45,14 @@ _KINDS = ("worker", "driver", "loader")
 
 def main(what: str, *arguments: str) -> int:
     """Run a part; return 1 where graphs differ or anything is lost."""
-    parts = {"speed": speed, "kills": kills, "child": child}
+    parts: dict[str, Callable[..., int]] = {"speed": speed, "kills": kills, "child": child}
     return parts[what](*arguments)
 
 
 def graph_hashes(kb: KnowledgeBase) -> dict[str, str]:
     """Return a hash of every graph; of the catalogue what it says of graphs, not when or how they came."""
     store, hashes = kb.store, {}
-    for (graph,) in {(quad.graph_name,) for quad in _quads(kb)}:
+    for graph in _graphs(kb):
         triples = list(store.triples(graph))
         if graph == store.names.catalogue:
             told = {KG.Publication, KG.Rewrite, KG.Build, KG.Source}
@@ -62,10 +62,11 @@ def graph_hashes(kb: KnowledgeBase) -> dict[str, str]:
     return hashes
 
 
-def _quads(kb: KnowledgeBase) -> list[ox.Quad]:
+def _graphs(kb: KnowledgeBase) -> set[ox.NamedNode]:
     with tempfile.TemporaryDirectory() as folder:
         kb.store.dump(Path(folder) / "all.nq")
-        return list(ox.parse(path=Path(folder) / "all.nq", format=ox.RdfFormat.N_QUADS))
+        quads = ox.parse(path=Path(folder) / "all.nq", format=ox.RdfFormat.N_QUADS)
+        return {quad.graph_name for quad in quads if isinstance(quad.graph_name, ox.NamedNode)}
 
 
 def vectors_of(kb: KnowledgeBase) -> dict[str, Any]:
