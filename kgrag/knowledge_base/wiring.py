@@ -23,7 +23,7 @@ from kgrag.knowledge_base.given_parts import (
     given_model,
     given_reranker,
 )
-from kgrag.ports import Closes, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
+from kgrag.ports import Closes, Embedder, LanguageModel, Method, OpenedStore, Reranker, TripleStore, VectorSpaces
 from kgrag.resources import closest
 from kgrag.settings import EXTRACTIVE, Settings, folder_of, is_address, read_settings
 from kgrag.store.lineage import first_lineage, lineage
@@ -131,9 +131,13 @@ class Wiring:
         from kgrag.llm.embedders import CachedEmbedder
 
         return CachedEmbedder(
-            self._given_embedder or services.configured_embedder(self.settings),
+            self._given_embedder or self._configured_embedder(),
             self._folder(_CACHE, "embeddings.sqlite"),
         )
+
+    def _configured_embedder(self) -> Embedder:
+        """Return the embedder of the settings; tests put another one in its place."""
+        return services.configured_embedder(self.settings)
 
     @property
     def vectors(self) -> Path | None:
