@@ -213,8 +213,11 @@ class TripleStore(Protocol):
         ``graphs`` are those whose triples it may change, where a caller knows them; None: its text is read.
         """
 
-    def publish(self, drafts: Sequence[GraphDraft]) -> Publication:
-        """Validate drafts in a scratch store, then write all that conform at once; the rest goes to quarantine."""
+    def publish(self, drafts: Sequence[GraphDraft], *, conforming: Collection[ox.NamedNode] = ()) -> Publication:
+        """Validate drafts in a scratch store, then write all that conform at once; the rest goes to quarantine.
+
+        ``conforming`` are graphs whose drafts were validated as new ones elsewhere; they are not validated again.
+        """
 
     def remove(self, graphs: Sequence[ox.NamedNode]) -> int:
         """Drop graphs and their catalogue entries in one atomic step; returns how many there were."""

@@ -188,10 +188,25 @@ def ingest(
     chunker: ChunkerOption = "pauses",
     embed: Annotated[bool, typer.Option("--embed/--no-embed", help="Embed the chunks now, or at first use.")] = True,
     whole_pages: WholePagesOption = False,
+    runner: Annotated[
+        str,
+        typer.Option(
+            "--runner",
+            help="Who reads, cuts, validates and embeds: local, process://WORKERS, or ray://ADDRESS/WORKERS; default: "
+            "this process, as it stores.",
+            show_default=False,
+        ),
+    ] = "",
+    shards: Annotated[
+        Path | None,
+        typer.Option("--shards", help="With --runner: a folder that all workers share.", show_default=False),
+    ] = None,
     server: ServerOption = None,
 ) -> None:
     """Read documents, cut them into chunks with exact offsets, publish and embed them."""
     chunking: dict[str, Any] = {"chunk_tokens": chunk_tokens, "chunker": chunker}
+    if shards and not runner:
+        raise InputError("--shards is the folder of workers, and there are none. Name a --runner, or leave it out.")
 
     def ingest_here() -> None:
         with open_kb(kb) as opened, progress_bar() as progress:
@@ -202,12 +217,16 @@ def ingest(
                 progress=progress,
                 embed=embed,
                 whole_pages=whole_pages,
+                runner=runner,
+                shards=shards,
             )
         counts = {name: getattr(report, name) for name in _COUNTS}
         violations = [f"{v.focus}: {v.message}" for v in report.violations]
         _end_ingest(counts, report.skipped, report.broken, violations)
 
     def ingest_there(client: Client) -> None:
+        if runner:
+            raise InputError("--runner works where the knowledge base is. Leave it out, or --server.")
         skipped, broken, source = _reading(paths, whole_pages)
         options = {**chunking, "replaces": "files", "embed": embed}
         with progress_bar() as progress:

@@ -71,7 +71,8 @@ def status(
     format_: Annotated[JsonFormat, typer.Option("--format", help="text or one JSON document.")] = JsonFormat.TEXT,
     server: ServerOption = None,
 ) -> None:
-    """List what builds left to do, each part with the reason; exit code 4 when there is any."""
+    """List what builds and workers left to do, each part with the reason; exit code 4 when there is any."""
+    from kgrag.knowledge_base.build_marks import INTAKE
 
     def here() -> Any:
         with open_kb(kb, access="read") as opened:
@@ -84,7 +85,8 @@ def status(
         for method, since in found["unfinished"].items():
             typer.echo(f"{method}: the build that began at {since} did not come to its end")
         for method, lines in found["pending"].items():
-            typer.echo(f"{method}: {len(lines)} parts are pending; `kgrag build {method}` tries them again")
+            again = "`kgrag ingest`" if method == INTAKE else f"`kgrag build {method}`"
+            typer.echo(f"{method}: {len(lines)} parts are pending; {again} tries them again")
             for line in lines:
                 typer.echo(f"  {line}")
         if not any(found.values()):

@@ -23,7 +23,10 @@ from kgrag.ports import TripleStore
 from kgrag.store.publication_plan import now
 from kgrag.vocab import KG, PROV, RDF
 
-__all__ = ["BuildState", "begun", "ended", "forget_undone", "state", "undone", "unfinished", "warning"]
+__all__ = ["INTAKE", "BuildState", "begun", "ended", "forget_undone", "state", "undone", "unfinished", "warning"]
+
+INTAKE = "ingest"
+"""What an intake by workers is called where methods are named by what their builds could not do."""
 
 
 def unfinished(store: TripleStore) -> dict[str, str]:

@@ -14,7 +14,7 @@ from kgrag.knowledge_base.profile_calls import ProfileCalls
 from kgrag.model import Document
 from kgrag.ports import Progress
 from kgrag.text import ingestion
-from kgrag.text.ingestion import IngestReport
+from kgrag.text.ingestion import Cutting, IngestReport
 
 if TYPE_CHECKING:
     from kgrag.knowledge_base.document_sources import Source
@@ -29,7 +29,7 @@ __all__ = ["DocumentCalls"]
 class DocumentCalls(ProfileCalls):
     """What a knowledge base does with documents."""
 
-    def ingest(
+    def ingest(  # noqa: PLR0913 - options of one intake
         self,
         *paths: str | Path,
         chunk_tokens: int = 180,
@@ -37,29 +37,44 @@ class DocumentCalls(ProfileCalls):
         progress: Progress | None = None,
         embed: bool = True,
         whole_pages: bool = False,
+        runner: str = "",
+        shards: str | Path | None = None,
     ) -> IngestReport:
         """Read documents (files or folders), chunk them, publish them, embed the chunks.
 
         With ``whole_pages`` the text of an HTML page has its navigation as well. A broken
         file inside a folder is reported and the rest goes on; one that is named itself raises.
 
+        With a ``runner`` (``process://4``, ``ray://HOST:PORT/8``) workers read, cut, validate and embed, and this
+        process stores what they made: the same as without. A run that was ended goes on where it was. ``shards`` is a
+        folder that all workers share; by default it is in that of the knowledge base. Files of which workers could not
+        make what is to be stored are broken, and pending in ``status`` until they are taken in again.
+
         Raises:
             UnreadableDocument: nothing readable was found under a path.
+            InputError: there is no such runner, or what it needs is not installed.
+            ServiceUnavailable: the cluster of the runner cannot be reached.
         """
-        from kgrag.knowledge_base import document_sources, intake
-        from kgrag.text.readers import read_paths
+        from kgrag.knowledge_base import document_sources, intake, worker_intake
         from kgrag.text.readers.sources import place
 
         given = _paths(paths)
         skipped: list[str] = []
         broken: dict[Path, str] = {}
-        report = intake.take_in(
-            read_paths(given, skipped=skipped, broken=broken, whole_pages=whole_pages),
-            ingest=partial(ingestion.ingest, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress),
-            store=self.store,
-            spaces=self.spaces,
-            broken=broken.keys(),
+        options = worker_intake.WorkerOptions(
+            runner, Cutting(chunk_tokens, chunker), whole_pages, embed, None if shards is None else Path(shards)
         )
+        with worker_intake.read(self, given, options, skipped=skipped, broken=broken) as reading:
+            report = intake.take_in(
+                reading.source,
+                ingest=partial(
+                    ingestion.ingest, chunk_tokens=chunk_tokens, chunker=chunker, progress=progress, cut=reading.cut
+                ),
+                store=self.store,
+                spaces=self.spaces,
+                broken=broken.keys(),
+            )
+            worker_intake.note_pending(self.store, given, reading.pending)
         for folder in filter(Path.is_dir, given):
             if source := document_sources.planned(self.store, folder):
                 document_sources.note_folder(self.store, source, synced=False)

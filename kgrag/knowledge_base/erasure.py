@@ -39,6 +39,7 @@ from kgrag.errors import EmbeddingMismatch, UnknownName
 from kgrag.index import bm25
 from kgrag.knowledge_base import document_sources, forgetting, receipts
 from kgrag.knowledge_base.receipts import proof_of, signing_key
+from kgrag.knowledge_base.worker_intake import SHARDS
 from kgrag.llm import completion_cache
 from kgrag.llm.text_marks import WORDS, WORDS_PER_MARK, marks_of, runs
 from kgrag.model import GraphDraft, Term
@@ -309,13 +310,14 @@ def _erase_completions(kb: Erasable, texts: Sequence[str], needles: _Needles) ->
 
 
 def _remove_copies(kb: Erasable) -> None:
-    """Remove what is made again from the store when it is next used: word indices, arrays, facts, vectors of texts."""
+    """Remove what is made again when it is next used: word indices, arrays, facts, vectors of texts, workers' files."""
     kb.release_copies()
     bm25.release(kb.store)
     text_indexes.release(kb.store)
     if kb.path is not None:
         shutil.rmtree(kb.path / _LEXICAL, ignore_errors=True)
         shutil.rmtree(kb.path / _CACHE / "facts", ignore_errors=True)
+        shutil.rmtree(kb.path / _CACHE / SHARDS, ignore_errors=True)
         for file in (kb.path / _CACHE).glob("embeddings.sqlite*"):
             file.unlink()
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgrag import plugins
+
 if TYPE_CHECKING:
     from kgrag.llm.embedders import SentenceTransformerEmbedder
     from kgrag.llm.extractive import ExtractiveModel
     from kgrag.llm.openai_chat import OpenAIModel
     from kgrag.llm.openai_embeddings import OpenAIEmbedder
-    from kgrag.ports import OpenedStore, Validator
+    from kgrag.ports import Embedder, OpenedStore, Validator
     from kgrag.settings import Settings
     from kgrag.store.postgres_connection import PostgresServer
     from kgrag.store.server_profile import ServerProfile
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "chat_service",
+    "configured_embedder",
     "embedding_service",
     "extractive",
     "index_server",
@@ -53,6 +56,14 @@ def chat_service(settings: Settings) -> OpenAIModel:
         timeout=settings.timeout,
         max_tokens=settings.max_tokens,
     )
+
+
+def configured_embedder(settings: Settings) -> Embedder:
+    """Return the registered embedder that ``embedder`` names, else the embedding model of that name at ``base_url``."""
+    if settings.embedder in plugins.registered("kgrag.embedders"):
+        made: Embedder = plugins.load("kgrag.embedders", settings.embedder)(settings)
+        return made
+    return embedding_service(settings)
 
 
 def embedding_service(settings: Settings) -> OpenAIEmbedder:

@@ -131,15 +131,13 @@ class Wiring:
         from kgrag.llm.embedders import CachedEmbedder
 
         return CachedEmbedder(
-            self._given_embedder or self._configured_embedder(), self._folder(_CACHE, "embeddings.sqlite")
+            self._given_embedder or self._configured_embedder(),
+            self._folder(_CACHE, "embeddings.sqlite"),
         )
 
     def _configured_embedder(self) -> Embedder:
-        """Return the registered embedder of that name, else the embedding model of that name at ``base_url``."""
-        if self.settings.embedder in plugins.registered("kgrag.embedders"):
-            made: Embedder = plugins.load("kgrag.embedders", self.settings.embedder)(self.settings)
-            return made
-        return services.embedding_service(self.settings)
+        """Return the embedder of the settings; tests put another one in its place."""
+        return services.configured_embedder(self.settings)
 
     @property
     def vectors(self) -> Path | None:

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
@@ -188,6 +188,17 @@ class CachedEmbedder:
         finally:
             with self._lock:
                 self.seconds += time.perf_counter() - started
+
+    def keep(self, vectors: Mapping[str, Vectors], kind: Kind) -> None:
+        """Keep vectors that the same model made elsewhere, as if they had been made here.
+
+        Args:
+            vectors: hexadecimal SHA-256 of a text's UTF-8 -> its unit row, float32 of shape (d,).
+            kind: what the texts are.
+        """
+        rows = [(f"{self.identity} {kind} {content}", row) for content, row in vectors.items()]
+        for first in range(0, len(rows), _TEXTS_PER_COMMIT):
+            self._file.write(dict(rows[first : first + _TEXTS_PER_COMMIT]))
 
     def pace(self) -> tuple[int, float]:
         """Return how many passages this embedder embedded, and in how many seconds, as far as the file knows.

@@ -8,7 +8,7 @@ The default graph is always empty: what an update writes there moves to the grap
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -158,11 +158,16 @@ class CataloguedStore:
 
     # writing
 
-    def publish(self, drafts: Sequence[GraphDraft]) -> Publication:
+    def publish(self, drafts: Sequence[GraphDraft], *, conforming: Collection[ox.NamedNode] = ()) -> Publication:
         """Validate drafts in a scratch store, then let all that conform in at once; the rest goes to quarantine.
 
         New graphs, added triples and their entries enter in one atomic step. Where something has to leave (a "replace"
         draft whose graph differs), all "replace" drafts enter before, in a step of their own. The same changes nothing.
+
+        Args:
+            drafts: graphs as they are to be.
+            conforming: graphs whose drafts were validated elsewhere, by the same shapes, each as a new graph; one that
+                is new here is not validated again.
 
         Raises:
             InvalidRDF: two drafts of one graph contradict each other, or a literal of ours is not canonical.
@@ -175,9 +180,9 @@ class CataloguedStore:
             )
             with engine():
                 publishing.compare(drafts)
-            if self._validator is not None and publishing.writes():
-                scratch = self._rehearsed(publishing.rehearsal())
-                found = self._validator(scratch, publishing.drafts())
+            if self._validator is not None and (unproven := publishing.unproven(conforming)):
+                scratch = self._rehearsed(publishing.rehearsal(unproven))
+                found = self._validator(scratch, [change.draft for change in unproven])
                 with engine():
                     publishing.put_aside(found)
             try:

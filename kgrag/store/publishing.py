@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -56,23 +56,22 @@ class Publishing:
     def _compared(self, drafts: Sequence[GraphDraft]) -> list[Change]:
         return publication_plan.compared(drafts, self._store, self._names.catalogue)
 
-    def writes(self) -> bool:
-        """Return whether any graph is new or changes."""
-        return any(change.writes for change in self._changes)
+    def unproven(self, conforming: Collection[ox.NamedNode] = ()) -> list[Change]:
+        """Return what writes to a graph, but for new graphs of which it is known that they conform to their shape."""
+        return [
+            change for change in self._changes if change.writes and (change.known or change.draft.iri not in conforming)
+        ]
 
     def drafts(self) -> list[GraphDraft]:
         """Return the drafts of graphs that are new or change."""
         return [change.draft for change in self._changes if change.writes]
 
-    def rehearsal(self) -> Iterator[ox.Quad]:
-        """Yield the quads to be validated: the graphs that are new or change, as drafted, and their entries."""
+    def rehearsal(self, changes: Iterable[Change]) -> Iterator[ox.Quad]:
+        """Yield the quads to be validated: graphs that are new or change, as drafted, and their entries."""
         yield from self._publication()
-        for change in self._changes:
-            if change.writes:
-                added = change.added if change.draft.mode == "append" else change.draft.triples
-                yield from self._quads_of(
-                    change if not change.known else Change(change.draft, known=False, added=added)
-                )
+        for change in changes:
+            added = change.added if change.draft.mode == "append" else change.draft.triples
+            yield from self._quads_of(change if not change.known else Change(change.draft, known=False, added=added))
 
     def _quads_of(self, change: Change) -> list[ox.Quad]:
         """Return the quads of a graph that is new or changes, and of its entry; made once to validate and write."""

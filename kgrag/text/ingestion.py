@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyoxigraph as ox
 
@@ -22,9 +22,9 @@ from kgrag.errors import InvalidSettings
 from kgrag.model import Document, GraphDraft, Violation, plain
 from kgrag.ports import Chunker, TripleStore
 from kgrag.text import documents
-from kgrag.vocab import KG, digest
+from kgrag.vocab import KG, Names, digest
 
-__all__ = ["CHUNKER", "IngestReport", "Progress", "ingest", "marked_last"]
+__all__ = ["CHUNKER", "CutDocument", "Cutting", "IngestReport", "Progress", "ingest", "marked_last"]
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being counted, how many are done, and of how many (0 when that is not known)."""
@@ -55,14 +55,46 @@ class IngestReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _ChunkSettings:
-    """How documents become chunks; ``parameters`` is what the catalogue keeps of it."""
+class CutDocument:
+    """The graph of a document as it is to be stored as a new one, its number of chunks, and whether it conforms.
 
-    chunker: Chunker
-    tokens: int
-    name: str
+    ``conforms`` is True where the graph was validated, and False where that is still to be done.
+    """
+
+    draft: GraphDraft
+    chunks: int
+    conforms: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """How documents become chunks: by a registered chunker, to at most so many tokens each.
+
+    Raises:
+        InvalidSettings: ``tokens`` is below 8.
+    """
+
+    tokens: int = 180
+    name: str = CHUNKER
+
+    def __post_init__(self) -> None:
+        if self.tokens < 8:
+            raise InvalidSettings(f"--chunk-tokens {self.tokens}: a chunk has at least 8 tokens. The default is 180.")
+
+    def chunker(self) -> Chunker:
+        """Return the chunker. Raises UnknownName."""
+        found: Chunker = plugins.load("kgrag.chunkers", self.name)
+        return found
+
+    def cut(self, document: Document, names: Names) -> CutDocument:
+        """Return a document as a graph with its chunks. Raises UnknownName."""
+        chunks = self.chunker()(document, tokens=self.tokens)
+        parameters = self.parameters_of(document)
+        draft = documents.document_draft(document, chunks, names=names, parameters=parameters)
+        return CutDocument(draft, len(chunks))
 
     def parameters_of(self, document: Document) -> str:
+        """Return what the catalogue keeps of how a document was cut; of another value it is cut again."""
         chunker = "" if self.name == CHUNKER else f" chunker={self.name}"
         links = (*document.links, *document.anchors)
         named = f" links={digest(*(str(part) for link in links for part in link))}" if links else ""
@@ -76,6 +108,7 @@ def ingest(  # noqa: PLR0913 - options of one intake
     chunk_tokens: int = 180,
     chunker: str = CHUNKER,
     progress: Progress | None = None,
+    cut: Callable[[Document], CutDocument | None] | None = None,
     drafted: Callable[[Sequence[GraphDraft]], None] | None = None,
     publishing: Callable[[Sequence[Document], bool], AbstractContextManager[None]] | None = None,
 ) -> IngestReport:
@@ -89,6 +122,8 @@ def ingest(  # noqa: PLR0913 - options of one intake
         chunk_tokens: the largest chunk, in words and punctuation marks; at least 8.
         chunker: name of a registered chunker (``kgrag.chunkers``).
         progress: called every second while documents are cut, and after each batch.
+        cut: called with every document in its order, returns it as it was cut elsewhere by the same settings; None
+            for one that was not.
         drafted: called with what is about to be published of each batch.
         publishing: called with each batch, and whether it is the last; what it returns is entered meanwhile.
 
@@ -96,20 +131,18 @@ def ingest(  # noqa: PLR0913 - options of one intake
         InvalidSettings: ``chunk_tokens`` is below 8.
         UnknownName: there is no such chunker.
     """
-    if chunk_tokens < 8:
-        raise InvalidSettings(f"--chunk-tokens {chunk_tokens}: a chunk has at least 8 tokens. The default is 180.")
-    settings = _ChunkSettings(plugins.load("kgrag.chunkers", chunker), chunk_tokens, chunker)
-    counts: Counter[str] = Counter()
-    seen: set[str] = set()
+    drafting = _Drafting(store, Cutting(chunk_tokens, chunker), cut, progress)
+    drafting.cutting.chunker()  # refuses an unknown name before anything is read
+    counts = drafting.counts
     violations: list[Violation] = []
     for batch, last in marked_last(_batches(source)):
-        drafts = _drafts(batch, store, settings, seen, counts, progress)
+        drafts, conforming = drafting.drafts(batch)
         if drafted is not None:
             drafted(drafts)
         with nullcontext() if publishing is None else publishing(batch, last):
-            violations += store.publish(drafts).violations
+            violations += store.publish(drafts, conforming=conforming).violations
         if progress is not None:
-            progress("documents", _done(counts), 0)
+            progress("documents", drafting.done(), 0)
     return IngestReport(
         documents=counts["documents"],
         unchanged=counts["unchanged"],
@@ -118,10 +151,6 @@ def ingest(  # noqa: PLR0913 - options of one intake
         chunks=counts["chunks"],
         violations=tuple(violations),
     )
-
-
-def _done(counts: Counter[str]) -> int:
-    return counts["documents"] + counts["unchanged"] + counts["duplicates"]
 
 
 def _batches(source: Iterable[Document]) -> Iterator[list[Document]]:
@@ -146,38 +175,49 @@ def marked_last(batches: Iterator[list[Document]]) -> Iterator[tuple[list[Docume
         batch = following
 
 
-def _drafts(
-    batch: Sequence[Document],
-    store: TripleStore,
-    settings: _ChunkSettings,
-    seen: set[str],
-    counts: Counter[str],
-    progress: Progress | None,
-) -> list[GraphDraft]:
-    """Return what to publish of a batch; add its graphs to ``seen`` and its documents and chunks to ``counts``."""
-    graphs = [store.names.document_graph(documents.document_iri(document, store.names)) for document in batch]
-    query = queries.bind("documents/parameters", catalogue=store.names.catalogue, graphs=graphs)
-    stored_parameters = {plain(graph): plain(value) for graph, value in store.select(query)}
-    drafts: list[GraphDraft] = []
-    shown = time.monotonic()
-    for document, graph in zip(batch, graphs, strict=True):
-        if progress is not None and time.monotonic() - shown > 1:
-            progress("documents", _done(counts), 0)
-            shown = time.monotonic()
-        stored, parameters = stored_parameters.get(graph.value), settings.parameters_of(document)
-        if graph.value in seen or stored == parameters:
-            counts["duplicates" if graph.value in seen else "unchanged"] += 1
+@dataclass(slots=True)
+class _Drafting:
+    """Makes drafts of documents, a batch at a time; adds documents and chunks to ``counts``, and graphs to ``seen``."""
+
+    store: TripleStore
+    cutting: Cutting
+    cut: Callable[[Document], CutDocument | None] | None
+    progress: Progress | None
+    counts: Counter[str] = field(default_factory=Counter)
+    seen: set[str] = field(default_factory=set)
+
+    def drafts(self, batch: Sequence[Document]) -> tuple[list[GraphDraft], set[ox.NamedNode]]:
+        """Return what to publish of a batch, and those of its graphs that are known to conform."""
+        names = self.store.names
+        graphs = [names.document_graph(documents.document_iri(document, names)) for document in batch]
+        query = queries.bind("documents/parameters", catalogue=names.catalogue, graphs=graphs)
+        stored_parameters = {plain(graph): plain(value) for graph, value in self.store.select(query)}
+        drafts: list[GraphDraft] = []
+        conforming: set[ox.NamedNode] = set()
+        shown = time.monotonic()
+        for document, graph in zip(batch, graphs, strict=True):
+            if self.progress is not None and time.monotonic() - shown > 1:
+                self.progress("documents", self.done(), 0)
+                shown = time.monotonic()
+            made = self._cut_document(document, graph, stored_parameters.get(graph.value))
+            drafts.append(made.draft)
+            if made.conforms:
+                conforming.add(graph)
+        return drafts, conforming
+
+    def _cut_document(self, document: Document, graph: ox.NamedNode, stored: str | None) -> CutDocument:
+        known, done = graph.value in self.seen, None if self.cut is None else self.cut(document)
+        self.seen.add(graph.value)
+        if known or stored == self.cutting.parameters_of(document):
+            self.counts["duplicates" if known else "unchanged"] += 1
             # The stored document only gains a place.
-            values = (
-                (KG.location, document.location),
-                (KG.readFrom, document.source),
-            )
+            values = ((KG.location, document.location), (KG.readFrom, document.source))
             described = [(term, ox.Literal(value)) for term, value in values if value]
-            drafts.append(GraphDraft(iri=graph, kind=KG.DocumentGraph, triples=(), described=described))
-        else:
-            chunks = settings.chunker(document, tokens=settings.tokens)
-            draft = documents.document_draft(document, chunks, names=store.names, parameters=parameters)
-            counts.update(documents=1, chunks=len(chunks), replaced=int(stored is not None))
-            drafts.append(draft if stored is None else replace(draft, mode="replace"))
-        seen.add(graph.value)
-    return drafts
+            return CutDocument(GraphDraft(iri=graph, kind=KG.DocumentGraph, triples=(), described=described), 0)
+        made = done or self.cutting.cut(document, self.store.names)
+        self.counts.update(documents=1, chunks=made.chunks, replaced=int(stored is not None))
+        return made if stored is None else replace(made, draft=replace(made.draft, mode="replace"))
+
+    def done(self) -> int:
+        """Return how many documents were looked at."""
+        return self.counts["documents"] + self.counts["unchanged"] + self.counts["duplicates"]

@@ -1,6 +1,7 @@
 """The built-in embedder, and the cache by content around any embedder."""
 
 import gzip
+import hashlib
 import json
 import logging
 import os
@@ -187,6 +188,17 @@ def test_questions_and_passages_are_kept_apart(tmp_path: Path) -> None:
 def test_models_are_kept_apart(tmp_path: Path) -> None:
     CachedEmbedder(HashEmbedder(32), tmp_path / "e.sqlite").embed(["a"], "passage")
     assert CachedEmbedder(HashEmbedder(16), tmp_path / "e.sqlite").embed(["a"], "passage").shape == (1, 16)
+
+
+def test_vectors_that_were_made_elsewhere_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedders, "_TEXTS_PER_COMMIT", 2)
+    inner, texts = CountingEmbedder(), ["a", "b", "\u00e9"]
+    rows = HashEmbedder(16).embed(texts, "passage")
+    made = {hashlib.sha256(text.encode()).hexdigest(): row for text, row in zip(texts, rows, strict=True)}
+    cached = CachedEmbedder(inner, tmp_path / "e.sqlite")
+    cached.keep(made, "passage")
+    assert np.array_equal(cached.embed(texts, "passage"), rows)
+    assert inner.calls == []
 
 
 def test_asked_question_needs_no_file(tmp_path: Path) -> None:

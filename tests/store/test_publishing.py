@@ -220,6 +220,31 @@ def test_a_failing_graph_goes_to_quarantine_and_the_others_enter() -> None:
     assert entry(store, N(row[0]))["wasDerivedFrom"] == ["urn:t:chunk"]
 
 
+def test_a_new_graph_that_was_validated_elsewhere_is_not_validated_again() -> None:
+    seen: list[str] = []
+
+    def validator(scratch: TripleStore, drafts: Sequence[GraphDraft]) -> list[Violation]:
+        assert {draft.iri.value for draft in drafts} == {
+            draft.iri.value for draft in drafts if scratch.described(draft.iri)
+        }
+        seen.extend(draft.iri.value for draft in drafts)
+        return []
+
+    store = OxigraphStore.open(None, validator=validator)
+    store.publish([edge("sown"), edge("cut")], conforming={N("urn:t:sown"), N("urn:t:other")})
+    assert seen == ["urn:t:cut"]
+    store.publish([edge("kept")], conforming={N("urn:t:kept")})
+    assert seen == ["urn:t:cut"]
+
+
+def test_what_changes_a_graph_is_validated_whatever_was_said_of_it() -> None:
+    store = OxigraphStore.open(None, validator=blames("urn:t:ontology"))
+    store._validator = blames()
+    store.publish([ontology(ox.Literal("before"))])
+    store._validator = blames("urn:t:ontology")
+    assert store.publish([ontology(ox.Literal("after"))], conforming={N("urn:t:ontology")}).quarantined
+
+
 def test_publishing_a_failing_graph_again_changes_nothing() -> None:
     store = OxigraphStore.open(None, validator=blames(EDGE.value))
     store.publish([edge()])

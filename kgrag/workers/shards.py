@@ -1,0 +1,144 @@
+"""The work of one run as tasks, and the Parquet files that they leave, each named by the hash of what it was made from.
+
+A task whose file is there is not done again, so a run that was ended goes on where it was. A file is whole or absent:
+it is written under another name, and moved. One with an error in it is called ``….errors.parquet``; it is read by the
+run that made it, and a later run does the task again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from uuid import uuid4
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from kgrag.errors import StorageFailed
+from kgrag.vocab import digest
+from kgrag.workers.arrow_rows import FILES, table_of
+from kgrag.workers.stages import Read, Stage
+
+__all__ = ["DocumentsTask", "FilesTask", "Job", "Task", "read_shard"]
+
+_FAULTY = ".errors.parquet"
+_WHOLE = ".parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class FilesTask:
+    """Read files: pairs of a path, as the file system spells it, and the SHA-256 of its content."""
+
+    files: tuple[tuple[bytes, str], ...]
+
+    def parts(self) -> list[FilesTask]:
+        """Return a task for each file."""
+        return [FilesTask((file,)) for file in self.files]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsTask:
+    """Cut, validate and embed documents: some rows of a file that a ``FilesTask`` left, all of them where None."""
+
+    shard: str
+    rows: tuple[int, ...] | None = None
+    length: int = 0
+
+    def parts(self) -> list[DocumentsTask]:
+        """Return a task for each document."""
+        rows = range(self.length) if self.rows is None else self.rows
+        return [replace(self, rows=(row,)) for row in rows]
+
+
+Task = FilesTask | DocumentsTask
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a worker does with a task; the same for every task of a run, and for every runner.
+
+    Attributes:
+        folder: where the files are; on a cluster, one that all its machines share.
+        version: of everything that the result depends on besides the task: settings, shapes, kgrag, embedder.
+        read: the stage for files.
+        stages: those for documents, in their order.
+    """
+
+    folder: str
+    version: str
+    read: Read
+    stages: tuple[Stage, ...]
+
+    def __call__(self, task: Task) -> list[str]:
+        """Do a task, unless it is done, and return the names of its files, in order.
+
+        Raises:
+            StorageFailed: a file cannot be written, or one that was written cannot be read.
+        """
+        return self._read(task) if isinstance(task, FilesTask) else [self._drafted(task)]
+
+    def done(self, task: DocumentsTask) -> bool:
+        """Return whether a task was done without an error."""
+        return Path(self.folder, f"{self._name(task)}{_WHOLE}").exists()
+
+    def _name(self, task: Task) -> str:
+        return digest(self.version, repr(task))
+
+    def _read(self, task: FilesTask) -> list[str]:
+        name = self._name(task)
+        listing = Path(self.folder, f"{name}.json")  # written last: then all the others are there
+        if listing.exists():
+            return [str(shard) for shard in json.loads(listing.read_text(encoding="utf-8"))]
+        files = table_of([{"file": file, "sha256": sha256} for file, sha256 in task.files], FILES)
+        shards = [self._write(table, f"{name}-{number}") for number, table in enumerate(self.read(files))]
+        if not any(shard.endswith(_FAULTY) for shard in shards):
+            _put(listing, json.dumps(shards).encode())
+        return shards
+
+    def _drafted(self, task: DocumentsTask) -> str:
+        name = self._name(task)
+        if self.done(task):
+            return f"{name}{_WHOLE}"
+        table = read_shard(self.folder, task.shard)
+        table = table if task.rows is None else table.take(pa.array(task.rows, pa.int64()))
+        for stage in self.stages:
+            table = stage(table)
+        return self._write(table, name)
+
+    def _write(self, table: pa.Table, name: str) -> str:
+        faulty = any(error != "" for error in table.column("error").to_pylist())
+        shard = f"{name}{_FAULTY if faulty else _WHOLE}"
+        sink = pa.BufferOutputStream()
+        parquet.write_table(table, sink, compression="zstd", write_page_checksum=True)
+        _put(Path(self.folder, shard), sink.getvalue())
+        return shard
+
+
+def read_shard(folder: str, shard: str) -> pa.Table:
+    """Return the rows of a file that a task left.
+
+    Raises:
+        StorageFailed: it is not there, or damaged; it is taken out of the way, for the next run to make it again.
+    """
+    path = Path(folder, shard)
+    try:
+        return parquet.ParquetFile(path, page_checksum_verification=True).read()
+    except (pa.ArrowException, OSError) as error:
+        path.unlink(missing_ok=True)
+        reason = str(error).partition("\n")[0]
+        raise StorageFailed(f"{path} cannot be read: {reason} Run the same again, which makes it anew.") from error
+
+
+def _put(path: Path, content: bytes | pa.Buffer) -> None:
+    """Write a file that is whole or absent, also after a power cut."""
+    part = path.with_name(f"{path.name}.{uuid4().hex}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise StorageFailed(f"{path} cannot be written: {error}. Free space, or choose another folder.") from error
