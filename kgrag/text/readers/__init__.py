@@ -128,7 +128,8 @@ def read_paths(
     Raises:
         UnreadableDocument: a path is not there; a named file has a suffix of another format; a folder holds nothing
             that can be read; a file is empty, binary, damaged, encrypted, not what its suffix says, or changed while it
-            was read; its reader failed. Without ``broken`` also a file of which a part could not be read, behind its documents.
+            was read; its reader failed. Without ``broken`` also a file of which a part could not be read, behind its
+            documents.
     """
     for path, named in find_files(paths, skipped=skipped).items():
         try:
