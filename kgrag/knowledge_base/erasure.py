@@ -178,10 +178,18 @@ def resume(kb: Erasable) -> Erasure:
 
 
 def note_backup(folder: Path | None, backup: Path) -> None:
-    """Keep the place of a backup in the folder that it is a copy of, so that an erasure can name it."""
+    """Keep the place of a backup in the folder that it is a copy of, so that an erasure can name it.
+
+    Where this process may not write there, that is logged as a warning. One line is added in one write, so the process
+    that holds the folder need not know.
+    """
     if folder is not None:
-        with (folder / _BACKUPS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"folder": str(backup.resolve()), "made": _now()}) + "\n")
+        line = json.dumps({"folder": str(backup.resolve()), "made": _now()}) + "\n"
+        try:
+            with (folder / _BACKUPS).open("a", encoding="utf-8") as file:
+                file.write(line)
+        except OSError as error:
+            _LOG.warning("%s: cannot be noted in %s (%s): an erasure there will not name it.", backup, folder, error)
 
 
 def _carry_out(kb: Erasable, intent: dict[str, Any]) -> Erasure:

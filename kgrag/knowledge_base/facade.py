@@ -60,7 +60,7 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         model: a language model instead of the one of the settings, or a function: text of a prompt -> the reply's.
         embedder: an embedder instead of the one of the settings, its name or folder, or a function: texts -> vectors.
         reranker: puts the hits of every question into its order, instead of the one of the settings; or its name.
-        read_only: read while another process may write; nothing is saved.
+        read_only: read while another process may write; nothing is saved but the place of a backup.
 
     Raises:
         StoreLocked: another process writes to the folder.
@@ -390,7 +390,8 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
 
         It has the store, trained weights, paid completions, the log of writes, and settings without secrets, each file
         with its checksum in ``backup.json``. Vectors, word indexes and the cache of embeddings are made again by the
-        first use.
+        first use. The folder that was copied keeps the place, also where another process writes to it, so that an
+        erasure names the backup; where this process may not write there, a warning says that it will not.
 
         Raises:
             InputError: the folder exists.
@@ -399,8 +400,7 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
         from kgrag.knowledge_base import backups
 
         backups.backup(self.store, self.path, self.settings, Path(folder))
-        if not self.read_only:
-            erasure.note_backup(self.path, Path(folder))
+        erasure.note_backup(self.path, Path(folder))
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{name}</td><td>{count}</td></tr>" for name, count in self.stats().items())

@@ -196,6 +196,22 @@ def test_an_erasure_names_the_backups_that_were_made_before(built: Path, tmp_pat
     assert backup.startswith(str(tmp_path / "copy"))
 
 
+def test_a_backup_made_beside_the_process_that_writes_is_named_too(
+    built: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(built) as kb:
+        with KnowledgeBase(built, read_only=True) as beside:
+            beside.backup(tmp_path / "copy")
+            (built / "backups.jsonl").rename(tmp_path / "kept.jsonl")
+            (built / "backups.jsonl").mkdir()  # stands for a folder that may not be written to
+            beside.backup(tmp_path / "unnoted")
+            (built / "backups.jsonl").rmdir()
+            (tmp_path / "kept.jsonl").rename(built / "backups.jsonl")
+        (backup,) = kb.erase(TITLE).backups
+    assert backup.startswith(str(tmp_path / "copy"))
+    assert "an erasure there will not name it" in caplog.text
+
+
 def test_a_search_that_finds_something_ends_with_exit_code_1(built: Path) -> None:
     (built / "note.txt").write_text("Farida Juma was asked.")
     with opened(built) as kb:
