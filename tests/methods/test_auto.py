@@ -13,6 +13,7 @@ import pytest
 from kgrag import KnowledgeBase
 from kgrag.errors import NotBuilt
 from kgrag.index.bm25 import LexicalIndex
+from kgrag.llm.extractive import ExtractiveModel
 from kgrag.methods.auto import name_graph
 from kgrag.methods.auto.coverage import covering, terms_to_cover
 from kgrag.methods.auto.method import Auto
@@ -269,6 +270,21 @@ def test_what_instances_state_is_answered_from_them_before_any_text(kb: Knowledg
     assert (answer.sentences, answer.method) == (("The director of Big Fish is Tim Burton.",), "auto")
     assert "poly_rag answers it from stated facts" in answer.explain[0]
     assert kb.ask("Who wrote about the director of Big Fish?").citations[0].quote.endswith("wrote about its director.")
+
+
+def test_what_rules_read_from_a_text_without_a_language_model_does_not_come_before_the_text(tmp_path: Path) -> None:
+    (tmp_path / "films.ttl").write_text(FILMS)
+    with KnowledgeBase(settings=Settings(), embedder=HashEmbedder(), model=ExtractiveModel()) as kb:
+        kb.load(tmp_path / "films.ttl")
+        kb.add(Document("Big Fish is a film. The director of Big Fish is Tim Burton."))
+        (note,) = kb.build("poly_rag").notes
+        assert "no language model is set" in note
+        assert kb.build("poly_rag").notes == ()
+        question = "Who is the director of Big Fish?"
+        assert "ontology: answered" in kb.ask(question, method="poly_rag").explain
+        answer = kb.ask(question)
+        assert "Tim Burton" in answer.text
+        assert not any("stated facts" in line for line in answer.explain)
 
 
 def test_facts_of_no_document_are_no_answer_where_a_filter_is_set(kb: KnowledgeBase, tmp_path: Path) -> None:

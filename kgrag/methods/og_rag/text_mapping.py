@@ -31,6 +31,7 @@ from kgrag import mapping, prompting, queries
 from kgrag.errors import MappingError, NotBuilt, ReplyUnusable, StateError
 from kgrag.index.vector_spaces import Progress
 from kgrag.llm import structured_output
+from kgrag.llm.reading_by_rules import notes_on
 from kgrag.llm.reply_lengths import Plan, forecast
 from kgrag.mapping import Ontology
 from kgrag.mapping.factual_blocks import Edge, flatten
@@ -172,7 +173,7 @@ class _Extraction:
         counts |= {"pending": len(self.pending), **self.tally.counts()}
         in_reading_order = sorted(self.pending, key=lambda pair: (pair[0].document, pair[0].start))
         undone = (*(f"{window.label}: {problem}" for window, problem in in_reading_order), *self.tally.undone)
-        notes = [*self.tally.notes]
+        notes = [*self.tally.notes, *notes_on(self.model.identity, len(self.tally.edges))]
         if self.halved:
             notes.append(f"{self.halved} windows were halved, because their replies were cut or their prompts too long")
         return BuildReport(hypergraph_drafts.METHOD, counts, self.usage, tuple(notes), undone)

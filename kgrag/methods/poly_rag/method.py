@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import pyoxigraph as ox
+
 from kgrag import queries
 from kgrag.answering import cited_answers
 from kgrag.errors import InvalidSettings, NotBuilt, UnsupportedTask
 from kgrag.index import bm25, vector_spaces
 from kgrag.index.revision_cache import RevisionCache
+from kgrag.llm.reading_by_rules import is_by_rules, notes_on
 from kgrag.llm.reply_lengths import Forecast
 from kgrag.methods.poly_rag import (
     PolyRagOptions,
@@ -152,7 +155,8 @@ class PolyRag:
             counts[label] = len(self._space(name, progress))
         bm25.fresh(self.store, self.lexical, save=not self.read_only)
         pending = (*(line for one in loaded for line in one.undone), *done.undone)
-        return BuildReport(self.name, counts, done.usage, pending=pending)
+        read = sum(done.counts.get(f"{name}_extracted", 0) for name in ("triples", "instances"))
+        return BuildReport(self.name, counts, done.usage, notes_on(self.model.identity, read), pending)
 
     def _estimated(self, instances: Path | None, triples: Path | None) -> Forecast:
         self._refuse_unbuilt()
@@ -252,12 +256,24 @@ class PolyRag:
         return self._answered(question, k, None)
 
     def exact_answer(self, question: str, k: int) -> Answer | None:
-        """Return what instances answer to a question of a fixed form; None without instances, or for another form."""
+        """Return what instances answer to a question of a fixed form; None without instances, or for another form.
+
+        None too where a row rests on what was read from text by rules, without a language model: too often that is not
+        what the text says, so the text is asked first.
+        """
         found = OntologyLayer(self._asker, self.templates).exact(question, k) if "ontology" in self.layers else None
-        if found is None:
+        if found is None or self._read_by_rules(found.hits):
             return None
         answer = self._answer_in_words(question, found)
         return replace(answer, explain=(*_explained([found]), *answer.explain), sparql=found.sparql)
+
+    def _read_by_rules(self, hits: Sequence[Hit]) -> bool:
+        names = self.store.names
+        graphs = {names.instance_graph(ox.NamedNode(span.chunk)) for hit in hits for span in hit.sources}
+        rows = self.store.select(
+            queries.bind("poly_rag/read_by", catalogue=names.catalogue, graphs=sorted(graphs, key=str))
+        )
+        return any(is_by_rules(by.removeprefix("model=")) for _, by in rows.values())
 
     def answer_among(self, question: str, k: int, allowed: Allowed) -> Answer:
         """Answer from the topmost layer that can from allowed documents alone. Raises as ``retrieve_among``."""
