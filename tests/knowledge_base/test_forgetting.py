@@ -290,7 +290,7 @@ def test_forgetting_all_leaves_no_node(kb: KnowledgeBase) -> None:
 
 @pytest.mark.parametrize("name", ["no such thing", "urn:kgrag:document/none"])
 def test_a_document_that_is_not_there_is_refused(built: KnowledgeBase, name: str) -> None:
-    with pytest.raises(UnknownName, match="documents/listing"):
+    with pytest.raises(UnknownName, match="`kgrag documents` lists them"):
         built.forget(name)
 
 
