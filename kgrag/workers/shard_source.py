@@ -28,7 +28,7 @@ from kgrag.workers.stages import draft_of, file_digest
 
 __all__ = ["ShardSource"]
 
-_FILES_PER_TASK = 32
+_FILES_PER_TASK = 8
 _BYTES_PER_TASK = 4_000_000
 
 
