@@ -1,14 +1,19 @@
-"""The work of one run as tasks, and the Parquet files that they leave, each named by the hash of what it was made from.
+"""The work of one run as tasks, and the Parquet files that they leave, each named by the SHA-256 of its content.
 
-A task whose file is there is not done again, so a run that was ended goes on where it was. A file is whole or absent:
-it is written under another name, and moved. One with an error in it is called ``….errors.parquet``; it is read by the
-run that made it, and a later run does the task again.
+What a task left is listed in a file named by the hash of what it was made from, which is written last. A task whose
+list and files are there is not done again, so a run that was ended goes on where it was. A file is whole or absent: it
+is written under another name, and moved; whoever reads it compares its content with its name. One with an error in it
+is called ``….errors.parquet`` and is in no list: it is read by the run that made it, and a later run does the task
+again.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
@@ -77,42 +82,45 @@ class Job:
         Raises:
             StorageFailed: a file cannot be written, or one that was written cannot be read.
         """
-        return self._read(task) if isinstance(task, FilesTask) else [self._drafted(task)]
-
-    def done(self, task: DocumentsTask) -> bool:
-        """Return whether a task was done without an error."""
-        return Path(self.folder, f"{self._name(task)}{_WHOLE}").exists()
-
-    def _name(self, task: Task) -> str:
-        return digest(self.version, repr(task))
-
-    def _read(self, task: FilesTask) -> list[str]:
-        name = self._name(task)
-        listing = Path(self.folder, f"{name}.json")  # written last: then all the others are there
-        if listing.exists():
-            return [str(shard) for shard in json.loads(listing.read_text(encoding="utf-8"))]
-        files = table_of([{"file": file, "sha256": sha256} for file, sha256 in task.files], FILES)
-        shards = [self._write(table, f"{name}-{number}") for number, table in enumerate(self.read(files))]
-        if not any(shard.endswith(_FAULTY) for shard in shards):
-            _put(listing, json.dumps(shards).encode())
+        shards = self._left(task)
+        if shards is None:
+            shards = [self._write(table) for table in self._tables(task)]
+            if not any(shard.endswith(_FAULTY) for shard in shards):
+                _put(self._listing(task), json.dumps(shards).encode())
         return shards
 
-    def _drafted(self, task: DocumentsTask) -> str:
-        name = self._name(task)
-        if self.done(task):
-            return f"{name}{_WHOLE}"
+    def done(self, task: DocumentsTask) -> bool:
+        """Return whether a task was done without an error, and what it left is there."""
+        return self._left(task) is not None
+
+    def _left(self, task: Task) -> list[str] | None:
+        try:
+            shards: list[str] = json.loads(self._listing(task).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        return shards if all(Path(self.folder, shard).exists() for shard in shards) else None
+
+    def _listing(self, task: Task) -> Path:
+        return Path(self.folder, f"{digest(self.version, repr(task))}.json")
+
+    def _tables(self, task: Task) -> Iterator[pa.Table]:
+        if isinstance(task, FilesTask):
+            files = [{"file": file, "sha256": sha256} for file, sha256 in task.files]
+            yield from self.read(table_of(files, FILES))
+            return
         table = read_shard(self.folder, task.shard)
         table = table if task.rows is None else table.take(pa.array(task.rows, pa.int64()))
         for stage in self.stages:
             table = stage(table)
-        return self._write(table, name)
+        yield table
 
-    def _write(self, table: pa.Table, name: str) -> str:
+    def _write(self, table: pa.Table) -> str:
         faulty = any(error != "" for error in table.column("error").to_pylist())
-        shard = f"{name}{_FAULTY if faulty else _WHOLE}"
         sink = pa.BufferOutputStream()
-        parquet.write_table(table, sink, compression="zstd", write_page_checksum=True)
-        _put(Path(self.folder, shard), sink.getvalue())
+        parquet.write_table(table, sink, compression="zstd")
+        content = sink.getvalue()
+        shard = f"{hashlib.sha256(content).hexdigest()}{_FAULTY if faulty else _WHOLE}"
+        _put(Path(self.folder, shard), content)
         return shard
 
 
@@ -124,11 +132,13 @@ def read_shard(folder: str, shard: str) -> pa.Table:
     """
     path = Path(folder, shard)
     try:
-        return parquet.ParquetFile(path, page_checksum_verification=True).read()
-    except (pa.ArrowException, OSError) as error:
+        content = path.read_bytes()
+    except OSError as error:
+        raise StorageFailed(f"{path} cannot be read: {error.strerror}. Run the same again.") from error
+    if hashlib.sha256(content).hexdigest() != shard.partition(".")[0]:
         path.unlink(missing_ok=True)
-        reason = str(error).partition("\n")[0]
-        raise StorageFailed(f"{path} cannot be read: {reason} Run the same again, which makes it anew.") from error
+        raise StorageFailed(f"{path} is damaged. Run the same again, which makes it anew.")
+    return parquet.ParquetFile(io.BytesIO(content)).read()
 
 
 def _put(path: Path, content: bytes | pa.Buffer) -> None:

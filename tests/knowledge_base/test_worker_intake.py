@@ -1,5 +1,6 @@
 """Whoever works, the knowledge base is the same."""
 
+import json
 import os
 import signal
 from collections.abc import Iterator, Sequence
@@ -7,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pyarrow import parquet
 from typer.testing import CliRunner
 
 from kgrag import KnowledgeBase
@@ -142,21 +142,34 @@ def test_a_run_whose_loader_died_goes_on_with_what_workers_left(
     assert shards(path) == []
 
 
+@pytest.mark.parametrize("part", range(4))
 def test_a_damaged_shard_is_named_and_made_again(
-    texts: Path, plain: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    part: int, texts: Path, plain: KnowledgeBase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "kb"
     with opened(path) as kb, monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(_Drafting, "drafts", die)
         kb.ingest(texts, runner="local")
-    damaged = next(shard for shard in shards(path) if "errors" not in shard.name)
-    column = parquet.ParquetFile(damaged).metadata.row_group(0).column(2)
+    listing = next((path / "cache" / "shards").rglob("*.json"))
+    damaged = listing.with_name(json.loads(listing.read_text(encoding="utf-8"))[0])
     content = bytearray(damaged.read_bytes())
-    content[column.data_page_offset + column.total_compressed_size - 3] ^= 0xFF
+    content[part * len(content) // 4] ^= 0x01
     damaged.write_bytes(content)
     with opened(path) as kb:
-        with pytest.raises(StorageFailed, match=f"{damaged.name} cannot be read.*makes it anew"):
+        with pytest.raises(StorageFailed, match=f"{damaged.name} is damaged.*makes it anew"):
             kb.ingest(texts, runner="local")
+        kb.ingest(texts, runner="local")
+        assert {**state(kb), "revision": 0} == {**state(plain), "revision": 0}
+
+
+def test_a_shard_that_is_gone_is_made_again(texts: Path, plain: KnowledgeBase, tmp_path: Path) -> None:
+    path = tmp_path / "kb"
+    with opened(path) as kb, pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(_Drafting, "drafts", die)
+        kb.ingest(texts, runner="local")
+    for shard in shards(path):
+        shard.unlink()
+    with opened(path) as kb:
         kb.ingest(texts, runner="local")
         assert {**state(kb), "revision": 0} == {**state(plain), "revision": 0}
 
