@@ -95,7 +95,7 @@ class SlotPool:
         workers: how many, at least 1.
 
     Raises:
-        StateError: a worker ends before it was given anything to do.
+        StateError: a worker ends before it was given anything to do, and so does another in its place.
     """
 
     def __init__(self, start: Callable[[], Slot], workers: int) -> None:
@@ -104,12 +104,22 @@ class SlotPool:
         self._workers: list[_Worker] = []
         try:
             self._workers += [_Worker(start()) for _ in range(workers)]
-            answers = [(worker.slot, worker.slot.submit(None)) for worker in self._workers]
-            for slot, answer in answers:
-                _answered(slot, answer)
+            answers = [_asked(worker.slot) for worker in self._workers]
+            for worker, answer in zip(self._workers, answers, strict=True):
+                self._settle(worker, answer)
         except BaseException:
             self.close()
             raise
+
+    def _settle(self, worker: _Worker, answer: Future[list[str]]) -> None:
+        """Wait for a worker's first answer; one that ended gets another in its place, once."""
+        try:
+            answer.result()
+            return
+        except worker.slot.deaths:
+            worker.slot.close()
+            worker.slot = self._start()
+        _answered(worker.slot, _asked(worker.slot))
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """Yield the outcome of each task, in their order."""
@@ -187,6 +197,16 @@ class SlotPool:
 
 def _has_result(future: Future[list[str]]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
+
+
+def _asked(slot: Slot) -> Future[list[str]]:
+    """Return a worker's answer to no task; also where it ended before it could be asked."""
+    try:
+        return slot.submit(None)
+    except slot.deaths as error:
+        failed: Future[list[str]] = Future()
+        failed.set_exception(error)
+        return failed
 
 
 def _answered(slot: Slot, answer: Future[list[str]]) -> None:

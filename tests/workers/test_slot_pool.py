@@ -108,6 +108,13 @@ def test_workers_that_end_at_once_are_no_runner() -> None:
     assert all(slot.closed for slot in slots)
 
 
+def test_a_worker_that_ends_at_its_start_is_replaced_once() -> None:
+    slots: list[FakeSlot] = []
+    running = SlotPool(lambda: slots.append(FakeSlot(lambda name, first=not slots: first)) or slots[-1], 2)
+    assert [slot.closed for slot in slots] == [True, False, False]
+    assert [outcome.shards for outcome in running.outcomes(named(*NAMES))] == [[f"{name}.parquet"] for name in NAMES]
+
+
 @pytest.mark.parametrize(
     "name", ["process://0", "process://", "ray://", "ray://host:1", "threads", "process://2/3", ""]
 )
