@@ -140,7 +140,7 @@ def _load_here(kb: Path | None, paths: Sequence[Path], made: _Drafts | None, opt
 
 def _load_there(client: Client, paths: Sequence[Path], made: _Drafts | None, options: Mapping[str, Any]) -> None:
     from kgrag.knowledge_base import audit_runs
-    from kgrag.store.rdf_files import read_rdf
+    from kgrag.store.rdf_files import read_all
 
     form, profile, names = options["rdf_format"], options["profile"], names_of(client)
     if profile is not None:  # the server does not know this option: the ontologies are audited before they are sent
@@ -148,8 +148,7 @@ def _load_there(client: Client, paths: Sequence[Path], made: _Drafts | None, opt
     if made is not None:
         load_through(client, made(names))
         return
-    read = (read_rdf(path, rdf_format=form, graph=graph_iri(options["graph"]), names=names) for path in paths)
-    load_through(client, [draft for found in read for draft in found])
+    load_through(client, read_all(paths, rdf_format=form, graph=graph_iri(options["graph"]), names=names))
 
 
 def _refuse_with_only(*others: object) -> None:

@@ -81,11 +81,8 @@ class KnowledgeBase(QuestionCalls, ReasoningCalls, ExportCalls):
             InvalidRDF: a file does not parse; nothing of any file is loaded then.
         """
         target = None if graph is None else _iri(graph)
-        drafts = [
-            draft
-            for path in paths
-            for draft in rdf_files.read_rdf(Path(path), rdf_format=rdf_format, graph=target, names=self.store.names)
-        ]
+        files = [Path(path) for path in paths]
+        drafts = rdf_files.read_all(files, rdf_format=rdf_format, graph=target, names=self.store.names)
         if profile is not None:
             audit_runs.gate(self.store, drafts, profile)
         publication = self.store.publish(drafts)

@@ -27,7 +27,7 @@ from kgrag.store.language_tags import spelled_tags
 from kgrag.store.rdf_guard import check_json, check_turtle, check_xml
 from kgrag.vocab import KG, OWL, RDF, Names, digest
 
-__all__ = ["SUFFIXES", "is_ontology", "plugin_quads", "read_rdf", "read_triples"]
+__all__ = ["SUFFIXES", "is_ontology", "plugin_quads", "read_all", "read_rdf", "read_triples"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -62,6 +62,25 @@ _LINES = {"ntriples", "nquads"}
 """Formats in which a statement is a line, so that a file can be read in blocks."""
 
 _CLASSES = frozenset({OWL.Class, ox.NamedNode("http://www.w3.org/2000/01/rdf-schema#Class")})
+
+
+def read_all(
+    paths: Sequence[Path], *, rdf_format: str | None = None, graph: ox.NamedNode | None = None, names: Names
+) -> list[GraphDraft]:
+    """Return the drafts of several files, each read as ``read_rdf`` reads it.
+
+    Raises:
+        InvalidRDF: one of them cannot be read; where there are others, the message says that these are not loaded.
+    """
+    drafts: list[GraphDraft] = []
+    for path in paths:
+        try:
+            drafts += read_rdf(path, rdf_format=rdf_format, graph=graph, names=names)
+        except InvalidRDF as error:
+            if len(paths) == 1:
+                raise
+            raise InvalidRDF(f"{error} Nothing was loaded of the other files either: leave this one out.") from error
+    return drafts
 
 
 def read_rdf(

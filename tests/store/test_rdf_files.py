@@ -310,3 +310,12 @@ def test_a_large_file_of_lines_is_read_in_blocks_to_the_same_triples(tmp_path: P
         assert len({each.subject for each in triples}) == 5
     with pytest.raises(InvalidRDF, match=r"broken\.nq, line 31"):
         list(rdf_files.read_triples(broken))
+
+
+def test_of_several_files_the_message_about_one_tells_of_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.ttl").write_text(SAME[".ttl"], encoding="utf-8")
+    assert len(rdf_files.read_all([tmp_path / "a.ttl", tmp_path / "a.ttl"], names=NAMES)) == 2
+    with pytest.raises(InvalidRDF, match=r"b\.ttl.*Nothing was loaded of the other files either"):
+        rdf_files.read_all([tmp_path / "a.ttl", tmp_path / "b.ttl"], names=NAMES)
+    with pytest.raises(InvalidRDF, match=r"b\.ttl((?!other files).)*$"):
+        rdf_files.read_all([tmp_path / "b.ttl"], names=NAMES)
