@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from kgrag.knowledge_base.folder_sync import Followed
     from kgrag.knowledge_base.forgetting import Forgotten
     from kgrag.knowledge_base.receipts import Receipt
+    from kgrag.workers.shards import Job
+    from kgrag.workers.slot_pool import Runner
 
 __all__ = ["DocumentCalls"]
 
@@ -37,7 +39,7 @@ class DocumentCalls(ProfileCalls):
         progress: Progress | None = None,
         embed: bool = True,
         whole_pages: bool = False,
-        runner: str = "",
+        runner: str | Callable[[Job], Runner] = "",
         shards: str | Path | None = None,
     ) -> IngestReport:
         """Read documents (files or folders), chunk them, publish them, embed the chunks.
@@ -45,10 +47,11 @@ class DocumentCalls(ProfileCalls):
         With ``whole_pages`` the text of an HTML page has its navigation as well. A broken
         file inside a folder is reported and the rest goes on; one that is named itself raises.
 
-        With a ``runner`` (``process://4``, ``ray://HOST:PORT/8``) workers read, cut, validate and embed, and this
-        process stores what they made: the same as without. A run that was ended goes on where it was. ``shards`` is a
-        folder that all workers share; by default it is in that of the knowledge base. Files of which workers could not
-        make what is to be stored are broken, and pending in ``status`` until they are taken in again.
+        With a ``runner`` (``process://4``, ``ray://HOST:PORT/8``, or a callable that returns a ``Runner`` for a ``Job``
+        of ``kgrag.workers``) workers read, cut, validate and embed, and this process stores what they made: the same
+        as without. A run that was ended goes on where it was. ``shards`` is a folder that all workers share; by
+        default it is in that of the knowledge base. Files of which workers could not make what is to be stored are
+        broken, and pending in ``status`` until they are taken in again.
 
         Raises:
             UnreadableDocument: nothing readable was found under a path.

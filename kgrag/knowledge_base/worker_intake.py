@@ -36,6 +36,8 @@ from kgrag.vocab import digest
 if TYPE_CHECKING:
     from kgrag.llm.embedders import CachedEmbedder
     from kgrag.settings import Settings
+    from kgrag.workers.shards import Job
+    from kgrag.workers.slot_pool import Runner
     from kgrag.workers.stages import Stage
 
 __all__ = ["SHARDS", "WorkedDocuments", "WorkerOptions", "note_pending", "read", "worked"]
@@ -61,7 +63,7 @@ class _Loading(Protocol):
 class WorkerOptions:
     """Who works, and how: ``runner`` as of ``kgrag.workers.runners``, ``shards`` a folder that all workers share."""
 
-    runner: str
+    runner: str | Callable[[Job], Runner]
     cutting: Cutting
     whole_pages: bool = False
     embed: bool = True
@@ -116,7 +118,8 @@ def worked(
         from kgrag.workers.stages import Read
     except ModuleNotFoundError as error:
         raise InputError(f"workers need {error.name}. Install it: pip install 'kgrag[workers]'.") from None
-    runners.check(options.runner)
+    if isinstance(options.runner, str):
+        runners.check(options.runner)
     files = find_files(paths, skipped=skipped)
     with _folder(kb.path, options.shards, _version(kb, options)) as shards:
         job = Job(str(shards), shards.name, Read(options.whole_pages), _stages(kb, options))

@@ -1,8 +1,9 @@
-"""Where the work is done, by its name: ``local``, ``process://4``, ``ray://host:10001/4``."""
+"""Where the work is done, by its name: ``local``, ``process://4``, ``ray://host:10001/4``; or a runner of one's own."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 
 from kgrag.errors import InputError
@@ -32,15 +33,17 @@ def check(name: str) -> re.Match[str]:
     return form
 
 
-def opened(name: str, job: Job) -> Runner:
-    """Start the workers of a runner; they are to be closed.
+def opened(runner: str | Callable[[Job], Runner], job: Job) -> Runner:
+    """Start the workers of a runner, which is named or made by what is called with the job; they are to be closed.
 
     Raises:
         InputError: there is no runner of this name, or what it needs is not installed.
         ServiceUnavailable: its cluster cannot be reached.
         StateError: its workers end at once.
     """
-    form = check(name)
+    if not isinstance(runner, str):
+        return runner(job)
+    form = check(runner)
     if form["processes"]:
         return SlotPool(partial(ProcessSlot, job), int(form["processes"]))
     if form["address"]:

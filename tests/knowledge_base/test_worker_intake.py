@@ -19,6 +19,7 @@ from kgrag.settings import Settings
 from kgrag.testing import HashEmbedder
 from kgrag.text.ingestion import _Drafting
 from kgrag.workers import shard_source, stages
+from kgrag.workers.slot_pool import LocalRunner
 from kgrag.workers.stages import Chunk
 from tests.final_states import _canonical_hash, _triples
 
@@ -88,6 +89,19 @@ def test_in_this_process_workers_make_what_an_intake_makes(texts: Path) -> None:
         assert state(kb) == state(plain)
         assert kb.ingest(texts, runner="local", chunk_tokens=8) == plain.ingest(texts, chunk_tokens=8)
         assert state(kb) == state(plain)
+
+
+def test_a_runner_of_ones_own_makes_what_an_intake_makes(texts: Path, plain: KnowledgeBase) -> None:
+    ended = []
+
+    class Own(LocalRunner):
+        def close(self) -> None:
+            ended.append(self.job)
+
+    with opened() as kb:
+        kb.ingest(texts, runner=Own)
+        assert state(kb) == state(plain)
+    assert len(ended) == 1
 
 
 class DyingEmbedder(HashEmbedder):
