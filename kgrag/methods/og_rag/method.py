@@ -134,8 +134,9 @@ class OgRag:
             for space in (_KEYS, _VALUES):
                 self._space(space, progress)
                 self._words(space, progress)
-            self._fact_words()
-            self._fact_texts()
+            graph = self._graph(None)
+            self._fact_words(graph)
+            self._fact_texts(graph)
         return report
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
@@ -162,7 +163,8 @@ class OgRag:
         part = None if allowed is None else allowed_edges(allowed, self._graph(None), self.store)
         graph, relevant = part.graph if part else self._graph(None), self._relevant(question, part)
         if self.cover == "weighed" and self.scoring != "paper":
-            by_words = dict(self._fact_words().search(question, self.depth, part.edges if part else None))
+            words = self._fact_words(self._graph(None))
+            by_words = dict(words.search(question, self.depth, part.edges if part else None))
             return self._hits(weighed_covering(graph, relevant, by_words, WeighedCover(limit)))
         kind: Literal["greedy", "exact"] = "exact" if self.cover == "exact" else "greedy"
         return self._hits(covering(graph, relevant, Cover(limit, kind, inverse_degree=self.inverse_degree)))
@@ -180,7 +182,7 @@ class OgRag:
 
     def knows_chunks(self, chunks: Sequence[str]) -> list[bool]:
         """Return of each chunk whether a hyperedge was read in it."""
-        return [bool(place >= 0) for place in self._fact_texts().chunks.places(list(chunks))]
+        return [bool(place >= 0) for place in self._fact_texts(self._graph(None)).chunks.places(list(chunks))]
 
     def answer(self, question: str, k: int) -> Answer:
         """Answer from the hyperedges that ``retrieve`` returns and further facts of the things that the question names.
@@ -248,11 +250,11 @@ class OgRag:
     def _graph(self, progress: Progress | None) -> hypergraph_arrays.Adjacency:
         return hypergraph_arrays.fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
 
-    def _fact_words(self) -> LexicalIndex:
-        return fact_words.fresh(self.store, self.lexical, self._graph(None), save=not self.read_only)
+    def _fact_words(self, graph: hypergraph_arrays.Adjacency) -> LexicalIndex:
+        return fact_words.fresh(self.store, self.lexical, graph, save=not self.read_only)
 
-    def _fact_texts(self) -> fact_texts.FactTexts:
-        return fact_texts.fresh(self.store, self.lexical, self._graph(None), save=not self.read_only)
+    def _fact_texts(self, graph: hypergraph_arrays.Adjacency) -> fact_texts.FactTexts:
+        return fact_texts.fresh(self.store, self.lexical, graph, save=not self.read_only)
 
     def _space(self, name: str, progress: Progress | None) -> VectorIndex:
         return vector_spaces.fresh(
@@ -263,22 +265,30 @@ class OgRag:
         return bm25.fresh(self.store, self.lexical, space=name, save=not self.read_only, progress=progress)
 
     def _hits(self, chosen: Sequence[tuple[str, float]]) -> list[Hit]:
-        graph, texts = self._graph(None), self._fact_texts()
-        hits = []
-        for (edge, share), place in zip(chosen, graph.edge_places([edge for edge, _ in chosen]), strict=True):
-            pairs = texts.pairs(graph, int(place))
-            values: dict[str, list[str]] = defaultdict(list)
-            for key, value in sorted(pairs):
-                values[key].append(value)
-            attributes = {key: several if len(several) > 1 else several[0] for key, several in values.items()}
-            spans = tuple(texts.spans(int(place)))
-            hits.append(Hit(edge, "hyperedge", line(pairs), share, sources=spans, attributes=attributes))
-        return hits
+        """Return hyperedges as hits; one that another thread has removed since it was chosen is left out."""
+        graph = self._graph(None)
+        texts, places = self._fact_texts(graph), graph.edge_places([edge for edge, _ in chosen])
+        places = places[places >= 0]
+        stated = zip(graph.edges.at(places), texts.pairs(graph, places), texts.spans(places), strict=True)
+        shares = dict(chosen)
+        return [
+            Hit(edge, "hyperedge", line(pairs), shares[edge], sources=tuple(spans), attributes=_attributes(pairs))
+            for edge, pairs, spans in stated
+        ]
 
     def _pairs(self, hits: Sequence[Hit]) -> list[Pair]:
-        graph, texts = self._graph(None), self._fact_texts()
+        graph = self._graph(None)
         places = graph.edge_places([hit.iri for hit in hits])
-        return [pair for place in places for pair in texts.pairs(graph, int(place))]
+        stated = self._fact_texts(graph).pairs(graph, places[places >= 0])
+        return [pair for pairs in stated for pair in pairs]
+
+
+def _attributes(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Return key -> value of a hyperedge, or the sorted values of a key that has several."""
+    values: dict[str, list[str]] = defaultdict(list)
+    for key, value in sorted(pairs):
+        values[key].append(value)
+    return {key: several if len(several) > 1 else several[0] for key, several in values.items()}
 
 
 def _spread(row: Sequence[str]) -> dict[str, float]:

@@ -23,6 +23,7 @@ _VALUES_FOR_LARGE_KEY = 200  # nearest values whose hypernodes are also compared
 _MAX_NODES_OF_FUSED_KEY = 50  # larger keys add no candidates to the fusion, which finds their hypernodes by value
 
 _Scores = npt.NDArray[np.float64]
+_NONE: Places = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +59,37 @@ def by_paper(asked: Asked, k: int) -> dict[str, Relevance]:
     them by IRI and by those whose value is among the 200 nearest of all.
     """
     graph = asked.graph
-    by_key = np.zeros(0, np.int32)
-    for key in _known(graph.keys, [key for key, _ in asked.keys.search(asked.vector, k, asked.known_keys)]):
-        if len(by_key) < k:
-            by_key = np.concatenate([by_key, _nearest_with_key(asked, key, k - len(by_key))])
-    nearest_values = asked.values.search(asked.vector, k, asked.known_values)
-    of_values = graph.with_value.of_all(_known(graph.values, [value for value, _ in nearest_values]))
-    scores = _scores_at(graph.values, dict(nearest_values), graph.value_of[of_values])
-    by_value = of_values[np.lexsort((of_values, -_key_cosines(asked, of_values), -scores))][:k]
-    nodes = np.unique(np.concatenate([by_key, by_value]))
-    cosines = _key_cosines(asked, nodes) + _value_cosines(asked, nodes)
-    pairs = zip(graph.nodes.at(nodes), cosines.tolist(), strict=True)
-    return {iri: Relevance(1.0, cosine) for iri, cosine in pairs}
+    keys = _leading_keys(asked, k)
+    is_large = any(graph.with_key.length(key) > _MAX_NODES_COMPARED for key in keys)
+    depth = max(k, _VALUES_FOR_LARGE_KEY) if is_large else k
+    nearest = asked.values.search(asked.vector, depth, asked.known_values)
+    near = graph.with_value.of_all(_known(graph.values, [value for value, _ in nearest])) if is_large else _NONE
+    of_keys = [_NONE, *(_nodes_to_compare(graph, key, near) for key in keys)]
+    of_key, turns = np.concatenate(of_keys), np.repeat(np.arange(len(of_keys)), list(map(len, of_keys)))
+    of_value = graph.with_value.of_all(_known(graph.values, [value for value, _ in nearest[:k]]))
+    compared = _distinct(np.concatenate([of_key, of_value]))
+    key_cosines, value_cosines = _key_cosines(asked, compared), _value_cosines(asked, compared)
+    value_scores = _scores_at(graph.values, dict(nearest[:k]), graph.value_of[of_value])
+    by_key = np.lexsort((of_key, -value_cosines[np.searchsorted(compared, of_key)], turns))[:k]
+    by_value = np.lexsort((of_value, -key_cosines[np.searchsorted(compared, of_value)], -value_scores))[:k]
+    nodes = _distinct(np.concatenate([of_key[by_key], of_value[by_value]]))
+    nearness = (key_cosines + value_cosines)[np.searchsorted(compared, nodes)]
+    return {iri: Relevance(1.0, near) for iri, near in zip(graph.nodes.at(nodes), nearness.tolist(), strict=True)}
 
 
-def _nearest_with_key(asked: Asked, key: int, k: int) -> Places:
-    """Return the k hypernodes of one key whose values are nearest to the question."""
-    graph = asked.graph
-    nodes = graph.with_key.of(key)[: _MAX_NODES_COMPARED + 1]
-    if len(nodes) > _MAX_NODES_COMPARED:
-        nearest = [value for value, _ in asked.values.search(asked.vector, _VALUES_FOR_LARGE_KEY, asked.known_values)]
-        near = graph.with_value.of_all(_known(graph.values, nearest))
-        nodes = np.union1d(nodes, near[graph.key_of[near] == key])
-    return nodes[np.lexsort((nodes, -_value_cosines(asked, nodes)))][:k]
+def _leading_keys(asked: Asked, k: int) -> list[int]:
+    """Return the nearest keys, by place, that have k hypernodes to compare together, or the k nearest."""
+    keys = _known(asked.graph.keys, [key for key, _ in asked.keys.search(asked.vector, k, asked.known_keys)])
+    lengths = np.minimum(asked.graph.with_key.lengths(np.array(keys, np.int64)), _MAX_NODES_COMPARED)
+    return keys[: int(np.searchsorted(np.cumsum(lengths), k)) + 1]
+
+
+def _nodes_to_compare(graph: Adjacency, key: int, near: Places) -> Places:
+    """Return the hypernodes of a key; of a large one the first ones, and those of it that are among ``near``."""
+    nodes = graph.with_key.of(key)
+    if len(nodes) <= _MAX_NODES_COMPARED:
+        return nodes
+    return np.union1d(nodes[: _MAX_NODES_COMPARED + 1], near[graph.key_of[near] == key])
 
 
 def by_fusion(asked: Asked, k: int, *, depth: int) -> dict[str, Relevance]:
