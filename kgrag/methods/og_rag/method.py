@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from kgrag import queries
 from kgrag.answering import cited_answers
@@ -16,7 +20,7 @@ from kgrag.index.array_files import FileFault
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.mapping.factual_blocks import Pair, line
 from kgrag.methods.og_rag import OgRagOptions, fact_texts, fact_words, hypergraph_arrays, hypergraph_drafts, user_rules
-from kgrag.methods.og_rag.allowed_edges import AllowedEdges, allowed_edges
+from kgrag.methods.og_rag.allowed_edges import allowed_edges
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering
 from kgrag.methods.og_rag.mapped_data import build_mapped
 from kgrag.methods.og_rag.named_facts import named_facts
@@ -159,15 +163,19 @@ class OgRag:
     def _covering(self, question: str, k: int, allowed: Allowed | None) -> list[Hit]:
         if k < 1:
             raise InvalidSettings(f"og_rag: k is {k}. Ask for at least 1 hyperedge.")
-        limit = min(k, self.edges)
-        part = None if allowed is None else allowed_edges(allowed, self._graph(None), self.store)
-        graph, relevant = part.graph if part else self._graph(None), self._relevant(question, part)
+        limit, asked = min(k, self.edges), self._asked(question)
+        whole = asked.graph
+        texts = self._fact_texts(whole)
+        part = None if allowed is None else allowed_edges(allowed, whole, self.store)
+        asked = asked if part is None else asked.within(part)
+        relevant = self._relevant(asked)
         if self.cover == "weighed" and self.scoring != "paper":
-            words = self._fact_words(self._graph(None))
-            by_words = dict(words.search(question, self.depth, part.edges if part else None))
-            return self._hits(weighed_covering(graph, relevant, by_words, WeighedCover(limit)))
-        kind: Literal["greedy", "exact"] = "exact" if self.cover == "exact" else "greedy"
-        return self._hits(covering(graph, relevant, Cover(limit, kind, inverse_degree=self.inverse_degree)))
+            by_words = dict(self._fact_words(whole).search(question, self.depth, part.edges if part else None))
+            chosen = weighed_covering(asked.graph, relevant, by_words, WeighedCover(limit))
+        else:
+            kind: Literal["greedy", "exact"] = "exact" if self.cover == "exact" else "greedy"
+            chosen = covering(asked.graph, relevant, Cover(limit, kind, inverse_degree=self.inverse_degree))
+        return _hits(chosen, whole, texts)
 
     def chunk_ranking(self, question: str, depth: int, allowed: Allowed | None) -> list[tuple[str, float]]:
         """Return the chunks that the covering hyperedges were read in, each by its best one; none without a graph."""
@@ -200,13 +208,14 @@ class OgRag:
     def _evidence(self, question: str, k: int, allowed: Allowed | None) -> list[Hit]:
         """Return the covering hyperedges, then other facts of what the question names, up to ``fact_tokens``."""
         hits = self._covering(question, k, allowed)
-        part = None if allowed is None else allowed_edges(allowed, self._graph(None), self.store)
-        known = self._pairs(hits)
-        graph = part.graph if part else self._graph(None)
-        chosen = {hit.iri for hit in hits}
-        others = named_facts(question, known, self._relevant(question, part), graph, self.store.names)
+        chosen, asked = [hit.iri for hit in hits], self._asked(question)
+        graph = asked.graph
+        texts = self._fact_texts(graph)
+        asked = asked if allowed is None else asked.within(allowed_edges(allowed, graph, self.store))
+        known = itertools.chain.from_iterable(texts.pairs(graph, _there(graph, chosen)))
+        others = named_facts(question, known, self._relevant(asked), asked.graph, self.store.names)
         left = self.fact_tokens
-        for hit in self._hits([(edge, 0.0) for edge in others if edge not in chosen]):
+        for hit in _hits([(edge, 0.0) for edge in others if edge not in chosen], graph, texts):
             left -= count_tokens(hit.text)
             if left < 0:
                 break
@@ -233,15 +242,16 @@ class OgRag:
         of_words = fact_words.faults(self.store, self.lexical, graph)
         return [*of_words, *fact_texts.faults(self.store, self.lexical, graph)]
 
-    def _relevant(self, question: str, part: AllowedEdges | None) -> dict[str, Relevance]:
-        """Return the relevant hypernodes, N(Q), of a part of the hypergraph where there is a filter."""
+    def _asked(self, question: str) -> Asked:
+        """Return a question with its vector and what it is asked of. Raises NotBuilt: there is no hypergraph."""
         keys, values = self._space(_KEYS, None), self._space(_VALUES, None)
         if not len(values):
             raise NotBuilt("method 'og_rag' has no graph yet. Run `kgrag build og_rag` first.")
         vector = self.embedder.embed([question], "query")[0]
-        asked = Asked(question, vector, self._graph(None), keys, values)
-        if part is not None:
-            asked = replace(asked, graph=part.graph, known_keys=part.keys, known_values=part.values)
+        return Asked(question, vector, self._graph(None), keys, values)
+
+    def _relevant(self, asked: Asked) -> dict[str, Relevance]:
+        """Return the relevant hypernodes, N(Q), of the hypergraph or of the part of it that a filter leaves."""
         if self.scoring == "paper":
             return by_paper(asked, self.nodes)
         asked = replace(asked, key_words=self._words(_KEYS, None), value_words=self._words(_VALUES, None))
@@ -264,23 +274,23 @@ class OgRag:
     def _words(self, name: str, progress: Progress | None) -> LexicalIndex:
         return bm25.fresh(self.store, self.lexical, space=name, save=not self.read_only, progress=progress)
 
-    def _hits(self, chosen: Sequence[tuple[str, float]]) -> list[Hit]:
-        """Return hyperedges as hits; one that another thread has removed since it was chosen is left out."""
-        graph = self._graph(None)
-        texts, places = self._fact_texts(graph), graph.edge_places([edge for edge, _ in chosen])
-        places = places[places >= 0]
-        stated = zip(graph.edges.at(places), texts.pairs(graph, places), texts.spans(places), strict=True)
-        shares = dict(chosen)
-        return [
-            Hit(edge, "hyperedge", line(pairs), shares[edge], sources=tuple(spans), attributes=_attributes(pairs))
-            for edge, pairs, spans in stated
-        ]
 
-    def _pairs(self, hits: Sequence[Hit]) -> list[Pair]:
-        graph = self._graph(None)
-        places = graph.edge_places([hit.iri for hit in hits])
-        stated = self._fact_texts(graph).pairs(graph, places[places >= 0])
-        return [pair for pairs in stated for pair in pairs]
+def _hits(
+    chosen: Sequence[tuple[str, float]], graph: hypergraph_arrays.Adjacency, texts: fact_texts.FactTexts
+) -> list[Hit]:
+    """Return hyperedges with what they are worth as hits; unknown ones are left out."""
+    places, shares = _there(graph, [edge for edge, _ in chosen]), dict(chosen)
+    stated = zip(graph.edges.at(places), texts.pairs(graph, places), texts.spans(places), strict=True)
+    return [
+        Hit(edge, "hyperedge", line(pairs), shares[edge], sources=tuple(spans), attributes=_attributes(pairs))
+        for edge, pairs, spans in stated
+    ]
+
+
+def _there(graph: hypergraph_arrays.Adjacency, edges: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return the places of those hyperedges that the hypergraph has, in their order."""
+    places = graph.edge_places(edges)
+    return places[places >= 0]
 
 
 def _attributes(pairs: Sequence[Pair]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from kgrag.index.array_files import Iris
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.index.index_terms import tokens_of
 from kgrag.index.place_lists import Places
+from kgrag.methods.og_rag.allowed_edges import AllowedEdges
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
 from kgrag.ports import VectorIndex, Vectors
 
@@ -42,6 +43,10 @@ class Asked:
     value_words: LexicalIndex | None = None
     known_keys: frozenset[str] | None = None
     known_values: frozenset[str] | None = None
+
+    def within(self, part: AllowedEdges) -> Asked:
+        """Return the same question, asked of a part of the hypergraph."""
+        return replace(self, graph=part.graph, known_keys=part.keys, known_values=part.values)
 
 
 class Relevance(NamedTuple):
