@@ -72,7 +72,7 @@ def covering(graph: Adjacency, relevant: Mapping[str, Relevance], cover: Cover) 
         has = graph.membership(of_hubs, nodes.places) & waiting
         others, covers_too = _chosen(graph, of_hubs, has, nodes, replace(cover, limit=cover.limit - len(chosen)))
         chosen, covers = np.concatenate([chosen, others]), np.concatenate([covers, covers_too])
-    before = np.cumsum(covers, axis=0) - covers
+    before: _Places = np.cumsum(covers, axis=0, dtype=np.int64) - covers
     newly = ((covers & (before == 0)) * nodes.worth).sum(axis=1) / (nodes.worth.sum() or 1.0)
     shares = zip(graph.edges.at(chosen), newly.tolist(), strict=True)
     return sorted(shares, key=lambda pair: -pair[1])
