@@ -1,9 +1,11 @@
 from itertools import combinations
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kgrag.methods.og_rag import hyperedge_cover
 from kgrag.methods.og_rag.hyperedge_cover import exact_cover, greedy_cover
 
 nodes = st.sets(st.sampled_from("abcdefgh"))
@@ -89,3 +91,20 @@ def test_exact_cover_of_20_nodes_and_500_edges_ends():
 def test_weights_outdo_counts():
     held = {"many": {"x", "y"}, "one": {"z"}}
     assert greedy_cover({"x", "y", "z"}, held, limit=1, weights={"x": 0.1, "y": 0.1, "z": 1.0}) == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("of_rows", "of_sets"), [(hyperedge_cover._greedy, greedy_cover), (hyperedge_cover._exact, exact_cover)]
+)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), limit=st.integers(1, 5))
+def test_rows_of_an_array_are_chosen_as_sets_are(of_rows, of_sets, data, limit):
+    nodes, edges = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 12))
+    has = np.array(data.draw(st.lists(st.booleans(), min_size=nodes * edges, max_size=nodes * edges)))
+    has = has.reshape(edges, nodes)
+    worth = data.draw(st.lists(st.sampled_from([0.25, 0.5, 1.0]), min_size=nodes, max_size=nodes))
+    held = {f"{row:03}": {str(column) for column in np.flatnonzero(has[row])} for row in range(edges)}
+    names = [str(column) for column in range(nodes)]
+    weights = dict(zip(names, worth, strict=True))
+    chosen = of_sets(set(names), held, limit=limit, weights=weights, ranks=dict.fromkeys(held, ()))
+    assert [f"{row:03}" for row in of_rows(has, np.array(worth), limit)] == chosen

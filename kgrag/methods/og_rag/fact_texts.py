@@ -53,17 +53,18 @@ class Texts:
     def of(cls, texts: Sequence[str]) -> Texts:
         """Keep texts in the order given.
 
-        >>> Texts.of(["zone", "", "Süd"])[2]
-        'Süd'
+        >>> Texts.of(["zone", "", "Süd"]).at(np.array([2, 0]))
+        ['Süd', 'zone']
         """
         written = [text.encode("utf-8", "surrogatepass") for text in texts]
         bounds = np.zeros(len(written) + 1, np.int64)
         np.cumsum([len(text) for text in written], out=bounds[1:])
         return cls(bounds, np.frombuffer(b"".join(written), dtype=np.uint8))
 
-    def __getitem__(self, place: int) -> str:
-        """Return the text at a place."""
-        return self.data[self.bounds[place] : self.bounds[place + 1]].tobytes().decode("utf-8", "surrogatepass")
+    def at(self, places: npt.NDArray[Any]) -> list[str]:
+        """Return the texts at some places."""
+        starts, ends, data = self.bounds[places].tolist(), self.bounds[places + 1].tolist(), self.data.data
+        return [str(data[start:end], "utf-8", "surrogatepass") for start, end in zip(starts, ends, strict=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,19 +85,26 @@ class FactTexts:
     document_of: npt.NDArray[np.int64]
     bounds: npt.NDArray[np.int64]
 
-    def pairs(self, graph: Adjacency, edge: int) -> list[Pair]:
-        """Return what the hyperedge at a place states."""
-        nodes = graph.nodes_of.of(edge)
-        places = zip(graph.key_of[nodes].tolist(), graph.value_of[nodes].tolist(), strict=True)
-        return [(self.keys[key], self.values[value]) for key, value in places]
+    def pairs(self, graph: Adjacency, edges: npt.NDArray[np.int64]) -> list[list[Pair]]:
+        """Return what each of some hyperedges, by place, states."""
+        rows, nodes = graph.nodes_of.pairs(edges)
+        stated: list[list[Pair]] = [[] for _ in edges]
+        texts = zip(self.keys.at(graph.key_of[nodes]), self.values.at(graph.value_of[nodes]), strict=True)
+        for row, pair in zip(rows.tolist(), texts, strict=True):
+            stated[row].append(pair)
+        return stated
 
-    def spans(self, edge: int) -> list[Span]:
-        """Return where the hyperedge at a place was read, by document and character."""
-        chunks = self.chunks_of.of(edge)
-        known = chunks[self.document_of[chunks] >= 0]
-        rows = zip(self.chunks.at(known), self.documents.at(self.document_of[known]), self.bounds[known], strict=True)
-        spans = [Span(chunk, document, int(start), int(end)) for chunk, document, (start, end) in rows]
-        return sorted(spans, key=lambda span: (span.document, span.start))
+    def spans(self, edges: npt.NDArray[np.int64]) -> list[list[Span]]:
+        """Return where each of some hyperedges, by place, was read, by document and character."""
+        rows, chunks = self.chunks_of.pairs(edges)
+        known = self.document_of[chunks] >= 0
+        rows, chunks = rows[known], chunks[known]
+        documents = self.documents.at(self.document_of[chunks])
+        spans = zip(self.chunks.at(chunks), documents, self.bounds[chunks].tolist(), strict=True)
+        found: list[list[Span]] = [[] for _ in edges]
+        for row, (chunk, document, (start, end)) in zip(rows.tolist(), spans, strict=True):
+            found[row].append(Span(chunk, document, start, end))
+        return [sorted(each, key=lambda span: (span.document, span.start)) for each in found]
 
     def at(self, revision: int) -> FactTexts:
         """Return the same texts as those of another revision of the store."""

@@ -1,6 +1,7 @@
 """The few hyperedges that cover the relevant hypernodes (OG-RAG, section 4.2.2; Algorithm 2, lines 10-14).
 
-``greedy_cover`` and ``exact_cover`` are pure functions over sets of names. The paper calls the greedy solution optimal
+``greedy_cover`` and ``exact_cover`` are pure functions over sets of names, the greedy one by definition: a question is
+answered by ``_greedy``, the same over arrays. The paper calls the greedy solution optimal
 because its constraint is a matroid; covering is not, so greedy is an approximation (at least 1 - 1/e of the best
 coverage), and ``exact_cover`` is offered for the 2k relevant hypernodes of a question.
 
@@ -18,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from kgrag.index.place_lists import Places
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
@@ -26,9 +28,11 @@ from kgrag.methods.og_rag.relevance import Relevance
 __all__ = ["Cover", "Rank", "covering", "exact_cover", "greedy_cover"]
 
 Rank = tuple[float, ...]
+_Places = npt.NDArray[np.int64]
+_Scores = npt.NDArray[np.float64]
+_Flags = npt.NDArray[np.bool_]
 
 _MAX_BRANCHES = 200_000  # that the exact search enters, so that its time is bounded
-_PAST_ALL_PLACES = 2**31 - 1  # greater than any place, so that a search behind the last one still has a neighbour
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,61 +61,92 @@ def covering(graph: Adjacency, relevant: Mapping[str, Relevance], cover: Cover) 
         relevant: hypernode -> what covering it is worth, and how near it is to the question.
         cover: how to choose.
     """
-    located = zip(sorted(relevant), graph.nodes.places(sorted(relevant)).tolist(), strict=True)
-    places = {node: place for node, place in located if place >= 0 and graph.edges_of.length(place)}
-    degrees = {node: min(graph.edges_of.length(place), cover.hub + 1) for node, place in places.items()}
-    factors = {node: 1 / degree if cover.inverse_degree else 1.0 for node, degree in degrees.items()}
-    weighed = {node: relevant[node]._replace(worth=relevant[node].worth * factor) for node, factor in factors.items()}
-    hubs = [node for node, degree in degrees.items() if degree > cover.hub]
-    members = _members(graph, places, graph.edges_of.of_all([places[node] for node in places if node not in hubs]))
-    chosen = _chosen(graph, members, weighed, cover)
-    uncovered = [node for node in hubs if not any(node in members[edge] for edge in chosen)]
-    if uncovered and len(chosen) < cover.limit:
-        listed = np.concatenate([graph.edges_of.of(places[node])[: cover.hub + 1] for node in uncovered])
-        hub_members = _members(graph, {node: places[node] for node in uncovered}, listed)
-        room = replace(cover, limit=cover.limit - len(chosen))
-        chosen += _chosen(graph, hub_members, {node: weighed[node] for node in uncovered}, room)
-        members = {**hub_members, **members}
-    total, covered, shares = sum(relevance.worth for relevance in weighed.values()), set[str](), []
-    for edge in chosen:
-        newly = sum(weighed[node].worth for node in sorted(members[edge] - covered))
-        shares.append((graph.edges[edge], newly / total))
-        covered |= members[edge]
+    nodes = _Nodes.of(graph, relevant, cover)
+    edges = _distinct(graph.edges_of.of_all(nodes.places[~nodes.is_hub]))
+    has = graph.membership(edges, nodes.places)
+    chosen, covers = _chosen(graph, edges, has, nodes, cover)
+    waiting = nodes.is_hub & ~covers.any(axis=0)
+    if waiting.any() and len(chosen) < cover.limit:
+        listed = [graph.edges_of.of(place)[: cover.hub + 1] for place in nodes.places[waiting].tolist()]
+        of_hubs = _distinct(np.concatenate(listed))
+        has = graph.membership(of_hubs, nodes.places) & waiting
+        others, covers_too = _chosen(graph, of_hubs, has, nodes, replace(cover, limit=cover.limit - len(chosen)))
+        chosen, covers = np.concatenate([chosen, others]), np.concatenate([covers, covers_too])
+    before: _Places = np.cumsum(covers, axis=0, dtype=np.int64) - covers
+    newly = ((covers & (before == 0)) * nodes.worth).sum(axis=1) / (nodes.worth.sum() or 1.0)
+    shares = zip(graph.edges.at(chosen), newly.tolist(), strict=True)
     return sorted(shares, key=lambda pair: -pair[1])
 
 
-def _members(graph: Adjacency, nodes: Mapping[str, int], edges: Places) -> dict[int, frozenset[str]]:
-    """Return hyperedge -> those of the hypernodes that it contains; of several with the same ones, the first only.
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """The relevant hypernodes that are in some hyperedge, by ascending place; each array of shape (n,)."""
 
-    The first is the largest, and of those the first by IRI, so no cover would take another one.
+    places: _Places
+    worth: _Scores
+    nearness: _Scores
+    is_hub: _Flags
+
+    @classmethod
+    def of(cls, graph: Adjacency, relevant: Mapping[str, Relevance], cover: Cover) -> _Nodes:
+        iris = sorted(relevant)
+        places = graph.nodes.places(iris)
+        degrees = np.where(places >= 0, graph.edges_of.lengths(places), 0)
+        known = np.flatnonzero(degrees)
+        told = np.array([relevant[iris[row]] for row in known.tolist()], np.float64).reshape(len(known), 2)
+        factors = 1 / np.minimum(degrees[known], cover.hub + 1) if cover.inverse_degree else np.ones(len(known))
+        return cls(places[known], told[:, 0] * factors, told[:, 1], degrees[known] > cover.hub)
+
+
+def _distinct(edges: Places) -> _Places:
+    return np.unique(edges).astype(np.int64)
+
+
+def _chosen(graph: Adjacency, edges: _Places, has: _Flags, nodes: _Nodes, cover: Cover) -> tuple[_Places, _Flags]:
+    """Return the chosen hyperedges in the order taken, shape (c,), and what each contains, shape (c, nodes).
+
+    Ties go to the larger hyperedge, then to the one whose relevant hypernodes are nearer, then to the IRI that sorts
+    first: places of hyperedges ascend as sizes fall, and as IRIs ascend where sizes are the same.
     """
-    distinct = np.unique(edges)
-    contains = np.zeros((len(distinct), len(nodes)), dtype=np.bool_)
-    for column, place in enumerate(nodes.values()):
-        edges_of_node = graph.edges_of.of(place)
-        at = np.searchsorted(edges_of_node, distinct)
-        contains[:, column] = np.append(edges_of_node, _PAST_ALL_PLACES)[at] == distinct
-    patterns = [row.tobytes() for row in np.packbits(contains, axis=1)]
-    firsts = dict(zip(reversed(patterns), range(len(patterns) - 1, -1, -1), strict=True))
-    names = list(nodes)
-    return {
-        int(distinct[first]): frozenset(names[column] for column in np.flatnonzero(contains[first]))
-        for first in sorted(firsts.values())
-    }
+    if not has.size:
+        return edges[:0], has[:0]
+    nearness = _sums(has, nodes.nearness)
+    order = np.lexsort((edges, -nearness, -graph.sizes[edges]))
+    edges, has = edges[order], has[order]
+    rows = _exact(has, nodes.worth, cover.limit) if cover.kind == "exact" else _greedy(has, nodes.worth, cover.limit)
+    return edges[rows], has[rows]
 
 
-def _chosen(
-    graph: Adjacency, members: Mapping[int, frozenset[str]], relevant: Mapping[str, Relevance], cover: Cover
-) -> list[int]:
-    by_iri = {graph.edges[edge]: edge for edge in members}
-    ranks = {
-        iri: (int(graph.sizes[edge]), sum(relevant[node].nearness for node in sorted(members[edge] & relevant.keys())))
-        for iri, edge in by_iri.items()
-    }
-    weights = {node: relevance.worth for node, relevance in relevant.items()}
-    edges = {iri: members[edge] for iri, edge in by_iri.items()}
-    pick = exact_cover if cover.kind == "exact" else greedy_cover
-    return [by_iri[iri] for iri in pick(relevant.keys(), edges, limit=cover.limit, weights=weights, ranks=ranks)]
+def _greedy(has: _Flags, worth: _Scores, limit: int) -> list[int]:
+    """Return the rows that ``greedy_cover`` takes where rows that come earlier win ties."""
+    left, taken = worth.copy(), list[int]()
+    while len(taken) < limit:
+        gains = _sums(has, left)
+        best = int(np.argmax(gains))
+        if gains[best] <= 0:
+            break
+        taken.append(best)
+        left[has[best]] = 0
+    return taken
+
+
+def _exact(has: _Flags, worth: _Scores, limit: int) -> list[int]:
+    """Return the rows that ``exact_cover`` takes where rows that come earlier win ties."""
+    firsts: dict[bytes, int] = {}
+    for row, pattern in enumerate(np.packbits(has, axis=1)):
+        firsts.setdefault(pattern.tobytes(), row)
+    names = [f"{column:09}" for column in range(has.shape[1])]
+    rows = {f"{row:09}": row for row in firsts.values()}
+    edges = {name: frozenset(names[column] for column in np.flatnonzero(has[row])) for name, row in rows.items()}
+    weights = dict(zip(names, worth.tolist(), strict=True))
+    picked = exact_cover(weights.keys(), edges, limit=limit, weights=weights, ranks=dict.fromkeys(edges, ()))
+    return [rows[name] for name in picked]
+
+
+def _sums(has: _Flags, values: _Scores) -> _Scores:
+    """Return the sum of the values of each row, added up from left to right so that rows that are alike come out so."""
+    sums: _Scores = np.cumsum(has * values, axis=1)[:, -1]
+    return sums
 
 
 def greedy_cover(

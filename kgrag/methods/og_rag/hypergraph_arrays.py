@@ -95,6 +95,16 @@ class Adjacency:
         found = self.named_edges.places(iris)
         return np.where(found >= 0, np.append(self.place_of_named, -1)[found], -1)
 
+    def membership(self, edges: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return which hyperedge contains which hypernode, shape (edges, nodes); ``nodes`` ascend."""
+        has = np.zeros((len(edges), len(nodes)), dtype=np.bool_)
+        if len(nodes):
+            rows, members = self.nodes_of.pairs(edges)
+            columns = np.minimum(np.searchsorted(nodes, members), len(nodes) - 1)
+            inside = nodes[columns] == members
+            has[rows[inside], columns[inside]] = True
+        return has
+
     def at(self, revision: int) -> Adjacency:
         """Return the same arrays as those of another revision of the store."""
         return replace(self, revision=revision)

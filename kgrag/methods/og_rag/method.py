@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from kgrag import queries
 from kgrag.answering import cited_answers
@@ -16,7 +20,7 @@ from kgrag.index.array_files import FileFault
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.mapping.factual_blocks import Pair, line
 from kgrag.methods.og_rag import OgRagOptions, fact_texts, fact_words, hypergraph_arrays, hypergraph_drafts, user_rules
-from kgrag.methods.og_rag.allowed_edges import AllowedEdges, allowed_edges
+from kgrag.methods.og_rag.allowed_edges import allowed_edges
 from kgrag.methods.og_rag.hyperedge_cover import Cover, covering
 from kgrag.methods.og_rag.mapped_data import build_mapped
 from kgrag.methods.og_rag.named_facts import named_facts
@@ -134,8 +138,9 @@ class OgRag:
             for space in (_KEYS, _VALUES):
                 self._space(space, progress)
                 self._words(space, progress)
-            self._fact_words()
-            self._fact_texts()
+            graph = self._graph(None)
+            self._fact_words(graph)
+            self._fact_texts(graph)
         return report
 
     def retrieve(self, question: str, k: int) -> list[Hit]:
@@ -158,14 +163,19 @@ class OgRag:
     def _covering(self, question: str, k: int, allowed: Allowed | None) -> list[Hit]:
         if k < 1:
             raise InvalidSettings(f"og_rag: k is {k}. Ask for at least 1 hyperedge.")
-        limit = min(k, self.edges)
-        part = None if allowed is None else allowed_edges(allowed, self._graph(None), self.store)
-        graph, relevant = part.graph if part else self._graph(None), self._relevant(question, part)
+        limit, asked = min(k, self.edges), self._asked(question)
+        whole = asked.graph
+        texts = self._fact_texts(whole)
+        part = None if allowed is None else allowed_edges(allowed, whole, self.store)
+        asked = asked if part is None else asked.within(part)
+        relevant = self._relevant(asked)
         if self.cover == "weighed" and self.scoring != "paper":
-            by_words = dict(self._fact_words().search(question, self.depth, part.edges if part else None))
-            return self._hits(weighed_covering(graph, relevant, by_words, WeighedCover(limit)))
-        kind: Literal["greedy", "exact"] = "exact" if self.cover == "exact" else "greedy"
-        return self._hits(covering(graph, relevant, Cover(limit, kind, inverse_degree=self.inverse_degree)))
+            by_words = dict(self._fact_words(whole).search(question, self.depth, part.edges if part else None))
+            chosen = weighed_covering(asked.graph, relevant, by_words, WeighedCover(limit))
+        else:
+            kind: Literal["greedy", "exact"] = "exact" if self.cover == "exact" else "greedy"
+            chosen = covering(asked.graph, relevant, Cover(limit, kind, inverse_degree=self.inverse_degree))
+        return _hits(chosen, whole, texts)
 
     def chunk_ranking(self, question: str, depth: int, allowed: Allowed | None) -> list[tuple[str, float]]:
         """Return the chunks that the covering hyperedges were read in, each by its best one; none without a graph."""
@@ -180,7 +190,7 @@ class OgRag:
 
     def knows_chunks(self, chunks: Sequence[str]) -> list[bool]:
         """Return of each chunk whether a hyperedge was read in it."""
-        return [bool(place >= 0) for place in self._fact_texts().chunks.places(list(chunks))]
+        return [bool(place >= 0) for place in self._fact_texts(self._graph(None)).chunks.places(list(chunks))]
 
     def answer(self, question: str, k: int) -> Answer:
         """Answer from the hyperedges that ``retrieve`` returns and further facts of the things that the question names.
@@ -198,13 +208,14 @@ class OgRag:
     def _evidence(self, question: str, k: int, allowed: Allowed | None) -> list[Hit]:
         """Return the covering hyperedges, then other facts of what the question names, up to ``fact_tokens``."""
         hits = self._covering(question, k, allowed)
-        part = None if allowed is None else allowed_edges(allowed, self._graph(None), self.store)
-        known = self._pairs(hits)
-        graph = part.graph if part else self._graph(None)
-        chosen = {hit.iri for hit in hits}
-        others = named_facts(question, known, self._relevant(question, part), graph, self.store.names)
+        chosen, asked = [hit.iri for hit in hits], self._asked(question)
+        graph = asked.graph
+        texts = self._fact_texts(graph)
+        asked = asked if allowed is None else asked.within(allowed_edges(allowed, graph, self.store))
+        known = itertools.chain.from_iterable(texts.pairs(graph, _there(graph, chosen)))
+        others = named_facts(question, known, self._relevant(asked), asked.graph, self.store.names)
         left = self.fact_tokens
-        for hit in self._hits([(edge, 0.0) for edge in others if edge not in chosen]):
+        for hit in _hits([(edge, 0.0) for edge in others if edge not in chosen], graph, texts):
             left -= count_tokens(hit.text)
             if left < 0:
                 break
@@ -231,15 +242,16 @@ class OgRag:
         of_words = fact_words.faults(self.store, self.lexical, graph)
         return [*of_words, *fact_texts.faults(self.store, self.lexical, graph)]
 
-    def _relevant(self, question: str, part: AllowedEdges | None) -> dict[str, Relevance]:
-        """Return the relevant hypernodes, N(Q), of a part of the hypergraph where there is a filter."""
+    def _asked(self, question: str) -> Asked:
+        """Return a question with its vector and what it is asked of. Raises NotBuilt: there is no hypergraph."""
         keys, values = self._space(_KEYS, None), self._space(_VALUES, None)
         if not len(values):
             raise NotBuilt("method 'og_rag' has no graph yet. Run `kgrag build og_rag` first.")
         vector = self.embedder.embed([question], "query")[0]
-        asked = Asked(question, vector, self._graph(None), keys, values)
-        if part is not None:
-            asked = replace(asked, graph=part.graph, known_keys=part.keys, known_values=part.values)
+        return Asked(question, vector, self._graph(None), keys, values)
+
+    def _relevant(self, asked: Asked) -> dict[str, Relevance]:
+        """Return the relevant hypernodes, N(Q), of the hypergraph or of the part of it that a filter leaves."""
         if self.scoring == "paper":
             return by_paper(asked, self.nodes)
         asked = replace(asked, key_words=self._words(_KEYS, None), value_words=self._words(_VALUES, None))
@@ -248,11 +260,11 @@ class OgRag:
     def _graph(self, progress: Progress | None) -> hypergraph_arrays.Adjacency:
         return hypergraph_arrays.fresh(self.store, self.lexical, save=not self.read_only, progress=progress)
 
-    def _fact_words(self) -> LexicalIndex:
-        return fact_words.fresh(self.store, self.lexical, self._graph(None), save=not self.read_only)
+    def _fact_words(self, graph: hypergraph_arrays.Adjacency) -> LexicalIndex:
+        return fact_words.fresh(self.store, self.lexical, graph, save=not self.read_only)
 
-    def _fact_texts(self) -> fact_texts.FactTexts:
-        return fact_texts.fresh(self.store, self.lexical, self._graph(None), save=not self.read_only)
+    def _fact_texts(self, graph: hypergraph_arrays.Adjacency) -> fact_texts.FactTexts:
+        return fact_texts.fresh(self.store, self.lexical, graph, save=not self.read_only)
 
     def _space(self, name: str, progress: Progress | None) -> VectorIndex:
         return vector_spaces.fresh(
@@ -262,23 +274,31 @@ class OgRag:
     def _words(self, name: str, progress: Progress | None) -> LexicalIndex:
         return bm25.fresh(self.store, self.lexical, space=name, save=not self.read_only, progress=progress)
 
-    def _hits(self, chosen: Sequence[tuple[str, float]]) -> list[Hit]:
-        graph, texts = self._graph(None), self._fact_texts()
-        hits = []
-        for (edge, share), place in zip(chosen, graph.edge_places([edge for edge, _ in chosen]), strict=True):
-            pairs = texts.pairs(graph, int(place))
-            values: dict[str, list[str]] = defaultdict(list)
-            for key, value in sorted(pairs):
-                values[key].append(value)
-            attributes = {key: several if len(several) > 1 else several[0] for key, several in values.items()}
-            spans = tuple(texts.spans(int(place)))
-            hits.append(Hit(edge, "hyperedge", line(pairs), share, sources=spans, attributes=attributes))
-        return hits
 
-    def _pairs(self, hits: Sequence[Hit]) -> list[Pair]:
-        graph, texts = self._graph(None), self._fact_texts()
-        places = graph.edge_places([hit.iri for hit in hits])
-        return [pair for place in places for pair in texts.pairs(graph, int(place))]
+def _hits(
+    chosen: Sequence[tuple[str, float]], graph: hypergraph_arrays.Adjacency, texts: fact_texts.FactTexts
+) -> list[Hit]:
+    """Return hyperedges with what they are worth as hits; unknown ones are left out."""
+    places, shares = _there(graph, [edge for edge, _ in chosen]), dict(chosen)
+    stated = zip(graph.edges.at(places), texts.pairs(graph, places), texts.spans(places), strict=True)
+    return [
+        Hit(edge, "hyperedge", line(pairs), shares[edge], sources=tuple(spans), attributes=_attributes(pairs))
+        for edge, pairs, spans in stated
+    ]
+
+
+def _there(graph: hypergraph_arrays.Adjacency, edges: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Return the places of those hyperedges that the hypergraph has, in their order."""
+    places = graph.edge_places(edges)
+    return places[places >= 0]
+
+
+def _attributes(pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Return key -> value of a hyperedge, or the sorted values of a key that has several."""
+    values: dict[str, list[str]] = defaultdict(list)
+    for key, value in sorted(pairs):
+        values[key].append(value)
+    return {key: several if len(several) > 1 else several[0] for key, several in values.items()}
 
 
 def _spread(row: Sequence[str]) -> dict[str, float]:

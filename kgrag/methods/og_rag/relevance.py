@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from kgrag.index.array_files import Iris
 from kgrag.index.bm25 import LexicalIndex
 from kgrag.index.index_terms import tokens_of
 from kgrag.index.place_lists import Places
+from kgrag.methods.og_rag.allowed_edges import AllowedEdges
 from kgrag.methods.og_rag.hypergraph_arrays import Adjacency
 from kgrag.ports import VectorIndex, Vectors
 
@@ -23,6 +24,8 @@ _VALUES_FOR_LARGE_KEY = 200  # nearest values whose hypernodes are also compared
 _MAX_NODES_OF_FUSED_KEY = 50  # larger keys add no candidates to the fusion, which finds their hypernodes by value
 
 _Scores = npt.NDArray[np.float64]
+_Integers = npt.NDArray[np.int64]
+_NONE: Places = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,10 @@ class Asked:
     known_keys: frozenset[str] | None = None
     known_values: frozenset[str] | None = None
 
+    def within(self, part: AllowedEdges) -> Asked:
+        """Return the same question, asked of a part of the hypergraph."""
+        return replace(self, graph=part.graph, known_keys=part.keys, known_values=part.values)
+
 
 class Relevance(NamedTuple):
     """The worth of covering a hypernode, above 0, and its nearness to the question, which decides ties."""
@@ -58,29 +65,37 @@ def by_paper(asked: Asked, k: int) -> dict[str, Relevance]:
     them by IRI and by those whose value is among the 200 nearest of all.
     """
     graph = asked.graph
-    by_key = np.zeros(0, np.int32)
-    for key in _known(graph.keys, [key for key, _ in asked.keys.search(asked.vector, k, asked.known_keys)]):
-        if len(by_key) < k:
-            by_key = np.concatenate([by_key, _nearest_with_key(asked, key, k - len(by_key))])
-    nearest_values = asked.values.search(asked.vector, k, asked.known_values)
-    of_values = graph.with_value.of_all(_known(graph.values, [value for value, _ in nearest_values]))
-    scores = _scores_at(graph.values, dict(nearest_values), graph.value_of[of_values])
-    by_value = of_values[np.lexsort((of_values, -_key_cosines(asked, of_values), -scores))][:k]
-    nodes = np.unique(np.concatenate([by_key, by_value]))
-    cosines = _key_cosines(asked, nodes) + _value_cosines(asked, nodes)
-    pairs = zip(graph.nodes.at(nodes), cosines.tolist(), strict=True)
-    return {iri: Relevance(1.0, cosine) for iri, cosine in pairs}
+    keys = _leading_keys(asked, k)
+    is_large = bool((graph.with_key.lengths(keys) > _MAX_NODES_COMPARED).any())
+    depth = max(k, _VALUES_FOR_LARGE_KEY) if is_large else k
+    nearest = asked.values.search(asked.vector, depth, asked.known_values)
+    near = graph.with_value.of_all(_known(graph.values, [value for value, _ in nearest])) if is_large else _NONE
+    of_keys = [_NONE, *(_nodes_to_compare(graph, key, near) for key in keys.tolist())]
+    of_key, turns = np.concatenate(of_keys), np.repeat(np.arange(len(of_keys)), list(map(len, of_keys)))
+    of_value = graph.with_value.of_all(_known(graph.values, [value for value, _ in nearest[:k]]))
+    compared = _distinct(np.concatenate([of_key, of_value]))
+    key_cosines, value_cosines = _key_cosines(asked, compared), _value_cosines(asked, compared)
+    value_scores = _placed(graph.values, dict(nearest[:k])).at(graph.value_of[of_value])
+    by_key = np.lexsort((of_key, -value_cosines[np.searchsorted(compared, of_key)], turns))[:k]
+    by_value = np.lexsort((of_value, -key_cosines[np.searchsorted(compared, of_value)], -value_scores))[:k]
+    nodes = _distinct(np.concatenate([of_key[by_key], of_value[by_value]]))
+    nearness = (key_cosines + value_cosines)[np.searchsorted(compared, nodes)]
+    return {iri: Relevance(1.0, near) for iri, near in zip(graph.nodes.at(nodes), nearness.tolist(), strict=True)}
 
 
-def _nearest_with_key(asked: Asked, key: int, k: int) -> Places:
-    """Return the k hypernodes of one key whose values are nearest to the question."""
-    graph = asked.graph
-    nodes = graph.with_key.of(key)[: _MAX_NODES_COMPARED + 1]
-    if len(nodes) > _MAX_NODES_COMPARED:
-        nearest = [value for value, _ in asked.values.search(asked.vector, _VALUES_FOR_LARGE_KEY, asked.known_values)]
-        near = graph.with_value.of_all(_known(graph.values, nearest))
-        nodes = np.union1d(nodes, near[graph.key_of[near] == key])
-    return nodes[np.lexsort((nodes, -_value_cosines(asked, nodes)))][:k]
+def _leading_keys(asked: Asked, k: int) -> _Integers:
+    """Return the nearest keys, by place, that have k hypernodes to compare together, or the k nearest."""
+    keys = _known(asked.graph.keys, [key for key, _ in asked.keys.search(asked.vector, k, asked.known_keys)])
+    lengths = np.minimum(asked.graph.with_key.lengths(keys), _MAX_NODES_COMPARED)
+    return keys[: int(np.searchsorted(np.cumsum(lengths), k)) + 1]
+
+
+def _nodes_to_compare(graph: Adjacency, key: int, near: Places) -> Places:
+    """Return the hypernodes of a key; of a large one the first ones, and those of it that are among ``near``."""
+    nodes = graph.with_key.of(key)
+    if len(nodes) <= _MAX_NODES_COMPARED:
+        return nodes
+    return np.union1d(nodes[: _MAX_NODES_COMPARED + 1], near[graph.key_of[near] == key])
 
 
 def by_fusion(asked: Asked, k: int, *, depth: int) -> dict[str, Relevance]:
@@ -92,19 +107,23 @@ def by_fusion(asked: Asked, k: int, *, depth: int) -> dict[str, Relevance]:
     best keys that have at most 50 each.
     """
     graph, terms = asked.graph, tokens_of(asked.text)
-    key_words = _word_scores(asked.key_words, terms, depth, asked.known_keys)
-    value_words = _word_scores(asked.value_words, terms, depth, asked.known_values)
-    values = [value for value, _ in asked.values.search(asked.vector, depth, asked.known_values)]
-    keys = sorted({*(key for key, _ in asked.keys.search(asked.vector, depth, asked.known_keys)), *key_words})
-    cosines = dict(zip(keys, (asked.keys.vectors(keys) @ asked.vector).tolist(), strict=True)) if keys else {}
-    best_keys = sorted(keys, key=lambda key: (-cosines[key] - key_words.get(key, 0.0), key))[: (k + 1) // 2]
-    small = [key for key in _known(graph.keys, best_keys) if graph.with_key.length(key) <= _MAX_NODES_OF_FUSED_KEY]
-    of_values = graph.with_value.of_all(_known(graph.values, [*values, *value_words]))
+    key_words = _placed(graph.keys, _word_scores(asked.key_words, terms, depth, asked.known_keys))
+    value_words = _placed(graph.values, _word_scores(asked.value_words, terms, depth, asked.known_values))
+    near_keys = _known(graph.keys, [key for key, _ in asked.keys.search(asked.vector, depth, asked.known_keys)])
+    near_values = _known(
+        graph.values, [each for each, _ in asked.values.search(asked.vector, depth, asked.known_values)]
+    )
+    of_values = graph.with_value.of_all(np.concatenate([near_values, value_words.places]))
+    found = _distinct(np.concatenate([near_keys, key_words.places]))
+    keys = _distinct(np.concatenate([found, graph.key_of[of_values]]))
+    key_scores = _cosines(asked.keys, graph.keys, keys, asked.vector) + key_words.at(keys)
+    best_keys = found[np.lexsort((found, -key_scores[np.searchsorted(keys, found)]))[: (k + 1) // 2]]
+    small = best_keys[graph.with_key.lengths(best_keys) <= _MAX_NODES_OF_FUSED_KEY]
     nodes = _distinct(np.concatenate([of_values, graph.with_key.of_all(small)]))
-    scores = _cosines(asked.keys, graph.keys, graph.key_of[nodes], asked.vector)
-    scores += _cosines(asked.values, graph.values, graph.value_of[nodes], asked.vector)
-    scores += _scores_at(graph.keys, key_words, graph.key_of[nodes])
-    scores += _scores_at(graph.values, value_words, graph.value_of[nodes])
+    values = _distinct(graph.value_of[nodes])
+    value_scores = _cosines(asked.values, graph.values, values, asked.vector) + value_words.at(values)
+    scores = key_scores[np.searchsorted(keys, graph.key_of[nodes])]
+    scores += value_scores[np.searchsorted(values, graph.value_of[nodes])]
     best = np.lexsort((nodes, -scores))[: 2 * k]
     pairs = zip(graph.nodes.at(nodes[best]), scores[best].tolist(), strict=True)
     return {iri: Relevance(score**2, score) for iri, score in pairs if score > 0}
@@ -143,17 +162,28 @@ def _distinct(places: Places) -> Places:
     return ascending[np.append(True, ascending[1:] != ascending[:-1])] if len(ascending) else ascending
 
 
-def _known(terms: Iris, iris: Sequence[str]) -> list[int]:
+def _known(terms: Iris, iris: Sequence[str]) -> _Integers:
     """Return the places of those terms that some hypernode has, in the order given."""
-    return [place for place in terms.places(iris).tolist() if place >= 0]
+    places = terms.places(iris)
+    return places[places >= 0]
 
 
-def _scores_at(terms: Iris, scores: Mapping[str, float], places: Places) -> _Scores:
-    """Return the score of the term at each of some places, 0 for one without, shape of ``places``."""
-    found = terms.places(list(scores))
-    order = np.argsort(found, kind="stable")
-    ascending, values = found[order], np.array(list(scores.values()), dtype=np.float64)[order]
-    if not len(ascending):
-        return np.zeros(len(places))
-    at = np.minimum(np.searchsorted(ascending, places), len(ascending) - 1)
-    return np.where(ascending[at] == places, values[at], 0.0)
+class _Placed(NamedTuple):
+    """Scores of some terms by place, ascending: two arrays of shape (n,)."""
+
+    places: _Integers
+    scores: _Scores
+
+    def at(self, places: Places | _Integers) -> _Scores:
+        """Return the score at each of some places, 0 at one without, shape of ``places``."""
+        if not len(self.places):
+            return np.zeros(len(places))
+        nearest = np.minimum(np.searchsorted(self.places, places), len(self.places) - 1)
+        return np.where(self.places[nearest] == places, self.scores[nearest], 0.0)
+
+
+def _placed(terms: Iris, scores: Mapping[str, float]) -> _Placed:
+    """Return the scores of those terms that some hypernode has."""
+    places = terms.places(list(scores)).astype(np.int64)
+    order = np.argsort(places)[int(np.count_nonzero(places < 0)) :]
+    return _Placed(places[order], np.array(list(scores.values()), dtype=np.float64)[order])

@@ -69,22 +69,11 @@ def weighed_covering(
     if not len(listed) and not len(worded):
         listed = graph.edges_of.of_all(places)[: _HUB * max(len(places), 1)]
     edges = np.unique(np.concatenate([listed.astype(np.int64), worded[worded >= 0]]))
-    has = _membership(graph, places, edges)
+    has = graph.membership(edges, places)
     words = np.zeros(len(edges))
     words[np.searchsorted(edges, worded[worded >= 0])] = np.array(list(by_words.values()))[worded >= 0]
     chosen = _chosen(has, worth, _lengths(graph, edges, cover.length), words, cover)
     return [(graph.edges[int(edges[row])], gain) for row, gain in chosen]
-
-
-def _membership(graph: Adjacency, nodes: npt.NDArray[np.int64], edges: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Return which hyperedge contains which hypernode, shape (edges, nodes); ``nodes`` ascend."""
-    has = np.zeros((len(edges), len(nodes)), dtype=np.bool_)
-    if len(nodes):
-        rows, members = graph.nodes_of.pairs(edges)
-        columns = np.minimum(np.searchsorted(nodes, members), len(nodes) - 1)
-        inside = nodes[columns] == members
-        has[rows[inside], columns[inside]] = True
-    return has
 
 
 def _lengths(graph: Adjacency, edges: npt.NDArray[np.int64], b: float) -> Scores:
@@ -97,14 +86,16 @@ def _lengths(graph: Adjacency, edges: npt.NDArray[np.int64], b: float) -> Scores
 def _chosen(
     has: npt.NDArray[np.bool_], worth: Scores, lengths: Scores, words: Scores, cover: WeighedCover
 ) -> list[tuple[int, float]]:
-    relevance = has @ worth / lengths
+    inside = has.astype(np.float64)
+    relevance = inside @ worth / lengths
     scale = float(relevance.max(initial=0.0)) or 1.0
     spoken = cover.words * words / (float(words.max(initial=0.0)) or 1.0)
     left, waiting = worth.copy(), np.ones(len(has), np.bool_)
     chosen: list[tuple[int, float]] = []
     while len(chosen) < min(cover.limit, len(has)):
-        gains = np.where(waiting, has @ left / lengths / scale + spoken, -np.inf)
-        best = int(np.lexsort((np.arange(len(has)), -relevance, -gains))[0])
+        gains = np.where(waiting, inside @ left / lengths / scale + spoken, -np.inf)
+        leading = np.flatnonzero(gains == gains.max())
+        best = int(leading[np.argmax(relevance[leading])])
         if gains[best] <= 0:
             break
         chosen.append((best, float(gains[best])))
