@@ -10,7 +10,7 @@ from kgrag.vocab import KG, RDF, Names
 
 GROUP = re.compile(r"\{([^{}]*)\}")
 PATTERN = re.compile(r"^(\?\w+)\s+(\S*[*+]\S*)\s+(\?\w+)$")
-CLASSES = "og_rag/superclasses"
+CLASSES = "og_rag/ontology_terms"
 WITH_PATHS = [
     CLASSES,
     "forgetting/standing_on",
